@@ -1,0 +1,320 @@
+"""WHAT a listing is: one typed record, the words it may use, and its JSON Schema.
+
+This room imports nothing of ours, so every other room may import it.
+"""
+
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+from msgspec import Meta
+
+Operation = Literal["sale", "rent"]
+RentPeriod = Literal["day", "week", "month", "year"]
+PropertyType = Literal[
+    "apartment", "house", "land", "commercial", "garage", "room", "office", "building", "other"
+]
+PriceBasis = Literal["total", "per_m2", "on_request"]
+GeoPrecision = Literal["exact", "approximate"]
+SellerType = Literal["owner", "agency", "developer"]
+Status = Literal["active", "reserved", "delisted", "sold", "rented"]
+
+Text = Annotated[str, Meta(min_length=1)]
+Country = Annotated[str, Meta(pattern="^[A-Z]{2}$")]
+Currency = Annotated[str, Meta(pattern="^[A-Z]{3}$")]
+Money = Annotated[Decimal, Meta(extra_json_schema={"exclusiveMinimum": 0, "maximum": 1e12})]
+SquareMetres = Annotated[float, Meta(gt=0, le=1e9)]
+Count = Annotated[int, Meta(ge=0, le=1000)]
+Moment = Annotated[datetime, Meta(tz=True)]
+Address = Annotated[str, Meta(pattern="^https?://")]
+
+
+@dataclass(kw_only=True, slots=True)
+class Listing:
+    """One advert on one portal, as seen at one time. Missing is None: never 0, "" or -1."""
+
+    # --- identity
+
+    portal: Text
+    """Name of the spider that saw it; with ref, the identity of the listing."""
+
+    ref: Text
+    """The portal's own id, as text; never derived from anything that can change."""
+
+    url: Address
+    """Where the advert can be read."""
+
+    country: Country
+    """ISO 3166-1 alpha-2 code of the country the home is in."""
+
+    # --- what it is
+
+    operation: Operation | None = None
+    """Whether the home is for sale or for rent."""
+
+    rent_period: RentPeriod | None = None
+    """The time one rent payment covers; only for rent."""
+
+    property_type: PropertyType | None = None
+    """The kind of property, in our words."""
+
+    subtype: Text | None = None
+    """The portal's finer kind, lower case with underscores."""
+
+    is_new_building: bool | None = None
+    """Whether the portal says the building is newly built."""
+
+    # --- money
+
+    price: Money | None = None
+    """Asking price in currency: the whole for a sale, one rent_period's for a rent, charges excluded."""
+
+    currency: Currency | None = None
+    """ISO 4217 code of price and charges; present exactly when price is."""
+
+    price_basis: PriceBasis | None = None
+    """What price stands for: the whole home, one square metre, or nothing because it is on request."""
+
+    charges: Money | None = None
+    """Costs on top of the rent for the same period."""
+
+    price_per_m2: Money | None = None
+    """price divided by area_m2, or by plot_m2 for land; derived, two decimals."""
+
+    # --- size
+
+    area_m2: SquareMetres | None = None
+    """Living area."""
+
+    plot_m2: SquareMetres | None = None
+    """Area of the land that belongs to it."""
+
+    rooms: Count | None = None
+    """All rooms the portal counts, bedrooms included."""
+
+    bedrooms: Count | None = None
+    """Bedrooms."""
+
+    bathrooms: Count | None = None
+    """Bathrooms, shower rooms not included."""
+
+    floor: Annotated[int, Meta(ge=-10, le=200)] | None = None
+    """Storey the home is on; 0 is the ground floor where the portal counts so."""
+
+    floors_total: Annotated[int, Meta(ge=0, le=200)] | None = None
+    """Storeys of the building."""
+
+    # --- building
+
+    year_built: Annotated[int, Meta(ge=1000, le=2100)] | None = None
+    """Year of construction."""
+
+    condition: Text | None = None
+    """State of repair, the portal's word in English, lower case with underscores."""
+
+    energy_class: Annotated[str, Meta(pattern=r"^[A-G]\+{0,2}$")] | None = None
+    """Energy performance class."""
+
+    energy_kwh_m2: Annotated[float, Meta(ge=-500, le=5000)] | None = None
+    """Primary energy use a year; negative for a home that yields energy."""
+
+    heating: Text | None = None
+    """Source of heat, lower case."""
+
+    facades: Annotated[int, Meta(ge=0, le=20)] | None = None
+    """Free-standing sides of the building."""
+
+    features: frozenset[str] = frozenset()
+    """What else the home has, as words in English, lower case with underscores."""
+
+    has_deed: bool | None = None
+    """Whether a title deed (Azerbaijan: kupça) exists."""
+
+    has_mortgage: bool | None = None
+    """Whether it can be bought with the seller's or a state mortgage."""
+
+    # --- place
+
+    region: Text | None = None
+    """Largest part of the country the portal names."""
+
+    city: Text | None = None
+    """City or municipality."""
+
+    district: Text | None = None
+    """Part of the city or, where the portal says so, the administrative district."""
+
+    metro_station: Text | None = None
+    """Nearest metro station, without the word for it."""
+
+    street: Text | None = None
+    """Street and house number."""
+
+    postal_code: Text | None = None
+    """Postal code, as text: it may begin with a zero."""
+
+    latitude: Annotated[float, Meta(ge=-90, le=90)] | None = None
+    """WGS 84 latitude of the home, never of the agency."""
+
+    longitude: Annotated[float, Meta(ge=-180, le=180)] | None = None
+    """WGS 84 longitude of the home, never of the agency."""
+
+    geo_precision: GeoPrecision | None = None
+    """Whether the coordinates are the home's own or only near it; None without coordinates."""
+
+    # --- text
+
+    title: Text | None = None
+    """Headline of the advert."""
+
+    description: Text | None = None
+    """Body text of the advert, one paragraph a line."""
+
+    photos: list[Address] = field(default_factory=list)
+    """Addresses of the photographs, in the portal's order; the pictures are not fetched."""
+
+    # --- seller
+
+    seller_type: SellerType | None = None
+    """Who sells."""
+
+    agency_name: Text | None = None
+    """Name of the firm; never that of a private person."""
+
+    agency_ref: Text | None = None
+    """The firm's own reference code for the home."""
+
+    # --- time
+
+    posted_at: Moment | None = None
+    """When the portal says the advert was made."""
+
+    updated_at: Moment | None = None
+    """When the portal says the advert was last changed."""
+
+    first_seen_at: Moment | None = None
+    """When we saw it first; set by the store."""
+
+    last_seen_at: Moment | None = None
+    """When we saw it last, on any page; set by the store."""
+
+    last_fetched_at: Moment | None = None
+    """When its own page was last read; set by the store."""
+
+    delisted_at: tuple[Moment, Moment] | None = None
+    """Last time seen, and first time known to be gone; set by the store."""
+
+    # --- state
+
+    status: Status = "active"
+    """Where the advert stands."""
+
+    content_hash: Annotated[str, Meta(pattern="^[0-9a-f]{32}$")] | None = None
+    """Fingerprint of what the portal says of the home; equal hashes mean nothing changed."""
+
+    quality_flags: frozenset[str] = frozenset()
+    """Warnings that did not block the listing."""
+
+    parser_version: Annotated[int, Meta(ge=1)] = 1
+    """Version of the spider's parser that read it."""
+
+    extra: dict[str, Any] = field(default_factory=dict)
+    """What the portal told and no field above takes; never dropped."""
+
+
+FIELDS = tuple(f.name for f in fields(Listing))
+
+#: Fields the portal does not tell: ours to derive or to keep.
+OURS = frozenset(
+    "price_per_m2 first_seen_at last_seen_at last_fetched_at delisted_at"
+    " content_hash quality_flags parser_version extra".split()
+)
+
+#: Fields whose change is not a change of the advert: identity, our own, and the portal's clock.
+_NOT_CONTENT = OURS | {"portal", "ref", "url", "updated_at"}
+_CONTENT = tuple(name for name in FIELDS if name not in _NOT_CONTENT)
+
+
+def as_record(listing: Listing) -> dict[str, Any]:
+    """The listing as plain JSON values: numbers for money, ISO 8601 for moments, sorted lists for sets."""
+    return {name: _plain(getattr(listing, name)) for name in FIELDS}
+
+
+def content_hash(record: dict[str, Any]) -> str:
+    """Fingerprint of a record's content, the same in every process."""
+    content = msgspec.json.encode([record[name] for name in _CONTENT])
+    return blake2b(content, digest_size=16).hexdigest()
+
+
+def listing_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of a record as `as_record` makes it, derived from the dataclass."""
+    (schema,), components = msgspec.json.schema_components([Listing])
+    derived = components[schema["$ref"].rpartition("/")[2]]
+    properties = {name: _money_as_number(part) for name, part in derived["properties"].items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Listing",
+        "type": "object",
+        "properties": properties,
+        "required": [*derived["required"], "operation", "property_type"],
+        "additionalProperties": False,
+        "allOf": _RULES,
+    }
+
+
+def _present(name: str) -> dict[str, Any]:
+    return {"properties": {name: {"not": {"type": "null"}}}, "required": [name]}
+
+
+def _absent(name: str) -> dict[str, Any]:
+    return {"properties": {name: {"type": "null"}}}
+
+
+#: What must hold between fields. A price without its currency and period is no price.
+_RULES = [
+    _present("operation"),
+    _present("property_type"),
+    {"if": _present("price"), "then": _present("currency"), "else": _absent("currency")},
+    {"if": {"properties": {"operation": {"const": "sale"}}}, "then": _absent("rent_period")},
+    {
+        "if": {"allOf": [_present("price"), {"properties": {"operation": {"const": "rent"}}}]},
+        "then": _present("rent_period"),
+    },
+    {"if": _present("latitude"), "then": _present("longitude"), "else": _absent("longitude")},
+]
+
+
+def _money_as_number(part: Any) -> Any:
+    """msgspec writes Decimal as text; a record carries money as a number."""
+    if isinstance(part, list):
+        return [_money_as_number(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    if part.get("format") == "decimal":
+        kept = {key: value for key, value in part.items() if key != "format"}
+        return {**kept, "type": "number"}
+    return {key: _money_as_number(value) for key, value in part.items()}
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case None | str() | bool() | int() | float() | dict():
+            return value
+        case Decimal():
+            return int(value) if value == value.to_integral_value() else float(value)
+        case datetime():
+            return value.isoformat()
+        case frozenset():
+            return sorted(value)
+        case list() | tuple():
+            return [_plain(each) for each in value]
+        case _:
+            raise TypeError(f"a listing cannot carry {type(value).__name__}")
+
+
+def words(kind: Any) -> tuple[str, ...]:
+    """The words a Literal type allows, in their order."""
+    return get_args(kind)
