@@ -7,16 +7,14 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from decimal import Decimal
 from hashlib import blake2b
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 Operation = Literal["sale", "rent"]
 RentPeriod = Literal["day", "week", "month", "year"]
-PropertyType = Literal[
-    "apartment", "house", "land", "commercial", "garage", "room", "office", "building", "other"
-]
+PropertyType = Literal["apartment", "house", "land", "commercial", "garage", "room", "office", "building", "other"]
 PriceBasis = Literal["total", "per_m2", "on_request"]
 GeoPrecision = Literal["exact", "approximate"]
 SellerType = Literal["owner", "agency", "developer"]
@@ -229,8 +227,8 @@ FIELDS = tuple(f.name for f in fields(Listing))
 
 #: Fields the portal does not tell: ours to derive or to keep.
 OURS = frozenset(
-    "price_per_m2 first_seen_at last_seen_at last_fetched_at delisted_at"
-    " content_hash quality_flags parser_version extra".split()
+    {"price_per_m2", "first_seen_at", "last_seen_at", "last_fetched_at", "delisted_at"}
+    | {"content_hash", "quality_flags", "parser_version", "extra"}
 )
 
 #: Fields whose change is not a change of the advert: identity, our own, and the portal's clock.
@@ -313,8 +311,3 @@ def _plain(value: Any) -> Any:
             return [_plain(each) for each in value]
         case _:
             raise TypeError(f"a listing cannot carry {type(value).__name__}")
-
-
-def words(kind: Any) -> tuple[str, ...]:
-    """The words a Literal type allows, in their order."""
-    return get_args(kind)

@@ -1,0 +1,135 @@
+"""The `realestate` command: parses arguments, calls a room, prints.
+
+Rooms are imported inside the commands: `realestate --help` must not wait for Scrapy.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from realestate import __version__
+
+app = typer.Typer(
+    name="realestate",
+    help="Collect property listings of many portals, with their history.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+
+
+def main() -> None:
+    """One line to a person for anything that can go wrong, 2 for a wrong argument, 1 for the rest."""
+    from realestate.cli import failures
+
+    sys.exit(failures.run(app))
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        print(f"realestate {__version__}")
+        raise typer.Exit
+
+
+@app.command(epilog="Example: realestate demo --listings 500")
+def demo(
+    listings: Annotated[int, typer.Option(min=1, help="Listings on each simulated portal.")] = 2000,
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
+    seed: Annotated[int, typer.Option(help="Seed of the simulated world.")] = 7,
+    json: Annotated[Path | None, typer.Option(help="Write the outcome to this file too.")] = None,
+) -> None:
+    """Crawl simulated portals into a real database, and compare what is stored with the truth."""
+    from realestate import demo as room
+    from realestate.cli import show
+
+    with show.live() as progress:
+        outcome = room.run(listings=listings, workers=workers, seed=seed, show=progress)
+    show.demo(outcome)
+    if json is not None:
+        json.write_text(outcome.as_json())
+    raise typer.Exit(0 if outcome.right else 1)
+
+
+@app.command(epilog="Example: realestate simulate --port 8800 --listings 2000 --seed 7")
+def simulate(
+    port: Annotated[int, typer.Option(min=0, max=65000, help="Control address; the portals follow. 0: any.")] = 8800,
+    listings: Annotated[int, typer.Option(min=1, help="Listings on each portal.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of the world.")] = 7,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+) -> None:
+    """Serve portals of our own, shaped like the real ones, with the truth at /_truth/<portal>."""
+    from realestate import simulator
+
+    def ready(addresses: dict[str, str]) -> None:
+        for name, address in addresses.items():
+            print(f"{name:<10} {address}", flush=True)
+        print(f"export SIMULATOR_URL={addresses['control']}   (Ctrl-C stops)", flush=True)
+
+    simulator.serve(port=port, listings=listings, seed=seed, host=host, ready=ready)
+
+
+@app.command(epilog="Example: realestate crawl immoweb --limit 100")
+def crawl(
+    portal: Annotated[str, typer.Argument(help="The portal's name; `scrapy list` names all.")],
+    urls: Annotated[list[str] | None, typer.Argument(help="Begin here instead of with all its searches.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Stop when about so many listings are stored.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    json: JsonFlag = False,
+) -> None:
+    """Crawl one portal on this machine, with progress; run it again to go on where it stopped."""
+    from realestate.cli import local, show
+
+    with show.live(quiet=json) as progress:
+        outcome = local.crawl(portal, urls or [], limit=limit, workers=workers, show=progress)
+    show.crawl(outcome, as_json=json)
+
+
+@app.command(epilog="Example: realestate work immoweb emlak")
+def work(
+    portals: Annotated[list[str] | None, typer.Argument(help="Portals to serve; all by default.")] = None,
+) -> None:
+    """Be a worker of the fleet: serve the portals' queues until SIGTERM."""
+    from realestate.cli import local
+
+    raise typer.Exit(0 if local.work(portals or []) else 1)
+
+
+@app.command(epilog="Example: realestate submit immoweb")
+def submit(
+    portal: Annotated[str, typer.Argument(help="The portal's name; `scrapy list` names all.")],
+    urls: Annotated[list[str] | None, typer.Argument(help="Addresses; all its searches by default.")] = None,
+    priority: Annotated[int, typer.Option(help="Higher is sooner.")] = 0,
+    json: JsonFlag = False,
+) -> None:
+    """Ask the running fleet for a crawl; the same as `redis-cli lpush <portal>:start_urls …`."""
+    from realestate.cli import local, show
+
+    show.submitted(local.submit(portal, urls or [], priority), as_json=json)
+
+
+@app.command(epilog="Example: realestate status --json")
+def status(json: JsonFlag = False) -> None:
+    """What is queued, in work and stored, per portal."""
+    from realestate.cli import local, show
+
+    show.status(local.status(), as_json=json)
+
+
+@app.command(epilog="Example: realestate doctor")
+def doctor(json: JsonFlag = False) -> None:
+    """What is configured, reachable, missing; each fault with its remedy."""
+    from realestate import doctor as room
+    from realestate.cli import show
+
+    findings = room.examine()
+    show.doctor(findings, as_json=json)
+    raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)

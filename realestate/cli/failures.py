@@ -1,0 +1,44 @@
+"""What a person reads when something fails: one line, no traceback."""
+
+import signal
+import sys
+from types import FrameType
+
+import typer
+from redis.exceptions import RedisError
+
+from realestate.embedded import EmbeddedError
+from realestate.jobs.local import WorkerDied
+from realestate.storage.store import StoreError
+
+
+class UsageError(Exception):
+    """A wrong argument that only a room could recognise."""
+
+
+def run(app: typer.Typer) -> int:
+    """The command's exit code."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return int(app(standalone_mode=False) or 0)
+    except typer.TyperException as error:
+        message = str(error.format_message() if hasattr(error, "format_message") else error)
+        return _say(message.partition("\n")[0], getattr(error, "exit_code", 1))
+    except UsageError as error:
+        return _say(str(error), 2)
+    except KeyboardInterrupt:
+        return _say("stopped", 130)
+    except RedisError as error:
+        return _say(f"Redis: {error}", 1)
+    except (EmbeddedError, StoreError, WorkerDied, OSError) as error:
+        return _say(str(error), 1)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """SIGTERM is a polite Ctrl-C: children and services are stopped on the way out."""
+    raise KeyboardInterrupt
+
+
+def _say(text: str, code: int) -> int:
+    print(f"realestate: {text}", file=sys.stderr)
+    return code

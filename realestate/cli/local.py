@@ -1,0 +1,158 @@
+"""The commands that need Redis and a store: those configured, or else embedded ones."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from redis import Redis
+
+from realestate import embedded, settings
+from realestate.cli.failures import UsageError
+from realestate.embedded import children
+from realestate.jobs import local
+from realestate.jobs.fleet import State, look
+from realestate.jobs.submit import submit as push_seeds
+from realestate.jobs.work import portals as all_portals
+from realestate.jobs.work import seed_urls
+from realestate.jobs.work import work as serve
+from realestate.storage import open_store
+
+
+@dataclass(frozen=True)
+class CrawlOutcome:
+    portal: str
+    finished: bool
+    resumed: int
+    stored: int
+    quarantined: int
+    pages: int
+    dead: int
+    seconds: float
+    kept: int
+    logs: Path
+
+
+@dataclass(frozen=True)
+class Submitted:
+    portal: str
+    job: str
+    seeds: int
+
+
+@dataclass(frozen=True)
+class PortalStatus:
+    state: State
+    listings: int
+    quarantined: int
+
+
+@dataclass(frozen=True)
+class Status:
+    redis_url: str | None
+    store_url: str | None
+    portals: dict[str, PortalStatus]
+
+
+@dataclass(frozen=True)
+class Addresses:
+    redis_url: str
+    store_url: str
+
+
+@contextmanager
+def connected() -> Iterator[Addresses]:
+    """Redis and the store, as configured or embedded under REALESTATE_HOME."""
+    if settings.REDIS_URL and settings.STORE_URL:
+        yield Addresses(settings.REDIS_URL, settings.STORE_URL)
+        return
+    with embedded.services(settings.REALESTATE_HOME) as own:
+        yield Addresses(settings.REDIS_URL or own.redis_url, settings.STORE_URL or own.store_url)
+
+
+def work(names: Sequence[str]) -> bool:
+    known = _known(names or all_portals())
+    with connected() as at:
+        return serve(known, at.redis_url, at.store_url)
+
+
+def crawl(
+    portal: str,
+    urls: Sequence[str],
+    *,
+    limit: int | None,
+    workers: int,
+    show: Callable[[local.Progress], None],
+) -> CrawlOutcome:
+    """Go on with what is waiting, or else begin with the given addresses or all the portal's searches."""
+    _known([portal])
+    logs = settings.REALESTATE_HOME / "logs"
+    latest = local.Progress()
+
+    def watched(progress: local.Progress) -> None:
+        nonlocal latest
+        latest = progress
+        show(progress)
+
+    with connected() as at:
+        server = Redis.from_url(at.redis_url)
+        before = look(server, portal)
+        if urls or before.quiet:
+            push_seeds(server, portal, urls or seed_urls(portal, settings.SIMULATOR_URL))
+        env = settings.environment(REDIS_URL=at.redis_url, STORE_URL=at.store_url)
+        running = local.start_workers([portal], workers, env, logs)
+        try:
+            finished = local.watch(server, [portal], running, watched, limit)
+        finally:
+            children.stop(running, local.STOP_SECONDS)
+        store = open_store(at.store_url)
+        kept, _ = store.counts().get(portal, (0, 0))
+        store.close()
+    return CrawlOutcome(
+        portal=portal,
+        finished=finished,
+        resumed=0 if before.quiet else before.waiting + before.seeds,
+        stored=latest.total(portal, "stored"),
+        quarantined=latest.total(portal, "quarantined"),
+        pages=latest.total(portal, "pages"),
+        dead=latest.total(portal, "dead"),
+        seconds=latest.seconds,
+        kept=kept,
+        logs=logs,
+    )
+
+
+def submit(portal: str, urls: Sequence[str], priority: int) -> Submitted:
+    """To a fleet that runs: starting services only to leave a seed in them would help nobody."""
+    _known([portal])
+    own = embedded.running(settings.REALESTATE_HOME)
+    redis_url = settings.REDIS_URL or (own.redis_url if own else None)
+    if redis_url is None:
+        raise UsageError("no fleet runs here: set REDIS_URL, or run `realestate work` first")
+    seeds = list(urls) or seed_urls(portal, settings.SIMULATOR_URL)
+    return Submitted(portal, push_seeds(Redis.from_url(redis_url), portal, seeds, priority=priority), len(seeds))
+
+
+def status() -> Status:
+    """Starts nothing: what is not running has no status."""
+    own = embedded.running(settings.REALESTATE_HOME)
+    redis_url = settings.REDIS_URL or (own.redis_url if own else None)
+    store_url = settings.STORE_URL or (own.store_url if own else None)
+    counts: dict[str, tuple[int, int]] = {}
+    if store_url:
+        store = open_store(store_url)
+        counts = store.counts()
+        store.close()
+    if not redis_url:
+        return Status(None, store_url, {})
+    server = Redis.from_url(redis_url)
+    portals = {name: PortalStatus(look(server, name), *counts.get(name, (0, 0))) for name in all_portals()}
+    return Status(redis_url, store_url, portals)
+
+
+def _known(names: Sequence[str]) -> list[str]:
+    known = all_portals()
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no portal {name!r}; there are: {', '.join(known)}")
+    return list(names)

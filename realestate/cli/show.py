@@ -1,0 +1,189 @@
+"""How results look on a terminal."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from realestate.cli.local import CrawlOutcome, Status, Submitted
+from realestate.demo import Outcome
+from realestate.doctor import Finding
+from realestate.jobs.local import Progress
+
+#: Progress goes where it disturbs no pipe.
+_progress = Console(stderr=True)
+_console = Console()
+#: Without a terminal a line now and then is enough.
+_LINE_SECONDS = 5.0
+#: The demo names this many wrong fields and market rows; the file has all.
+_SHOWN = 15
+
+
+@contextmanager
+def live(quiet: bool = False) -> Iterator[Callable[[Progress], None]]:
+    """A table that moves, on a terminal; a line every few seconds elsewhere."""
+    if quiet:
+        yield lambda progress: None
+    elif _progress.is_terminal:
+        with Live(console=_progress, refresh_per_second=4, transient=True) as display:
+            yield lambda progress: display.update(_progress_table(progress))
+    else:
+        yield _lines()
+
+
+def _lines() -> Callable[[Progress], None]:
+    last = time.monotonic()
+
+    def show(progress: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _LINE_SECONDS:
+            last = time.monotonic()
+            told = (
+                f"{portal} {progress.total(portal, 'pages')} pages, {progress.total(portal, 'stored')} stored,"
+                f" {state.waiting + state.seeds} waiting"
+                for portal, state in progress.states.items()
+            )
+            _progress.print(f"{progress.seconds:4.0f} s  " + " · ".join(told), highlight=False)
+
+    return show
+
+
+def _progress_table(progress: Progress) -> Table:
+    table = _table("portal", *("workers", "waiting", "in work", "pages", "pages/s", "listings", "dead letters"))
+    for portal, state in progress.states.items():
+        pages = progress.total(portal, "pages")
+        table.add_row(
+            portal,
+            *_numbers(
+                len(state.workers),
+                state.waiting + state.seeds,
+                sum(beat.in_work for beat in state.workers.values()),
+                pages,
+                round(pages / progress.seconds) if progress.seconds > 1 else None,
+                progress.total(portal, "stored"),
+                state.dead,
+            ),
+        )
+    table.caption = f"{progress.seconds:.0f} s"
+    return table
+
+
+def demo(outcome: Outcome) -> None:
+    _console.print(_market_table(outcome))
+    table = _table("portal", "listings", "expected", "missing", "unexpected", "fields wrong", "quarantined")
+    for portal, found in outcome.portals.items():
+        faults = (found.missing, found.unexpected, found.wrong)
+        table.add_row(portal, *_numbers(found.stored, found.expected, *map(len, faults), found.quarantined))
+    _console.print(table)
+    for found in outcome.portals.values():
+        for fault in found.wrong[:_SHOWN]:
+            _console.print(f"wrong: {fault}", highlight=False, markup=False)
+    rate = outcome.pages / outcome.seconds if outcome.seconds else 0
+    told = f"{outcome.pages} pages in {outcome.seconds:.1f} s by {outcome.workers} workers: {rate:.0f} pages/s"
+    _console.print(told, highlight=False)
+    print(outcome.last_line)
+
+
+def _market_table(outcome: Outcome) -> Table:
+    table = Table(title="The market: median asking prices", title_justify="left")
+    for name in ("city", "district", "operation"):
+        table.add_column(name)
+    for name in ("listings", "price", "per m²"):
+        table.add_column(name, justify="right")
+    countries = sorted({row.country for row in outcome.market})
+    for country in countries:
+        rows = [row for row in outcome.market if row.country == country]
+        for row in rows[: _SHOWN // len(countries) + 1]:
+            price, per_m2 = f"{row.median_price:,.0f} {row.currency}", row.median_price_per_m2
+            table.add_row(row.city, row.district, row.operation, *_numbers(row.listings), price, f"{per_m2 or 0:,.2f}")
+        table.add_section()
+    return table
+
+
+def crawl(outcome: CrawlOutcome, *, as_json: bool) -> None:
+    if as_json:
+        _print_json({**asdict(outcome), "logs": str(outcome.logs)})
+        return
+    if outcome.resumed:
+        print(f"resumed: {outcome.resumed} requests were waiting")
+    rest = "" if outcome.finished else "; the rest waits, run it again to go on"
+    print(
+        f"{outcome.portal}: {outcome.stored} listings stored from {outcome.pages} pages in {outcome.seconds:.0f} s,"
+        f" {outcome.quarantined} in quarantine, {outcome.dead} given up{rest}"
+    )
+    print(f"{outcome.kept} listings of {outcome.portal} are kept in all (worker logs: {outcome.logs})")
+
+
+def submitted(told: Submitted, *, as_json: bool) -> None:
+    if as_json:
+        _print_json(asdict(told))
+    else:
+        print(f"job {told.job}: {told.seeds} seeds for {told.portal}; `realestate status` shows how it goes")
+
+
+def status(found: Status, *, as_json: bool) -> None:
+    if as_json:
+        _print_json(
+            {
+                "running": found.redis_url is not None,
+                "portals": {
+                    name: {
+                        "seeds": portal.state.seeds,
+                        "waiting": portal.state.waiting,
+                        "in_work": sum(beat.in_work for beat in portal.state.workers.values()),
+                        "workers": len(portal.state.workers),
+                        "dead_letters": portal.state.dead,
+                        "listings": portal.listings,
+                        "quarantined": portal.quarantined,
+                    }
+                    for name, portal in found.portals.items()
+                },
+            }
+        )
+    elif found.redis_url is None:
+        print("nothing is running here: start with `realestate crawl <portal>`, or set REDIS_URL and STORE_URL")
+    else:
+        _console.print(_status_table(found))
+
+
+def _status_table(found: Status) -> Table:
+    names = ("workers", "seeds", "waiting", "in work", "dead letters", "listings", "quarantined")
+    table = _table("portal", *names)
+    for name, portal in found.portals.items():
+        state = portal.state
+        in_work = sum(beat.in_work for beat in state.workers.values())
+        counts = (len(state.workers), state.seeds, state.waiting, in_work, state.dead)
+        table.add_row(name, *_numbers(*counts, portal.listings, portal.quarantined))
+    return table
+
+
+def doctor(findings: Sequence[Finding], *, as_json: bool) -> None:
+    if as_json:
+        _print_json([asdict(finding) for finding in findings])
+        return
+    for finding in findings:
+        print(f"{'ok ' if finding.ok else 'BAD'}  {finding.what:<8} {finding.found}")
+        if finding.remedy:
+            print(f"     {'':<8} -> {finding.remedy}")
+
+
+def _table(first: str, *numbers: str) -> Table:
+    table = Table()
+    table.add_column(first)
+    for name in numbers:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _numbers(*values: int | None) -> list[str]:
+    return ["" if value is None else f"{value:,}" for value in values]
+
+
+def _print_json(value: Any) -> None:
+    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

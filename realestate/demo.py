@@ -1,0 +1,178 @@
+"""The demo: a whole crawl of simulated portals, and the proof that what is stored is the truth."""
+
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+from urllib.request import urlopen
+
+import msgspec
+from redis import Redis
+
+from realestate import embedded, settings
+from realestate.embedded import children
+from realestate.items import FIELDS, OURS
+from realestate.jobs import local
+from realestate.jobs.submit import submit
+from realestate.jobs.work import portals as all_portals
+from realestate.jobs.work import seed_urls
+from realestate.storage import Store, open_store
+from realestate.storage.store import MarketRow
+
+#: What a portal tells: the truth and the store must agree on it.
+COMPARED = tuple(name for name in FIELDS if name not in OURS)
+#: Long enough for a big world on a busy machine.
+SIMULATOR_SECONDS = 60.0
+_JSON = msgspec.json.Encoder(decimal_format="number")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is stored of one portal beside what its simulator knows to be true."""
+
+    expected: int
+    stored: int
+    quarantined: int
+    missing: tuple[str, ...]
+    unexpected: tuple[str, ...]
+    wrong: tuple[str, ...]
+    """`ref.field: stored, not true`."""
+    duplicates: int
+
+    @property
+    def right(self) -> bool:
+        return not (self.missing or self.unexpected or self.wrong or self.duplicates)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    portals: Mapping[str, Comparison]
+    market: tuple[MarketRow, ...]
+    pages: int
+    seconds: float
+    workers: int
+
+    @property
+    def right(self) -> bool:
+        return all(comparison.right for comparison in self.portals.values())
+
+    @property
+    def last_line(self) -> str:
+        each = self.portals.values()
+        stored, expected = sum(c.stored for c in each), sum(c.expected for c in each)
+        wrong, duplicates = sum(len(c.wrong) for c in each), sum(c.duplicates for c in each)
+        return (
+            f"demo: {stored} listings stored of {expected} expected, {wrong} fields wrong, {duplicates} duplicate rows"
+        )
+
+    def as_json(self) -> str:
+        told = {**asdict(self), "right": self.right, "summary": self.last_line}
+        return msgspec.json.format(_JSON.encode(told), indent=2).decode()
+
+
+def run(*, listings: int, workers: int, seed: int, show: Callable[[local.Progress], None]) -> Outcome:
+    """In a folder of its own that is gone afterwards; the same code as in production runs in it."""
+    with tempfile.TemporaryDirectory(prefix="realestate-demo-", ignore_cleanup_errors=True) as folder:
+        home = Path(folder)
+        with embedded.services(home / "services") as services:
+            return _run(services, home, listings, workers, seed, show)
+
+
+def _run(
+    services: embedded.Services,
+    home: Path,
+    listings: int,
+    workers: int,
+    seed: int,
+    show: Callable[[local.Progress], None],
+) -> Outcome:
+    names, latest = all_portals(), local.Progress()
+
+    def watched(progress: local.Progress) -> None:
+        nonlocal latest
+        latest = progress
+        show(progress)
+
+    with _simulator(home / "simulator.log", listings, seed) as simulator:
+        server = Redis.from_url(services.redis_url)
+        for name in names:
+            submit(server, name, seed_urls(name, simulator))
+        env = settings.environment(REDIS_URL=services.redis_url, STORE_URL=services.store_url, SIMULATOR_URL=simulator)
+        running = local.start_workers(names, workers, env, home)
+        try:
+            local.watch(server, names, running, watched)
+        finally:
+            children.stop(running, local.STOP_SECONDS)
+        store = open_store(services.store_url)
+        portals = {name: _compare(store, simulator, name) for name in names}
+        market = tuple(store.market())
+        store.close()
+    pages = sum(latest.total(name, "pages") for name in names)
+    return Outcome(portals, market, pages, latest.seconds, workers)
+
+
+@contextmanager
+def _simulator(log: Path, listings: int, seed: int) -> Iterator[str]:
+    """A simulator as a process of its own; its control address."""
+    options = ["--port", "0", "--listings", str(listings), "--seed", str(seed)]
+    command = [sys.executable, "-m", "realestate", "simulate", *options]
+    process = children.spawn(command, env=settings.environment(), log=log)
+    try:
+        yield _announced(process, log)
+    finally:
+        children.stop([process], SIMULATOR_SECONDS)
+
+
+def _announced(process: Popen[bytes], log: Path) -> str:
+    """The address the simulator prints when it is ready."""
+    deadline = time.monotonic() + SIMULATOR_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        if found := re.search(r"SIMULATOR_URL=(\S+)", log.read_text("utf-8") if log.exists() else ""):
+            return found[1]
+        time.sleep(0.05)
+    raise OSError(f"the simulator did not start: {log.read_text('utf-8')[-500:] or 'it said nothing'}")
+
+
+def _compare(store: Store, simulator: str, portal: str) -> Comparison:
+    with urlopen(f"{simulator}/_truth/{portal}", timeout=60) as answer:
+        truth = [msgspec.json.decode(line) for line in answer.read().splitlines()]
+    _, quarantined = store.counts().get(portal, (0, 0))
+    return compare(truth, list(store.records(portal)), quarantined)
+
+
+def compare(truth: list[dict[str, Any]], stored: list[dict[str, Any]], quarantined: int = 0) -> Comparison:
+    expected, found = {row["ref"]: row for row in truth}, {row["ref"]: row for row in stored}
+    wrong = [
+        f"{ref}.{name}: {found[ref][name]!r}, not {row[name]!r}"
+        for ref, row in expected.items()
+        if ref in found
+        for name in COMPARED
+        if not _same(found[ref][name], row[name])
+    ]
+    return Comparison(
+        expected=len(expected),
+        stored=len(stored),
+        quarantined=quarantined,
+        missing=tuple(sorted(expected.keys() - found.keys())),
+        unexpected=tuple(sorted(found.keys() - expected.keys())),
+        wrong=tuple(wrong),
+        # The key forbids two rows of one ref; the same advert under two refs would show as one address twice.
+        duplicates=len(stored) - len({row["url"] for row in stored}),
+    )
+
+
+def _same(stored: Any, true: Any) -> bool:
+    """Equal; moments written with different offsets are the same moment."""
+    if stored == true:
+        return True
+    if isinstance(stored, str) and isinstance(true, str) and _MOMENT.match(stored) and _MOMENT.match(true):
+        return datetime.fromisoformat(stored) == datetime.fromisoformat(true)
+    return False

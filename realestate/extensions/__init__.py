@@ -1,0 +1,1 @@
+"""WHAT a running crawl tells the world."""

@@ -1,0 +1,1 @@
+"""WHO asks for a crawl, and when it is done."""

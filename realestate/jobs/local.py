@@ -1,0 +1,70 @@
+"""A crawl on this machine: workers as child processes, watched until nothing is left."""
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import Popen
+
+from redis import Redis
+
+from realestate.embedded import children
+from realestate.jobs.fleet import Finish, State, look
+from realestate.queue.workers import Beat
+
+#: Long enough for the slowest page on its way (DOWNLOAD_TIMEOUT) and the last batch.
+STOP_SECONDS = 45.0
+LOOK_SECONDS = 0.25
+
+
+class WorkerDied(RuntimeError):
+    """A worker ended by itself; the text says where its log is."""
+
+
+@dataclass
+class Progress:
+    """What has been done so far, workers that have left included."""
+
+    states: Mapping[str, State] = field(default_factory=dict)
+    seconds: float = 0.0
+    _latest: dict[tuple[str, str], Beat] = field(default_factory=dict)
+
+    def update(self, states: Mapping[str, State], seconds: float) -> None:
+        self.states, self.seconds = states, seconds
+        for portal, state in states.items():
+            self._latest.update({(portal, worker): beat for worker, beat in state.workers.items()})
+
+    def total(self, portal: str, name: str) -> int:
+        """The sum of one number of the portal's heartbeats, such as `pages`."""
+        return sum(getattr(beat, name) for (of, _), beat in self._latest.items() if of == portal)
+
+
+def start_workers(portals: Sequence[str], count: int, env: Mapping[str, str], logs: Path) -> list[Popen[bytes]]:
+    logs.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "realestate", "work", *portals]
+    return [children.spawn(command, env=env, log=logs / f"worker-{number + 1}.log") for number in range(count)]
+
+
+def watch(
+    server: Redis,
+    portals: Sequence[str],
+    workers: Sequence[Popen[bytes]],
+    show: Callable[[Progress], None],
+    limit: int | None = None,
+) -> bool:
+    """Until every portal is finished (True), or `limit` listings are stored (False: more is waiting)."""
+    progress, began = Progress(), time.monotonic()
+    finishes = {portal: Finish() for portal in portals}
+    while True:
+        states = {portal: look(server, portal) for portal in portals}
+        progress.update(states, time.monotonic() - began)
+        show(progress)
+        if len([portal for portal in portals if finishes[portal].reached(states[portal])]) == len(portals):
+            return True
+        if limit is not None and sum(progress.total(portal, "stored") for portal in portals) >= limit:
+            return False
+        for number, worker in enumerate(workers, 1):
+            if (code := worker.poll()) is not None:
+                raise WorkerDied(f"worker {number} ended with code {code}; see its log worker-{number}.log")
+        time.sleep(LOOK_SECONDS)

@@ -1,0 +1,43 @@
+"""A worker: the spiders of several portals in one process, until it is told to stop."""
+
+from collections.abc import Sequence
+from functools import cache
+
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.settings import Settings
+from scrapy.spiderloader import SpiderLoaderProtocol, get_spider_loader
+
+
+def portals() -> list[str]:
+    """The names of all portals."""
+    return sorted(_loader().list())
+
+
+def seed_urls(portal: str, simulator: str | None) -> list[str]:
+    """Where a crawl of the whole portal begins."""
+    urls: list[str] = _loader().load(portal).seed_urls(simulator)  # type: ignore[attr-defined]
+    return urls
+
+
+def work(names: Sequence[str], redis_url: str, store_url: str) -> bool:
+    """Serve these portals' queues; False when a spider could not start."""
+    settings = _settings()
+    settings.set("REDIS_URL", redis_url, priority="cmdline")
+    settings.set("STORE_URL", store_url, priority="cmdline")
+    process = AsyncCrawlerProcess(settings)
+    for name in names:
+        process.crawl(name)
+    process.start()
+    return not process.bootstrap_failed
+
+
+def _settings() -> Settings:
+    """As Scrapy reads them inside the project, but from any folder."""
+    settings = Settings()
+    settings.setmodule("realestate.settings", priority="project")
+    return settings
+
+
+@cache
+def _loader() -> SpiderLoaderProtocol:
+    return get_spider_loader(_settings())

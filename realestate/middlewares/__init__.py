@@ -1,0 +1,1 @@
+"""HOW we fetch, and what a request hands on to the next."""

@@ -1,0 +1,1 @@
+"""TEXT -> VALUE: pure functions. What a text does not say is None."""

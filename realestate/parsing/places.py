@@ -1,0 +1,46 @@
+"""Azerbaijani addresses: each part tells by its ending what it is."""
+
+import re
+from dataclasses import dataclass
+
+from realestate.parsing.text import line
+
+_STREET = re.compile(r"\b(küç|pr|prospekti|küçəsi)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    city: str | None = None
+    district: str | None = None
+    settlement: str | None = None
+    metro_station: str | None = None
+    street: str | None = None
+
+
+def parse(address: str | None) -> Place:
+    """ "Bakı ş., Nəsimi r., 28 May m., Füzuli küç. 12"."""
+    found: dict[str, str] = {}
+    for part in (address or "").split(","):
+        if (cleaned := line(part)) and (kind := _kind(cleaned)):
+            name = cleaned if kind == "street" else cleaned[:-2].strip()
+            found.setdefault(kind, name)
+    return Place(**found)
+
+
+def metro_at_end(title: str | None) -> str | None:
+    """ "Satılır 3 otaqlı 85 m2 yeni tikili Nizami m." ends with a metro station."""
+    found = re.search(r"(?:tikili|evi|ofis|obyekt|qaraj|villa|torpaq)\s+(.+?) m\.$", line(title) or "", re.IGNORECASE)
+    return found[1] if found else None
+
+
+def _kind(part: str) -> str | None:
+    match part[-2:]:
+        case "ş.":
+            return "city"
+        case "r.":
+            return "district"
+        case "q.":
+            return "settlement"
+        case "m.":
+            return "metro_station"
+    return "street" if _STREET.search(part) else None

@@ -1,0 +1,1 @@
+"""WHAT happens to one listing."""

@@ -1,0 +1,1 @@
+"""WHICH request next: what the fleet shares in Redis."""

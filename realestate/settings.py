@@ -1,0 +1,124 @@
+"""HOW it is configured: Scrapy's settings, in the order of the flow.
+
+The only reader of the environment; docs/settings.md lists every variable read here.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from realestate import __version__
+from realestate.queue import keys
+
+
+def _variable(name: str) -> str | None:
+    """An empty variable counts as unset: compose files and shells leave such behind."""
+    return os.environ.get(name) or None
+
+
+def _redis_url() -> str | None:
+    """REDIS_URL, or the parts that scrapy-redis users set."""
+    host = _variable("REDIS_HOST")
+    if url := _variable("REDIS_URL"):
+        return url
+    return f"redis://{host}:{_variable('REDIS_PORT') or 6379}/0" if host else None
+
+
+def _store_url() -> str | None:
+    """STORE_URL, or the parts that users of PostgreSQL and MongoDB images set."""
+    if url := _variable("STORE_URL"):
+        return url
+    if host := _variable("POSTGRES_HOST"):
+        user, password = _variable("POSTGRES_USER") or "postgres", _variable("POSTGRES_PASSWORD")
+        login = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
+        return f"postgresql://{login}@{host}:{_variable('POSTGRES_PORT') or 5432}/{_variable('POSTGRES_DB') or user}"
+    if uri := _variable("MONGODB_URI"):
+        return f"{uri.rstrip('/')}/{_variable('DATABASE_NAME') or 'realestate'}"
+    return None
+
+
+def environment(**changes: str) -> Mapping[str, str]:
+    """The environment for a process we start: ours, with these changes."""
+    return {**os.environ, **changes}
+
+
+# --- where things are ------------------------------------------------------------------
+
+#: Unset means: the `realestate` command starts its own (docs/decisions/0003-embedded-services.md).
+REDIS_URL = _redis_url()
+STORE_URL = _store_url()
+#: Where the embedded services keep their data, and what a crawl on a laptop leaves behind.
+REALESTATE_HOME = Path(_variable("REALESTATE_HOME") or ".realestate")
+#: Set: the portals are those the simulator names at $SIMULATOR_URL/_portals, not the real sites.
+SIMULATOR_URL = _variable("SIMULATOR_URL")
+
+# --- the project -----------------------------------------------------------------------
+
+BOT_NAME = "realestate"
+SPIDER_MODULES = ["realestate.spiders"]
+NEWSPIDER_MODULE = "realestate.spiders"
+#: Twice the callbacks a second of the default loop, where it is to be had.
+ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
+
+# --- seeds and the queue ---------------------------------------------------------------
+
+REDIS_START_URLS_KEY = keys.START_URLS
+#: A worker with nothing to do looks for seeds twice a second: at once to a person, nothing to Redis.
+SEEDS_POLL_SECONDS = 0.5
+SCHEDULER = "realestate.queue.scheduler.Scheduler"
+SCHEDULER_QUEUE_CLASS = "realestate.queue.request_queue.RequestQueue"
+SCHEDULER_QUEUE_KEY = keys.REQUESTS
+#: The queue is the fleet's: no worker's end may clear it.
+SCHEDULER_PERSIST = True
+DUPEFILTER_CLASS = "realestate.queue.dupefilter.DupeFilter"
+#: A job's fingerprints outlive the longest crawl we know of, then make room.
+DUPEFILTER_KEEP_SECONDS = 7 * 24 * 3600
+#: Enough to see what went wrong in a bad night, bounded so that it cannot fill Redis.
+DEADLETTERS_KEEP = 10_000
+
+# --- fetching --------------------------------------------------------------------------
+
+USER_AGENT = _variable("USER_AGENT") or f"realestate/{__version__}"
+ROBOTSTXT_OBEY = True
+#: One request a second and site is what a person clicking fast would do; our simulator needs no such care.
+DOWNLOAD_DELAY = float(_variable("PACE_SECONDS") or (0.0 if SIMULATOR_URL else 1.0))
+CONCURRENT_REQUESTS = 16
+#: With a delay two slots suffice to hide one slow answer; without, the site is our own.
+CONCURRENT_REQUESTS_PER_DOMAIN = 2 if DOWNLOAD_DELAY else CONCURRENT_REQUESTS
+DOWNLOAD_TIMEOUT = 30
+#: The largest page seen on any portal is under 2 MB.
+DOWNLOAD_MAXSIZE = 16 * 1024 * 1024
+DOWNLOAD_WARNSIZE = 4 * 1024 * 1024
+DOWNLOAD_VERIFY_CERTIFICATES = True
+#: No portal needs them so far, and a session cookie would tie a request to one worker.
+COOKIES_ENABLED = False
+REFERER_ENABLED = False
+SPIDER_MIDDLEWARES = {
+    "realestate.middlewares.jobs.JobMiddleware": 950,  # nearest the spider but one: sees all its children
+}
+
+# --- what happens to one listing -------------------------------------------------------
+
+#: Scrapy starts this many tasks for every response; ours yield one item or none (a third of its time saved).
+CONCURRENT_ITEMS = 1
+ITEM_PIPELINES = {
+    "realestate.pipelines.clean.CleanPipeline": 100,
+    "realestate.pipelines.validate.ValidatePipeline": 200,
+    "realestate.pipelines.store.StorePipeline": 900,
+}
+#: A batch of 500 costs PostgreSQL little more than one of 50; half a second is how stale a reader may find it.
+STORE_BATCH_SIZE = 500
+STORE_BATCH_SECONDS = 0.5
+#: Items waiting for a slow database before the crawl itself waits.
+STORE_WAITING_MAX = 2_000
+
+# --- what a running crawl tells --------------------------------------------------------
+
+EXTENSIONS = {"realestate.extensions.heartbeat.Heartbeat": 500}
+#: A worker silent for fifteen beats is taken for dead.
+HEARTBEAT_SECONDS = 1.0
+LOG_LEVEL = _variable("LOG_LEVEL") or "INFO"
+#: Both let whoever reaches the port run code in a worker.
+TELNETCONSOLE_ENABLED = False
+REMOTE_CONTROL_ENABLED = False

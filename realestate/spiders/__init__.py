@@ -1,0 +1,1 @@
+"""WHERE listings come from: one file a portal."""

@@ -1,0 +1,150 @@
+"""emlak.az: plain HTML. Search pages are cards; a listing's page has label/value rows in a `dl`.
+
+A rent's period stands only on its card. A page number past the last shows the last page again. A listing that
+is gone is redirected to the index, or stays and says "Bu elanın vaxtı bitib" in place of the telephone.
+The seller's name is a person's, an agent's too, and is not read.
+"""
+
+import re
+from collections.abc import Iterator
+from math import ceil
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+from zoneinfo import ZoneInfo
+
+from scrapy import Request
+from scrapy.http import TextResponse
+
+from realestate.items import Listing, PropertyType, RentPeriod
+from realestate.parsing import areas, dates, html, numbers, places, prices
+from realestate.parsing.text import fold
+from realestate.spiders.base import BrokenPage, PortalSpider
+
+PER_PAGE = 20
+
+#: "Əmlakın növü" -> type, subtype, is it a new building?
+_KINDS: dict[str, tuple[PropertyType, str | None, bool | None]] = {
+    "Yeni tikili": ("apartment", "new_building", True),
+    "Köhnə tikili": ("apartment", "old_building", False),
+    "Həyət evi": ("house", "yard_house", None),
+    "Bağ evi": ("house", "garden_house", None),
+    "Villa": ("house", "villa", None),
+    "Ofis": ("office", None, None),
+    "Qaraj": ("garage", None, None),
+    "Torpaq": ("land", None, None),
+    "Obyekt": ("commercial", None, None),
+}
+KINDS = {fold(label): kind for label, kind in _KINDS.items()}
+CONDITIONS = {
+    fold("Təmirsiz"): "unrenovated",
+    fold("Orta təmirli"): "average",
+    fold("Yaxşı təmirli"): "good",
+    fold("Əla təmirli"): "excellent",
+}
+DEEDS = {fold("Çıxarış (Kupça)"): True, fold("Müqavilə"): False}
+EXPIRED = fold("Bu elanın vaxtı bitib")
+
+
+class EmlakSpider(PortalSpider):
+    name = "emlak"
+    allowed_domains = ["emlak.az"]  # noqa: RUF012
+    site = "https://emlak.az"
+    searches = ("/elanlar/?ann_type=3&sort_type=0&page=1",)
+    listing_path = re.compile(r"^/(?P<ref>\d+)-[^/]*\.html$")
+    country = "AZ"
+    currency = "AZN"
+    timezone = ZoneInfo("Asia/Baku")
+
+    def parse_search(self, response: TextResponse) -> Iterator[Request]:
+        page = html.Page(response.text)
+        total = numbers.whole(html.text(page, "h1.title span"))
+        if total is None:
+            raise BrokenPage("no count of results")
+        for card in page.css("div.ticket-list div.ticket"):
+            if link := html.attribute(card, "h6.title a", "href"):
+                yield self.listing(response.urljoin(link), rent_period=prices.period(html.text(card, "p.price")))
+        yield from self._further_pages(response.url, total)
+
+    def _further_pages(self, url: str, total: int) -> Iterator[Request]:
+        parts = urlsplit(url)
+        query = parse_qs(parts.query)
+        if query.get("page", ["1"]) != ["1"]:
+            return
+        for number in range(2, ceil(total / PER_PAGE) + 1):
+            further = urlencode({**query, "page": number}, doseq=True)
+            yield self.search(parts._replace(query=further).geturl())
+
+    def parse_listing(
+        self, response: TextResponse, rent_period: RentPeriod | None = None, **hints: Any
+    ) -> Iterator[Listing]:
+        page = html.Page(response.text)
+        title = html.text(page, "h1.title")
+        told = html.rows(page, "dl.technical-characteristics dd", "span.label")
+        if not title or not told:
+            raise BrokenPage("no title or no characteristics")
+        is_rent = not fold(title).startswith(fold("Satılır"))
+        kind, subtype, is_new = KINDS.get(fold(told.pop(fold("Əmlakın növü"), "")), ("other", None, None))
+        price = prices.parse(html.text(page, ".left-bar .price span.m"), self.currency)
+        area = areas.parse(told.pop(fold("Sahə"), None))
+        place = places.parse((html.text(page, ".map-address h4") or "").removeprefix("Ünvan:"))
+        latitude, longitude = _coordinates(html.attribute(page, "input#google_map", "value"))
+        posted_at, updated_at = self._dates(html.text(page, ".date"))
+        yield Listing(
+            portal=self.name,
+            ref=self.ref_of(response.url) or "",
+            url=response.url,
+            country=self.country,
+            operation="rent" if is_rent else "sale",
+            rent_period=rent_period if is_rent else None,
+            property_type=kind,
+            subtype=subtype,
+            is_new_building=is_new,
+            price=price.amount,
+            currency=price.currency,
+            price_basis=price.basis,
+            area_m2=area.m2 if area and not area.is_land else None,
+            plot_m2=area.m2 if area and area.is_land else None,
+            rooms=numbers.whole(told.pop(fold("Otaqların sayı"), None)),
+            floor=numbers.whole(told.pop(fold("Yerləşdiyi mərtəbə"), None)),
+            floors_total=numbers.whole(told.pop(fold("Mərtəbə sayı"), None)),
+            condition=CONDITIONS.get(fold(told.pop(fold("Təmiri"), ""))),
+            has_deed=DEEDS.get(fold(told.pop(fold("Sənədin tipi"), ""))),
+            city=place.city,
+            district=place.district or place.settlement,
+            metro_station=place.metro_station or places.metro_at_end(title),
+            street=place.street,
+            latitude=latitude,
+            longitude=longitude,
+            geo_precision="exact" if latitude is not None else None,
+            title=title,
+            description=html.texts(page, ".desc p"),
+            photos=[response.urljoin(link) for link in html.attributes(page, ".fotorama a", "href")],
+            seller_type=_seller(html.text(page, ".seller-data")),
+            posted_at=posted_at,
+            updated_at=updated_at,
+            status="delisted" if EXPIRED in fold(html.text(page, ".seller-data") or "") else "active",
+            parser_version=self.parser_version,
+            extra={**told, **_views(html.text(page, ".views-count strong"))},
+        )
+
+    def _dates(self, text: str | None) -> tuple[Any, Any]:
+        """The page shows one date: of posting, or, where its label says so, of the last change."""
+        moment = dates.day(text, self.timezone)
+        return (None, moment) if fold("Yenilənmə") in fold(text or "") else (moment, None)
+
+
+def _coordinates(value: str | None) -> tuple[float | None, float | None]:
+    found = re.fullmatch(r"\(\s*(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)\s*\)", value or "")
+    return (float(found[1]), float(found[2])) if found else (None, None)
+
+
+def _seller(text: str | None) -> Any:
+    folded = fold(text or "")
+    if fold("Vasitəçi") in folded:
+        return "agency"
+    return "owner" if fold("Mülkiyyətçi") in folded else None
+
+
+def _views(text: str | None) -> dict[str, Any]:
+    views = numbers.whole(text)
+    return {} if views is None else {"views": views}

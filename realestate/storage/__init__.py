@@ -1,0 +1,16 @@
+"""The ONLY room that speaks to a database."""
+
+from realestate.storage.store import Quarantined, Store, StoreAway, StoreError, Written
+
+__all__ = ["Quarantined", "Store", "StoreAway", "StoreError", "Written", "open_store"]
+
+
+def open_store(url: str | None) -> Store:
+    """The store behind STORE_URL. Nothing is connected yet: a store connects when it is first used."""
+    from realestate.storage.postgres import PostgresStore
+
+    if not url:
+        raise StoreError("STORE_URL is not set: give a postgresql:// address")
+    if url.startswith(("postgresql://", "postgres://")):
+        return PostgresStore(url)
+    raise StoreError(f"STORE_URL begins with {url.split(':')[0]!r}: a postgresql:// address is needed")
