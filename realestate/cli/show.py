@@ -55,7 +55,7 @@ def _lines() -> Callable[[Progress], None]:
 
 
 def _progress_table(progress: Progress) -> Table:
-    table = _table("portal", *("workers", "waiting", "in work", "pages", "pages/s", "listings", "dead letters"))
+    table = _table("portal", *("workers", "waiting", "in work", "pages", "pages/s", "listings", "dead"))
     for portal, state in progress.states.items():
         pages = progress.total(portal, "pages")
         table.add_row(
@@ -76,7 +76,7 @@ def _progress_table(progress: Progress) -> Table:
 
 def demo(outcome: Outcome) -> None:
     _console.print(_market_table(outcome))
-    table = _table("portal", "listings", "expected", "missing", "unexpected", "fields wrong", "quarantined")
+    table = _table("portal", "stored", "expected", "missing", "surplus", "fields wrong", "bad")
     for portal, found in outcome.portals.items():
         faults = (found.missing, found.unexpected, found.wrong)
         table.add_row(portal, *_numbers(found.stored, found.expected, *map(len, faults), found.quarantined))
@@ -153,7 +153,7 @@ def status(found: Status, *, as_json: bool) -> None:
 
 
 def _status_table(found: Status) -> Table:
-    names = ("workers", "seeds", "waiting", "in work", "dead letters", "listings", "quarantined")
+    names = ("workers", "seeds", "waiting", "in work", "dead", "listings", "quarantine")
     table = _table("portal", *names)
     for name, portal in found.portals.items():
         state = portal.state

@@ -55,8 +55,9 @@ class Heartbeat:
             await asyncio.sleep(self.seconds)
 
     def _serving(self) -> bool:
-        engine = self.crawler.engine
-        return bool(engine and engine.scheduler and getattr(engine.scheduler, "serving", False))
+        # A scheduler has a length, so it must be compared with None: an empty queue would make it false.
+        scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
+        return scheduler is not None and getattr(scheduler, "serving", False)
 
     def _workers(self, spider: Spider) -> Workers:
         return Workers(spider.server, spider.name)  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from realestate.parsing.text import line
 
+_KINDS = {"ş.": "city", "r.": "district", "q.": "settlement", "m.": "metro_station"}
 _STREET = re.compile(r"\b(küç|pr|prospekti|küçəsi)\b")
 
 
@@ -22,7 +23,7 @@ def parse(address: str | None) -> Place:
     found: dict[str, str] = {}
     for part in (address or "").split(","):
         if (cleaned := line(part)) and (kind := _kind(cleaned)):
-            name = cleaned if kind == "street" else cleaned[:-2].strip()
+            name = cleaned if kind == "street" else cleaned.rpartition(" ")[0]
             found.setdefault(kind, name)
     return Place(**found)
 
@@ -34,13 +35,5 @@ def metro_at_end(title: str | None) -> str | None:
 
 
 def _kind(part: str) -> str | None:
-    match part[-2:]:
-        case "ş.":
-            return "city"
-        case "r.":
-            return "district"
-        case "q.":
-            return "settlement"
-        case "m.":
-            return "metro_station"
-    return "street" if _STREET.search(part) else None
+    """By its last word: "Azadlıq pr." ends with "r." too and is a street."""
+    return _KINDS.get(part.rpartition(" ")[2]) or ("street" if _STREET.search(part) else None)

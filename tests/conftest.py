@@ -1,0 +1,96 @@
+"""Real servers for all tests: one Redis and one PostgreSQL a test process, an empty database each a test."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import psycopg2
+import pytest
+from redis import Redis
+from scrapy.crawler import Crawler
+from scrapy.settings import Settings
+
+from realestate import embedded
+from realestate.storage.postgres import PostgresStore
+from tests.redis_process import RedisProcess
+
+
+@pytest.fixture(scope="session")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[embedded.Services]:
+    with embedded.services(tmp_path_factory.mktemp("services")) as running:
+        yield running
+
+
+@pytest.fixture
+def redis_url(services: embedded.Services) -> str:
+    return services.redis_url
+
+
+@pytest.fixture
+def server(redis_url: str) -> Iterator[Redis]:
+    """An empty Redis."""
+    client = Redis.from_url(redis_url)
+    client.flushall()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def redis_process(tmp_path: Path) -> Iterator[RedisProcess]:
+    """A Redis of the test's own, not started yet."""
+    process = RedisProcess(tmp_path)
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def store_url(services: embedded.Services) -> Iterator[str]:
+    """An empty database, dropped afterwards."""
+    name = f"test_{uuid4().hex[:12]}"
+    connection = psycopg2.connect(services.store_url)
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {name}")
+        yield urlsplit(services.store_url)._replace(path=f"/{name}").geturl()
+        cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    connection.close()
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[PostgresStore]:
+    store = PostgresStore(store_url)
+    store.migrate()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def sql(store_url: str) -> Iterator[Callable[..., list[tuple[Any, ...]]]]:
+    """Ask the test's database directly, beside the store."""
+    connection = psycopg2.connect(store_url)
+    connection.autocommit = True
+
+    def ask(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            return cursor.fetchall() if cursor.description else []
+
+    yield ask
+    connection.close()
+
+
+@pytest.fixture
+def make_crawler() -> Callable[..., Crawler]:
+    """A crawler with the project's settings, its stats ready, nothing running."""
+
+    def make(spidercls: Any, **changes: Any) -> Crawler:
+        settings = Settings()
+        settings.setmodule("realestate.settings", priority="project")
+        settings.setdict({"TWISTED_REACTOR_ENABLED": False, "ASYNCIO_EVENT_LOOP": None, **changes}, priority="cmdline")
+        crawler = Crawler(spidercls, settings)
+        crawler._apply_settings()
+        return crawler
+
+    return make

@@ -1,0 +1,18 @@
+import msgspec
+from redis import Redis
+
+from realestate.jobs.submit import submit
+from realestate.queue import keys
+from realestate.spiders import seeds
+
+
+def test_the_seeds_of_one_job_carry_its_id(server: Redis) -> None:
+    job = submit(server, "bina", ["https://bina.az/1", "https://bina.az/2"], mode="sweep", priority=3)
+    pushed = [seeds.parse(data) for data in server.lrange(keys.start_urls("bina"), 0, -1)]
+    assert [seed.url for seed in pushed] == ["https://bina.az/1", "https://bina.az/2"]
+    assert {(seed.job, seed.mode, seed.priority) for seed in pushed} == {(job, "sweep", 3)}
+
+
+def test_two_jobs_have_two_ids(server: Redis) -> None:
+    assert submit(server, "bina", ["https://bina.az/"]) != submit(server, "bina", ["https://bina.az/"])
+    assert msgspec.json.decode(server.lindex(keys.start_urls("bina"), 0))["job"]

@@ -1,0 +1,42 @@
+import pytest
+
+from realestate.parsing import text
+
+
+@pytest.mark.parametrize(
+    ("given", "cleaned"),
+    [
+        ("  Two\u00a0 words\n", "Two words"),
+        ("-", None),
+        ("Not specified", None),
+        ("NA", None),
+        ("", None),
+        (None, None),
+        ("0", "0"),
+    ],
+)
+def test_a_line_is_cleaned_and_nothing_is_none(given: str | None, cleaned: str | None) -> None:
+    assert text.line(given) == cleaned
+
+
+def test_paragraphs_keep_their_lines() -> None:
+    assert text.paragraphs(" One \u00a0 two\r\n\n  three ") == "One two\nthree"
+    assert text.paragraphs(" - ") is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("SAHƏ", "sahə"), ("İCARƏYƏ", "icarəyə"), ("Qızıl", "QIZIL"), ("Otaqların sayı :", "otaqların  sayı"), ("ŞƏHƏR", "şəhər")],
+)
+def test_folding_follows_azerbaijani_letters(one: str, other: str) -> None:
+    assert text.fold(one) == text.fold(other)
+
+
+def test_dotted_and_dotless_i_stay_apart() -> None:
+    assert text.fold("qızıl") != text.fold("qizil")
+
+
+def test_a_constant_becomes_a_word() -> None:
+    assert text.word("GROUND_FLOOR") == "ground_floor"
+    assert text.word("Town-House") == "town_house"
+    assert text.word(None) is None

@@ -1,0 +1,110 @@
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from scrapy.crawler import Crawler
+from scrapy.statscollectors import StatsCollector
+
+from realestate.items import Listing
+from realestate.pipelines.store import BatchSettings, StorePipeline
+from realestate.spiders.immoweb import ImmowebSpider
+from realestate.storage import Quarantined, StoreAway, Written
+from realestate.storage.postgres import PostgresStore
+from tests.examples import a_listing
+
+
+class Recorder:
+    """A store that remembers its batches, is away for some calls, and may be held."""
+
+    def __init__(self, away: int = 0) -> None:
+        self.batches: list[list[str]] = []
+        self.away = away
+
+    def write(self, listings: Sequence[Listing], quarantined: Sequence[Quarantined] = ()) -> Written:
+        if self.away:
+            self.away -= 1
+            raise StoreAway("no answer")
+        self.batches.append([listing.ref for listing in listings])
+        return Written(new=len(listings), quarantined=len(quarantined))
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture
+def stats(make_crawler: Callable[..., Crawler]) -> StatsCollector:
+    stats = make_crawler(ImmowebSpider).stats
+    assert stats is not None
+    return stats
+
+
+def make(store: Any, stats: StatsCollector, size: int = 10, seconds: float = 60, most: int = 1000) -> StorePipeline:
+    return StorePipeline(store, BatchSettings(size, seconds, most), stats)
+
+
+def test_items_are_written_in_batches_and_the_rest_at_the_end(stats: StatsCollector) -> None:
+    async def crawl() -> Recorder:
+        pipeline = make(store := Recorder(), stats)
+        for number in range(25):
+            await pipeline.process_item(a_listing(ref=str(number)))
+        await pipeline.close_spider()
+        return store
+
+    store = asyncio.run(crawl())
+    assert sorted(ref for batch in store.batches for ref in batch) == sorted(map(str, range(25)))
+    assert max(map(len, store.batches)) <= 10
+    assert stats.get_value("listing/stored") == 25
+    assert stats.get_value("store/waiting") == 0
+
+
+def test_a_small_batch_is_written_when_its_time_is_over(stats: StatsCollector) -> None:
+    async def crawl() -> Recorder:
+        pipeline = make(store := Recorder(), stats, seconds=0.01)
+        await pipeline.process_item(a_listing())
+        while not store.batches:
+            await asyncio.sleep(0.01)
+        await pipeline.close_spider()
+        return store
+
+    assert asyncio.run(asyncio.wait_for(crawl(), 30)).batches == [["21000001"]]
+
+
+def test_a_database_that_is_away_is_waited_for(stats: StatsCollector) -> None:
+    async def crawl() -> Recorder:
+        pipeline = make(store := Recorder(away=2), stats)
+        await pipeline.process_item(a_listing())
+        await pipeline.close_spider()
+        return store
+
+    assert asyncio.run(crawl()).batches == [["21000001"]]
+    assert stats.get_value("store/away") == 2
+
+
+def test_the_crawl_waits_when_too_many_items_wait(stats: StatsCollector) -> None:
+    async def crawl() -> tuple[bool, int]:
+        pipeline = make(store := Recorder(away=1), stats, size=2, most=4)
+        for number in range(4):
+            await pipeline.process_item(a_listing(ref=str(number)))
+        await asyncio.sleep(0)
+        fifth = [asyncio.ensure_future(pipeline.process_item(a_listing(ref=f"x{n}"))) for n in range(3)]
+        await asyncio.sleep(0.01)
+        held = any(not each.done() for each in fifth)
+        await asyncio.gather(*fifth)
+        await pipeline.close_spider()
+        return held, sum(map(len, store.batches))
+
+    assert asyncio.run(asyncio.wait_for(crawl(), 30)) == (True, 7)
+
+
+def test_into_a_real_database(store: PostgresStore, stats: StatsCollector) -> None:
+    async def crawl() -> None:
+        pipeline = make(PostgresStore(store.url), stats)
+        for number in range(25):
+            await pipeline.process_item(a_listing(ref=str(number % 20)))
+        bad = Quarantined(portal="immoweb", ref="q", url="https://x.example/", errors=("e",), record={"a": 1})
+        await pipeline.process_item(bad)
+        assert await pipeline.process_item({"not": "ours"}) == {"not": "ours"}
+        await pipeline.close_spider()
+
+    asyncio.run(crawl())
+    assert store.counts() == {"immoweb": (20, 1)}

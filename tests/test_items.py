@@ -1,0 +1,92 @@
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import jsonschema
+import jsonschema_rs
+import pytest
+
+from realestate.items import FIELDS, Listing, as_record, content_hash, listing_schema
+from tests.docstrings import field_docstrings
+from tests.examples import a_listing
+
+SCHEMA = listing_schema()
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def test_the_schema_is_a_draft_2020_12_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_the_schema_has_every_field_and_no_other() -> None:
+    assert set(SCHEMA["properties"]) == set(FIELDS)
+    assert SCHEMA["additionalProperties"] is False
+
+
+def test_a_good_listing_is_valid_for_both_validators() -> None:
+    record = as_record(a_listing(delisted_at=(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))))
+    VALIDATOR.validate(record)
+    assert jsonschema_rs.Draft202012Validator(SCHEMA).is_valid(record)
+
+
+BAD: list[dict[str, Any]] = [
+    {"ref": ""},
+    {"url": "ftp://x"},
+    {"country": "be"},
+    {"operation": None},
+    {"operation": "lease"},
+    {"property_type": None},
+    {"price": Decimal(0)},
+    {"price": Decimal(-1)},
+    {"currency": None},
+    {"currency": "€"},
+    {"price": None},
+    {"operation": "rent"},
+    {"rent_period": "month"},
+    {"area_m2": 0.0},
+    {"rooms": -1},
+    {"title": ""},
+    {"latitude": 91.0},
+    {"longitude": None},
+    {"status": "gone"},
+    {"energy_class": "H"},
+    {"photos": ["not an address"]},
+]
+
+
+@pytest.mark.parametrize("change", BAD, ids=str)
+def test_a_bad_listing_is_invalid_for_both_validators(change: dict[str, Any]) -> None:
+    record = as_record(a_listing(**change))
+    assert not VALIDATOR.is_valid(record)
+    assert not jsonschema_rs.Draft202012Validator(SCHEMA).is_valid(record)
+
+
+def test_a_rent_says_its_period() -> None:
+    assert VALIDATOR.is_valid(as_record(a_listing(operation="rent", rent_period="month")))
+
+
+def test_a_record_is_plain_json() -> None:
+    record = as_record(a_listing(price=Decimal("940.50"), charges=Decimal("20")))
+    assert (record["price"], record["charges"]) == (940.5, 20)
+    assert record["features"] == ["garden", "terrace"]
+    assert record["posted_at"] == "2026-09-01T10:00:00+00:00"
+
+
+def test_the_hash_is_of_what_the_portal_says_of_the_home() -> None:
+    base = content_hash(as_record(a_listing()))
+    for name, value in {"url": "https://other.example/", "updated_at": datetime.now(UTC), "extra": {}}.items():
+        assert content_hash(as_record(a_listing(**{name: value}))) == base
+    for name, value in {"price": Decimal(349000), "title": "Sold soon", "status": "reserved", "rooms": None}.items():
+        assert content_hash(as_record(a_listing(**{name: value}))) != base
+
+
+def test_every_field_explains_itself() -> None:
+    explained = field_docstrings()
+    assert [f.name for f in fields(Listing) if not explained.get(f.name)] == []
+
+
+def test_a_value_no_store_could_keep_is_a_clear_error() -> None:
+    with pytest.raises(TypeError, match="timedelta"):
+        as_record(a_listing(title=timedelta(1)))
