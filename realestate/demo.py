@@ -101,7 +101,7 @@ def _run(
         latest = progress
         show(progress)
 
-    with _simulator(home / "simulator.log", listings, seed) as simulator:
+    with simulator_process(home / "simulator.log", listings, seed) as simulator:
         server = Redis.from_url(services.redis_url)
         for name in names:
             submit(server, name, seed_urls(name, simulator))
@@ -120,7 +120,7 @@ def _run(
 
 
 @contextmanager
-def _simulator(log: Path, listings: int, seed: int) -> Iterator[str]:
+def simulator_process(log: Path, listings: int, seed: int) -> Iterator[str]:
     """A simulator as a process of its own; its control address."""
     options = ["--port", "0", "--listings", str(listings), "--seed", str(seed)]
     command = [sys.executable, "-m", "realestate", "simulate", *options]

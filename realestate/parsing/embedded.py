@@ -4,7 +4,13 @@ import json
 import re
 from typing import Any
 
-_DECODER = json.JSONDecoder()
+
+def _no_number(constant: str) -> float:
+    raise ValueError(f"{constant} is no number in JSON")
+
+
+#: Python would take NaN and Infinity, which no field can hold.
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
 def assigned(html: str, name: str) -> Any:

@@ -2,16 +2,19 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Literal
 
-from realestate.items import PriceBasis, RentPeriod
 from realestate.parsing import numbers
 from realestate.parsing.text import fold
+
+Basis = Literal["total", "on_request"]
+Period = Literal["day", "week", "month"]
 
 _ON_REQUEST = tuple(
     map(fold, ("Razılaşma ilə", "Razılaşma yolu ilə", "POA", "price on request", "on request", "op aanvraag"))
 )
 #: The longest first: "gün" stands in "günlük".
-_PERIODS: tuple[tuple[str, RentPeriod], ...] = (
+_PERIODS: tuple[tuple[str, Period], ...] = (
     ("/ ay", "month"),
     ("/ay", "month"),
     ("aylıq", "month"),
@@ -32,7 +35,7 @@ class Price:
 
     amount: Decimal | None = None
     currency: str | None = None
-    basis: PriceBasis | None = None
+    basis: Basis | None = None
 
 
 def of(amount: object, currency: str) -> Price:
@@ -55,7 +58,7 @@ def parse(text: str | None, currency: str) -> Price:
     return Price(amount, currency, "total")
 
 
-def period(text: str | None) -> RentPeriod | None:
+def period(text: str | None) -> Period | None:
     """The time a rent covers, by the words beside its price."""
     folded = fold(text or "")
     return next((period for words, period in _PERIODS if words in folded), None)

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from realestate.items import Listing, as_record, content_hash
+from realestate.storage import Quarantined
 
 _CENT = Decimal("0.01")
 
@@ -13,7 +14,12 @@ class CleanPipeline:
     """Normalises a listing and derives what follows from its own values."""
 
     def process_item(self, item: Any) -> Any:
-        return clean(item) if isinstance(item, Listing) else item
+        if not isinstance(item, Listing):
+            return item
+        try:
+            return clean(item)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            return Quarantined.of(item, f"not to be cleaned: {type(error).__name__}: {error}")
 
 
 def clean(listing: Listing) -> Listing:

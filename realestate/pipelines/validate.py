@@ -1,5 +1,6 @@
 """Validate against the JSON Schema; what fails goes to quarantine, never away."""
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import jsonschema_rs
@@ -36,12 +37,10 @@ class ValidatePipeline:
             if getattr(item, name) is None:
                 self.stats.inc_value(f"listing/field/{name}/missing")
         record = as_record(item)
-        return item if self._is_valid(record) else self._quarantined(item, record)
+        return item if self._is_valid(record) else Quarantined.of(item, *self._errors(record))
 
-    def _quarantined(self, item: Listing, record: dict[str, Any]) -> Quarantined:
-        errors = sorted(self._explain(record), key=lambda error: list(error.absolute_path))
-        for error in errors:
-            field = str(error.absolute_path[0]) if error.absolute_path else "listing"
-            self.stats.inc_value(f"listing/field/{field}/invalid")
-        texts = tuple(f"{'.'.join(map(str, each.absolute_path)) or 'listing'}: {each.message}" for each in errors)
-        return Quarantined(portal=item.portal, ref=str(item.ref), url=str(item.url), errors=texts, record=record)
+    def _errors(self, record: dict[str, Any]) -> Iterator[str]:
+        for error in sorted(self._explain(record), key=lambda error: [str(part) for part in error.absolute_path]):
+            path = [str(part) for part in error.absolute_path] or ["listing"]
+            self.stats.inc_value(f"listing/field/{path[0]}/invalid")
+            yield f"{'.'.join(path)}: {error.message}"

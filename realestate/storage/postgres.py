@@ -105,7 +105,8 @@ class PostgresStore:
                 written = self._write([listing], ())
                 new, known = new + written.new, known + written.known
             except (psycopg2.DataError, psycopg2.IntegrityError, ValueError) as error:
-                refused.append(_refused(listing, str(error)))
+                reason = str(error).strip().partition("\n")[0]
+                refused.append(Quarantined.of(listing, f"refused by the database: {reason}"))
         return Written(new, known, self._write((), [*quarantined, *refused]).quarantined)
 
     @contextmanager
@@ -146,27 +147,21 @@ def _listing(row: tuple[Any, ...]) -> Listing:
 
 
 def _quarantine_row(item: Quarantined) -> tuple[Any, ...]:
-    errors, record = list(item.errors), _without_nul(dict(item.record))
+    errors, record = _storable(list(item.errors)), _storable(dict(item.record))
     fingerprint = blake2b(msgspec.json.encode([errors, record], enc_hook=repr), digest_size=16).hexdigest()
-    ref, url = item.ref.replace("\0", ""), item.url.replace("\0", "")
-    return (item.portal, fingerprint, ref, url, Json(errors, dumps=_dumps), Json(record, dumps=_dumps))
+    told = (Json(errors, dumps=_dumps), Json(record, dumps=_dumps))
+    return (item.portal, fingerprint, _storable(item.ref), _storable(item.url), *told)
 
 
-def _refused(listing: Listing, error: str) -> Quarantined:
-    record = as_record(listing)
-    reason = f"refused by the database: {error.strip().partition(chr(10))[0]}"
-    return Quarantined(portal=listing.portal, ref=listing.ref, url=listing.url, errors=(reason,), record=record)
-
-
-def _without_nul(value: Any) -> Any:
-    """PostgreSQL's text and jsonb cannot hold NUL; quarantine must take anything."""
+def _storable(value: Any) -> Any:
+    """Quarantine must take anything; PostgreSQL takes neither NUL nor half of a surrogate pair."""
     match value:
         case str():
-            return value.replace("\0", "\ufffd")
+            return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
         case dict():
-            return {_without_nul(key): _without_nul(each) for key, each in value.items()}
+            return {_storable(key): _storable(each) for key, each in value.items()}
         case list():
-            return [_without_nul(each) for each in value]
+            return [_storable(each) for each in value]
         case _:
             return value
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
-from realestate.items import Listing
+from realestate.items import FIELDS, Listing, as_record
 
 
 class StoreError(RuntimeError):
@@ -25,6 +25,15 @@ class Quarantined:
     url: str
     errors: tuple[str, ...]
     record: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, listing: Listing, *errors: str) -> Self:
+        try:
+            record = as_record(listing)
+        except (TypeError, ValueError, ArithmeticError):
+            record = {name: repr(getattr(listing, name)) for name in FIELDS}
+        ref, url = str(listing.ref), str(listing.url)
+        return cls(portal=listing.portal, ref=ref, url=url, errors=errors, record=record)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from realestate.parsing.embedded import assigned, at
         ("no such thing", None),
         ('window.classified = {"id": 1', None),
         ("window.classified = undefined;", None),
+        ('window.classified = {"price": Infinity};', None),
         ('window.classifiedUrl = "x"; window.classified = {"id": 2};', {"id": 2}),
     ],
 )

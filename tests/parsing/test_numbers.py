@@ -42,7 +42,18 @@ def test_makes_no_number_of_what_is_none(text: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("value", "count"),
-    [(4, 4), (0, 0), ("3", 3), ("3 otaq", 3), (2.0, 2), (-1, None), (2.5, None), (True, None), (None, None), ("-", None)],
+    [
+        (4, 4),
+        (0, 0),
+        ("3", 3),
+        ("3 otaq", 3),
+        (2.0, 2),
+        (-1, None),
+        (2.5, None),
+        (True, None),
+        (None, None),
+        ("-", None),
+    ],
 )
 def test_a_count_is_whole_and_never_minus_one(value: object, count: int | None) -> None:
     assert numbers.whole(value) == count

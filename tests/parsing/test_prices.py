@@ -8,7 +8,13 @@ from realestate.parsing.prices import Price
 
 @pytest.mark.parametrize(
     ("text", "amount"),
-    [("245 000", 245000), ("245 000 AZN", 245000), ("245\u00a0000", 245000), ("600 AZN / ay", 600), ("80 AZN / gün", 80)],
+    [
+        ("245 000", 245000),
+        ("245 000 AZN", 245000),
+        ("245\u00a0000", 245000),
+        ("600 AZN / ay", 600),
+        ("80 AZN / gün", 80),
+    ],
 )
 def test_reads_an_amount(text: str, amount: int) -> None:
     assert prices.parse(text, "AZN") == Price(Decimal(amount), "AZN", "total")
@@ -32,7 +38,13 @@ def test_a_number_from_json_is_the_price_and_none_is_on_request() -> None:
 
 @pytest.mark.parametrize(
     ("text", "period"),
-    [("600 AZN / ay", "month"), ("80 AZN / gün", "day"), ("80 AZN/gün", "day"), ("£300 pw", "week"), ("245 000 AZN", None)],
+    [
+        ("600 AZN / ay", "month"),
+        ("80 AZN / gün", "day"),
+        ("80 AZN/gün", "day"),
+        ("£300 pw", "week"),
+        ("245 000 AZN", None),
+    ],
 )
 def test_the_words_beside_a_rent_tell_its_period(text: str, period: str | None) -> None:
     assert prices.period(text) == period

@@ -26,7 +26,13 @@ def test_paragraphs_keep_their_lines() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("SAHƏ", "sahə"), ("İCARƏYƏ", "icarəyə"), ("Qızıl", "QIZIL"), ("Otaqların sayı :", "otaqların  sayı"), ("ŞƏHƏR", "şəhər")],
+    [
+        ("SAHƏ", "sahə"),
+        ("İCARƏYƏ", "icarəyə"),
+        ("Qızıl", "QIZIL"),
+        ("Otaqların sayı :", "otaqların  sayı"),
+        ("ŞƏHƏR", "şəhər"),
+    ],
 )
 def test_folding_follows_azerbaijani_letters(one: str, other: str) -> None:
     assert text.fold(one) == text.fold(other)

@@ -2,6 +2,7 @@ from decimal import Decimal
 
 from realestate.items import as_record, content_hash
 from realestate.pipelines.clean import CleanPipeline, clean
+from realestate.storage import Quarantined
 from tests.examples import a_listing
 
 
@@ -30,6 +31,13 @@ def test_a_rent_of_unknown_period_is_no_price_but_kept_aside() -> None:
 def test_the_hash_is_of_the_cleaned_listing() -> None:
     cleaned = clean(a_listing(operation="rent"))
     assert cleaned.content_hash == content_hash(as_record(cleaned))
+
+
+def test_what_cannot_be_cleaned_goes_to_quarantine() -> None:
+    for change in ({"title": "half a pair \ud800"}, {"price": Decimal("Infinity")}, {"title": object()}):
+        item = CleanPipeline().process_item(a_listing(**change))
+        assert isinstance(item, Quarantined)
+        assert item.ref == a_listing().ref
 
 
 def test_other_items_pass_untouched() -> None:

@@ -37,7 +37,7 @@ def test_a_request_comes_back_as_it_was(spider: ImmowebSpider) -> None:
 
 def test_a_request_of_another_process_cannot_travel(spider: ImmowebSpider) -> None:
     with pytest.raises(NotShareable):
-        encode(Request("https://x.example/", callback=lambda response: None), spider)
+        encode(Request("https://x.example/", callback=print), spider)
 
 
 @pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")

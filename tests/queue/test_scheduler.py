@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,14 +16,14 @@ MakeScheduler = Callable[..., Scheduler]
 
 
 @pytest.fixture
-def make_scheduler(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> Iterator[MakeScheduler]:
+def make_scheduler(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> MakeScheduler:
     def make(**changes: Any) -> Scheduler:
         crawler = make_crawler(ImmowebSpider, **{"REDIS_URL": redis_url, **changes})
         scheduler = Scheduler.from_crawler(crawler)
         scheduler.open(ImmowebSpider.from_crawler(crawler))
         return scheduler
 
-    yield make
+    return make
 
 
 def request(number: int = 1, **parts: Any) -> Request:

@@ -52,7 +52,9 @@ def test_the_same_ref_on_two_portals_is_two_listings(store: PostgresStore) -> No
     assert store.counts() == {"immoweb": (1, 0), "emlak": (1, 0)}
 
 
-def test_a_row_the_database_refuses_goes_to_quarantine_and_the_others_are_stored(store: PostgresStore, sql: Ask) -> None:
+def test_a_row_the_database_refuses_goes_to_quarantine_and_the_others_are_stored(
+    store: PostgresStore, sql: Ask
+) -> None:
     bad = a_listing(ref="bad", title="nul \0 inside")
     too_big = a_listing(ref="big", rooms=2**40)
     written = store.write([a_listing(ref="1"), bad, too_big, a_listing(ref="2")])
@@ -61,6 +63,15 @@ def test_a_row_the_database_refuses_goes_to_quarantine_and_the_others_are_stored
     errors = dict(sql("SELECT ref, errors->>0 FROM quarantine"))
     assert set(errors) == {"bad", "big"}
     assert all(error.startswith("refused by the database: ") for error in errors.values())
+
+
+def test_quarantine_takes_anything(store: PostgresStore, sql: Ask) -> None:
+    hostile = {"title": "nul \0, half a pair \ud800", "nested": [{"\0": object()}]}
+    item = Quarantined(portal="immoweb", ref="\0", url="\ud800", errors=("bad \0",), record=hostile)
+    assert store.write((), [item]) == Written(quarantined=1)
+    assert sql("SELECT ref, errors->>0, record->>'title' FROM quarantine") == [
+        ("\ufffd", "bad \ufffd", "nul \ufffd, half a pair ?")
+    ]
 
 
 def test_two_writers_of_the_same_listings_neither_deadlock_nor_double(store_url: str, sql: Ask) -> None:
@@ -115,7 +126,10 @@ def test_the_table_has_a_column_for_every_field(store: PostgresStore, sql: Ask) 
 
 def test_a_database_that_went_away_is_found_again(store: PostgresStore, sql: Ask) -> None:
     store.write([a_listing()])
-    sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
+    sql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE pid <> pg_backend_pid() AND datname = current_database()"
+    )
     with pytest.raises(StoreAway):
         store.write([a_listing(ref="2")])
     assert store.write([a_listing(ref="2")]).new == 1

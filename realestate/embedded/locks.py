@@ -1,0 +1,62 @@
+"""File locks of the kernel: they vanish with the process that holds them, however it dies.
+
+``users.lock``    shared by every process that uses the services; exclusive for the keeper while it stops them
+``start.lock``    held by the one user that is starting a keeper
+``keeper.lock``   held by the keeper as long as it lives
+``redis.lock``, ``postgres.lock``   held by the server itself and all of its processes; contain its process id
+"""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+Lock = IO[str]
+
+
+def share(path: Path) -> Lock:
+    """Hold the lock together with others; waits while somebody has it alone."""
+    return _taken(path, fcntl.LOCK_SH)
+
+
+def take(path: Path) -> Lock:
+    """Hold the lock alone; waits."""
+    return _taken(path, fcntl.LOCK_EX)
+
+
+@contextmanager
+def taken(path: Path) -> Iterator[None]:
+    with take(path):
+        yield
+
+
+def take_now(lock: Lock) -> bool:
+    """Hold an open lock alone, if nobody else has it. A share in it is lost either way."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def is_taken(path: Path) -> bool:
+    """Whether somebody holds the lock alone. Creates nothing."""
+    try:
+        with path.open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _taken(path: Path, how: int) -> Lock:
+    lock = path.open("a+")
+    try:
+        fcntl.flock(lock, how)
+    except BaseException:
+        lock.close()
+        raise
+    return lock

@@ -1,0 +1,117 @@
+"""A simulator and workers as processes of their own, on the test's own Redis database and PostgreSQL database."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from redis import Redis
+
+from realestate.demo import Comparison, compare, simulator_process
+from realestate.jobs.fleet import Finish, look
+from realestate.storage.postgres import PostgresStore
+
+ROOT = Path(__file__).parents[2]
+PYTHON = sys.executable
+#: Nothing here waits so long unless it is broken; a busy machine is slow.
+PATIENCE = 120.0
+
+
+def until(true: Callable[[], Any], what: str) -> Any:
+    """Wait for something to become true, not for a time to pass."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if value := true():
+            return value
+        time.sleep(0.05)
+    pytest.fail(f"still waiting for {what}")
+
+
+class Simulated:
+    """A running simulator, as a test sees it."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.portals: dict[str, str] = self._json("/_portals")
+
+    def truth(self, portal: str) -> list[dict[str, Any]]:
+        with urlopen(f"{self.url}/_truth/{portal}", timeout=60) as answer:
+            return [json.loads(line) for line in answer.read().splitlines()]
+
+    def requests(self, portal: str) -> int:
+        return int(self._json("/_stats")[portal]["requests"])
+
+    def advance(self) -> None:
+        with urlopen(Request(f"{self.url}/_day/advance", method="POST"), timeout=60) as answer:
+            assert answer.status == 200
+
+    def _json(self, path: str) -> Any:
+        with urlopen(self.url + path, timeout=60) as answer:
+            return json.load(answer)
+
+
+@pytest.fixture
+def simulate(tmp_path: Path) -> Iterator[Callable[[int], Simulated]]:
+    with ExitStack() as running:
+        yield lambda listings: Simulated(
+            running.enter_context(simulator_process(tmp_path / "simulator.log", listings, 7))
+        )
+
+
+@pytest.fixture
+def env(redis_url: str, server: Redis, store_url: str) -> dict[str, str]:
+    """For processes: where Redis and the store are."""
+    return {**os.environ, "REDIS_URL": redis_url, "STORE_URL": store_url, "LOG_LEVEL": "INFO"}
+
+
+class Worker:
+    """A worker process and its log."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.process = process
+        self.log = log
+
+    def stop(self) -> int:
+        """As an orchestrator would: SIGTERM, once."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+    def text(self) -> str:
+        return self.log.read_text("utf-8")
+
+
+@contextmanager
+def running(command: list[str], env: Mapping[str, str], log: Path) -> Iterator[Worker]:
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, env=env, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT)
+    try:
+        yield Worker(process, log)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def finished(server: Redis, *portals: str) -> None:
+    finishes = {portal: Finish() for portal in portals}
+    done: set[str] = set()
+
+    def all_done() -> bool:
+        for portal in portals:
+            if portal not in done and finishes[portal].reached(look(server, portal)):
+                done.add(portal)
+        return len(done) == len(portals)
+
+    until(all_done, f"the end of {', '.join(portals)}")
+
+
+def compared(store: PostgresStore, simulated: Simulated, portal: str) -> Comparison:
+    return compare(simulated.truth(portal), list(store.records(portal)))

@@ -1,0 +1,77 @@
+"""A site that serves what sites serve on a bad day, under immoweb's addresses."""
+
+import gzip
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+GOOD = {
+    "id": 21000001,
+    "property": {"type": "HOUSE", "subtype": "HOUSE", "title": "Good", "location": {"locality": "Gent"}},
+    "transaction": {"type": "FOR_SALE"},
+    "price": {"mainValue": 100000},
+}
+
+
+def page(**changes: object) -> bytes:
+    return b"<html><script>window.classified = " + json.dumps({**GOOD, **changes}).encode() + b";</script></html>"
+
+
+#: The last part of the address -> status, body, headers.
+PAGES: dict[str, tuple[int, bytes, dict[str, str]]] = {
+    "21000001": (200, page(), {}),
+    "21000002": (200, page(id=21000002, price={"mainValue": None}), {}),
+    "21000003": (200, page(id=21000003, transaction={"type": "FOR_BARTER"}), {}),
+    "21000004": (200, page(id=21000004, property={**GOOD["property"], "location": {"latitude": "north"}}), {}),  # type: ignore[dict-item]
+    "21000005": (200, page(id=21000005, property={**GOOD["property"], "title": "half \ud800 nul \0"}), {}),  # type: ignore[dict-item]
+    "21000006": (200, b"<html>something went wrong</html>", {}),
+    "21000007": (200, page(id=21000007)[:80], {}),
+    "21000008": (200, b"", {}),
+    "21000009": (200, "window.classified = {".encode("utf-16"), {"Content-Type": "text/html; charset=utf-8"}),
+    "21000010": (200, b"\x89PNG\r\n\x1a\n\x00", {"Content-Type": "image/png"}),
+    "21000011": (404, b"gone", {}),
+    "21000012": (410, b"gone", {}),
+    "21000013": (403, b"go away", {}),
+    "21000014": (302, b"", {"Location": "/en/search/house"}),
+    "21000015": (302, b"", {"Location": "http://127.0.0.1:1/en/classified/21000015"}),
+    "21000016": (200, gzip.compress(page(id=21000016))[:50], {"Content-Encoding": "gzip"}),
+    "21000017": (200, page(id=21000017), {"Content-Type": "text/html; charset=klingon"}),
+    "21000018": (200, b"window.classified = " + b"[" * 100_000, {}),
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        name = self.path.rsplit("/", 1)[-1]
+        if self.path == "/_portals":
+            told = json.dumps({"immoweb": f"http://{self.headers['Host']}"}).encode()
+            self._send(200, told, {"Content-Type": "application/json"})
+        elif name in PAGES:
+            self._send(*PAGES[name])
+        else:
+            self._send(404 if name == "robots.txt" else 200, b"<html>index</html>", {})
+
+    def _send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Type": "text/html", "Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Silence: the tests look at the worker, not at this."""
+
+
+@contextmanager
+def hostile_site() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,37 @@
+"""Whatever a site serves: the worker goes on, nothing is lost in silence, every outcome is counted."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+
+from realestate.queue.deadletters import DeadLetters
+from tests.end_to_end.conftest import PYTHON, finished, running
+from tests.end_to_end.hostile import PAGES, hostile_site
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+
+
+def test_every_page_of_a_bad_day_has_its_outcome(env: dict[str, str], server: Redis, sql: Ask, tmp_path: Path) -> None:
+    with hostile_site() as site:
+        env["SIMULATOR_URL"] = site
+        with running([PYTHON, "-m", "realestate", "work", "immoweb"], env, tmp_path / "worker.log") as worker:
+            server.rpush("immoweb:start_urls", *(f"{site}/en/classified/{name}" for name in PAGES))
+            server.zadd("{immoweb}:requests", {b"not a request": 0})
+            finished(server, "immoweb")
+            assert worker.stop() == 0
+    stored = {ref for (ref,) in sql("SELECT ref FROM listings")}
+    assert stored == {"21000001", "21000002", "21000017"}
+    assert dict(sql("SELECT ref, price_basis FROM listings"))["21000002"] == "on_request"
+    quarantine = dict(sql("SELECT ref, errors->>0 FROM quarantine"))
+    assert set(quarantine) == {"21000003", "21000004", "21000005"}
+    assert quarantine["21000003"].startswith("operation:")
+    assert quarantine["21000004"].startswith("latitude:")
+    outcomes = {name: int(count) for name, count in re.findall(r"'page/extract/(\w+)': (\d+)", worker.text())}
+    assert outcomes == {"ok": 6, "broken": 6, "gone": 3, "failed": 3}
+    assert sum(outcomes.values()) == len(PAGES), "each page has one outcome"
+    letters = Counter(letter["reason"] for letter in DeadLetters(server, "immoweb", 100).newest(100))
+    assert letters == {"parse": 6, "http": 1, "download": 2, "malformed": 1}

@@ -1,0 +1,232 @@
+"""The command as one person on one laptop uses it."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from realestate import embedded
+from realestate.demo import compare
+from realestate.storage import open_store
+from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulated, running, until
+
+COMMAND = [PYTHON, "-m", "realestate"]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def laptop(home: Path) -> dict[str, str]:
+    """An environment in which nothing is configured but where to keep the data."""
+    ours = ("REDIS_", "STORE_", "POSTGRES_", "MONGODB_", "SIMULATOR_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {**kept, "REALESTATE_HOME": str(home)}
+
+
+def run(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, *arguments]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
+
+
+def users_of(folder: Path) -> list[str]:
+    """Processes that have to do with the folder."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        line = " ".join(process.info["cmdline"] or ())
+        if str(folder) in line and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(line)
+    return found
+
+
+def test_the_demo_stores_the_truth_and_says_so(laptop: dict[str, str], tmp_path: Path) -> None:
+    outcome = tmp_path / "outcome.json"
+    done = run(laptop, "demo", "--listings", "60", "--json", str(outcome))
+    assert done.returncode == 0, done.stdout + done.stderr
+    last = done.stdout.splitlines()[-1]
+    assert last == "demo: 120 listings stored of 120 expected, 0 fields wrong, 0 duplicate rows"
+    told = json.loads(outcome.read_text())
+    assert told["summary"] == last
+    assert {name: portal["stored"] for name, portal in told["portals"].items()} == {"emlak": 60, "immoweb": 60}
+    assert {row["operation"] for row in told["market"]} == {"sale", "rent"}
+    assert all(row["median_price"] > 0 for row in told["market"])
+
+
+def test_the_demo_leaves_no_process_when_it_is_interrupted(laptop: dict[str, str], tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with running(
+        [*COMMAND, "demo", "--listings", "2000"], {**laptop, "TMPDIR": str(scratch)}, tmp_path / "log"
+    ) as demo:
+        until(lambda: list(scratch.glob("*/worker-1.log")), "the first worker")
+        assert users_of(scratch)
+        assert demo.stop() == 130
+    until(lambda: not users_of(scratch), "the services to stop")
+    assert list(scratch.iterdir()) == []
+
+
+def test_ctrl_c_stops_a_crawl_cleanly_and_a_second_run_resumes(
+    laptop: dict[str, str], home: Path, simulate: Callable[[int], Simulated], tmp_path: Path
+) -> None:
+    simulated = simulate(120)
+    env = {**laptop, "SIMULATOR_URL": simulated.url, "PACE_SECONDS": "0.03"}
+    with running([*COMMAND, "crawl", "emlak"], env, tmp_path / "log") as first:
+        until(lambda: simulated.requests("emlak") > 40, "40 pages")
+        first.process.send_signal(signal.SIGINT)
+        assert first.process.wait(PATIENCE) == 130
+    until(lambda: not users_of(home), "the services to stop")
+    until(lambda: embedded.running(home) is None, "nothing to run")
+    so_far = simulated.requests("emlak")
+    assert so_far < 126, "it was interrupted half-way"
+
+    second = run(env, "crawl", "emlak", "--json")
+    assert second.returncode == 0, second.stderr
+    told = json.loads(second.stdout)
+    assert told["finished"]
+    assert told["resumed"] > 0
+    assert told["kept"] == 120
+    # 120 listings, 6 search pages, robots.txt in each run; not one listing twice.
+    assert simulated.requests("emlak") <= 120 + 6 + 2
+    assert stored_is_true(home, simulated, "emlak")
+
+
+def stored_is_true(home: Path, simulated: Simulated, portal: str) -> bool:
+    with embedded.services(home) as services:
+        store = open_store(services.store_url)
+        comparison = compare(simulated.truth(portal), list(store.records(portal)))
+        store.close()
+    return comparison.right
+
+
+def test_a_third_crawl_begins_anew(laptop: dict[str, str], simulate: Callable[[int], Simulated]) -> None:
+    simulated = simulate(30)
+    env = {**laptop, "SIMULATOR_URL": simulated.url}
+    for _ in range(2):
+        told = json.loads(run(env, "crawl", "emlak", "--json").stdout)
+        assert (told["stored"], told["kept"], told["resumed"]) == (30, 30, 0)
+
+
+def test_a_limit_stops_early_and_says_that_more_waits(
+    laptop: dict[str, str], simulate: Callable[[int], Simulated]
+) -> None:
+    env = {**laptop, "SIMULATOR_URL": simulate(200).url, "PACE_SECONDS": "0.02"}
+    done = run(env, "crawl", "emlak", "--limit", "10")
+    assert done.returncode == 0, done.stderr
+    assert "the rest waits" in done.stdout
+    kept = int(done.stdout.split(" listings of emlak are kept")[0].split()[-1])
+    assert 10 <= kept < 200
+
+
+def test_two_commands_at_once_share_the_services(
+    laptop: dict[str, str], home: Path, simulate: Callable[[int], Simulated], tmp_path: Path
+) -> None:
+    simulated = simulate(40)
+    env = {**laptop, "SIMULATOR_URL": simulated.url}
+    with running([*COMMAND, "work", "emlak"], env, tmp_path / "log") as worker:
+        until(lambda: status(env).get("emlak", {}).get("workers"), "the worker's heartbeat")
+        before = embedded.running(home)
+        assert before is not None
+        submitted = run(env, "submit", "emlak")
+        assert submitted.returncode == 0, submitted.stderr
+        until(lambda: status(env)["emlak"]["listings"] == 40, "all listings")
+        crawled = run(env, "crawl", "immoweb", "--workers", "2", "--json")
+        assert json.loads(crawled.stdout)["kept"] == 40
+        after = embedded.running(home)
+        assert after is not None
+        assert after.keeper_pid == before.keeper_pid
+        assert worker.stop() == 0
+    until(lambda: not users_of(home), "the services to stop with their last user")
+
+
+def status(env: dict[str, str]) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(run(env, "status", "--json").stdout)["portals"]
+    return told
+
+
+def test_status_of_nothing_says_how_to_begin(laptop: dict[str, str]) -> None:
+    done = run(laptop, "status")
+    assert done.returncode == 0
+    assert "realestate crawl" in done.stdout
+
+
+def test_the_doctor_finds_a_laptop_well(laptop: dict[str, str]) -> None:
+    done = run(laptop, "doctor")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("ok ") == 6
+    assert "BAD" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "what"),
+    [
+        ("REDIS_URL", "redis://127.0.0.1:1/0", "Redis"),
+        ("REDIS_URL", "nonsense", "Redis"),
+        ("STORE_URL", "postgresql://127.0.0.1:1/x", "store"),
+        ("STORE_URL", "mysql://127.0.0.1/x", "store"),
+        ("SIMULATOR_URL", "http://127.0.0.1:1", "sites"),
+        ("REALESTATE_HOME", "/proc/nowhere", "folder"),
+    ],
+)
+def test_the_doctor_names_each_fault_with_its_remedy(
+    laptop: dict[str, str], variable: str, value: str, what: str
+) -> None:
+    done = run({**laptop, variable: value}, "doctor", "--json")
+    assert done.returncode == 1
+    bad = [finding for finding in json.loads(done.stdout) if finding["remedy"]]
+    assert [finding["what"] for finding in bad] == [what]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["crwal"], "crwal"),
+        (["crawl"], "portal"),
+        (["crawl", "nowhere"], "there are: emlak, immoweb"),
+        (["crawl", "emlak", "--limit", "many"], "--limit"),
+        (["crawl", "emlak", "--workers", "0"], "--workers"),
+        (["work", "nowhere"], "nowhere"),
+        (["demo", "--listings", "-5"], "--listings"),
+        (["simulate", "--port", "x"], "--port"),
+        (["status", "--yaml"], "--yaml"),
+        (["submit", "emlak"], "REDIS_URL"),
+        (["submit", "nowhere"], "nowhere"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_a_wrong_argument_gets_one_clear_line_and_2(laptop: dict[str, str], arguments: list[str], told: str) -> None:
+    done = run(laptop, *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("realestate: ")
+    assert told in line
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({"REDIS_URL": "redis://127.0.0.1:1/0", "STORE_URL": "postgresql://127.0.0.1:1/x"}, "Redis"),
+        ({"REALESTATE_HOME": "/proc/nowhere"}, "/proc/nowhere"),
+    ],
+)
+def test_what_is_not_there_is_one_line_and_1(laptop: dict[str, str], variables: dict[str, str], told: str) -> None:
+    done = run({**laptop, **variables}, "crawl", "emlak")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert told in line
+
+
+def test_a_busy_port_is_one_line_and_1(laptop: dict[str, str], simulate: Callable[[int], Simulated]) -> None:
+    port = simulate(5).url.rsplit(":", 1)[1]
+    done = run(laptop, "simulate", "--port", port)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert port in line

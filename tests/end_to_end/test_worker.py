@@ -1,0 +1,83 @@
+"""Workers as they run in a container: seeded by redis-cli, ended by SIGTERM."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from realestate.queue.deadletters import DeadLetters
+from realestate.storage.postgres import PostgresStore
+from tests.end_to_end.conftest import PYTHON, Simulated, compared, finished, running, until
+
+Simulate = Callable[[int], Simulated]
+
+
+def test_two_workers_store_the_truth_of_both_portals(
+    simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path
+) -> None:
+    simulated = simulate(120)
+    env["SIMULATOR_URL"] = simulated.url
+    command = [PYTHON, "-m", "realestate", "work"]
+    with running(command, env, tmp_path / "1.log") as one, running(command, env, tmp_path / "2.log") as two:
+        # Bare addresses, as a person pushes them.
+        immoweb, emlak = simulated.portals["immoweb"], simulated.portals["emlak"]
+        for kind in ("house-and-apartment", "office", "business", "industry", "land", "garage", "kot"):
+            for deal in ("for-sale", "for-rent"):
+                server.lpush("immoweb:start_urls", f"{immoweb}/en/search-results/{kind}/{deal}?countries=BE&page=1")
+        server.lpush("emlak:start_urls", f"{emlak}/elanlar/?ann_type=3&sort_type=0&page=1")
+        finished(server, "immoweb", "emlak")
+        assert (one.stop(), two.stop()) == (0, 0)
+    for portal in ("immoweb", "emlak"):
+        comparison = compared(store, simulated, portal)
+        assert comparison.expected == 120
+        assert comparison.right, (comparison.missing, comparison.unexpected, comparison.wrong[:5])
+    assert "ERROR" not in one.text() + two.text()
+
+
+def test_a_second_day_is_stored_over_the_first(
+    simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path
+) -> None:
+    simulated = simulate(100)
+    env["SIMULATOR_URL"] = simulated.url
+    seed = f"{simulated.portals['emlak']}/elanlar/?ann_type=3&sort_type=0&page=1"
+    with running([PYTHON, "-m", "scrapy", "crawl", "emlak"], env, tmp_path / "worker.log") as worker:
+        server.lpush("emlak:start_urls", seed)
+        finished(server, "emlak")
+        before = {row["ref"] for row in simulated.truth("emlak")}
+        simulated.advance()
+        server.lpush("emlak:start_urls", seed)
+        finished(server, "emlak")
+        assert worker.stop() == 0
+    comparison = compared(store, simulated, "emlak")
+    assert (comparison.missing, comparison.wrong, comparison.duplicates) == ((), (), 0)
+    assert set(comparison.unexpected) <= before, "what is no longer advertised is kept, and nothing else"
+
+
+def test_bad_seeds_are_refused_and_the_worker_goes_on(
+    simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path
+) -> None:
+    simulated = simulate(40)
+    env["SIMULATOR_URL"] = simulated.url
+    emlak = simulated.portals["emlak"]
+    bad = ["no address", "{broken", '{"url": "https://evil.example/"}', f'{{"url": "{emlak}/", "formdata": 1}}']
+    with running([PYTHON, "-m", "realestate", "work", "emlak"], env, tmp_path / "worker.log") as worker:
+        server.rpush("emlak:start_urls", *bad, b"\xff\xfe", simulated.portals["immoweb"] + "/en/")
+        server.rpush("emlak:start_urls", f'{{"url": "{emlak}/elanlar/?ann_type=3&page=1", "job": "mine"}}')
+        finished(server, "emlak")
+        assert worker.stop() == 0
+    assert compared(store, simulated, "emlak").right
+    letters = DeadLetters(server, "emlak", 100).newest()
+    assert [letter["reason"] for letter in letters] == ["seed"] * 6
+    assert worker.text().count("seed/refused") >= 6
+
+
+@pytest.mark.parametrize("command", [["realestate", "work", "emlak"], ["scrapy", "crawl", "emlak"]], ids=" ".join)
+def test_a_worker_without_work_ends_at_once_with_0(
+    command: list[str], simulate: Simulate, env: dict[str, str], server: Redis, tmp_path: Path
+) -> None:
+    env["SIMULATOR_URL"] = simulate(20).url
+    with running([PYTHON, "-m", *command], env, tmp_path / "worker.log") as worker:
+        until(lambda: server.hlen("{emlak}:workers"), "the first heartbeat")
+        assert worker.stop() == 0
+    assert server.hlen("{emlak}:workers") == 0, "a worker that stops says farewell"

@@ -1,0 +1,209 @@
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from redis import Redis
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
+from scrapy.http import HtmlResponse, Response
+from scrapy.spidermiddlewares.httperror import HttpError
+from twisted.python.failure import Failure
+
+from realestate.queue.deadletters import DeadLetters
+from realestate.queue.scheduler import Scheduler
+from realestate.spiders.base import PRIORITY, BrokenPage, ListingGone
+from realestate.spiders.immoweb import ImmowebSpider
+
+LISTING = "https://www.immoweb.be/en/classified/21000001"
+SEARCH = "https://www.immoweb.be/en/search-results/house/for-sale?page=1"
+
+
+@pytest.fixture
+def spider(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> ImmowebSpider:
+    """With a real scheduler on a real Redis, and no engine turning."""
+    crawler = make_crawler(ImmowebSpider, REDIS_URL=redis_url)
+    spider = crawler.spider = ImmowebSpider.from_crawler(crawler)
+    scheduler = Scheduler.from_crawler(crawler)
+    scheduler.open(spider)
+    crawler.engine = SimpleNamespace(scheduler=scheduler)  # type: ignore[assignment]
+    return spider
+
+
+@pytest.fixture
+def letters(server: Redis) -> DeadLetters:
+    return DeadLetters(server, "immoweb", 100)
+
+
+def stats(spider: ImmowebSpider) -> dict[str, int]:
+    assert spider.crawler.stats is not None
+    return {name: value for name, value in spider.crawler.stats.get_stats().items() if name.startswith("page/")}
+
+
+def page(url: str = LISTING, body: bytes = b"<html></html>", stage: str = "extract") -> HtmlResponse:
+    request = Request(url, meta={"stage": stage, "job": "j"})
+    return HtmlResponse(url, body=body, encoding="utf-8", request=request)
+
+
+@pytest.mark.parametrize(("url", "stage"), [(LISTING, "extract"), (SEARCH, "discover")])
+def test_a_bare_url_is_recognised_by_its_form(spider: ImmowebSpider, url: str, stage: str) -> None:
+    request = spider.make_request_from_data(url.encode())
+    assert request is not None
+    assert request.meta["stage"] == stage
+    assert request.callback == (spider.read_listing if stage == "extract" else spider.read_search)
+    assert request.dont_filter
+
+
+def test_a_seed_says_how_it_is_fetched(spider: ImmowebSpider) -> None:
+    data = (
+        b'{"url": "%s", "method": "post", "headers": {"X-A": "1"}, "body": "b",'
+        b' "meta": {"k": 2}, "priority": 5, "job": "j", "mode": "sweep"}'
+    )
+    request = spider.make_request_from_data(data % SEARCH.encode())
+    assert request is not None
+    assert (request.method, request.headers["X-A"], request.body) == ("POST", b"1", b"b")
+    assert request.priority == PRIORITY["discover"] + 5
+    assert {"k": 2, "job": "j", "mode": "sweep"}.items() <= request.meta.items()
+
+
+def test_two_seeds_without_a_job_are_two_jobs(spider: ImmowebSpider) -> None:
+    one, other = (spider.make_request_from_data(SEARCH.encode()) for _ in range(2))
+    assert one is not None
+    assert other is not None
+    assert one.meta["job"] != other.meta["job"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"garbage",
+        b"\xff",
+        b'{"url": 1}',
+        b"https://evil.example/",
+        b"https://www.immoweb.be.evil.example/",
+        b'{"url": "https://www.immoweb.be/", "callback": "x"}',
+        b"https://[bad/",
+    ],
+)
+def test_a_bad_seed_is_refused_told_and_kept(spider: ImmowebSpider, letters: DeadLetters, data: bytes) -> None:
+    assert spider.make_request_from_data(data) is None
+    (letter,) = letters.newest()
+    assert letter["reason"] == "seed"
+    assert letter["error"]
+    assert letter["seed"] == data.decode("utf-8", "backslashreplace")
+
+
+def test_subdomains_are_the_portals_own(spider: ImmowebSpider) -> None:
+    assert spider.owns("https://api.www.immoweb.be/x")
+    assert spider.owns("https://www.immoweb.be:443/x")
+    assert not spider.owns("https://immoweb.example/")
+
+
+def outcomes(spider: ImmowebSpider, parse: Callable[..., Iterator[Any]], response: Response) -> list[Any]:
+    spider.parse_listing = parse  # type: ignore[method-assign]
+    return list(spider.read_listing(response))
+
+
+def test_a_page_that_is_read_is_counted(spider: ImmowebSpider, letters: DeadLetters) -> None:
+    assert outcomes(spider, lambda response: iter(["a"]), page()) == ["a"]
+    assert stats(spider) == {"page/extract/ok": 1}
+    assert len(letters) == 0
+
+
+@pytest.mark.parametrize("error", [BrokenPage("no data"), KeyError("id"), TypeError("x"), RecursionError("deep")])
+def test_a_broken_page_is_counted_and_kept_and_ends_nothing(
+    spider: ImmowebSpider, letters: DeadLetters, error: Exception
+) -> None:
+    def parse(response: Response) -> Iterator[Any]:
+        yield "before"
+        raise error
+
+    assert outcomes(spider, parse, page()) == ["before"]
+    assert stats(spider) == {"page/extract/broken": 1}
+    (letter,) = letters.newest()
+    assert (letter["reason"], letter["url"], letter["job"]) == ("parse", LISTING, "j")
+    assert type(error).__name__ in letter["error"]
+
+
+def test_gone_is_neither_broken_nor_a_dead_letter(spider: ImmowebSpider, letters: DeadLetters) -> None:
+    def parse(response: Response) -> Iterator[Any]:
+        raise ListingGone("expired")
+        yield
+
+    assert outcomes(spider, parse, page()) == []
+    assert list(spider.read_listing(page("https://www.immoweb.be/en/search/"))) == []
+    assert stats(spider) == {"page/extract/gone": 2}
+    assert len(letters) == 0
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        page("https://elsewhere.example/en/classified/21000001"),
+        Response(LISTING, body=b"\x89PNG", request=page().request),
+    ],
+    ids=["another site", "not a text"],
+)
+def test_what_is_no_page_of_the_portal_is_broken(spider: ImmowebSpider, response: Response) -> None:
+    assert list(spider.read_listing(response)) == []
+    assert stats(spider) == {"page/extract/broken": 1}
+
+
+BROKEN_BODIES = {
+    "empty": b"",
+    "an error in words": b"Internal Server Error",
+    "another site": b"<html><h1>Welcome to nginx</h1></html>",
+    "half a page": b'<script>window.classified = {"id": 5, "property": {"type"',
+    "wrong encoding": 'window.classified = {"id": 5'.encode("utf-16"),
+    "a list": b"window.classified = [1,2];",
+    "no property": b'window.classified = {"id": 5};',
+    "deep": b"window.classified = " + b"[" * 200_000,
+}
+
+
+@pytest.mark.parametrize("body", BROKEN_BODIES.values(), ids=BROKEN_BODIES.keys())
+def test_a_real_parser_never_raises_on_a_broken_page(spider: ImmowebSpider, letters: DeadLetters, body: bytes) -> None:
+    assert list(spider.read_listing(page(body=body))) == []
+    assert list(spider.read_search(page(SEARCH, body, "discover"))) == []
+    assert stats(spider) == {"page/extract/broken": 1, "page/discover/broken": 1}
+    assert len(letters) == 2
+
+
+def failure(error: Exception, stage: str = "extract") -> Failure:
+    failed = Failure(error)  # type: ignore[no-untyped-call]
+    failed.request = page(stage=stage).request  # type: ignore[attr-defined]
+    return failed
+
+
+@pytest.mark.parametrize(
+    ("status", "stage", "outcome", "kept"),
+    [
+        (404, "extract", "gone", 0),
+        (410, "extract", "gone", 0),
+        (404, "discover", "failed", 1),
+        (403, "extract", "failed", 1),
+    ],
+)
+def test_only_a_listing_can_be_gone(
+    spider: ImmowebSpider, letters: DeadLetters, status: int, stage: str, outcome: str, kept: int
+) -> None:
+    spider.on_failure(failure(HttpError(Response(LISTING, status=status)), stage))
+    assert stats(spider) == {f"page/{stage}/{outcome}": 1}
+    assert [letter["status"] for letter in letters.newest()] == [status] * kept
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "reason"),
+    [
+        (DownloadTimeoutError("slow"), "failed", "download"),
+        (IgnoreRequest("Forbidden by robots.txt"), "forbidden", "robots"),
+    ],
+)
+def test_a_request_without_an_answer_is_kept(
+    spider: ImmowebSpider, letters: DeadLetters, error: Exception, outcome: str, reason: str
+) -> None:
+    spider.on_failure(failure(error))
+    assert stats(spider) == {f"page/extract/{outcome}": 1}
+    assert [letter["reason"] for letter in letters.newest()] == [reason]

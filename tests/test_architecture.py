@@ -1,0 +1,84 @@
+"""Which room may import which; who reads the environment; how long a module may grow."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "realestate"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+#: room -> the rooms it may import, beside itself.
+MAY_IMPORT = {
+    "items": set(),
+    "parsing": set(),
+    "settings": {"queue"},  # the names of the keys
+    "queue": set(),
+    "storage": {"items"},
+    "spiders": {"items", "parsing"},
+    "middlewares": {"queue"},
+    "extensions": {"queue"},
+    "pipelines": {"items", "storage", "queue"},
+    "embedded": set(),
+    "jobs": {"queue", "storage", "embedded"},
+    "simulator": {"items"},
+    "doctor": {"settings", "embedded", "jobs", "storage"},
+    "demo": {"settings", "embedded", "jobs", "storage", "items"},
+    "cli": {"settings", "embedded", "jobs", "storage", "demo", "doctor", "simulator"},
+    "__main__": {"cli"},
+    "__init__": set(),
+}
+
+
+def room(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                yield from (name.name.split(".")[1] for name in names if name.name.startswith("realestate."))
+            case ast.ImportFrom(module="realestate", names=names):
+                yield from (name.name for name in names if name.name != "__version__")
+            case ast.ImportFrom(module=str(module)) if module.startswith("realestate."):
+                yield module.split(".")[1]
+            case ast.ImportFrom(level=level) if level:
+                pytest.fail(f"{path.name}: relative imports hide the room")
+
+
+def test_every_room_is_in_the_table() -> None:
+    assert {room(path) for path in MODULES} == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_one_way(path: Path) -> None:
+    own = room(path)
+    forbidden = {other for other in imported_rooms(path) if other != own and other not in MAY_IMPORT[own]}
+    assert forbidden == set()
+
+
+def test_the_imports_are_really_seen() -> None:
+    assert set(imported_rooms(PACKAGE / "demo.py")) >= {"settings", "embedded", "jobs", "storage", "items"}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if room(path) != "settings"], ids=lambda path: str(path.relative_to(PACKAGE))
+)
+def test_only_settings_reads_the_environment(path: Path) -> None:
+    read = [
+        node.lineno
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if (isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv"})
+        or (isinstance(node, ast.alias) and node.name in {"environ", "getenv"})
+    ]
+    assert read == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_says_what_it_is_for_and_stays_short(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert ast.get_docstring(ast.parse(text)), "a module begins with what it is for"
+    assert len(text.splitlines()) <= 350, "two things in one room?"

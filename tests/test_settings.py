@@ -1,0 +1,69 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scrapy.settings import Settings
+from scrapy.utils.misc import load_object
+
+SHOW = """
+import json
+from realestate import settings
+names = ("REDIS_URL", "STORE_URL", "SIMULATOR_URL", "DOWNLOAD_DELAY", "LOG_LEVEL")
+print(json.dumps({name: getattr(settings, name) for name in names}))
+"""
+
+
+def settings_with(**env: str) -> dict[str, object]:
+    """As a process started with exactly these variables sees them."""
+    done = subprocess.run([sys.executable, "-c", SHOW], env=env, capture_output=True, text=True, check=True)
+    told: dict[str, object] = json.loads(done.stdout)
+    return told
+
+
+def test_nothing_is_set_by_default_and_no_secret_has_a_default() -> None:
+    told = settings_with()
+    assert (told["REDIS_URL"], told["STORE_URL"], told["SIMULATOR_URL"]) == (None, None, None)
+    assert told["DOWNLOAD_DELAY"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("env", "name", "value"),
+    [
+        ({"REDIS_URL": "redis://a/1"}, "REDIS_URL", "redis://a/1"),
+        ({"REDIS_HOST": "h"}, "REDIS_URL", "redis://h:6379/0"),
+        ({"REDIS_HOST": "h", "REDIS_PORT": "7"}, "REDIS_URL", "redis://h:7/0"),
+        ({"REDIS_URL": "", "REDIS_HOST": ""}, "REDIS_URL", None),
+        ({"STORE_URL": "postgresql://x/y", "POSTGRES_HOST": "h"}, "STORE_URL", "postgresql://x/y"),
+        (
+            {"POSTGRES_HOST": "h", "POSTGRES_DB": "d", "POSTGRES_USER": "u@x", "POSTGRES_PASSWORD": "p:/@ w"},
+            "STORE_URL",
+            "postgresql://u%40x:p%3A%2F%40%20w@h:5432/d",
+        ),
+        ({"POSTGRES_HOST": "h"}, "STORE_URL", "postgresql://postgres@h:5432/postgres"),
+        ({"MONGODB_URI": "mongodb://h:1/", "DATABASE_NAME": "d"}, "STORE_URL", "mongodb://h:1/d"),
+        ({"SIMULATOR_URL": "http://127.0.0.1:8800"}, "DOWNLOAD_DELAY", 0.0),
+        ({"SIMULATOR_URL": "http://127.0.0.1:8800", "PACE_SECONDS": "2.5"}, "DOWNLOAD_DELAY", 2.5),
+        ({"LOG_LEVEL": "DEBUG"}, "LOG_LEVEL", "DEBUG"),
+    ],
+)
+def test_the_environment_is_understood(env: dict[str, str], name: str, value: object) -> None:
+    assert settings_with(**env)[name] == value
+
+
+def test_every_component_named_can_be_loaded() -> None:
+    settings = Settings()
+    settings.setmodule("realestate.settings", priority="project")
+    named = [settings[name] for name in ("SCHEDULER", "SCHEDULER_QUEUE_CLASS", "DUPEFILTER_CLASS")]
+    for group in ("SPIDER_MIDDLEWARES", "DOWNLOADER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS"):
+        named += [path for path, order in settings.getdict(group).items() if order is not None]
+    assert len(named) >= 8
+    assert all(isinstance(load_object(path), type) for path in named)
+
+
+def test_scrapy_finds_the_project() -> None:
+    root = Path(__file__).parents[1]
+    scrapy = [sys.executable, "-m", "scrapy"]
+    listed = subprocess.run([*scrapy, "list"], cwd=root, capture_output=True, text=True, check=True)
+    assert listed.stdout.split() == ["emlak", "immoweb"]

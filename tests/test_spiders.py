@@ -1,0 +1,71 @@
+"""Rules every portal keeps; a new one needs no test file of its own."""
+
+import ast
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from scrapy.settings import Settings
+from scrapy.spiderloader import get_spider_loader
+
+from realestate.spiders.base import PortalSpider
+from tests import recorded
+
+FOLDER = Path(__file__).parents[1] / "realestate" / "spiders"
+NO_PORTALS = {"__init__", "base", "seeds"}
+PORTALS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NO_PORTALS)
+
+
+@pytest.fixture
+def spider(portal: str) -> Any:
+    return recorded.spider_class(portal)
+
+
+def test_scrapy_lists_every_portal() -> None:
+    settings = Settings()
+    settings.setmodule("realestate.settings", priority="project")
+    assert sorted(get_spider_loader(settings).list()) == PORTALS
+
+
+@pytest.mark.parametrize("portal", PORTALS)
+class TestPortal:
+    def test_its_file_name_and_class_are_one(self, portal: str, spider: Any) -> None:
+        assert spider.__name__ == portal.title().replace("_", "") + "Spider"
+        assert spider.name == portal
+        assert issubclass(spider, PortalSpider)
+
+    def test_its_docstring_says_where_the_data_sits(self, portal: str) -> None:
+        docstring = ast.get_docstring(ast.parse((FOLDER / f"{portal}.py").read_text("utf-8")))
+        assert docstring is not None
+        assert len(docstring) > 80
+
+    def test_it_says_what_it_is(self, portal: str, spider: Any) -> None:
+        assert len(spider.country) == 2
+        assert len(spider.currency) == 3
+        assert isinstance(spider.timezone, ZoneInfo)
+        assert spider.site.startswith("https://")
+        assert not spider.site.endswith("/")
+
+    def test_its_searches_are_its_own_and_no_listings(self, portal: str, spider: Any) -> None:
+        own = spider()
+        urls = spider.seed_urls()
+        assert urls
+        for url in urls:
+            assert own.owns(url)
+            assert own.ref_of(url) is None
+
+    def test_it_asks_for_no_faster_pace(self, portal: str, spider: Any) -> None:
+        assert not spider.custom_settings, "pace and concurrency are the fleet's, not a portal's"
+
+    def test_it_has_recorded_pages_of_both_kinds(self, portal: str, spider: Any) -> None:
+        names = {path.stem.split("-")[0] for path in recorded.expectations() if path.parent.name == portal}
+        assert {"search", "listing"} <= names
+
+    def test_no_recorded_page_holds_a_person(self, portal: str, spider: Any) -> None:
+        for expected in recorded.expectations():
+            if expected.parent.name == portal:
+                made = recorded.read(expected).get("listing", {})
+                assert "Uydurma Ad" not in str(made)
+                assert "Somebody Invented" not in str(made)
+                assert "000-00-00" not in str(made)
