@@ -58,13 +58,12 @@ def _home() -> Finding:
 def _redis() -> Finding:
     if not settings.REDIS_URL:
         return _embedded_redis()
-    server = Redis.from_url(settings.REDIS_URL, socket_connect_timeout=5, socket_timeout=5)
     try:
-        version = str(server.info("server")["redis_version"])
+        with Redis.from_url(settings.REDIS_URL, socket_connect_timeout=5, socket_timeout=5) as server:
+            version = str(server.info("server")["redis_version"])
     except (RedisError, ValueError) as error:
-        return Finding("Redis", f"REDIS_URL: {error}", "start Redis, correct REDIS_URL, or unset it to use our own")
-    finally:
-        server.close()
+        told = str(error).partition("\n")[0]
+        return Finding("Redis", f"REDIS_URL: {told}", "start Redis, correct REDIS_URL, or unset it to use our own")
     old = tuple(map(int, version.split(".")[:2])) < REDIS_VERSION
     return Finding("Redis", f"REDIS_URL answers, version {version}", "install Redis 6.2 or newer" if old else "")
 

@@ -231,8 +231,9 @@ OURS = frozenset(
     | {"content_hash", "quality_flags", "parser_version", "extra"}
 )
 
-#: Fields whose change is not a change of the advert: identity, our own, and the portal's clock.
-_NOT_CONTENT = OURS | {"portal", "ref", "url", "updated_at"}
+#: Fields whose change is not a change of the advert: identity, our own, and the portal's clock
+#: (some portals show one date, of posting or of renewal).
+_NOT_CONTENT = OURS | {"portal", "ref", "url", "posted_at", "updated_at"}
 _CONTENT = tuple(name for name in FIELDS if name not in _NOT_CONTENT)
 
 

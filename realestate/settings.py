@@ -17,6 +17,14 @@ def _variable(name: str) -> str | None:
     return os.environ.get(name) or None
 
 
+def _number(name: str) -> float | None:
+    text = _variable(name)
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise SystemExit(f"realestate: {name} is {text!r}: a number is needed") from None
+
+
 def _redis_url() -> str | None:
     """REDIS_URL, or the parts that scrapy-redis users set."""
     host = _variable("REDIS_HOST")
@@ -81,8 +89,10 @@ DEADLETTERS_KEEP = 10_000
 
 USER_AGENT = _variable("USER_AGENT") or f"realestate/{__version__}"
 ROBOTSTXT_OBEY = True
-#: One request a second and site is what a person clicking fast would do; our simulator needs no such care.
-DOWNLOAD_DELAY = float(_variable("PACE_SECONDS") or (0.0 if SIMULATOR_URL else 1.0))
+#: Seconds between two requests to one site: one is what a person clicking fast would do. Our simulator needs no
+#: such care.
+PACE_SECONDS = _number("PACE_SECONDS")
+DOWNLOAD_DELAY = PACE_SECONDS if PACE_SECONDS is not None else 0.0 if SIMULATOR_URL else 1.0
 CONCURRENT_REQUESTS = 16
 #: With a delay two slots suffice to hide one slow answer; without, the site is our own.
 CONCURRENT_REQUESTS_PER_DOMAIN = 2 if DOWNLOAD_DELAY else CONCURRENT_REQUESTS

@@ -52,6 +52,12 @@ def test_the_environment_is_understood(env: dict[str, str], name: str, value: ob
     assert settings_with(**env)[name] == value
 
 
+def test_a_number_that_is_none_is_one_clear_line() -> None:
+    done = subprocess.run([sys.executable, "-c", SHOW], env={"PACE_SECONDS": "fast"}, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.strip() == "realestate: PACE_SECONDS is 'fast': a number is needed"
+
+
 def test_every_component_named_can_be_loaded() -> None:
     settings = Settings()
     settings.setmodule("realestate.settings", priority="project")

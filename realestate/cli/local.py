@@ -95,7 +95,7 @@ def crawl(
         show(progress)
 
     with connected() as at:
-        server = Redis.from_url(at.redis_url)
+        server = _redis(at.redis_url)
         before = look(server, portal)
         if urls or before.quiet:
             push_seeds(server, portal, urls or seed_urls(portal, settings.SIMULATOR_URL))
@@ -130,7 +130,7 @@ def submit(portal: str, urls: Sequence[str], priority: int) -> Submitted:
     if redis_url is None:
         raise UsageError("no fleet runs here: set REDIS_URL, or run `realestate work` first")
     seeds = list(urls) or seed_urls(portal, settings.SIMULATOR_URL)
-    return Submitted(portal, push_seeds(Redis.from_url(redis_url), portal, seeds, priority=priority), len(seeds))
+    return Submitted(portal, push_seeds(_redis(redis_url), portal, seeds, priority=priority), len(seeds))
 
 
 def status() -> Status:
@@ -145,9 +145,16 @@ def status() -> Status:
         store.close()
     if not redis_url:
         return Status(None, store_url, {})
-    server = Redis.from_url(redis_url)
+    server = _redis(redis_url)
     portals = {name: PortalStatus(look(server, name), *counts.get(name, (0, 0))) for name in all_portals()}
     return Status(redis_url, store_url, portals)
+
+
+def _redis(url: str) -> Redis:
+    try:
+        return Redis.from_url(url)
+    except ValueError as error:
+        raise UsageError(f"REDIS_URL: {error}".partition("\n")[0]) from error
 
 
 def _known(names: Sequence[str]) -> list[str]:

@@ -21,7 +21,8 @@ class MalformedRequest(ValueError):
 
 
 class NotShareable(ValueError):
-    """A request no other process could run, such as `scrapy shell`'s, whose callback is not the spider's."""
+    """A request no other process could run: `scrapy shell`'s, whose callback is not the spider's, or one that
+    carries an object."""
 
 
 class RequestQueue(PriorityQueue):  # type: ignore[misc]
@@ -47,7 +48,10 @@ def encode(request: Request, spider: Spider) -> bytes:
         raise NotShareable(str(error)) from error
     if "_class" in told:
         raise NotShareable(f"only plain requests travel, not {told['_class']}")
-    return msgspec.msgpack.encode({name: told[name] for name in _TRAVELS if told[name]})
+    try:
+        return msgspec.msgpack.encode({name: told[name] for name in _TRAVELS if told[name]})
+    except TypeError as error:
+        raise NotShareable(str(error)) from error
 
 
 def decode(data: bytes, spider: Spider) -> Request:

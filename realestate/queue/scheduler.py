@@ -82,7 +82,9 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
     def enqueue_request(self, request: Request) -> bool:
         try:
             return self._share(request)
-        except NotShareable:
+        except NotShareable as error:
+            logger.debug("queue/local: %s stays in this process: %s", request, error)
+            self.stats.inc_value("queue/local")
             self._local.append(request)
         except RedisError as error:
             self._redis_failed(error)

@@ -215,6 +215,7 @@ def test_a_wrong_argument_gets_one_clear_line_and_2(laptop: dict[str, str], argu
     [
         ({"REDIS_URL": "redis://127.0.0.1:1/0", "STORE_URL": "postgresql://127.0.0.1:1/x"}, "Redis"),
         ({"REALESTATE_HOME": "/proc/nowhere"}, "/proc/nowhere"),
+        ({"PACE_SECONDS": "fast"}, "PACE_SECONDS"),
     ],
 )
 def test_what_is_not_there_is_one_line_and_1(laptop: dict[str, str], variables: dict[str, str], told: str) -> None:

@@ -40,6 +40,11 @@ def test_a_request_of_another_process_cannot_travel(spider: ImmowebSpider) -> No
         encode(Request("https://x.example/", callback=print), spider)
 
 
+def test_a_request_that_carries_an_object_cannot_travel(spider: ImmowebSpider) -> None:
+    with pytest.raises(NotShareable, match="object"):
+        encode(Request("https://x.example/", meta={"thing": object()}), spider)
+
+
 @pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")
 def test_only_plain_requests_travel(spider: ImmowebSpider) -> None:
     with pytest.raises(NotShareable, match="FormRequest"):

@@ -60,7 +60,7 @@ def test_a_row_the_database_refuses_goes_to_quarantine_and_the_others_are_stored
     written = store.write([a_listing(ref="1"), bad, too_big, a_listing(ref="2")])
     assert written == Written(new=2, known=0, quarantined=2)
     assert sql("SELECT ref FROM listings ORDER BY ref") == [("1",), ("2",)]
-    errors = dict(sql("SELECT ref, errors->>0 FROM quarantine"))
+    errors: dict[str, str] = dict(sql("SELECT ref, errors->>0 FROM quarantine"))
     assert set(errors) == {"bad", "big"}
     assert all(error.startswith("refused by the database: ") for error in errors.values())
 

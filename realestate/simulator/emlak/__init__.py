@@ -1,0 +1,47 @@
+"""emlak as we know it: plain HTML, cards in the search, label and value on the pages."""
+
+import re
+from collections.abc import Mapping
+
+from realestate.items import Listing
+from realestate.simulator.emlak import truth
+from realestate.simulator.emlak.facts import facts_of
+from realestate.simulator.emlak.page import advert_page, photo_paths
+from realestate.simulator.emlak.results import FLASH, Search, results_page
+from realestate.simulator.site import Answer, Site
+from realestate.simulator.world import Advert
+
+_ADVERT = re.compile(r"/(?:(\d{1,9})-[^/]*|[^/]*-s(\d{1,9}))\.html", re.ASCII)
+
+
+class Emlak(Site):
+    portal = "emlak"
+
+    def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
+        if path in ("/elanlar/", "/elanlar"):
+            return self._search(query, "flash=lost" in cookie)
+        match = _ADVERT.fullmatch(path)
+        return self._advert(path, int(match[1] or match[2])) if match else None
+
+    def path(self, advert: Advert) -> str:
+        return f"/{advert.ref}-{facts_of(advert).slug}.html"
+
+    def listing(self, advert: Advert) -> Listing:
+        photos = [self.base + path for path in photo_paths(advert)]
+        return truth.listing(advert, self.base + self.path(advert), photos)
+
+    def render(self, advert: Advert) -> bytes:
+        return advert_page(advert)
+
+    def _advert(self, path: str, ref: int) -> Answer:
+        """The portal has no 404: a lost advert leads to the search, with a word of excuse there."""
+        advert = self.world.adverts[self.portal].get(ref)
+        if advert is None or advert.gone == "redirect":
+            search = f"{self.base}/elanlar/?ann_type=3"
+            return Answer("listing", b"", 302, location=search, set_cookie="flash=lost; Path=/")
+        return self.page(advert) if path == self.path(advert) else self.moved(advert)
+
+    def _search(self, query: Mapping[str, str], is_lost: bool) -> Answer:
+        search = Search.asked(query)
+        body = results_page(search, query.get("page"), self.found(search), self.path, FLASH if is_lost else "")
+        return Answer("search", body, set_cookie="flash=; Max-Age=0; Path=/" if is_lost else None)

@@ -1,0 +1,167 @@
+"""What one emlak advert tells of its home, and what it leaves out; the page and the truth both read it."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+
+from realestate.simulator.homes import Home
+from realestate.simulator.texts import AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
+from realestate.simulator.world import Advert, dice
+
+KINDS = {
+    "new_building": "Yeni tikili",
+    "old_building": "Köhnə tikili",
+    "yard_house": "Həyət evi",
+    "garden_house": "Bağ evi",
+    "villa": "Villa",
+    "office": "Ofis",
+    "garage": "Qaraj",
+    "land": "Torpaq",
+    "shop": "Obyekt",
+}
+DEED, CONTRACT = "Çıxarış (Kupça)", "Müqavilə"
+REPAIRS = ("Təmirsiz", "Orta təmirli", "Yaxşı təmirli", "Əla təmirli")
+AGENT, OWNER = "Vasitəçi", "Mülkiyyətçi"
+
+#: Thousands are set apart by a space, which is sometimes a no-break or a thin one.
+SPACES = (" ", " ", " ", "\u00a0", "\u2009")
+
+_LATIN = str.maketrans("əıöüğşçƏIİÖÜĞŞÇ", "eiougsceiiougsc")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """None stands for what the advert does not tell."""
+
+    title: str
+    """As plain text: the 2 of m2 is not raised."""
+    slug: str
+    rooms: int | None
+    floor: int | None
+    floors: int | None
+    repair: str | None
+    document: str | None
+    address: "Address"
+    title_metro: str | None
+    is_mapped: bool
+    paragraphs: tuple[str, ...]
+    seller: str
+    seller_name: str
+    phones: str
+    photos: int
+    views: int
+    is_urgent: bool
+    is_shuffled: bool
+    space: str
+
+    @property
+    def metro(self) -> str | None:
+        return self.address.metro or self.title_metro
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """The parts the seller wrote; all may be missing."""
+
+    city: str | None = None
+    district: str | None = None
+    settlement: str | None = None
+    metro: str | None = None
+    street: str | None = None
+
+    def __str__(self) -> str:
+        parts = (
+            self.city and f"{self.city} ş.",
+            self.district and f"{self.district} r.",
+            self.settlement and f"{self.settlement} q.",
+            self.metro and f"{self.metro} m.",
+            self.street,
+        )
+        return ", ".join(filter(None, parts))
+
+
+@lru_cache(maxsize=8192)
+def facts_of(advert: Advert) -> Facts:
+    """The same for the life of the advert: prices and dates, which change, are not among them."""
+    home, rng = advert.home, dice(advert.key, "facts")
+    rooms = home.rooms if rng.random() < 0.95 else None
+    tells_floor, tells_repair, tells_metro = rng.random() < 0.92, rng.random() < 0.85, rng.random() < 0.8
+    built = home.kind not in ("land", "garage")
+    title = _title(home, rooms, tells_metro)
+    return Facts(
+        title=title,
+        slug=re.sub(r"[^a-z0-9]+", "-", title.translate(_LATIN).lower()).strip("-"),
+        rooms=rooms,
+        floor=home.floor if tells_floor else None,
+        floors=home.floors if rng.random() < 0.9 else None,
+        repair=REPAIRS[int(home.quality * 3.99)] if built and tells_repair else None,
+        document=rng.choice((DEED, DEED, DEED, CONTRACT, None)),
+        address=_address(home, rng),
+        title_metro=home.metro if tells_metro else None,
+        is_mapped=rng.random() < 0.8,
+        paragraphs=_paragraphs(home, rng),
+        seller=AGENT if rng.random() < 0.6 else OWNER,
+        seller_name=rng.choice(PERSONS_AZ),
+        phones=_phones(rng),
+        photos=rng.choice((0, 1, 3, 5, 8, 12, 16)),
+        views=rng.randint(0, 6000),
+        is_urgent=rng.random() < 0.08,
+        is_shuffled=rng.random() < 0.3,
+        space=rng.choice(SPACES),
+    )
+
+
+def area_text(home: Home) -> str:
+    """ "85 m2", "85,5 m2"; land goes by the sot, a hundred square metres."""
+    number, unit = (home.area_m2, "m2") if home.kind != "land" else ((home.plot_m2 or 0) / 100, "sot")
+    return f"{number or 0:g} {unit}".replace(".", ",")
+
+
+def grouped(number: int, space: str) -> str:
+    """A number with its thousands set apart."""
+    return f"{number:,}".replace(",", space)
+
+
+def _title(home: Home, rooms: int | None, tells_metro: bool) -> str:
+    verb = "Satılır" if home.operation == "sale" else "İcarəyə verilir"
+    counted = f"{rooms} otaqlı " if rooms else ""
+    return f"{verb} {counted}{area_text(home)} {AZ_NOUNS[home.kind]} {_whereabouts(home, tells_metro)}"
+
+
+def _whereabouts(home: Home, tells_metro: bool) -> str:
+    if home.metro and tells_metro:
+        return f"{home.metro} m."
+    if home.settlement:
+        return f"{home.settlement} q."
+    return f"{home.place.district} r." if home.place.district else f"{home.place.city} ş."
+
+
+def _address(home: Home, rng: Random) -> Address:
+    chances = [rng.random() for _ in range(5)]
+    if chances[0] < 0.03:
+        return Address()
+    numbered = f"{home.street} {home.number}" if chances[1] < 0.7 else home.street
+    return Address(
+        city=home.place.city,
+        district=home.place.district if chances[2] < (0.5 if home.settlement else 0.9) else None,
+        settlement=home.settlement,
+        metro=home.metro if chances[3] < 0.8 else None,
+        street=numbered if chances[4] < 0.7 else None,
+    )
+
+
+def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
+    chosen = rng.sample(AZ_SENTENCES, rng.randint(2, 8))
+    if rng.random() < 0.04:
+        return ()
+    text = [
+        sentence.format(city=home.place.city, noun=AZ_NOUNS[home.kind], area=area_text(home)) for sentence in chosen
+    ]
+    return tuple(" ".join(text[at : at + 3]) for at in range(0, len(text), 3))
+
+
+def _phones(rng: Random) -> str:
+    """Numbers nobody has."""
+    numbers = [f"({rng.choice(('050', '055', '070'))}) 000-{rng.randint(0, 99):02}-00" for _ in range(2)]
+    return ", ".join(numbers[: rng.randint(1, 2)])

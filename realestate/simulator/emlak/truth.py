@@ -1,0 +1,82 @@
+"""What a perfect crawl would store of an emlak advert."""
+
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from typing import NamedTuple
+
+from realestate.items import Listing, PropertyType
+from realestate.simulator.emlak.facts import AGENT, DEED, REPAIRS, facts_of
+from realestate.simulator.site import one_space
+from realestate.simulator.world import Advert
+
+BAKU = timezone(timedelta(hours=4))
+
+_CONDITIONS = dict(zip(REPAIRS, ("unrenovated", "average", "good", "excellent"), strict=True))
+
+
+class _Type(NamedTuple):
+    property_type: PropertyType
+    subtype: str | None = None
+    is_new_building: bool | None = None
+
+
+_TYPES = {
+    "new_building": _Type("apartment", "new_building", True),
+    "old_building": _Type("apartment", "old_building", False),
+    "yard_house": _Type("house", "yard_house"),
+    "garden_house": _Type("house", "garden_house"),
+    "villa": _Type("house", "villa"),
+    "office": _Type("office"),
+    "garage": _Type("garage"),
+    "land": _Type("land"),
+    "shop": _Type("commercial"),
+}
+
+
+def listing(advert: Advert, url: str, photos: list[str]) -> Listing:
+    home, facts, kind = advert.home, facts_of(advert), _TYPES[advert.home.kind]
+    address, price = facts.address, advert.price
+    return Listing(
+        portal=advert.portal,
+        ref=str(advert.ref),
+        url=url,
+        country="AZ",
+        operation=home.operation,
+        rent_period=None if price is None else home.rent_period,
+        property_type=kind.property_type,
+        subtype=kind.subtype,
+        is_new_building=kind.is_new_building,
+        price=None if price is None else Decimal(price),
+        currency=None if price is None else "AZN",
+        price_basis="on_request" if price is None else "total",
+        area_m2=home.area_m2,
+        plot_m2=home.plot_m2,
+        rooms=facts.rooms,
+        floor=facts.floor,
+        floors_total=facts.floors,
+        condition=None if facts.repair is None else _CONDITIONS[facts.repair],
+        has_deed=None if facts.document is None else facts.document == DEED,
+        city=address.city,
+        district=address.district or address.settlement,
+        metro_station=facts.metro,
+        street=address.street,
+        latitude=home.latitude if facts.is_mapped else None,
+        longitude=home.longitude if facts.is_mapped else None,
+        geo_precision="exact" if facts.is_mapped else None,
+        title=facts.title,
+        description="\n".join(map(one_space, facts.paragraphs)) or None,
+        photos=photos,
+        seller_type="agency" if facts.seller == AGENT else "owner",
+        posted_at=None if is_renewed(advert) else _day(advert.posted_at),
+        updated_at=_day(advert.updated_at) if is_renewed(advert) else None,
+    )
+
+
+def is_renewed(advert: Advert) -> bool:
+    """The page shows one date: of posting, or once changed, of the change."""
+    return advert.updated_at != advert.posted_at
+
+
+def _day(when: datetime) -> datetime:
+    """The page tells the day alone, which begins at midnight in Baku."""
+    return when.astimezone(BAKU).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,0 +1,66 @@
+"""immoweb as we know it: search answers in JSON, and pages that carry `window.classified = {…}`."""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import quote
+
+import msgspec
+
+from realestate.items import Listing
+from realestate.simulator.immoweb import truth
+from realestate.simulator.immoweb.classified import classified
+from realestate.simulator.immoweb.page import advert_page, search_page
+from realestate.simulator.immoweb.query import DEALS, TYPES, Search
+from realestate.simulator.immoweb.results import results_page
+from realestate.simulator.site import JSON, Answer, Site
+from realestate.simulator.world import Advert
+
+_SEARCH = re.compile(r"/en/(search|search-results)/([a-z-]+)/([a-z-]+)")
+_CLASSIFIED = re.compile(r"/en/classified/(?:.*/)?(\d{6,9})", re.DOTALL | re.ASCII)
+
+#: A sold home's page stays up for so many days, and then is gone like the others.
+SOLD_DAYS = 3
+
+
+class Immoweb(Site):
+    portal = "immoweb"
+
+    def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
+        if match := _CLASSIFIED.fullmatch(path):
+            return self._classified(path, int(match[1]))
+        match = _SEARCH.fullmatch(path)
+        if match and match[2] in TYPES and match[3] in DEALS:
+            return self._search(match[1], Search.asked(match[2], match[3], query), query)
+        return None
+
+    def path(self, advert: Advert) -> str:
+        place = advert.home.place
+        kind, deal = advert.home.subtype.replace("_", "-"), f"for-{advert.home.operation}"
+        city = place.city.lower().replace(" ", "-")
+        return quote(f"/en/classified/{kind}/{deal}/{city}/{place.postal_code}/{advert.ref}")
+
+    def listing(self, advert: Advert) -> Listing:
+        return truth.listing(advert, self.base + self.path(advert))
+
+    def render(self, advert: Advert) -> bytes:
+        document = classified(advert, is_gone=advert.gone is not None)
+        return advert_page(advert, self.base + self.path(advert), document)
+
+    def _classified(self, path: str, ref: int) -> Answer:
+        advert = self.world.adverts[self.portal].get(ref)
+        if advert is None or self._is_gone(advert):
+            status = 410 if advert is not None and advert.gone == "410" else 404
+            return Answer("listing", b"<title>Page not found</title><h1>This page is gone</h1>", status)
+        if quote(path) != self.path(advert):
+            return self.moved(advert)
+        return self.page(advert)
+
+    def _is_gone(self, advert: Advert) -> bool:
+        is_shown_as_sold = advert.gone == "sold" and self.world.day - advert.gone_on_day < SOLD_DAYS
+        return advert.gone is not None and not is_shown_as_sold
+
+    def _search(self, form: str, search: Search, query: Mapping[str, str]) -> Answer:
+        answer = results_page(search, query, self.found(search), self.world.listed(self.portal))
+        if form == "search":
+            return Answer("search", search_page(answer))
+        return Answer("search", msgspec.json.encode(answer), content_type=JSON)

@@ -1,0 +1,211 @@
+"""What one immoweb advert tells of its home, and what it leaves out; the page and the truth both read it."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+from typing import TypeVar
+
+from realestate.simulator.texts import (
+    AGENCIES,
+    DEVELOPERS,
+    NOTARIES,
+    NOUNS,
+    PERSONS_BE,
+    SENTENCES,
+    SNARES,
+    TITLES,
+)
+from realestate.simulator.world import START, Advert, dice
+
+#: our word for it: (share of houses that have it, share of flats, share of adverts that do not tell)
+FLAGS = {
+    "garden": (0.8, 0.12, 0.2),
+    "terrace": (0.7, 0.55, 0.2),
+    "balcony": (0.1, 0.4, 0.5),
+    "swimming_pool": (0.05, 0.01, 0.3),
+    "lift": (0.01, 0.6, 0.3),
+    "fireplace": (0.25, 0.06, 0.1),
+    "double_glazing": (0.8, 0.85, 0.2),
+    "heat_pump": (0.1, 0.08, 0.4),
+    "photovoltaic_panels": (0.22, 0.05, 0.4),
+    "air_conditioning": (0.06, 0.08, 0.5),
+    "basement": (0.5, 0.5, 0.3),
+    "armored_door": (0.02, 0.15, 0.6),
+}
+CONDITIONS = ("TO_RESTORE", "TO_RENOVATE", "TO_BE_DONE_UP", "GOOD", "JUST_RENOVATED", "AS_NEW")
+HEATINGS = ("GAS", "GAS", "GAS", "FUELOIL", "ELECTRIC", "PELLET", "CARBON", "SOLAR", "WOOD")
+EPC = ("A++", "A+", "A", "B", "C", "D", "E", "F", "G")
+PARKING = ("parkingCountIndoor", "parkingCountOutdoor", "parkingCountClosedBox")
+
+
+Value = TypeVar("Value", int, str)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """None stands for what the advert does not tell."""
+
+    language: str
+    own_title: str | None
+    og_title: str
+    description: str
+    translated: str
+    has: dict[str, bool | None]
+    parking: dict[str, int | None]
+    is_newly_built: bool | None
+    is_furnished: bool | None
+    is_reserved: bool
+    charges: int | None
+    area_m2: int | None
+    plot_m2: int | None
+    rooms: int | None
+    bedrooms: int | None
+    bathrooms: int | None
+    floor: int | None
+    floors: int | None
+    year: int | None
+    condition: str | None
+    epc_score: str | None
+    energy_kwh_m2: int | None
+    heating: str | None
+    facades: int | None
+    is_address_hidden: bool
+    is_approximate: bool | None
+    number: str | None
+    seller: str
+    seller_id: int
+    seller_name: str | None
+    seller_ref: str | None
+    pictures: int
+    has_plain_utc: bool
+    """Whether its dates end in Z rather than in +0000."""
+    is_new: bool
+
+
+@lru_cache(maxsize=8192)
+def facts_of(advert: Advert) -> Facts:
+    """The same for the life of the advert: prices and dates, which change, are not among them."""
+    home, of_home, own = advert.home, dice(advert.home.id, "immoweb"), dice(advert.key, "facts")
+    dwelling = home.bedrooms is not None
+    kwh = int(of_home.triangular(-20, 620, 230)) if dwelling else None
+    built = dwelling or home.kind != "land"
+    seller, name = _seller(advert, own)
+    language = own.choice((home.place.language,) * 4 + ("en",))
+    is_new = home.year is not None and home.year >= 2024
+    return Facts(
+        language=language,
+        own_title=_own_title(advert, language, own),
+        og_title=_og_title(advert),
+        description=_description(advert, language, own),
+        translated=_sentences(advert, "en", own),
+        has=_flags(advert, of_home, own),
+        parking=_parking(home.kind, of_home, own),
+        is_newly_built=own.choice((is_new, is_new, None)),
+        is_furnished=own.choice((True, False, None, None)) if home.operation == "rent" else None,
+        is_reserved=own.random() < 0.03,
+        charges=_charges(advert, own),
+        area_m2=_told(own, 0.95, None if home.area_m2 is None else round(home.area_m2)),
+        plot_m2=_told(own, 0.9, None if home.plot_m2 is None else round(home.plot_m2)),
+        rooms=_told(own, 0.35, home.rooms),
+        bedrooms=_told(own, 0.98, home.bedrooms),
+        bathrooms=_told(own, 0.9, home.bathrooms),
+        floor=_told(own, 0.8, home.floor),
+        floors=_told(own, 0.6, home.floors),
+        year=_told(own, 0.65, home.year if built else None),
+        condition=_told(own, 0.75, CONDITIONS[int(home.quality * 5.99)] if built else None),
+        epc_score=_told(own, 0.8, None if kwh is None else _score(kwh)),
+        energy_kwh_m2=_told(own, 0.85, kwh),
+        heating=_told(own, 0.7, of_home.choice(HEATINGS) if dwelling else None),
+        facades=_told(own, 0.7, of_home.randint(2, 4) if dwelling else None),
+        is_address_hidden=own.random() < 0.25,
+        is_approximate=own.choice((None, None, None, None, None, False, False, True)),
+        number=_number(home.number, own),
+        seller=seller,
+        seller_id=own.randint(1_000_000, 9_999_999),
+        seller_name=name,
+        seller_ref=f"{own.randint(100_000, 9_999_999)}" if seller != "PRIVATE" and own.random() < 0.7 else None,
+        pictures=own.choice((0, 1, 4, 8, 12, 15, 18, 22)),
+        has_plain_utc=own.random() < 0.7,
+        is_new=(START - advert.posted_at).days < 14,
+    )
+
+
+def _told(rng: Random, share: float, value: Value | None) -> Value | None:
+    """The value, in this share of adverts."""
+    return value if rng.random() < share else None
+
+
+def _score(kwh: int) -> str:
+    return EPC[min(8, 0 if kwh < 0 else 1 + kwh // 65)]
+
+
+def _number(number: int, rng: Random) -> str | None:
+    """House numbers come with boxes and letters, or not at all."""
+    forms = (str(number),) * 6 + (f"{number}, 01", f"{number} A", f"{number}-{number + 2}", None)
+    return rng.choice(forms)
+
+
+def _charges(advert: Advert, rng: Random) -> int | None:
+    share = rng.uniform(0.05, 0.15)
+    if rng.random() < 0.4 or advert.home.operation == "sale" or advert.on_request:
+        return None
+    return max(20, round(advert.home.value * share / 5) * 5)
+
+
+def _seller(advert: Advert, rng: Random) -> tuple[str, str | None]:
+    if advert.home.is_project:
+        return "DEVELOPER", rng.choice(DEVELOPERS)
+    chance = rng.random()
+    if chance < 0.2:
+        return "PRIVATE", rng.choice((*PERSONS_BE, None, None))
+    if chance < 0.24:
+        return "NOTARY", rng.choice(NOTARIES)
+    return "AGENCY", rng.choice(AGENCIES)
+
+
+def _flags(advert: Advert, of_home: Random, own: Random) -> dict[str, bool | None]:
+    """Land has nothing; of the rest the home decides, and the seller whether to tell."""
+    column = 0 if advert.home.floor is None else 1
+    if advert.home.bedrooms is None:
+        return dict.fromkeys(FLAGS)
+    return {
+        word: None if own.random() < shares[2] else of_home.random() < shares[column] for word, shares in FLAGS.items()
+    }
+
+
+def _parking(kind: str, of_home: Random, own: Random) -> dict[str, int | None]:
+    counts = {key: of_home.choice((0, 0, 0, 1, 2)) for key in PARKING}
+    return {key: None if kind == "land" or own.random() < 0.5 else count for key, count in counts.items()}
+
+
+def _own_title(advert: Advert, language: str, rng: Random) -> str | None:
+    title = rng.choice(TITLES[language])
+    if rng.random() < 0.55:
+        return None
+    filled = title.format(noun=NOUNS[advert.home.kind][language], city=advert.home.place.city)
+    return filled[0].upper() + filled[1:]
+
+
+def _og_title(advert: Advert) -> str:
+    home, place = advert.home, advert.home.place
+    title = f"{NOUNS[home.kind]['en'].capitalize()} for {home.operation} in {place.city} ({place.postal_code})"
+    return f"{title} with {home.bedrooms} bedrooms" if home.bedrooms else title
+
+
+def _description(advert: Advert, language: str, rng: Random) -> str:
+    """Paragraphs with the blanks people leave in them; immoweb shows "-" where there is none."""
+    text, snare = _sentences(advert, language, rng), rng.choice(SNARES)
+    chance = rng.random()
+    if chance < 0.04:
+        return "-"
+    if chance < 0.12:
+        return f"{text}\n{snare.format(city=advert.home.place.city)}"
+    return f" {text}  \n" if chance < 0.3 else text
+
+
+def _sentences(advert: Advert, language: str, rng: Random) -> str:
+    chosen = rng.sample(SENTENCES[language], rng.randint(3, 7))
+    text = "\n\n".join(" ".join(chosen[at : at + 2]) for at in range(0, len(chosen), 2))
+    home = advert.home
+    area = round(home.area_m2 or home.plot_m2 or 0)
+    return text.format(noun=NOUNS[home.kind][language], city=home.place.city, area=area)

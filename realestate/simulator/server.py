@@ -1,0 +1,197 @@
+"""The simulator over HTTP: each portal on a port of its own, and one port to ask and to steer.
+
+The control port answers:
+
+    GET  /_portals          the base address of each portal
+    GET  /_truth/<portal>   JSON lines: what a perfect crawl would store of each advert to be found today
+    GET  /_stats            the requests each portal got
+    GET  /_day              the world's day and date
+    POST /_day/advance      let a day pass; answers what changed
+
+Every response's Date is the world's time, not ours.
+"""
+
+import asyncio
+import gc
+import signal
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from email.utils import format_datetime
+from itertools import islice
+from typing import Any
+
+import msgspec
+from aiohttp import web
+from multidict import CIMultiDict
+
+from realestate.simulator.emlak import Emlak
+from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.site import JSON, Answer, Site
+from realestate.simulator.stats import Stats
+from realestate.simulator.world import PORTALS, World
+
+SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak}
+ROWS_AT_ONCE = 200
+ANYWHERE = frozenset({"", "0.0.0.0", "::"})
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+Ready = Callable[[dict[str, str]], None]
+
+
+class Simulator:
+    """A world, the portals that show it and what they saw. `bases` are the addresses, the control's too."""
+
+    def __init__(self, world: World, bases: dict[str, str]) -> None:
+        self.world = world
+        self.bases = bases
+        self.sites = {name: SITES[name](world, bases[name]) for name in PORTALS}
+        self.stats = {name: Stats() for name in PORTALS}
+        self._headers: dict[str, CIMultiDict[str]] = {}
+
+    def portal(self, name: str) -> Handler:
+        """Answers the requests to one portal."""
+        site, stats = self.sites[name], self.stats[name]
+
+        async def handle(request: web.BaseRequest) -> web.StreamResponse:
+            if request.method in ("GET", "HEAD"):
+                answer = site.answer(request.raw_path, request.headers.get("Cookie", ""))
+            else:
+                answer = Answer("other", b"Method not allowed", 405)
+            stats.count(request.remote or "", answer.status, answer.kind)
+            return self._response(answer)
+
+        return handle
+
+    async def control(self, request: web.BaseRequest) -> web.StreamResponse:
+        match request.method, request.path.split("/")[1:]:
+            case "GET", ["_portals"]:
+                return self._json({name: self.bases[name] for name in PORTALS})
+            case "GET", ["_stats"]:
+                return self._json(self._seen())
+            case "GET", ["_day"]:
+                return self._json(self._today())
+            case "POST", ["_day", "advance"]:
+                return self._json(self.advance())
+            case "GET", ["_truth", name] if name in PORTALS:
+                return await self._truth(request, name)
+        return self._json({"error": f"no {request.method} {request.path} here"}, 404)
+
+    def advance(self) -> dict[str, Any]:
+        """Let a day pass, and have what changed rendered anew."""
+        changes = self.world.advance()
+        self._headers.clear()
+        for name, site in self.sites.items():
+            changed = changes[name]
+            # a removed advert may still change its answer: a sold home's page goes after some days
+            site.forget((*changed.price_changed, *changed.returned, *self.world.gone(name)))
+        return {**self._today(), "portals": {name: changed.as_record() for name, changed in changes.items()}}
+
+    def _today(self) -> dict[str, Any]:
+        return {"day": self.world.day, "date": self.world.now.date().isoformat()}
+
+    def _seen(self) -> dict[str, Any]:
+        seen: dict[str, Any] = {name: stats.as_record() for name, stats in self.stats.items()}
+        return {**seen, "refusals": {name: stats.refusals for name, stats in self.stats.items()}}
+
+    def _response(self, answer: Answer) -> web.Response:
+        headers = self._prepared(answer.content_type)
+        if answer.location is not None or answer.set_cookie is not None:
+            extra = {"Location": answer.location, "Set-Cookie": answer.set_cookie}
+            headers = headers.copy()
+            headers.update({name: value for name, value in extra.items() if value is not None})
+        return web.Response(body=answer.body, status=answer.status, headers=headers)
+
+    def _json(self, value: object, status: int = 200) -> web.Response:
+        return web.Response(body=msgspec.json.encode(value), status=status, headers=self._prepared(JSON))
+
+    def _prepared(self, content_type: str) -> CIMultiDict[str]:
+        """The headers of a response of this type today."""
+        headers = self._headers.get(content_type)
+        if headers is None:
+            date = format_datetime(self.world.now, usegmt=True)
+            headers = CIMultiDict({"Content-Type": content_type, "Date": date, "Server": "simulator"})
+            self._headers[content_type] = headers
+        return headers
+
+    async def _truth(self, request: web.BaseRequest, name: str) -> web.StreamResponse:
+        """Some rows at a time, so that the portals go on answering."""
+        response = web.StreamResponse(headers=self._prepared("application/x-ndjson"))
+        await response.prepare(request)
+        rows = self.sites[name].truths()
+        while lines := _lines(rows):
+            await response.write(lines)
+            await asyncio.sleep(0)
+        await response.write_eof()
+        return response
+
+
+def _lines(rows: Iterator[dict[str, Any]]) -> bytes:
+    return msgspec.json.Encoder().encode_lines(list(islice(rows, ROWS_AT_ONCE)))
+
+
+@asynccontextmanager
+async def running(world: World, port: int = 0, host: str = "127.0.0.1") -> AsyncIterator[Simulator]:
+    """The simulator, answering on its ports while inside: `port`, and those after it; any free ones for 0."""
+    sockets = _sockets(host, port)
+    bases = {name: _base(host, bound) for name, bound in sockets.items()}
+    simulator = Simulator(world, bases)
+    async with AsyncExitStack() as stack:
+        for name, bound in sockets.items():
+            handler = simulator.control if name == "control" else simulator.portal(name)
+            runner = web.ServerRunner(web.Server(handler, access_log=None))
+            await runner.setup()
+            stack.push_async_callback(runner.cleanup)
+            await web.SockSite(runner, bound, backlog=1024).start()
+        yield simulator
+
+
+def serve(port: int, listings: int, seed: int, host: str = "127.0.0.1", ready: Ready | None = None) -> None:
+    """Run the simulator until SIGTERM or SIGINT; `ready` hears the addresses once all of them answer."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(World(seed, listings), port, host, ready))
+
+
+async def _serve(world: World, port: int, host: str, ready: Ready | None) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with running(world, port, host) as simulator:
+        gc.freeze()  # the world stays as long as we do: nothing to look through at every collection
+        if ready is not None:
+            ready(simulator.bases)
+        await stop.wait()
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # there is none for Windows
+        return None
+    return uvloop.new_event_loop
+
+
+def _sockets(host: str, port: int) -> dict[str, socket.socket]:
+    """One listening socket for the control and for each portal, or none at all."""
+    sockets: dict[str, socket.socket] = {}
+    try:
+        for offset, name in enumerate(("control", *PORTALS)):
+            sockets[name] = _bind(host, port and port + offset)
+    except OSError:
+        for bound in sockets.values():
+            bound.close()
+        raise
+    return sockets
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port), backlog=1024)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot listen on {host}:{port}: {error.strerror}") from error
+
+
+def _base(host: str, bound: socket.socket) -> str:
+    """The address others reach us by; who listens everywhere is reached by the machine's name."""
+    name = socket.gethostname() if host in ANYWHERE else host
+    return f"http://{name}:{bound.getsockname()[1]}"

@@ -1,0 +1,139 @@
+"""What every simulated portal has in common: an answer to each address, pages kept once rendered, robots.txt."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+from urllib.parse import parse_qsl, unquote
+
+from realestate.items import Listing, as_record
+from realestate.simulator.world import Advert, World
+
+Kind = Literal["search", "listing", "robots", "other"]
+
+HTML = "text/html; charset=utf-8"
+JSON = "application/json; charset=utf-8"
+TEXT = "text/plain; charset=utf-8"
+
+#: Pages kept, so that a large world does not fill the memory: some 160 MB a portal at 18 KB each.
+PAGES_KEPT = 8_192
+SEARCHES_KEPT = 1_000
+
+ROBOTS = b"User-agent: *\nDisallow: /_private/\nAllow: /\n"
+PRIVATE = "/_private/"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """A response without HTTP: what to say, and which kind of request it answered."""
+
+    kind: Kind
+    body: bytes
+    status: int = 200
+    content_type: str = HTML
+    location: str | None = None
+    set_cookie: str | None = None
+
+
+class Query(Protocol):
+    """A search without its page number; equal ones find the same."""
+
+    def find(self, listed: list[Advert]) -> list[Advert]: ...
+    def __hash__(self) -> int: ...
+
+
+class Site(ABC):
+    """One portal at one base address, showing the world as it is today."""
+
+    portal: ClassVar[str]
+
+    def __init__(self, world: World, base: str) -> None:
+        self.world = world
+        self.base = base
+        self._pages: dict[str, Answer] = {}
+        self._searches: dict[Query, list[Advert]] = {}
+
+    def answer(self, target: str, cookie: str = "") -> Answer:
+        """Answer a request target, i.e. a path with its query, as it came over the wire."""
+        page = self._pages.get(target)
+        return page if page is not None else self._slow_answer(target, cookie)
+
+    def truth(self, advert: Advert) -> dict[str, Any]:
+        """The record a perfect crawl would store, and which home it is of."""
+        return {**as_record(self.listing(advert)), "_home": advert.home.id}
+
+    def truths(self) -> Iterator[dict[str, Any]]:
+        return map(self.truth, list(self.world.listed(self.portal)))
+
+    def forget(self, adverts: Iterable[Advert]) -> None:
+        """Render these pages anew when next asked for, and every search."""
+        self._searches.clear()
+        for advert in adverts:
+            self._pages.pop(self.path(advert), None)
+
+    @abstractmethod
+    def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
+        """Answer an unquoted path, or None where the portal has no such page."""
+
+    @abstractmethod
+    def path(self, advert: Advert) -> str:
+        """The one right path of an advert's page, percent-encoded."""
+
+    @abstractmethod
+    def listing(self, advert: Advert) -> Listing:
+        """What the advert's page says."""
+
+    @abstractmethod
+    def render(self, advert: Advert) -> bytes:
+        """The advert's page."""
+
+    def page(self, advert: Advert) -> Answer:
+        """The advert's page, rendered once."""
+        path = self.path(advert)
+        page = self._pages.get(path)
+        if page is None:
+            if len(self._pages) >= PAGES_KEPT:
+                del self._pages[next(iter(self._pages))]
+            page = self._pages[path] = Answer("listing", self.render(advert))
+        return page
+
+    def found(self, query: Query) -> list[Advert]:
+        """What a search finds today, looked up once."""
+        found = self._searches.get(query)
+        if found is None:
+            if len(self._searches) >= SEARCHES_KEPT:
+                self._searches.clear()
+            found = self._searches[query] = query.find(self.world.listed(self.portal))
+        return found
+
+    def moved(self, advert: Advert) -> Answer:
+        """To the right address of an advert."""
+        return Answer("listing", b"", 301, location=self.base + self.path(advert))
+
+    def _slow_answer(self, target: str, cookie: str) -> Answer:
+        path, _, query = target.partition("?")
+        path = unquote(path)
+        if path == "/robots.txt":
+            return Answer("robots", ROBOTS, content_type=TEXT)
+        if path.startswith(PRIVATE):
+            return Answer("other", b"<title>Account</title>")
+        answer = self.route(path, dict(parse_qsl(query)), cookie)
+        return answer or Answer("other", b"<title>404</title><h1>Not found</h1>", 404)
+
+
+def whole_number(text: str | None) -> int | None:
+    """The number a query value says, None where it says none; as forgiving as real sites are."""
+    found = re.fullmatch(r"\s*(\d{1,12})(?:\.\d*)?\s*", text or "", re.ASCII)
+    return int(found[1]) if found else None
+
+
+def page_number(text: str | None) -> int:
+    """The page asked for, counted from 1; nonsense means the first."""
+    found = re.fullmatch(r"\d+", text or "", re.ASCII)
+    return max(1, int(found[0][:12])) if found else 1
+
+
+def one_space(text: str) -> str:
+    """Lines trimmed, runs of blanks (no-break ones too) made one space, empty lines dropped."""
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))

@@ -1,0 +1,52 @@
+"""A small world, and ways to ask for its pages without a network where the network is not the point."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from realestate.simulator.emlak import Emlak
+from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.server import Simulator
+from realestate.simulator.site import Site
+from realestate.simulator.world import World
+
+BASES = {
+    "control": "http://control.test",
+    "immoweb": "http://immoweb.test",
+    "emlak": "http://emlak.test",
+}
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World(seed=3, listings=400)
+
+
+@pytest.fixture(scope="module")
+def immoweb(world: World) -> Site:
+    return Immoweb(world, BASES["immoweb"])
+
+
+@pytest.fixture(scope="module")
+def emlak(world: World) -> Site:
+    return Emlak(world, BASES["emlak"])
+
+
+@pytest.fixture
+def simulator() -> Simulator:
+    """One of its own, for tests that let days pass."""
+    return Simulator(World(seed=5, listings=200), BASES)
+
+
+@pytest.fixture
+def embedded() -> Callable[[bytes], dict[str, Any]]:
+    """Reads `window.classified` as a careful reader would: up to its own closing brace."""
+
+    def read(page: bytes) -> dict[str, Any]:
+        script = page.decode().partition("window.classified = ")[2]
+        found: dict[str, Any] = json.JSONDecoder().raw_decode(script)[0]
+        return found
+
+    return read
