@@ -1,0 +1,139 @@
+"""The documents are true: every command, variable, setting and field is in them, and their code runs."""
+
+import ast
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse
+
+from realestate import settings
+from realestate.cli import app
+from realestate.items import FIELDS, listing_schema
+from realestate.queue import keys
+from tests.docstrings import field_docstrings
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+COMMANDS = {command.callback.__name__: command for command in app.registered_commands if command.callback}
+
+
+def doc(name: str) -> str:
+    return (ROOT / "docs" / name).read_text("utf-8")
+
+
+def rows(text: str, columns: int) -> list[list[str]]:
+    """The rows of a Markdown table of so many columns, its head left out."""
+    found = [[cell.strip() for cell in line.strip("|\n").split(" | ")] for line in text.splitlines() if line[:1] == "|"]
+    return [cells for cells in found if len(cells) == columns and not set(cells[0]) <= set("-|")][1:]
+
+
+def test_the_table_of_fields_is_the_dataclass() -> None:
+    table = rows(doc("listing.md"), 6)
+    assert [cells[0].strip("`") for cells in table] == list(FIELDS)
+    explained = field_docstrings()
+    for name, meaning, unit, example, reso, schema_org in table:
+        assert meaning == explained[name.strip("`")]
+        assert all((unit, example, reso, schema_org))
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_the_example_of_a_field_is_a_value_it_may_have(name: str) -> None:
+    (example,) = (cells[3].strip("`") for cells in rows(doc("listing.md"), 6) if cells[0] == f"`{name}`")
+    jsonschema.Draft202012Validator(listing_schema()["properties"][name]).validate(json.loads(example))
+
+
+def test_the_readme_names_every_command() -> None:
+    assert sorted(re.findall(r"^\| `realestate (\w+)", README, re.MULTILINE)) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    command = COMMANDS[name]
+    assert inspect.getdoc(command.callback)
+    assert command.epilog is not None
+    assert command.epilog.startswith(f"Example: realestate {name}")
+
+
+def variables_read() -> set[str]:
+    tree = ast.parse(inspect.getsource(settings))
+    return {
+        node.args[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in {"_variable", "_number"}
+        and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, str)
+    }
+
+
+def test_every_variable_that_is_read_is_documented_and_no_other() -> None:
+    table = doc("settings.md").split("## What scrapy-redis")[0]
+    documented = {name for cells in rows(table, 3) for name in re.findall(r"`([A-Z_]+)`", cells[0])}
+    assert documented == variables_read()
+
+
+def test_every_setting_of_ours_is_documented() -> None:
+    ours = ("SEEDS_", "DUPEFILTER_KEEP", "DEADLETTERS_", "STORE_BATCH", "STORE_WAITING", "HEARTBEAT_")
+    wanted = {name for name in vars(settings) if name.startswith(ours)}
+    assert wanted
+    assert {name for name in wanted if f"`{name}`" not in doc("settings.md")} == set()
+
+
+def test_the_table_of_keys_is_that_of_the_module() -> None:
+    told = [[cell.replace("`", "") for cell in cells] for cells in rows(doc("architecture.md"), 4)]
+    true = [[cell.replace("`", "") for cell in cells] for cells in rows(inspect.getdoc(keys) or "", 4)]
+    assert told == true
+
+
+def test_the_readme_is_short_and_names_the_two_commands() -> None:
+    assert len(README.splitlines()) <= 150
+    assert "$ make demo" in README
+    assert "$ make test" in README
+
+
+def documents() -> list[Path]:
+    return [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", path.read_text("utf-8"))
+    assert [link for link in links if not link.startswith("http") and not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_paths_named_in_documents_exist(path: Path) -> None:
+    named = re.findall(
+        r"`((?:realestate|queue|jobs|tests|docs|docker|spiders|storage)/[\w./-]+)`", path.read_text("utf-8")
+    )
+    invented = {"realestate/spiders/example.py", "tests/portals/example/"}
+    missing = [
+        name
+        for name in named
+        if name not in invented and not any((root / name).exists() for root in (ROOT, ROOT / "realestate"))
+    ]
+    assert missing == []
+
+
+def test_the_example_portal_works() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", doc("adding-a-portal.md"), re.DOTALL)
+    space: dict[str, Any] = {}
+    exec(compile(code, "adding-a-portal.md", "exec"), space)
+    spider = space["ExampleSpider"]()
+
+    def page(url: str, body: str) -> HtmlResponse:
+        return HtmlResponse(url, body=body.encode(), encoding="utf-8", request=Request(url))
+
+    cards = '<article><a class="card" href="/homes/5">x</a></article><a rel="next" href="/search?page=2">next</a>'
+    found = [request.url for request in spider.parse_search(page("https://www.example.be/search?page=1", cards))]
+    assert found == ["https://www.example.be/homes/5", "https://www.example.be/search?page=2"]
+    html = 'window.ad = {"id": 5, "price": 1000, "surface": 80};'
+    (listing,) = spider.parse_listing(page("https://www.example.be/homes/5", html))
+    assert (listing.ref, listing.price, listing.area_m2) == ("5", 1000, 80.0)
