@@ -21,8 +21,9 @@ _progress = Console(stderr=True)
 _console = Console()
 #: Without a terminal a line now and then is enough.
 _LINE_SECONDS = 5.0
-#: The demo names this many wrong fields and market rows; the file has all.
-_SHOWN = 15
+#: The demo names so many wrong fields and places of a market; its file has all.
+_FAULTS_SHOWN = 15
+_MARKETS_SHOWN = 4
 
 
 @contextmanager
@@ -31,7 +32,7 @@ def live(quiet: bool = False) -> Iterator[Callable[[Progress], None]]:
     if quiet:
         yield lambda progress: None
     elif _progress.is_terminal:
-        with Live(console=_progress, refresh_per_second=4, transient=True) as display:
+        with Live("starting …", console=_progress, refresh_per_second=4, transient=True) as display:
             yield lambda progress: display.update(_progress_table(progress))
     else:
         yield _lines()
@@ -76,13 +77,13 @@ def _progress_table(progress: Progress) -> Table:
 
 def demo(outcome: Outcome) -> None:
     _console.print(_market_table(outcome))
-    table = _table("portal", "stored", "expected", "missing", "surplus", "fields wrong", "bad")
+    table = _table("portal", "stored", "expected", "missing", "surplus", "fields wrong", "quarantine")
     for portal, found in outcome.portals.items():
         faults = (found.missing, found.unexpected, found.wrong)
         table.add_row(portal, *_numbers(found.stored, found.expected, *map(len, faults), found.quarantined))
     _console.print(table)
     for found in outcome.portals.values():
-        for fault in found.wrong[:_SHOWN]:
+        for fault in found.wrong[:_FAULTS_SHOWN]:
             _console.print(f"wrong: {fault}", highlight=False, markup=False)
     rate = outcome.pages / outcome.seconds if outcome.seconds else 0
     told = f"{outcome.pages} pages in {outcome.seconds:.1f} s by {outcome.workers} workers: {rate:.0f} pages/s"
@@ -96,10 +97,10 @@ def _market_table(outcome: Outcome) -> Table:
         table.add_column(name)
     for name in ("listings", "price", "per m²"):
         table.add_column(name, justify="right")
-    countries = sorted({row.country for row in outcome.market})
-    for country in countries:
-        rows = [row for row in outcome.market if row.country == country]
-        for row in rows[: _SHOWN // len(countries) + 1]:
+    groups = sorted({(row.country, row.operation) for row in outcome.market}, reverse=True)
+    for group in groups:
+        rows = [row for row in outcome.market if (row.country, row.operation) == group]
+        for row in rows[:_MARKETS_SHOWN]:
             price, per_m2 = f"{row.median_price:,.0f} {row.currency}", row.median_price_per_m2
             table.add_row(row.city, row.district, row.operation, *_numbers(row.listings), price, f"{per_m2 or 0:,.2f}")
         table.add_section()
