@@ -24,12 +24,12 @@ class CrawlOutcome:
     portal: str
     finished: bool
     resumed: int
-    stored: int
-    quarantined: int
-    pages: int
-    dead: int
-    seconds: float
+    new: int
     kept: int
+    quarantined: int
+    dead: int
+    pages: int
+    seconds: float
     logs: Path
 
 
@@ -96,7 +96,7 @@ def crawl(
 
     with connected() as at:
         server = _redis(at.redis_url)
-        before = look(server, portal)
+        before, known = look(server, portal), _kept(at.store_url, portal)
         if urls or before.quiet:
             push_seeds(server, portal, urls or seed_urls(portal, settings.SIMULATOR_URL))
         env = settings.environment(REDIS_URL=at.redis_url, STORE_URL=at.store_url)
@@ -105,19 +105,17 @@ def crawl(
             finished = local.watch(server, [portal], running, watched, limit)
         finally:
             children.stop(running, local.STOP_SECONDS)
-        store = open_store(at.store_url)
-        kept, _ = store.counts().get(portal, (0, 0))
-        store.close()
+        kept, dead = _kept(at.store_url, portal), look(server, portal).dead
     return CrawlOutcome(
         portal=portal,
         finished=finished,
         resumed=0 if before.quiet else before.waiting + before.seeds,
-        stored=latest.total(portal, "stored"),
-        quarantined=latest.total(portal, "quarantined"),
+        new=kept[0] - known[0],
+        kept=kept[0],
+        quarantined=kept[1] - known[1],
+        dead=dead - before.dead,
         pages=latest.total(portal, "pages"),
-        dead=latest.total(portal, "dead"),
         seconds=latest.seconds,
-        kept=kept,
         logs=logs,
     )
 
@@ -148,6 +146,15 @@ def status() -> Status:
     server = _redis(redis_url)
     portals = {name: PortalStatus(look(server, name), *counts.get(name, (0, 0))) for name in all_portals()}
     return Status(redis_url, store_url, portals)
+
+
+def _kept(store_url: str, portal: str) -> tuple[int, int]:
+    """The portal's listings, and those in quarantine."""
+    store = open_store(store_url)
+    try:
+        return store.counts().get(portal, (0, 0))
+    finally:
+        store.close()
 
 
 def _redis(url: str) -> Redis:

@@ -115,10 +115,10 @@ def crawl(outcome: CrawlOutcome, *, as_json: bool) -> None:
         print(f"resumed: {outcome.resumed} requests were waiting")
     rest = "" if outcome.finished else "; the rest waits, run it again to go on"
     print(
-        f"{outcome.portal}: {outcome.stored} listings stored from {outcome.pages} pages in {outcome.seconds:.0f} s,"
-        f" {outcome.quarantined} in quarantine, {outcome.dead} given up{rest}"
+        f"{outcome.portal}: {outcome.new} new listings, {outcome.kept} in all; {outcome.pages} pages in"
+        f" {outcome.seconds:.0f} s, {outcome.quarantined} to quarantine, {outcome.dead} given up{rest}"
     )
-    print(f"{outcome.kept} listings of {outcome.portal} are kept in all (worker logs: {outcome.logs})")
+    print(f"what the workers said: {outcome.logs}")
 
 
 def submitted(told: Submitted, *, as_json: bool) -> None:

@@ -109,9 +109,10 @@ def stored_is_true(home: Path, simulated: Simulated, portal: str) -> bool:
 def test_a_third_crawl_begins_anew(laptop: dict[str, str], simulate: Callable[[int], Simulated]) -> None:
     simulated = simulate(30)
     env = {**laptop, "SIMULATOR_URL": simulated.url}
-    for _ in range(2):
+    for new in (30, 0):
         told = json.loads(run(env, "crawl", "emlak", "--json").stdout)
-        assert (told["stored"], told["kept"], told["resumed"]) == (30, 30, 0)
+        assert (told["new"], told["kept"], told["resumed"]) == (new, 30, 0)
+        assert told["pages"] >= 32, "30 listings and 2 search pages are read each time"
 
 
 def test_a_limit_stops_early_and_says_that_more_waits(
@@ -121,7 +122,7 @@ def test_a_limit_stops_early_and_says_that_more_waits(
     done = run(env, "crawl", "emlak", "--limit", "10")
     assert done.returncode == 0, done.stderr
     assert "the rest waits" in done.stdout
-    kept = int(done.stdout.split(" listings of emlak are kept")[0].split()[-1])
+    kept = int(done.stdout.split(" in all")[0].split()[-1])
     assert 10 <= kept < 200
 
 
