@@ -17,10 +17,10 @@ def _variable(name: str) -> str | None:
     return os.environ.get(name) or None
 
 
-def _number(name: str) -> float | None:
+def _number(name: str, default: float) -> float:
     text = _variable(name)
     try:
-        return float(text) if text else None
+        return float(text) if text else default
     except ValueError:
         raise SystemExit(f"realestate: {name} is {text!r}: a number is needed") from None
 
@@ -72,30 +72,47 @@ ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
 # --- seeds and the queue ---------------------------------------------------------------
 
 REDIS_START_URLS_KEY = keys.START_URLS
-#: A worker with nothing to do looks for seeds twice a second: at once to a person, nothing to Redis.
-SEEDS_POLL_SECONDS = 0.5
 SCHEDULER = "realestate.queue.scheduler.Scheduler"
 SCHEDULER_QUEUE_CLASS = "realestate.queue.request_queue.RequestQueue"
-SCHEDULER_QUEUE_KEY = keys.REQUESTS
 #: The queue is the fleet's: no worker's end may clear it.
 SCHEDULER_PERSIST = True
 DUPEFILTER_CLASS = "realestate.queue.dupefilter.DupeFilter"
+#: Requests a job is expected to make; at twice as many the fingerprints still pack into 9 bytes each.
+DUPEFILTER_EXPECTED = 1_000_000
 #: A job's fingerprints outlive the longest crawl we know of, then make room.
 DUPEFILTER_KEEP_SECONDS = 7 * 24 * 3600
 #: Enough to see what went wrong in a bad night, bounded so that it cannot fill Redis.
 DEADLETTERS_KEEP = 10_000
+#: A worker silent for so long is taken for dead and its requests are ready again: two beats and a half.
+LEASE_SECONDS = 9.0
+#: A request that took so many workers down with it is given up: once may be chance, twice bad luck.
+POISON_WORKERS = 3
+#: Before the first retry a request waits up to so long, each time twice as long; any worker may then take it.
+RETRY_DELAY_SECONDS = 2.0
+
+# --- the pace: one for the whole fleet -------------------------------------------------
+
+#: Requests a second to one site, by all workers together: one is what a person clicking fast would do.
+#: 0 is no limit, for our own simulator.
+PACE_RATE = _number("PACE_RATE", 0.0 if SIMULATOR_URL else 1.0)
+PACE_BURST = 1
+#: Requests on their way to one site at a time, by all workers together; 0 is no limit.
+PACE_CONCURRENCY = 0
+#: The share of an interval by which a request may be later than it could be.
+PACE_JITTER = 0.1
+#: How far ahead of its moment a request is leased: long enough to keep a worker busy, short enough to hand back.
+PACE_AHEAD_SECONDS = 2.0
+#: After a refusal the rate, halved, is doubled again each time so long has passed without another.
+PACE_RECOVER_SECONDS = 30.0
 
 # --- fetching --------------------------------------------------------------------------
 
 USER_AGENT = _variable("USER_AGENT") or f"realestate/{__version__}"
 ROBOTSTXT_OBEY = True
-#: Seconds between two requests to one site: one is what a person clicking fast would do. Our simulator needs no
-#: such care.
-PACE_SECONDS = _number("PACE_SECONDS")
-DOWNLOAD_DELAY = PACE_SECONDS if PACE_SECONDS is not None else 0.0 if SIMULATOR_URL else 1.0
 CONCURRENT_REQUESTS = 16
-#: With a delay two slots suffice to hide one slow answer; without, the site is our own.
-CONCURRENT_REQUESTS_PER_DOMAIN = 2 if DOWNLOAD_DELAY else CONCURRENT_REQUESTS
+#: The pace is decided for the whole fleet when a request is taken; Scrapy's own limits are one worker's.
+CONCURRENT_REQUESTS_PER_DOMAIN = CONCURRENT_REQUESTS
+DOWNLOAD_DELAY = 0
 DOWNLOAD_TIMEOUT = 30
 #: The largest page seen on any portal is under 2 MB.
 DOWNLOAD_MAXSIZE = 16 * 1024 * 1024
@@ -104,7 +121,10 @@ DOWNLOAD_VERIFY_CERTIFICATES = True
 #: No portal needs them so far, and a session cookie would tie a request to one worker.
 COOKIES_ENABLED = False
 SPIDER_MIDDLEWARES = {
-    "realestate.middlewares.jobs.JobMiddleware": 950,  # nearest the spider but one: sees all its children
+    "realestate.middlewares.leases.LeaseMiddleware": 950,  # nearest the spider but one: sees all it yields
+}
+DOWNLOADER_MIDDLEWARES = {
+    "realestate.middlewares.failures.FailureMiddleware": 10,  # nearest the engine: sees what all others left
 }
 
 # --- what happens to one listing -------------------------------------------------------
@@ -125,7 +145,7 @@ STORE_WAITING_MAX = 2_000
 # --- what a running crawl tells --------------------------------------------------------
 
 EXTENSIONS = {"realestate.extensions.heartbeat.Heartbeat": 500}
-#: A worker silent for fifteen beats is taken for dead.
+#: A lease outlives the loss of several beats.
 HEARTBEAT_SECONDS = 1.0
 LOG_LEVEL = _variable("LOG_LEVEL") or "INFO"
 #: Both let whoever reaches the port run code in a worker.

@@ -97,7 +97,7 @@ def crawl(
     with connected() as at:
         server = _redis(at.redis_url)
         before, known = look(server, portal), _kept(at.store_url, portal)
-        if urls or before.quiet:
+        if urls or before.finished:
             push_seeds(server, portal, urls or seed_urls(portal, settings.SIMULATOR_URL))
         env = settings.environment(REDIS_URL=at.redis_url, STORE_URL=at.store_url)
         running = local.start_workers([portal], workers, env, logs)
@@ -109,7 +109,7 @@ def crawl(
     return CrawlOutcome(
         portal=portal,
         finished=finished,
-        resumed=0 if before.quiet else before.waiting + before.seeds,
+        resumed=before.waiting + before.in_flight,
         new=kept[0] - known[0],
         kept=kept[0],
         quarantined=kept[1] - known[1],

@@ -47,7 +47,7 @@ def _lines() -> Callable[[Progress], None]:
             last = time.monotonic()
             told = (
                 f"{portal} {progress.total(portal, 'pages')} pages, {progress.total(portal, 'stored')} stored,"
-                f" {state.waiting + state.seeds} waiting"
+                f" {state.waiting} waiting"
                 for portal, state in progress.states.items()
             )
             _progress.print(f"{progress.seconds:4.0f} s  " + " · ".join(told), highlight=False)
@@ -56,15 +56,15 @@ def _lines() -> Callable[[Progress], None]:
 
 
 def _progress_table(progress: Progress) -> Table:
-    table = _table("portal", *("workers", "waiting", "in work", "pages", "pages/s", "listings", "dead"))
+    table = _table("portal", *("workers", "waiting", "in flight", "pages", "pages/s", "listings", "dead"))
     for portal, state in progress.states.items():
         pages = progress.total(portal, "pages")
         table.add_row(
             portal,
             *_numbers(
                 len(state.workers),
-                state.waiting + state.seeds,
-                sum(beat.in_work for beat in state.workers.values()),
+                state.waiting,
+                state.in_flight,
                 pages,
                 round(pages / progress.seconds) if progress.seconds > 1 else None,
                 progress.total(portal, "stored"),
@@ -136,8 +136,9 @@ def status(found: Status, *, as_json: bool) -> None:
                 "portals": {
                     name: {
                         "seeds": portal.state.seeds,
-                        "waiting": portal.state.waiting,
-                        "in_work": sum(beat.in_work for beat in portal.state.workers.values()),
+                        "ready": portal.state.ready,
+                        "delayed": portal.state.delayed,
+                        "in_flight": portal.state.in_flight,
                         "workers": len(portal.state.workers),
                         "dead_letters": portal.state.dead,
                         "listings": portal.listings,
@@ -154,12 +155,11 @@ def status(found: Status, *, as_json: bool) -> None:
 
 
 def _status_table(found: Status) -> Table:
-    names = ("workers", "seeds", "waiting", "in work", "dead", "listings", "quarantine")
+    names = ("workers", "seeds", "ready", "delayed", "in flight", "dead", "listings", "quarantine")
     table = _table("portal", *names)
     for name, portal in found.portals.items():
         state = portal.state
-        in_work = sum(beat.in_work for beat in state.workers.values())
-        counts = (len(state.workers), state.seeds, state.waiting, in_work, state.dead)
+        counts = (len(state.workers), state.seeds, state.ready, state.delayed, state.in_flight, state.dead)
         table.add_row(name, *_numbers(*counts, portal.listings, portal.quarantined))
     return table
 

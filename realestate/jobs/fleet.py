@@ -2,58 +2,46 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from redis import Redis
 
 from realestate.queue import keys
-from realestate.queue.workers import Beat, Workers
+from realestate.queue.workers import Beat, read_beat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """One portal at one moment. The beats are older than the lengths, and the lengths older than `at`."""
+    """One portal at one moment."""
 
     seeds: int
-    waiting: int
+    ready: int
+    delayed: int
+    in_flight: int
     dead: int
     workers: Mapping[str, Beat]
-    at: float
 
     @property
-    def quiet(self) -> bool:
-        return not self.seeds and not self.waiting and all(beat.idle for beat in self.workers.values())
+    def waiting(self) -> int:
+        return self.seeds + self.ready + self.delayed
+
+    @property
+    def finished(self) -> bool:
+        """Nothing is left: done means stored, and a page's children are there before it is done."""
+        return not self.waiting and not self.in_flight
 
 
 def look(server: Redis, portal: str) -> State:
-    workers = Workers(server, portal)
-    beats = workers.alive()
-    with server.pipeline(transaction=False) as lengths:
-        lengths.llen(keys.start_urls(portal))
-        lengths.zcard(keys.requests(portal))
-        lengths.llen(keys.deadletters(portal))
-        seeds, waiting, dead = lengths.execute()
-    return State(seeds=seeds, waiting=waiting, dead=dead, workers=beats, at=workers.clock())
-
-
-class Finish:
-    """Tells that nothing is left to do, although no moment shows all workers at once.
-
-    A worker idle in two beats that took nothing between them held nothing in all that time. When that holds of
-    every worker around one moment at which seeds and queue were empty, nothing was left at that moment.
-    """
-
-    def __init__(self) -> None:
-        self._first: State | None = None
-
-    def reached(self, state: State) -> bool:
-        if not state.quiet or not state.workers:
-            self._first = None
-            return False
-        if self._first is None or _taken(self._first) != _taken(state):
-            self._first = state
-            return False
-        return all(beat.at > self._first.at for beat in state.workers.values())
-
-
-def _taken(state: State) -> dict[str, int]:
-    return {worker: beat.taken for worker, beat in state.workers.items()}
+    """A bounded number of reads, however long the queue. Seeds first: on its way into the queue a seed is seen twice
+    rather than never."""
+    told: dict[Any, Any] = server.hgetall(keys.beats(portal))
+    beats = {worker.decode(): beat for worker, value in told.items() if (beat := read_beat(value))}
+    seeds: Any = server.llen(keys.start_urls(portal))
+    taken: Any = sum(server.llen(keys.taken_seeds(portal, worker)) for worker in beats)
+    with server.pipeline(transaction=True) as lengths:
+        for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead):
+            lengths.zcard(key(portal))
+        ready, suspects, delayed, in_flight, dead = lengths.execute()
+    return State(
+        seeds=seeds + taken, ready=ready + suspects, delayed=delayed, in_flight=in_flight, dead=dead, workers=beats
+    )

@@ -10,7 +10,7 @@ from subprocess import Popen
 from redis import Redis
 
 from realestate.embedded import children
-from realestate.jobs.fleet import Finish, State, look
+from realestate.jobs.fleet import State, look
 from realestate.queue.workers import Beat
 
 #: Long enough for the slowest page on its way (DOWNLOAD_TIMEOUT) and the last batch.
@@ -55,12 +55,11 @@ def watch(
 ) -> bool:
     """Until every portal is finished (True), or `limit` listings are stored (False: more is waiting)."""
     progress, began = Progress(), time.monotonic()
-    finishes = {portal: Finish() for portal in portals}
     while True:
         states = {portal: look(server, portal) for portal in portals}
         progress.update(states, time.monotonic() - began)
         show(progress)
-        if len([portal for portal in portals if finishes[portal].reached(states[portal])]) == len(portals):
+        if all(state.finished for state in states.values()):
             return True
         if limit is not None and sum(progress.total(portal, "stored") for portal in portals) >= limit:
             return False

@@ -9,9 +9,11 @@ from typing import Any, Self
 
 from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings
+from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import StatsCollector
 
 from realestate.items import Listing
+from realestate.queue import signals
 from realestate.storage import Quarantined, Store, StoreAway, Written, open_store
 
 logger = logging.getLogger(__name__)
@@ -39,8 +41,9 @@ class StorePipeline:
     waited for: the batch stays here until it is written.
     """
 
-    def __init__(self, store: Store, batch: BatchSettings, stats: StatsCollector) -> None:
+    def __init__(self, store: Store, batch: BatchSettings, stats: StatsCollector, manager: SignalManager) -> None:
         self.store = store
+        self._signals = manager
         self.batch = batch
         self.stats = stats
         self._waiting: list[Listing | Quarantined] = []
@@ -55,13 +58,14 @@ class StorePipeline:
     def from_crawler(cls, crawler: Crawler) -> Self:
         assert crawler.stats is not None
         store = open_store(crawler.settings.get("STORE_URL"))
-        return cls(store, BatchSettings.from_settings(crawler.settings), crawler.stats)
+        return cls(store, BatchSettings.from_settings(crawler.settings), crawler.stats, crawler.signals)
 
     async def process_item(self, item: Any) -> Any:
         if not isinstance(item, Listing | Quarantined):
             return item
         if self._writer is None:
             self._writer = asyncio.create_task(self._write_batches())
+        self._signals.send_catch_log(signals.item_waits, item=item)
         self._waiting.append(item)
         self._tell()
         if len(self._waiting) >= self.batch.size:
@@ -89,6 +93,7 @@ class StorePipeline:
                 self._writing = len(items)
                 self._count(await self._write(items))
                 self._writing = 0
+                self._signals.send_catch_log(signals.items_stored, items=items)
                 self._tell()
                 self._room.set()
 

@@ -1,41 +1,77 @@
-"""What was given up: the request or seed, why, and when. Kept, so that nothing is lost in silence."""
+"""What was given up: the request or seed, and why. Kept for replay, so that nothing is lost in silence."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 import msgspec
-from redis import Redis
 
 from realestate.queue import keys
+from realestate.queue.request_queue import RequestQueue
 
-Reason = Literal["seed", "http", "download", "parse", "malformed", "robots", "storage"]
+Reason = Literal["seed", "http", "download", "parse", "malformed", "robots", "poison", "swallowed", "storage"]
+
+
+def letter(reason: Reason, error: str, **what: Any) -> str:
+    """`what` is whatever helps to see and repeat it: url, seed, job, status."""
+    return msgspec.json.encode({"reason": reason, "error": error[:500], **what}, enc_hook=repr).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    id: bytes
+    at: datetime
+    told: dict[str, Any]
+
+    def matches(self, reason: str | None, job: str | None) -> bool:
+        return (reason is None or self.told.get("reason") == reason) and (job is None or self.told.get("job") == job)
 
 
 class DeadLetters:
-    """The dead letters of one portal, newest first."""
+    """The dead letters of one portal."""
 
-    def __init__(self, server: Redis, portal: str, keep: int) -> None:
-        self.server = server
-        self.key = keys.deadletters(portal)
-        self.keep = keep
+    def __init__(self, queue: RequestQueue) -> None:
+        self.queue = queue
+        self.server = queue.server
+        self.portal = queue.portal
 
-    def add(self, reason: Reason, error: str, **what: Any) -> None:
-        """`what` is whatever helps to see and repeat it: url, seed, job, status."""
-        seconds, micros = self.server.time()
-        letter = {
-            "reason": reason,
-            "error": error,
-            "at": datetime.fromtimestamp(seconds + micros / 1e6, UTC).isoformat(timespec="seconds"),
-            **what,
-        }
-        with self.server.pipeline(transaction=False) as both:
-            both.lpush(self.key, msgspec.json.encode(letter, enc_hook=repr))
-            both.ltrim(self.key, 0, self.keep - 1)
-            both.execute()
+    async def newest(self, count: int = 20, *, reason: str | None = None, job: str | None = None) -> list[DeadLetter]:
+        found = []
+        async for each in self._all():
+            if each.matches(reason, job):
+                found.append(each)
+            if len(found) >= count:
+                break
+        return found
 
-    def __len__(self) -> int:
-        return int(self.server.llen(self.key))
+    async def replay(self, ids: Sequence[bytes], per_second: float) -> int:
+        """Put them into the queue again, so many a second; a refused seed is pushed as a seed again."""
+        seeds = [await self._seed(id) for id in ids]
+        for id, seed in zip(ids, seeds, strict=True):
+            if seed is not None:
+                await self.server.rpush(keys.start_urls(self.portal), seed)
+                await self.drop([id])
+        replayed = await self.queue.replay(ids, 1000 / per_second)
+        return replayed + sum(seed is not None for seed in seeds)
 
-    def newest(self, count: int = 20) -> list[Mapping[str, Any]]:
-        return [msgspec.json.decode(letter) for letter in self.server.lrange(self.key, 0, count - 1)]
+    async def drop(self, ids: Sequence[bytes]) -> int:
+        return await self.queue.drop(ids)
+
+    async def _all(self) -> AsyncIterator[DeadLetter]:
+        begin, step = 0, 500
+        key = keys.dead(self.portal)
+        while True:
+            page: Any = await self.server.zrange(key, begin, begin + step - 1, desc=True, withscores=True)
+            if not page:
+                return
+            told: Any = await self.server.hmget(keys.letters(self.portal), [id for id, _ in page])
+            for (id, at), text in zip(page, told, strict=True):
+                if text is not None:
+                    yield DeadLetter(id, datetime.fromtimestamp(at / 1000, UTC), msgspec.json.decode(text))
+            begin += step
+
+    async def _seed(self, id: bytes) -> str | None:
+        text: Any = await self.server.hget(keys.letters(self.portal), id)
+        told = msgspec.json.decode(text) if text else {}
+        return told.get("seed") if told.get("reason") == "seed" else None

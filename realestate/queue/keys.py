@@ -1,36 +1,117 @@
 """The names of all keys in Redis.
 
-| key                      | type | holds                                   | life                       |
-|--------------------------|------|-----------------------------------------|----------------------------|
-| `<portal>:start_urls`    | list | seeds: a bare URL or a JSON object      | until a worker takes them  |
-| `{<portal>}:requests`    | zset | requests (msgpack) by minus priority    | until a worker takes them  |
-| `{<portal>}:seen:<job>`  | set  | fingerprints of the job's requests      | DUPEFILTER_KEEP_SECONDS    |
-| `{<portal>}:workers`     | hash | worker id -> its last heartbeat (JSON)  | while the worker beats     |
-| `{<portal>}:deadletters` | list | what was given up, newest first (JSON)  | the newest DEADLETTERS_KEEP |
+| key | type | holds | life |
+|---|---|---|---|
+| `<portal>:start_urls` | list | seeds: a bare URL or a JSON object | until a worker takes them |
+| `{<portal>:start_urls}:taken:<worker>` | list | seeds a worker is about to enqueue | until they are enqueued |
+| `{<portal>}:seeding` | hash | seed -> its name, for who has to take it over | until it is enqueued |
+| `{<portal>}:requests` | hash | id -> priority, arrival, job, stage, request | until done or dropped |
+| `{<portal>}:ready` | zset | ids by priority, then arrival | until taken |
+| `{<portal>}:delayed` | zset | ids by the time before which they may not go | until due |
+| `{<portal>}:inflight` | zset | ids that are leased, by when they may be sent | until settled |
+| `{<portal>}:suspects` | zset | ids that may have brought a worker down | until taken, alone |
+| `{<portal>}:leases` | hash | id -> token and worker of the last lease | until settled |
+| `{<portal>}:held:<worker>` | set | ids leased to the worker | while it holds any |
+| `{<portal>}:started:<worker>` | set | ids the worker is downloading | until the next beat |
+| `{<portal>}:workers` | zset | worker by when it is taken for dead | while the worker beats |
+| `{<portal>}:beats` | hash | worker -> its last heartbeat (JSON) | while the worker beats |
+| `{<portal>}:departed` | set | workers taken for dead, their seeds to recover | until recovered |
+| `{<portal>}:pulse`, `{<portal>}:mercy` | string | last heard of anyone; none is dead before | for ever |
+| `{<portal>}:tries`, `{<portal>}:crashes` | hash | id -> retries; workers it took down | until done or dropped |
+| `{<portal>}:dead` | zset | ids given up, by when | the newest DEADLETTERS_KEEP |
+| `{<portal>}:letters` | hash | id -> why it was given up (JSON) | as long as it is dead |
+| `{<portal>}:pace` | hash | rate, factor, free_at, blocked_until, paused … | for ever |
+| `{<portal>}:seen:<job>:<n>` | set | fingerprints of the job's requests | DUPEFILTER_KEEP_SECONDS |
+| `{<portal>}:job:<job>` | set | ids of the job that are not done or dead | until the last is |
+| `{<portal>}:jobs` | zset | jobs by when they last moved | JOBS_KEEP newest |
+| `{<portal>}:counts:<job>` | hash | what happened to the job's requests, by stage | DUPEFILTER_KEEP_SECONDS |
+| `{<portal>}:arrivals`, `{<portal>}:tokens`, `{<portal>}:grants` | string | counters | for ever |
+| `{<portal>}:bell` | list | rung when something is ready | until heard |
 
 All but the seeds carry the hash tag `{<portal>}`, so that one script touches one slot of a Redis Cluster.
 """
 
-#: scrapy-redis fills these two in itself, each with a name of its own for the portal.
+#: scrapy-redis fills it in itself.
 START_URLS = "%(name)s:start_urls"
-REQUESTS = "{%(spider)s}:requests"
+
+
+def prefix(portal: str) -> str:
+    """What all keys of a portal's queue begin with."""
+    return f"{{{portal}}}:"
 
 
 def start_urls(portal: str) -> str:
     return START_URLS % {"name": portal}
 
 
+def taken_seeds(portal: str, worker: str) -> str:
+    """In the slot of the seeds, so that one command moves a seed."""
+    return f"{{{start_urls(portal)}}}:taken:{worker}"
+
+
+def seeding(portal: str) -> str:
+    return prefix(portal) + "seeding"
+
+
+def ready(portal: str) -> str:
+    return prefix(portal) + "ready"
+
+
+def delayed(portal: str) -> str:
+    return prefix(portal) + "delayed"
+
+
+def inflight(portal: str) -> str:
+    return prefix(portal) + "inflight"
+
+
+def suspects(portal: str) -> str:
+    return prefix(portal) + "suspects"
+
+
 def requests(portal: str) -> str:
-    return REQUESTS % {"spider": portal}
+    return prefix(portal) + "requests"
 
 
-def seen(portal: str, job: str) -> str:
-    return f"{{{portal}}}:seen:{job}"
+def beats(portal: str) -> str:
+    return prefix(portal) + "beats"
 
 
 def workers(portal: str) -> str:
-    return f"{{{portal}}}:workers"
+    return prefix(portal) + "workers"
 
 
-def deadletters(portal: str) -> str:
-    return f"{{{portal}}}:deadletters"
+def departed(portal: str) -> str:
+    return prefix(portal) + "departed"
+
+
+def dead(portal: str) -> str:
+    return prefix(portal) + "dead"
+
+
+def letters(portal: str) -> str:
+    return prefix(portal) + "letters"
+
+
+def pace(portal: str) -> str:
+    return prefix(portal) + "pace"
+
+
+def seen(portal: str, job: str, bucket: int) -> str:
+    return f"{prefix(portal)}seen:{job}:{bucket}"
+
+
+def job(portal: str, name: str) -> str:
+    return f"{prefix(portal)}job:{name}"
+
+
+def jobs(portal: str) -> str:
+    return prefix(portal) + "jobs"
+
+
+def counts(portal: str, name: str) -> str:
+    return f"{prefix(portal)}counts:{name}"
+
+
+def bell(portal: str) -> str:
+    return prefix(portal) + "bell"

@@ -1,73 +1,204 @@
-"""The portal's queue in Redis, and how a request is written there."""
+"""The portal's queue in Redis: every act is one script, wholly done or not at all."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, NamedTuple, Self
 
-import msgspec
-from redis import Redis
-from scrapy import Request, Spider
-from scrapy_redis.queue import PriorityQueue
+import msgpack
+from redis.asyncio import Redis
+from scrapy.settings import BaseSettings
 
-#: What travels. Anything else a stored value names is refused, so it can name no class and no code.
-_TRAVELS = frozenset(
-    {"url", "method", "headers", "body", "cookies", "meta", "cb_kwargs", "priority", "dont_filter"}
-    | {"callback", "errback"}
-)
-#: Methods a stored request may call; a portal's callbacks keep to these prefixes.
-_CALLABLE = ("read_", "parse_", "on_")
+from realestate.queue import keys
+from realestate.queue.identity import Identity, buckets_for
 
-
-class MalformedRequest(ValueError):
-    """A value in the queue that is no request of ours."""
+Outcome = Literal["done", "retry", "dead", "back"]
 
 
-class NotShareable(ValueError):
-    """A request no other process could run: `scrapy shell`'s, whose callback is not the spider's, or one that
-    carries an object."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueSettings:
+    """How long, how many, how fast. Times in milliseconds."""
+
+    lease: int = 9_000
+    ahead: int = 2_000
+    keep_seconds: int = 7 * 24 * 3600
+    letters: int = 10_000
+    buckets: int = 4_096
+    poison: int = 3
+    rate: float = 0.0
+    burst: int = 1
+    concurrency: int = 0
+    jitter: float = 0.1
+    recover: int = 30_000
+
+    @classmethod
+    def from_settings(cls, settings: BaseSettings) -> Self:
+        return cls(
+            lease=int(settings.getfloat("LEASE_SECONDS") * 1000),
+            ahead=int(settings.getfloat("PACE_AHEAD_SECONDS") * 1000),
+            keep_seconds=settings.getint("DUPEFILTER_KEEP_SECONDS"),
+            letters=settings.getint("DEADLETTERS_KEEP"),
+            buckets=buckets_for(settings.getint("DUPEFILTER_EXPECTED")),
+            poison=settings.getint("POISON_WORKERS"),
+            rate=settings.getfloat("PACE_RATE"),
+            burst=settings.getint("PACE_BURST"),
+            concurrency=settings.getint("PACE_CONCURRENCY"),
+            jitter=settings.getfloat("PACE_JITTER"),
+            recover=int(settings.getfloat("PACE_RECOVER_SECONDS") * 1000),
+        )
 
 
-class RequestQueue(PriorityQueue):  # type: ignore[misc]
-    """scrapy-redis' priority queue, with msgpack in place of pickle: a value from Redis is data, never code."""
+class Pushed(NamedTuple):
+    """A request to be enqueued, as the scripts take it."""
 
-    server: Redis
-    spider: Spider
-    key: str
+    id: bytes
+    priority: int
+    job: str
+    stage: str
+    due: int
+    bucket: int
+    member: str
+    payload: bytes
 
-    def push(self, request: Request) -> None:
-        self.server.zadd(self.key, {encode(request, self.spider): -request.priority})
-
-    def pop(self, timeout: int = 0) -> bytes | None:
-        """The next request as it is stored; `decode` reads it. The timeout is scrapy-redis' and unused here too."""
-        popped: Any = self.server.zpopmin(self.key)
-        return popped[0][0] if popped else None
-
-
-def encode(request: Request, spider: Spider) -> bytes:
-    try:
-        told = request.to_dict(spider=spider)
-    except ValueError as error:
-        raise NotShareable(str(error)) from error
-    if "_class" in told:
-        raise NotShareable(f"only plain requests travel, not {told['_class']}")
-    try:
-        return msgspec.msgpack.encode({name: told[name] for name in _TRAVELS if told[name]})
-    except TypeError as error:
-        raise NotShareable(str(error)) from error
+    @classmethod
+    def of(cls, identity: Identity, priority: int, job: str, stage: str, payload: bytes, due: int = 0) -> Self:
+        return cls(identity.id, priority, job, stage, due, identity.bucket, identity.member, payload)
 
 
-def decode(data: bytes, spider: Spider) -> Request:
-    try:
-        told = msgspec.msgpack.decode(data, type=dict[str, Any])
-        if unknown := told.keys() - _TRAVELS:
-            raise MalformedRequest(f"unknown parts: {', '.join(sorted(unknown))}")
-        for role in ("callback", "errback"):
-            if role in told:
-                told[role] = _method(spider, told[role])
-        return Request(**told)
-    except (msgspec.MsgspecError, TypeError, ValueError, AttributeError) as error:
-        raise MalformedRequest(str(error)) from error
+class Lease(NamedTuple):
+    """A worker's time-limited hold on a request."""
+
+    id: bytes
+    token: str
+    send_at: float
+    tries: int
+    priority: int
+    job: str
+    stage: str
+    payload: bytes
 
 
-def _method(spider: Spider, name: object) -> Any:
-    if not isinstance(name, str) or not name.startswith(_CALLABLE) or not hasattr(type(spider), name):
-        raise MalformedRequest(f"{spider.name} has no callback {name!r}")
-    return getattr(spider, name)
+class Ending(NamedTuple):
+    """How a lease ends. `detail` is a letter (dead), or the delay in ms and the request anew (retry)."""
+
+    id: bytes
+    token: str
+    outcome: Outcome
+    detail: Any = None
+    children: Sequence[Pushed] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    now: int
+    ask_again_at: int
+    paused: bool
+    leases: list[Lease]
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    now: int
+    paused: bool
+    blocked_until: int
+    known: bool
+
+
+class RequestQueue:
+    """One portal's requests: ready, delayed, in flight, done or dead; each in exactly one of these."""
+
+    def __init__(self, server: "Redis", portal: str, limits: QueueSettings) -> None:
+        self.server = server
+        self.portal = portal
+        self.limits = limits
+        self.prefix = keys.prefix(portal)
+        self._scripts: dict[str, Any] = {}
+
+    async def push(self, requests: Sequence[Pushed]) -> list[bool]:
+        """Which of them were new."""
+        answers = await self._run("push", requests=requests, keep=self.limits.keep_seconds)
+        return [bool(new) for new in answers]
+
+    async def take(self, worker: str, most: int) -> Taken:
+        limits = self.limits
+        now, again, paused, *leases = await self._run(
+            "take",
+            worker=worker,
+            most=most,
+            lease=limits.lease,
+            ahead=limits.ahead,
+            poison=limits.poison,
+            letters=limits.letters,
+            rate=limits.rate,
+            burst=limits.burst,
+            concurrency=limits.concurrency,
+            jitter=limits.jitter,
+            recover=limits.recover,
+        )
+        return Taken(now, again, bool(paused), [_lease(*each) for each in leases])
+
+    async def settle(self, endings: Sequence[Ending], early: Sequence[Pushed] = ()) -> list[bool]:
+        """Which leases were ours to end. Their children are enqueued in the same act."""
+        answers = await self._run(
+            "settle", leases=endings, early=early, keep=self.limits.keep_seconds, letters=self.limits.letters
+        )
+        return [bool(ours) for ours in answers]
+
+    async def beat(self, worker: str, beat: bytes, started: Sequence[bytes]) -> Pulse:
+        now, paused, blocked, known = await self._run(
+            "beat", worker=worker, lease=self.limits.lease, beat=beat, started=started
+        )
+        return Pulse(now, bool(paused), blocked, bool(known))
+
+    async def leave(self, worker: str) -> int:
+        """Hands back what the worker still holds."""
+        return int(await self._run("leave", worker=worker))
+
+    async def refuse(self, reason: str, wait_seconds: float = 0.0) -> None:
+        """The site refused: slower for all, and nothing at all before the wait is over."""
+        await self._run("refuse", reason=reason, wait=int(wait_seconds * 1000), least=1 / 64)
+
+    async def bury(self, id: bytes, letter: str) -> None:
+        """A dead letter of something that never was a request."""
+        await self._run("bury", id=id, letter=letter, keep=self.limits.letters)
+
+    async def replay(self, ids: Sequence[bytes], spacing: float) -> int:
+        return int(await self._run("replay", ids=ids, spacing=spacing))
+
+    async def drop(self, ids: Sequence[bytes]) -> int:
+        return int(await self._run("drop", ids=ids))
+
+    async def floor(self, seconds: float) -> None:
+        """The site's Crawl-delay: no rate is faster."""
+        await self.server.hset(keys.pace(self.portal), "floor", str(seconds * 1000))
+
+    async def pause(self) -> None:
+        """Stop the portal everywhere at once."""
+        await self.server.hset(keys.pace(self.portal), "paused", "1")
+
+    async def resume(self) -> None:
+        await self.server.hdel(keys.pace(self.portal), "paused")
+        await self.server.lpush(keys.bell(self.portal), 1)
+
+    async def wait_for_bell(self, seconds: float) -> None:
+        """Until somebody pushes, or the time is over."""
+        await self.server.blpop([keys.bell(self.portal)], timeout=seconds)
+
+    async def _run(self, script: str, **arguments: Any) -> Any:
+        if script not in self._scripts:
+            self._scripts[script] = self.server.register_script(_text(script))
+        # Redis' Lua knows msgpack's old form only, in which text and bytes are one.
+        packed = msgpack.packb(arguments, use_bin_type=False)
+        return await self._scripts[script](keys=[self.prefix], args=[packed])
+
+
+def _lease(id: bytes, token: bytes, send_at: float, tries: int, priority: int, *rest: bytes) -> Lease:
+    job, stage, payload = rest
+    return Lease(id, token.decode(), float(send_at), tries, priority, job.decode(), stage.decode(), payload)
+
+
+@cache
+def _text(script: str) -> str:
+    folder = files("realestate.queue.lua")
+    return "\n".join(folder.joinpath(f"{name}.lua").read_text("utf-8") for name in ("common", script))

@@ -1,149 +1,311 @@
-"""Scrapy asks here which request is next: an adapter between its engine and the fleet's queue."""
+"""Scrapy asks here which request is next: an adapter between its engine and the fleet's queue.
 
+Nothing here waits for Redis. Requests come out of a buffer that one task refills; what is over or new goes into an
+outbox that another empties.
+"""
+
+import asyncio
 import logging
+import os
+import random
+import socket
 from collections import deque
 from typing import Any, Self
+from uuid import uuid4
 
-from redis import Redis
-from redis.exceptions import RedisError
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
-from scrapy_redis import connection
 from scrapy_redis.scheduler import Scheduler as RedisScheduler
+from twisted.internet.defer import Deferred
 
-from realestate.queue.deadletters import DeadLetters, Reason
-from realestate.queue.request_queue import MalformedRequest, NotShareable, RequestQueue, decode
+from realestate.queue import connection
+from realestate.queue.buffer import Buffer
+from realestate.queue.codec import MalformedRequest, NotShareable, decode, encode
+from realestate.queue.deadletters import Reason, letter
+from realestate.queue.dupefilter import DupeFilter
+from realestate.queue.engine import wake
+from realestate.queue.ledger import Held, Ledger
+from realestate.queue.outbox import Outbox, patiently
+from realestate.queue.request_queue import Lease, Pulse, Pushed, QueueSettings, RequestQueue
+from realestate.queue.seeds import SeedList
 
 logger = logging.getLogger(__name__)
 
+#: The key under which a request carries its lease, and a child its page's.
+LEASE, PARENT, SEED = "lease", "parent", "seed"
+#: Not written to Redis: they are of this process and this time.
+_OF_THIS_LEASE = (LEASE, PARENT, SEED, "download_latency", "download_slot", "download_timeout", "depth_")
+#: A waiting worker looks by itself as often as this, in case a bell was not heard.
+BELL_SECONDS = 5
+#: Beats after which a request that nobody works on any more counts as swallowed.
+SWALLOWED_BEATS = 3
+
 
 class Scheduler(RedisScheduler):  # type: ignore[misc]
-    """scrapy-redis' scheduler that waits for Redis instead of raising into the engine.
+    """scrapy-redis' scheduler over leases.
 
-    It takes from the fleet's queue only once the spider serves it (`serve`): `scrapy shell` and
-    `scrapy fetch`, whose requests belong to one process, must not eat a worker's.
+    It takes from the fleet's queue only once the spider serves it (`serve`): `scrapy shell` and `scrapy fetch`, whose
+    requests belong to one process, must not eat a worker's.
     """
 
-    server: Redis
     spider: Spider
     queue: RequestQueue
+    df: DupeFilter
 
-    def __init__(self, server: Redis, **kwargs: Any) -> None:
-        super().__init__(server, **kwargs)
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(server=None, persist=True)
+        settings = crawler.settings
+        self.crawler = crawler
+        self.stats = crawler.stats
         self.serving = False
+        self.worker = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
+        self.buffer_size = 2 * settings.getint("CONCURRENT_REQUESTS")
+        self.retry_seconds = settings.getfloat("RETRY_DELAY_SECONDS")
         self._local: deque[Request] = deque()
-        self._unsent: deque[Request] = deque()
-        self._letters_unsent: deque[tuple[Reason, str, dict[str, Any]]] = deque()
+        self._open_seeds: dict[str, bytes] = {}
+        self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        settings = crawler.settings
-        scheduler = cls(
-            connection.from_settings(settings),
-            persist=settings.getbool("SCHEDULER_PERSIST"),
-            queue_key=settings["SCHEDULER_QUEUE_KEY"],
-            queue_cls=settings["SCHEDULER_QUEUE_CLASS"],
-            dupefilter_cls=settings["DUPEFILTER_CLASS"],
-        )
-        scheduler.stats = crawler.stats
-        scheduler.deadletters_keep = settings.getint("DEADLETTERS_KEEP")
-        return scheduler
-
-    def open(self, spider: Spider) -> None:
-        self.spider = spider
-        key = self.queue_key % {"spider": spider.name}
-        self.queue = load_object(self.queue_cls)(server=self.server, spider=spider, key=key)
-        self.df = load_object(self.dupefilter_cls).from_spider(spider)
-        self.deadletters = DeadLetters(self.server, spider.name, self.deadletters_keep)
-
-    def serve(self) -> None:
-        """From now on this process works for the fleet."""
-        self.serving = True
-
-    def close(self, reason: str) -> None:
-        """The queue is the fleet's and stays; what Redis did not take yet is tried once more."""
-        if self._send_unsent():
-            return
-        lost = len(self._unsent) + len(self._letters_unsent)
-        logger.error("queue/unsent: Redis is away; %d requests or dead letters could not be handed over", lost)
+        return cls(crawler)
 
     @property
-    def held(self) -> int:
-        """Requests only this process knows of."""
-        return len(self._local) + len(self._unsent)
+    def at_work(self) -> bool:
+        """Serving, or finishing what it has begun: its leases must be kept alive."""
+        return self.serving or len(self.ledger) > 0
+
+    def open(self, spider: Spider) -> None:
+        settings = self.crawler.settings
+        self.spider = spider
+        self.redis = connection.connect(settings)
+        queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
+        self.queue = queue_class(self.redis, spider.name, QueueSettings.from_settings(settings))
+        self.df = load_object(settings["DUPEFILTER_CLASS"]).from_spider(spider)
+        self.seeds = SeedList(self.redis, spider.name, self.worker)
+        self.outbox = Outbox(self.queue, self.stats)
+        self.ledger = Ledger(self.outbox.end)
+        self.buffer = Buffer()
+        self._hungry = asyncio.Event()
+
+    # ----- Scrapy asks
 
     def __len__(self) -> int:
-        return len(self.queue)
+        return len(self.buffer) + len(self._local)
 
     def has_pending_requests(self) -> bool:
-        return self.serving or bool(self._local or self._unsent)
-
-    def enqueue_request(self, request: Request) -> bool:
-        try:
-            return self._share(request)
-        except NotShareable as error:
-            logger.debug("queue/local: %s stays in this process: %s", request, error)
-            self.stats.inc_value("queue/local")
-            self._local.append(request)
-        except RedisError as error:
-            self._redis_failed(error)
-            self._unsent.append(request)
-        return True
+        return self.serving or bool(self._local)
 
     def next_request(self) -> Request | None:
         if self._local:
             return self._local.popleft()
-        if not self.serving or not self._send_unsent():
-            return None
-        try:
-            return self._take()
-        except RedisError as error:
-            self._redis_failed(error)
-            return None
-
-    def give_up(self, reason: Reason, error: str, **what: Any) -> None:
-        """Make it a dead letter."""
-        self.stats.inc_value(f"queue/dead/{reason}")
-        self._letters_unsent.append((reason, error, what))
-        self._send_unsent()
-
-    def _share(self, request: Request) -> bool:
-        if not request.dont_filter and self.df.request_seen(request):
-            self.stats.inc_value("queue/duplicates")
-            return False
-        self.queue.push(request)
-        self.stats.inc_value("queue/pushed")
-        return True
-
-    def _take(self) -> Request | None:
-        while (data := self.queue.pop()) is not None:
-            try:
-                request = decode(data, self.spider)
-            except MalformedRequest as error:
-                logger.warning("queue/malformed: %s", error)
-                self.give_up("malformed", str(error), value=repr(data[:2000]))
-                continue
-            self.stats.inc_value("queue/taken")
-            return request
+        self._hungry.set()
+        while (ready := self.buffer.pop()) is not None:
+            if request := self._started(*ready):
+                return request
+        if (seconds := self.buffer.seconds_to_next()) is not None:
+            asyncio.get_running_loop().call_later(seconds, self._wake)
         return None
 
-    def _send_unsent(self) -> bool:
-        """Send what an absent Redis left here; False while it is still away."""
+    def enqueue_request(self, request: Request) -> bool:
+        """A page's child, a seed, a leased request that goes on (redirect, retry), or one of this process alone."""
+        if held := self.ledger.get(request.meta.get(LEASE)):
+            self._go_on(request, held)
+            return True
         try:
-            while self._unsent:
-                # Not filtered: its fingerprint may be there from the first try. Twice at worst, lost never.
-                self.queue.push(self._unsent[0])
-                self._unsent.popleft()
-            while self._letters_unsent:
-                reason, error, what = self._letters_unsent[0]
-                self.deadletters.add(reason, error, **what)
-                self._letters_unsent.popleft()
-        except RedisError as error:
-            self._redis_failed(error)
-            return False
+            pushed = self._pushed(request)
+        except NotShareable as error:
+            logger.debug("queue/local: %s stays in this process: %s", request, error)
+            self.stats.inc_value("queue/local")
+            self._local.append(request)
+            return True
+        self._send(request, pushed)
         return True
 
-    def _redis_failed(self, error: RedisError) -> None:
-        self.stats.inc_value("queue/redis_errors")
-        logger.warning("queue/redis_away: %s; the worker waits and tries again", error)
+    def close(self, reason: str) -> "Deferred[None]":
+        """Everything that ran is settled by now; the rest goes back to the fleet."""
+        return deferred_from_coro(self._close())
+
+    # ----- the spider, its middleware and its heartbeat say
+
+    def serve(self) -> None:
+        """From now on this process works for the fleet."""
+        self.serving = True
+        self._tasks = [asyncio.create_task(self._refill()), asyncio.create_task(self.outbox.run())]
+        self._known = asyncio.create_task(patiently(lambda: self.beat(b"{}"), self.stats, "registering"))
+
+    def stop_serving(self) -> None:
+        """Take no more, and give back at once what has not been sent."""
+        self.serving = False
+        self._hand_back()
+
+    async def next_seed(self) -> tuple[bytes, str] | None:
+        """A seed and its name, as soon as there is one; None after a while without.
+
+        The fleet knows this worker before it takes one, so that a seed in its hands is seen by all."""
+        await asyncio.shield(self._known)
+        seed = await patiently(lambda: self.seeds.take(BELL_SECONDS), self.stats, "looking for seeds")
+        if seed is None:
+            return None
+        nonce = await patiently(lambda: self.seeds.nonce(seed), self.stats, "naming a seed")
+        self._open_seeds[nonce] = seed
+        return seed, nonce
+
+    async def seed_refused(self, nonce: str) -> None:
+        await patiently(self._seed_is_in(nonce), self.stats, "removing a seed")
+
+    def give_up(self, reason: Reason, error: str, request: Request | None = None, **what: Any) -> None:
+        """Make it a dead letter: the page's request once its callback is over, or something that never was one."""
+        self.stats.inc_value(f"queue/dead/{reason}")
+        held = self.ledger.get(request.meta.get(LEASE)) if request else None
+        if held is None:
+            self._tasks.append(asyncio.ensure_future(self._bury(letter(reason, error, **what))))
+            return
+        lease = held.lease
+        held.outcome = "dead"
+        held.detail = letter(reason, error, job=lease.job, stage=lease.stage, tries=lease.tries + 1, **what)
+
+    def finished(self, request: Request) -> None:
+        """Its callback or errback is over."""
+        if key := request.meta.get(LEASE):
+            self.ledger.finished(key)
+
+    async def beat(self, beat: bytes) -> None:
+        """Keeps every lease alive with one command."""
+        started = [held.lease.id for _, held in self.ledger if held.started]
+        pulse = await self.queue.beat(self.worker, beat, started)
+        self.stats.inc_value("queue/round_trips")
+        self._obey(pulse)
+        self._look_for_swallowed()
+        await self.seeds.recover()
+
+    # ----- inside
+
+    def _started(self, key: str, lease: Lease) -> Request | None:
+        try:
+            request = decode(lease.payload, self.spider)
+        except MalformedRequest as error:
+            logger.warning("queue/malformed: %s", error)
+            self.stats.inc_value("queue/dead/malformed")
+            told = letter("malformed", str(error), job=lease.job, stage=lease.stage, value=repr(lease.payload[:500]))
+            self.ledger.end(key, "dead", told)
+            return None
+        held = self.ledger.get(key)
+        assert held is not None
+        held.started = True
+        request.meta[LEASE] = key
+        self.stats.inc_value("queue/taken")
+        return request
+
+    def _pushed(self, request: Request) -> Pushed:
+        parent = self.ledger.get(request.meta.get(PARENT))
+        job = request.meta.get("job", "none")
+        if seed := request.meta.get(SEED):
+            identity = self.df.identify_as(f"seed:{seed}".encode(), job)
+        elif request.dont_filter and parent:
+            identity = self.df.identify_as(parent.next_child(), job)
+        elif request.dont_filter:
+            identity = self.df.identify_as(uuid4().bytes, job)
+        else:
+            identity = self.df.identify(request, job)
+        return Pushed.of(identity, request.priority, job, request.meta.get("stage", "none"), self._payload(request))
+
+    def _send(self, request: Request, pushed: Pushed) -> None:
+        if parent := self.ledger.get(request.meta.get(PARENT)):
+            parent.children.append(pushed)
+        self.outbox.push(pushed, request.meta.get(SEED) and self._seed_is_in(request.meta[SEED]))
+        self.stats.inc_value("queue/pushed")
+
+    def _seed_is_in(self, nonce: str) -> Any:
+        async def remove() -> None:
+            if seed := self._open_seeds.get(nonce):
+                await self.seeds.done(seed)
+                del self._open_seeds[nonce]
+
+        return remove
+
+    def _payload(self, request: Request) -> bytes:
+        kept = {name: value for name, value in request.meta.items() if name not in _OF_THIS_LEASE}
+        return encode(request.replace(meta=kept), self.spider)
+
+    def _go_on(self, request: Request, held: Held) -> None:
+        """A retry waits its time in the queue, where any worker may take it; a redirect goes on at once."""
+        key = request.meta[LEASE]
+        if request.meta.get("retry_times", 0) <= held.lease.tries:
+            self._local.append(request)
+            self._wake()
+            return
+        longest = self.retry_seconds * 2**held.lease.tries
+        self.ledger.end(key, "retry", (int(random.uniform(0, longest) * 1000), self._payload(request)))
+
+    async def _refill(self) -> None:
+        while True:
+            await self._hungry.wait()
+            self._hungry.clear()
+            wanted = self.buffer_size - len(self.buffer)
+            if not self.serving or wanted <= self.buffer_size // 4:
+                continue
+            taken = await patiently(lambda: self.queue.take(self.worker, wanted), self.stats, "taking")  # noqa: B023
+            self.stats.inc_value("queue/round_trips")
+            self.buffer.set_clock(taken.now)
+            for lease in taken.leases:
+                self.buffer.add(self.ledger.open(lease), lease)
+            if taken.leases:
+                self._wake()
+            if len(taken.leases) < wanted:
+                await self._rest((taken.ask_again_at - self.buffer.now()) / 1000 if taken.ask_again_at > 0 else None)
+                self._hungry.set()
+
+    async def _rest(self, seconds: float | None) -> None:
+        """Until there may be more to take. Running dry, the engine has to be asked for its hunger again."""
+        longest = BELL_SECONDS if seconds is None else min(max(seconds, 0.01), BELL_SECONDS)
+        await patiently(lambda: self.queue.wait_for_bell(longest), self.stats, "waiting")
+
+    def _obey(self, pulse: Pulse) -> None:
+        """A portal that is paused or blocked gets nothing that is not yet on its way."""
+        if not pulse.known:
+            self.stats.inc_value("queue/lease/expired")
+        if pulse.paused or pulse.blocked_until > self.buffer.now() or not pulse.known:
+            self._hand_back()
+
+    def _hand_back(self) -> None:
+        for key in self.buffer.drain():
+            self.ledger.end(key, "back")
+
+    def _look_for_swallowed(self) -> None:
+        """A request that left no trace (a middleware swallowed it) is given up, not held for ever."""
+        engine = self.crawler.engine
+        assert engine is not None
+        slot = engine.scraper.slot
+        busy = {request.meta.get(LEASE) for request in (*engine.downloader.active, *self._local)}
+        if slot is not None:
+            busy |= {request.meta.get(LEASE) for request in slot.active} | {r.meta.get(LEASE) for _, r, _ in slot.queue}
+        for key, held in self.ledger:
+            if not held.started or held.callback_finished or key in busy:
+                held.missed = 0
+                continue
+            held.missed += 1
+            if held.missed >= SWALLOWED_BEATS:
+                lease = held.lease
+                self.stats.inc_value("queue/dead/swallowed")
+                told = letter("swallowed", "no callback was ever called", job=lease.job, stage=lease.stage)
+                self.ledger.end(key, "dead", told)
+
+    async def _bury(self, told: str) -> None:
+        await patiently(lambda: self.queue.bury(uuid4().bytes, told), self.stats, "burying")
+
+    def _wake(self) -> None:
+        if self.crawler.engine is not None:
+            wake(self.crawler.engine)
+
+    async def _close(self) -> None:
+        self.stop_serving()
+        for task in self._tasks[:2]:
+            task.cancel()
+        await asyncio.gather(*self._tasks[2:], return_exceptions=True)
+        if self._tasks:
+            await self.outbox.flush()
+            await self.queue.leave(self.worker)
+            await self.seeds.give_back()
+        await self.redis.aclose()

@@ -1,6 +1,5 @@
 """PortalSpider: what all portals share. A portal says where its data sits; this says what becomes of a page."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
@@ -9,12 +8,10 @@ from functools import cache
 from typing import Any, ClassVar, Literal, Self
 from urllib.parse import urljoin, urlsplit
 from urllib.request import urlopen
-from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import msgspec
-from redis.exceptions import RedisError
-from scrapy import Request, signals
+from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response, TextResponse
@@ -118,25 +115,27 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
         return [cls.address(simulator) + path for path in cls.searches]
 
     def setup_redis(self, crawler: Crawler | None = None) -> None:
-        super().setup_redis(crawler)
-        # scrapy-redis reads seeds only when idle; `start` reads them all the time.
-        self.crawler.signals.disconnect(self.spider_idle, signal=signals.spider_idle)
+        """Nothing: scrapy-redis would open a connection of its own and read seeds when idle; `start` reads them
+        all the time, over the scheduler's."""
 
     async def start(self) -> AsyncIterator[Request]:
-        """Seeds, for ever, as they come. A seed taken is yielded before anything else can happen to it."""
-        self.crawler.engine.scheduler.serve()
-        pause = self.settings.getfloat("SEEDS_POLL_SECONDS")
-        while True:
-            try:
-                found = self.fetch_data(self.redis_key, 1)
-            except RedisError as error:
-                self.logger.warning("queue/redis_away: no seeds: %s", error)
-                found = []
-            for data in found:
-                if request := self.make_request_from_data(data):
-                    yield request
-            if not found:
-                await asyncio.sleep(pause)
+        """Seeds, for ever, as they come."""
+        scheduler = self.crawler.engine.scheduler
+        scheduler.serve()
+        try:
+            while True:
+                if (found := await scheduler.next_seed()) is None:
+                    continue
+                data, nonce = found
+                request = self.make_request_from_data(data)
+                if request is None:
+                    await scheduler.seed_refused(nonce)
+                    continue
+                request.meta["seed"] = nonce
+                request.meta.setdefault("job", nonce)
+                yield request
+        finally:
+            scheduler.stop_serving()
 
     def make_request_from_data(self, data: bytes) -> Request | None:
         """The request for a seed; a bad seed is refused, told and kept."""
@@ -164,7 +163,7 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
 
     def _seed_request(self, seed: seeds.Seed) -> Request:
         stage: Stage = "extract" if self.ref_of(seed.url) else "discover"
-        meta = {**seed.meta, "job": seed.job or uuid4().hex[:12], "mode": seed.mode}
+        meta = {**seed.meta, "mode": seed.mode, **({"job": seed.job} if seed.job else {})}
         request = self._request(seed.url, stage, method=seed.method.upper(), headers=seed.headers, body=seed.body)
         request = request.replace(priority=request.priority + seed.priority, dont_filter=True)
         request.meta.update(meta)
@@ -216,7 +215,11 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
     def on_failure(self, failure: Failure) -> None:
         """A request without a page: gone, forbidden by robots.txt, refused, or never answered."""
         request: Request = failure.request  # type: ignore[attr-defined]
-        stage, error = request.meta["stage"], failure.value
+        self._failed(request, failure.value)
+        self.crawler.engine.scheduler.finished(request)
+
+    def _failed(self, request: Request, error: BaseException | None) -> None:
+        stage = request.meta["stage"]
         if isinstance(error, HttpError):
             status = error.response.status
             if status in GONE_STATUSES and stage == "extract":
@@ -236,14 +239,7 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
 
     def _give_up(self, reason: Any, error: str, request: Request | None, **what: Any) -> None:
         assert request is not None
-        self.crawler.engine.scheduler.give_up(
-            reason,
-            error[:500],
-            url=request.url,
-            stage=request.meta["stage"],
-            job=request.meta.get("job"),
-            **what,
-        )
+        self.crawler.engine.scheduler.give_up(reason, error, request, url=request.url, **what)
 
 
 @cache

@@ -1,0 +1,26 @@
+"""The last to see a request that never became a page."""
+
+from typing import Self
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+
+from realestate.queue.scheduler import LEASE
+
+
+class FailureMiddleware:
+    """Gives up a leased request that failed for good and has no errback to say so."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        if request.errback is None and request.meta.get(LEASE) and self.crawler.engine is not None:
+            scheduler = self.crawler.engine.scheduler
+            told = f"{type(exception).__name__}: {exception}"
+            scheduler.give_up("download", told, request, url=request.url)  # type: ignore[union-attr]
+            scheduler.finished(request)  # type: ignore[union-attr]

@@ -1,0 +1,87 @@
+"""Ties a page's items and children to the lease of its request; nothing is settled by accident."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Self
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+
+from realestate.queue import signals as ours
+from realestate.queue.scheduler import LEASE, PARENT, Scheduler
+
+#: What every request of a job carries.
+INHERITED = ("job", "mode")
+
+
+class LeaseMiddleware:
+    """Counts what a callback yields; when it is over and all of it is durable, the ledger ends the lease."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self._waiting: dict[int, Any] = {}
+        self._lease_of: dict[int, str] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = cls(crawler)
+        for handler, signal in (
+            (middleware.item_waits, ours.item_waits),
+            (middleware.items_stored, ours.items_stored),
+            (middleware.item_scraped, signals.item_scraped),
+            (middleware.item_lost, signals.item_dropped),
+            (middleware.item_lost, signals.item_error),
+        ):
+            crawler.signals.connect(handler, signal=signal)
+        return middleware
+
+    @property
+    def scheduler(self) -> Scheduler:
+        assert self.crawler.engine is not None
+        scheduler: Any = self.crawler.engine.scheduler
+        return scheduler  # type: ignore[no-any-return]
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        key = response.meta.get(LEASE)
+        inherited = {name: response.meta[name] for name in INHERITED if name in response.meta}
+        try:
+            async for each in result:
+                if isinstance(each, Request):
+                    # A child whose author handed it the page's whole meta must not be taken for the page itself.
+                    each.meta.pop(LEASE, None)
+                    each.meta.update(inherited, **({PARENT: key} if key else {}))
+                elif key:
+                    self.scheduler.ledger.item_out(key)
+                yield each
+        finally:
+            if key:
+                self.scheduler.ledger.finished(key)
+
+    def process_spider_exception(self, response: Response, exception: Exception) -> None:
+        """A callback that raised, or a status no errback takes: given up, with its reason."""
+        if response.request is not None and response.meta.get(LEASE):
+            told = f"{type(exception).__name__}: {exception}"
+            self.scheduler.give_up("parse", told, response.request, url=response.url)
+            self.scheduler.finished(response.request)
+
+    def item_waits(self, item: Any) -> None:
+        self._waiting[id(item)] = item
+
+    def items_stored(self, items: list[Any]) -> None:
+        for item in items:
+            self._waiting.pop(id(item), None)
+            if key := self._lease_of.pop(id(item), None):
+                self.scheduler.ledger.item_in(key)
+
+    def item_scraped(self, item: Any, response: Response | None) -> None:
+        """Through all pipelines: durable already, unless it waits for the store."""
+        key = response.meta.get(LEASE) if response is not None else None
+        if key and id(item) in self._waiting:
+            self._lease_of[id(item)] = key
+        elif key:
+            self.scheduler.ledger.item_in(key)
+
+    def item_lost(self, item: Any, response: Response | None) -> None:
+        """Dropped on purpose, or its pipeline raised, which Scrapy counts and logs."""
+        if response is not None and (key := response.meta.get(LEASE)):
+            self.scheduler.ledger.item_in(key)

@@ -1,0 +1,14 @@
+-- A worker stops: what it still holds is ready again at once.
+local held = redis.call('SMEMBERS', key('held:' .. args.worker))
+for _, id in ipairs(held) do
+  take_out(id)
+  local head = head_of(id)
+  if head then
+    redis.call('ZADD', READY, score(head.priority, head.seq), id)
+    ring()
+  end
+end
+redis.call('DEL', key('held:' .. args.worker), key('started:' .. args.worker))
+redis.call('ZREM', WORKERS, args.worker)
+redis.call('HDEL', key('beats'), args.worker)
+return #held

@@ -1,0 +1,18 @@
+-- Dead requests are ready again, args.spacing milliseconds apart, so that a replay is no flood. Answers how many.
+local replayed = 0
+for _, id in ipairs(args.ids) do
+  local head = redis.call('ZSCORE', DEAD, id) and head_of(id)
+  if head then
+    redis.call('ZREM', DEAD, id)
+    redis.call('HDEL', LETTERS, id)
+    redis.call('HDEL', TRIES, id)
+    redis.call('HDEL', CRASHES, id)
+    redis.call('SADD', key('job:' .. head.job), id)
+    redis.call('ZADD', key('jobs'), now, head.job)
+    redis.call('ZADD', DELAYED, now + replayed * args.spacing, id)
+    count(head.job, head.stage, 'replayed')
+    replayed = replayed + 1
+  end
+end
+if replayed > 0 then ring() end
+return replayed

@@ -1,0 +1,85 @@
+"""What is on its way to Redis: kept here until Redis has it, however long it is away."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
+
+from redis.exceptions import RedisError
+from scrapy.statscollectors import StatsCollector
+
+from realestate.queue.request_queue import Ending, Pushed, RequestQueue
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+#: Acts gathered for one round trip. Long enough for a batch, too short to be noticed.
+GATHER_SECONDS = 0.02
+#: No script works on more at a time, so that none holds Redis up for long.
+MOST = 256
+LONGEST_WAIT = 5.0
+
+
+async def patiently(act: Callable[[], Awaitable[T]], stats: StatsCollector, what: str) -> T:
+    """Try until Redis answers: refused, restarted, failed over, read-only, out of memory."""
+    delay = 0.1
+    while True:
+        try:
+            return await act()
+        except (RedisError, OSError) as error:
+            stats.inc_value("queue/redis_away")
+            logger.warning("queue/redis_away: %s: %s; the worker waits and goes on", what, error)
+            await asyncio.sleep(random.uniform(delay / 2, delay))
+            delay = min(delay * 2, LONGEST_WAIT)
+
+
+class Outbox:
+    """Endings and early children, sent in batches by one task. Sending twice does no harm."""
+
+    def __init__(self, queue: RequestQueue, stats: StatsCollector) -> None:
+        self.queue = queue
+        self.stats = stats
+        self._endings: list[Ending] = []
+        self._early: list[tuple[Pushed, Callable[[], Awaitable[None]] | None]] = []
+        self._sending = 0
+        self._wake = asyncio.Event()
+        self._closing = False
+
+    def __len__(self) -> int:
+        return len(self._endings) + len(self._early) + self._sending
+
+    def end(self, ending: Ending) -> None:
+        self._endings.append(ending)
+        self._wake.set()
+
+    def push(self, request: Pushed, then: Callable[[], Awaitable[None]] | None = None) -> None:
+        """A child goes out before its page is settled: the next page of a search need not wait for this one's items.
+        `then` is called when Redis has it."""
+        self._early.append((request, then))
+        self._wake.set()
+
+    async def run(self) -> None:
+        while not self._closing:
+            await self._wake.wait()
+            await asyncio.sleep(GATHER_SECONDS)
+            await self.flush()
+
+    async def flush(self) -> None:
+        while self._endings or self._early:
+            self._wake.clear()
+            endings, self._endings = self._endings[:MOST], self._endings[MOST:]
+            early, self._early = self._early[:MOST], self._early[MOST:]
+            self._sending = len(endings) + len(early)
+            pushed = [request for request, _ in early]
+            ours = await patiently(partial(self.queue.settle, endings, pushed), self.stats, "settling")
+            for then in [then for _, then in early if then]:
+                await patiently(then, self.stats, "removing a seed")
+            self._sending = 0
+            self.stats.inc_value("queue/round_trips")
+            self._count(endings, ours)
+
+    def _count(self, endings: list[Ending], ours: list[bool]) -> None:
+        for ending, was_ours in zip(endings, ours, strict=True):
+            self.stats.inc_value(f"queue/{ending.outcome if was_ours else 'stale'}")

@@ -1,0 +1,6 @@
+"""What the rooms tell each other during a crawl, through Scrapy's signals."""
+
+#: (item) An item waits for the store; it is durable only with `items_stored`.
+item_waits = object()
+#: (items) These are durable now: stored, or in quarantine.
+items_stored = object()
