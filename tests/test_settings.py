@@ -10,7 +10,7 @@ from scrapy.utils.misc import load_object
 SHOW = """
 import json
 from realestate import settings
-names = ("REDIS_URL", "STORE_URL", "SIMULATOR_URL", "DOWNLOAD_DELAY", "LOG_LEVEL")
+names = ("REDIS_URL", "STORE_URL", "SIMULATOR_URL", "PACE_RATE", "LOG_LEVEL")
 print(json.dumps({name: getattr(settings, name) for name in names}))
 """
 
@@ -25,7 +25,7 @@ def settings_with(**env: str) -> dict[str, object]:
 def test_nothing_is_set_by_default_and_no_secret_has_a_default() -> None:
     told = settings_with()
     assert (told["REDIS_URL"], told["STORE_URL"], told["SIMULATOR_URL"]) == (None, None, None)
-    assert told["DOWNLOAD_DELAY"] == 1.0
+    assert told["PACE_RATE"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_nothing_is_set_by_default_and_no_secret_has_a_default() -> None:
         ),
         ({"POSTGRES_HOST": "h"}, "STORE_URL", "postgresql://postgres@h:5432/postgres"),
         ({"MONGODB_URI": "mongodb://h:1/", "DATABASE_NAME": "d"}, "STORE_URL", "mongodb://h:1/d"),
-        ({"SIMULATOR_URL": "http://127.0.0.1:8800"}, "DOWNLOAD_DELAY", 0.0),
-        ({"SIMULATOR_URL": "http://127.0.0.1:8800", "PACE_SECONDS": "2.5"}, "DOWNLOAD_DELAY", 2.5),
+        ({"SIMULATOR_URL": "http://127.0.0.1:8800"}, "PACE_RATE", 0.0),
+        ({"SIMULATOR_URL": "http://127.0.0.1:8800", "PACE_RATE": "2.5"}, "PACE_RATE", 2.5),
         ({"LOG_LEVEL": "DEBUG"}, "LOG_LEVEL", "DEBUG"),
     ],
 )
@@ -53,9 +53,9 @@ def test_the_environment_is_understood(env: dict[str, str], name: str, value: ob
 
 
 def test_a_number_that_is_none_is_one_clear_line() -> None:
-    done = subprocess.run([sys.executable, "-c", SHOW], env={"PACE_SECONDS": "fast"}, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", SHOW], env={"PACE_RATE": "fast"}, capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr.strip() == "realestate: PACE_SECONDS is 'fast': a number is needed"
+    assert done.stderr.strip() == "realestate: PACE_RATE is 'fast': a number is needed"
 
 
 def test_every_component_named_can_be_loaded() -> None:

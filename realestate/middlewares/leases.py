@@ -53,14 +53,20 @@ class LeaseMiddleware:
                 elif key:
                     self.scheduler.ledger.item_out(key)
                 yield each
-        finally:
-            if key:
-                self.scheduler.ledger.finished(key)
+        except Exception as error:
+            self._gave_up(response, error)
+            raise
+        # Not in a `finally`: a callback cut short by the end of the worker is not over, and its page goes back.
+        if key:
+            self.scheduler.ledger.finished(key)
 
     def process_spider_exception(self, response: Response, exception: Exception) -> None:
-        """A callback that raised, or a status no errback takes: given up, with its reason."""
+        """A status that no errback takes, or a callback that raised before it yielded anything."""
+        self._gave_up(response, exception)
+
+    def _gave_up(self, response: Response, error: Exception) -> None:
         if response.request is not None and response.meta.get(LEASE):
-            told = f"{type(exception).__name__}: {exception}"
+            told = f"{type(error).__name__}: {error}"
             self.scheduler.give_up("parse", told, response.request, url=response.url)
             self.scheduler.finished(response.request)
 

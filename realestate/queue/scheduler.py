@@ -159,6 +159,8 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         """Make it a dead letter: the page's request once its callback is over, or something that never was one."""
         self.stats.inc_value(f"queue/dead/{reason}")
         held = self.ledger.get(request.meta.get(LEASE)) if request else None
+        if held is None and request is not None and LEASE in request.meta:
+            return  # its lease has ended already
         if held is None:
             self._tasks.append(asyncio.ensure_future(self._bury(letter(reason, error, **what))))
             return

@@ -1,5 +1,6 @@
 """A simulator and workers as processes of their own, on the test's own Redis database and PostgreSQL database."""
 
+import asyncio
 import json
 import os
 import signal
@@ -16,7 +17,10 @@ import pytest
 from redis import Redis
 
 from realestate.demo import Comparison, compare, simulator_process
-from realestate.jobs.fleet import Finish, look
+from realestate.jobs.fleet import look
+from realestate.queue.connection import connect_to
+from realestate.queue.deadletters import DeadLetters
+from realestate.queue.request_queue import QueueSettings, RequestQueue
 from realestate.storage.postgres import PostgresStore
 
 ROOT = Path(__file__).parents[2]
@@ -101,16 +105,20 @@ def running(command: list[str], env: Mapping[str, str], log: Path) -> Iterator[W
 
 
 def finished(server: Redis, *portals: str) -> None:
-    finishes = {portal: Finish() for portal in portals}
-    done: set[str] = set()
+    until(lambda: all(look(server, portal).finished for portal in portals), f"the end of {', '.join(portals)}")
 
-    def all_done() -> bool:
-        for portal in portals:
-            if portal not in done and finishes[portal].reached(look(server, portal)):
-                done.add(portal)
-        return len(done) == len(portals)
 
-    until(all_done, f"the end of {', '.join(portals)}")
+def letters(redis_url: str, portal: str) -> list[dict[str, Any]]:
+    """The portal's dead letters, newest first."""
+
+    async def read() -> list[dict[str, Any]]:
+        server = connect_to(redis_url)
+        queue = RequestQueue(server, portal, QueueSettings())
+        found = [letter.told for letter in await DeadLetters(queue).newest(1000)]
+        await server.aclose()
+        return found
+
+    return asyncio.run(read())
 
 
 def compared(store: PostgresStore, simulated: Simulated, portal: str) -> Comparison:

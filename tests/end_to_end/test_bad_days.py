@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgpack
 from redis import Redis
 
-from realestate.queue.deadletters import DeadLetters
-from tests.end_to_end.conftest import PYTHON, finished, running
+from tests.end_to_end.conftest import PYTHON, finished, letters, running
 from tests.end_to_end.hostile import PAGES, hostile_site
 
 Ask = Callable[..., list[tuple[Any, ...]]]
@@ -20,7 +20,8 @@ def test_every_page_of_a_bad_day_has_its_outcome(env: dict[str, str], server: Re
         env["SIMULATOR_URL"] = site
         with running([PYTHON, "-m", "realestate", "work", "immoweb"], env, tmp_path / "worker.log") as worker:
             server.rpush("immoweb:start_urls", *(f"{site}/en/classified/{name}" for name in PAGES))
-            server.zadd("{immoweb}:requests", {b"not a request": 0})
+            server.hset("{immoweb}:requests", "garbled", msgpack.packb([0, 0, "j", "x"])[1:] + b"not a request")
+            server.zadd("{immoweb}:ready", {"garbled": 0, "without a body": 0})
             finished(server, "immoweb")
             assert worker.stop() == 0
     stored = {ref for (ref,) in sql("SELECT ref FROM listings")}
@@ -33,5 +34,5 @@ def test_every_page_of_a_bad_day_has_its_outcome(env: dict[str, str], server: Re
     outcomes = {name: int(count) for name, count in re.findall(r"'page/extract/(\w+)': (\d+)", worker.text())}
     assert outcomes == {"ok": 6, "broken": 6, "gone": 3, "failed": 3}
     assert sum(outcomes.values()) == len(PAGES), "each page has one outcome"
-    letters = Counter(letter["reason"] for letter in DeadLetters(server, "immoweb", 100).newest(100))
-    assert letters == {"parse": 6, "http": 1, "download": 2, "malformed": 1}
+    reasons = Counter(letter["reason"] for letter in letters(env["REDIS_URL"], "immoweb"))
+    assert reasons == {"parse": 6, "http": 1, "download": 2, "malformed": 1}

@@ -35,12 +35,12 @@ def test_the_shell_takes_no_work_from_the_fleet(
     simulated = simulate(20)
     env["SIMULATOR_URL"] = simulated.url
     site = simulated.portals["emlak"]
-    server.zadd("{emlak}:requests", {"somebody's": 0})
+    server.zadd("{emlak}:ready", {"somebody's": 0})
     server.lpush("emlak:start_urls", f"{site}/elanlar/")
     done = scrapy(env, "shell", "--nolog", "--spider", "emlak", "-c", "response.status", f"{site}/elanlar/")
     assert done.stdout.strip() == "200"
     assert scrapy(env, "fetch", "--nolog", "--spider", "emlak", f"{site}/robots.txt").returncode == 0
-    assert (server.zcard("{emlak}:requests"), server.llen("emlak:start_urls")) == (1, 1)
+    assert (server.zcard("{emlak}:ready"), server.llen("emlak:start_urls")) == (1, 1)
 
 
 def test_settings_are_read_as_everywhere(env: dict[str, str]) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from realestate.queue.deadletters import DeadLetters
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulated, compared, finished, running, until
+from tests.end_to_end.conftest import PYTHON, Simulated, compared, finished, letters, running, until
 
 Simulate = Callable[[int], Simulated]
 
@@ -67,8 +66,7 @@ def test_bad_seeds_are_refused_and_the_worker_goes_on(
         finished(server, "emlak")
         assert worker.stop() == 0
     assert compared(store, simulated, "emlak").right
-    letters = DeadLetters(server, "emlak", 100).newest()
-    assert [letter["reason"] for letter in letters] == ["seed"] * 6
+    assert [letter["reason"] for letter in letters(env["REDIS_URL"], "emlak")] == ["seed"] * 6
     assert worker.text().count("seed/refused") >= 6
 
 
@@ -78,6 +76,6 @@ def test_a_worker_without_work_ends_at_once_with_0(
 ) -> None:
     env["SIMULATOR_URL"] = simulate(20).url
     with running([PYTHON, "-m", *command], env, tmp_path / "worker.log") as worker:
-        until(lambda: server.hlen("{emlak}:workers"), "the first heartbeat")
+        until(lambda: server.hlen("{emlak}:beats"), "the first heartbeat")
         assert worker.stop() == 0
-    assert server.hlen("{emlak}:workers") == 0, "a worker that stops says farewell"
+    assert server.hlen("{emlak}:beats") == 0, "a worker that stops says farewell"

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 from scrapy.crawler import Crawler
+from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import StatsCollector
 
 from realestate.items import Listing
 from realestate.pipelines.store import BatchSettings, StorePipeline
+from realestate.queue import signals
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Quarantined, StoreAway, Written
 from realestate.storage.postgres import PostgresStore
@@ -39,7 +41,7 @@ def stats(make_crawler: Callable[..., Crawler]) -> StatsCollector:
 
 
 def make(store: Any, stats: StatsCollector, size: int = 10, seconds: float = 60, most: int = 1000) -> StorePipeline:
-    return StorePipeline(store, BatchSettings(size, seconds, most), stats)
+    return StorePipeline(store, BatchSettings(size, seconds, most), stats, SignalManager())
 
 
 def test_items_are_written_in_batches_and_the_rest_at_the_end(stats: StatsCollector) -> None:
@@ -94,6 +96,22 @@ def test_the_crawl_waits_when_too_many_items_wait(stats: StatsCollector) -> None
         return held, sum(map(len, store.batches))
 
     assert asyncio.run(asyncio.wait_for(crawl(), 30)) == (True, 7)
+
+
+def test_an_item_is_told_to_wait_and_then_to_be_durable(stats: StatsCollector) -> None:
+    told: list[Any] = []
+    waits, stored = (lambda item: told.append(("waits", item.ref))), (lambda items: told.append(("stored", len(items))))
+
+    async def crawl() -> None:
+        pipeline = make(Recorder(), stats)
+        pipeline._signals.connect(waits, signal=signals.item_waits)
+        pipeline._signals.connect(stored, signal=signals.items_stored)
+        await pipeline.process_item(a_listing(ref="1"))
+        assert told == [("waits", "1")]
+        await pipeline.close_spider()
+
+    asyncio.run(crawl())
+    assert told == [("waits", "1"), ("stored", 1)]
 
 
 def test_into_a_real_database(store: PostgresStore, stats: StatsCollector) -> None:

@@ -1,19 +1,32 @@
 import inspect
 import re
+from pathlib import Path
 
 from realestate.queue import keys
 
+LUA = Path(keys.__file__).parent / "lua"
 
-def test_the_table_names_every_key_and_no_other() -> None:
-    named = set(re.findall(r"^\| `([^`]+)`", inspect.getdoc(keys) or "", re.MULTILINE))
-    functions = [keys.start_urls, keys.requests, keys.workers, keys.deadletters]
-    made = {function("<portal>") for function in functions} | {keys.seen("<portal>", "<job>")}
-    public = {name for name, value in vars(keys).items() if inspect.isfunction(value)}
-    assert named == made
-    assert public == {function.__name__ for function in functions} | {"seen"}
+
+def named() -> set[str]:
+    return set(re.findall(r"`([^`]*<portal>[^`]*)`", inspect.getdoc(keys) or ""))
+
+
+def test_every_key_the_module_makes_is_in_its_table() -> None:
+    arguments = {"portal": "<portal>", "worker": "<worker>", "job": "<job>", "name": "<job>", "bucket": "<n>"}
+    for function in (value for value in vars(keys).values() if inspect.isfunction(value)):
+        made = function(**{name: arguments[name] for name in inspect.signature(function).parameters})
+        assert made in named() | {keys.prefix("<portal>")}
+
+
+def test_every_key_the_scripts_use_is_in_the_table() -> None:
+    used = {name for path in LUA.glob("*.lua") for name in re.findall(r"key\('([\w:]+)'", path.read_text("utf-8"))}
+    assert len(used) > 15
+    table = {name.removeprefix("{<portal>}:").split("<")[0] for name in named()}
+    assert used <= table
 
 
 def test_all_but_the_seeds_share_the_portals_slot() -> None:
     assert keys.start_urls("bina") == "bina:start_urls"
-    for key in (keys.requests("bina"), keys.workers("bina"), keys.deadletters("bina"), keys.seen("bina", "j")):
-        assert key.startswith("{bina}:")
+    assert keys.taken_seeds("bina", "w") == "{bina:start_urls}:taken:w", "in the slot of the seeds"
+    for function in (keys.ready, keys.requests, keys.workers, keys.dead, keys.pace, keys.bell):
+        assert function("bina").startswith("{bina}:")

@@ -1,6 +1,11 @@
-from collections.abc import Callable
+"""Who settles a lease, by everything that can become of a request. The engine does not turn; Redis is real."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
+import msgpack
 import pytest
 from redis import Redis
 from scrapy import Request
@@ -8,113 +13,263 @@ from scrapy.crawler import Crawler
 
 from realestate.queue import keys
 from realestate.queue.deadletters import DeadLetters
-from realestate.queue.scheduler import Scheduler
+from realestate.queue.scheduler import LEASE, PARENT, SWALLOWED_BEATS, Scheduler
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.redis_process import RedisProcess
 
-MakeScheduler = Callable[..., Scheduler]
+Run = Callable[..., Any]
+LISTING = "https://www.immoweb.be/en/classified/21000001"
+
+
+async def until(true: Callable[[], Any]) -> Any:
+    for _ in range(1000):
+        if value := true():
+            return value
+        await asyncio.sleep(0.01)
+    raise AssertionError("still waiting")
+
+
+async def next_request(scheduler: Scheduler) -> Request:
+    request: Request = await until(scheduler.next_request)
+    return request
 
 
 @pytest.fixture
-def make_scheduler(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> MakeScheduler:
-    def make(**changes: Any) -> Scheduler:
-        crawler = make_crawler(ImmowebSpider, **{"REDIS_URL": redis_url, **changes})
-        scheduler = Scheduler.from_crawler(crawler)
-        scheduler.open(ImmowebSpider.from_crawler(crawler))
-        return scheduler
+def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> Run:
+    def with_scheduler(act: Callable[[Scheduler], Awaitable[Any]], **changes: Any) -> Any:
+        async def inside() -> Any:
+            crawler = make_crawler(ImmowebSpider, **{"REDIS_URL": redis_url, **changes})
+            spider = crawler.spider = ImmowebSpider.from_crawler(crawler)
+            scheduler = Scheduler.from_crawler(crawler)
+            downloader, scraper = SimpleNamespace(active=set()), SimpleNamespace(slot=None)
+            crawler.engine = SimpleNamespace(  # type: ignore[assignment]
+                scheduler=scheduler, downloader=downloader, scraper=scraper, _slot=None
+            )
+            scheduler.open(spider)
+            try:
+                return await act(scheduler)
+            finally:
+                await scheduler._close()
 
-    return make
+        return asyncio.run(inside())
 
-
-def request(number: int = 1, **parts: Any) -> Request:
-    return Request(f"https://www.immoweb.be/{number}", **parts)
-
-
-def test_what_one_worker_enqueues_another_takes(make_scheduler: MakeScheduler) -> None:
-    one, other = make_scheduler(), make_scheduler()
-    other.serve()
-    assert one.enqueue_request(request())
-    taken = other.next_request()
-    assert taken is not None
-    assert taken.url == request().url
-    assert other.next_request() is None
+    return with_scheduler
 
 
-def test_a_job_fetches_a_page_once_and_another_job_again(make_scheduler: MakeScheduler) -> None:
-    one, other = make_scheduler(), make_scheduler()
-    assert one.enqueue_request(request(meta={"job": "a"}))
-    assert not other.enqueue_request(request(meta={"job": "a"}))
-    assert other.enqueue_request(request(meta={"job": "b"}))
-    assert other.enqueue_request(request(meta={"job": "a"}, dont_filter=True))
+def listing(scheduler: Scheduler, **parts: Any) -> Request:
+    request: Request = scheduler.spider.listing(LISTING)  # type: ignore[attr-defined]
+    request.meta["job"] = "j"
+    return request.replace(**parts)
 
 
-def test_a_jobs_fingerprints_expire(make_scheduler: MakeScheduler, server: Redis) -> None:
-    make_scheduler(DUPEFILTER_KEEP_SECONDS=100).enqueue_request(request(meta={"job": "a"}))
-    assert 0 < server.ttl(keys.seen("immoweb", "a")) <= 100
+def where(server: Redis) -> dict[str, int]:
+    """How many requests are in each place."""
+    places = {"ready": keys.ready, "delayed": keys.delayed, "in flight": keys.inflight, "dead": keys.dead}
+    counted: dict[str, Any] = {name: server.zcard(key("immoweb")) for name, key in places.items()}
+    return {name: count for name, count in counted.items() if count}
 
 
-def test_nothing_is_taken_before_the_spider_serves(make_scheduler: MakeScheduler, server: Redis) -> None:
-    scheduler = make_scheduler()
-    scheduler.enqueue_request(request())
-    assert scheduler.next_request() is None
-    assert server.zcard(keys.requests("immoweb")) == 1
-
-
-def test_a_shells_request_stays_in_its_process(make_scheduler: MakeScheduler, server: Redis) -> None:
-    scheduler = make_scheduler()
-    own = request(callback=lambda response: None)
-    assert scheduler.enqueue_request(own)
-    assert scheduler.next_request() is own
-    assert server.zcard(keys.requests("immoweb")) == 0
-
-
-def test_a_worker_that_ends_leaves_the_queue_and_what_was_seen(make_scheduler: MakeScheduler, server: Redis) -> None:
-    scheduler = make_scheduler()
-    scheduler.enqueue_request(request(meta={"job": "a"}))
-    scheduler.close("finished")
-    assert server.zcard(keys.requests("immoweb")) == 1
-    assert server.exists(keys.seen("immoweb", "a"))
-
-
-def test_a_malformed_value_becomes_a_dead_letter_and_the_next_is_taken(
-    make_scheduler: MakeScheduler, server: Redis
-) -> None:
-    scheduler = make_scheduler()
+async def taken(scheduler: Scheduler) -> Request:
+    scheduler.enqueue_request(listing(scheduler))
     scheduler.serve()
-    server.zadd(keys.requests("immoweb"), {b"garbage": -1000})
-    scheduler.enqueue_request(request())
-    taken = scheduler.next_request()
-    assert taken is not None
-    assert taken.url == request().url
-    (letter,) = DeadLetters(server, "immoweb", 10).newest()
-    assert (letter["reason"], letter["value"]) == ("malformed", "b'garbage'")
+    return await next_request(scheduler)
 
 
-def test_no_more_dead_letters_are_kept_than_allowed(make_scheduler: MakeScheduler, server: Redis) -> None:
-    scheduler = make_scheduler(DEADLETTERS_KEEP=3)
-    for number in range(5):
-        scheduler.give_up("http", f"status {number}", url="https://x.example/")
-    letters = DeadLetters(server, "immoweb", 3)
-    assert len(letters) == 3
-    assert [letter["error"] for letter in letters.newest()] == ["status 4", "status 3", "status 2"]
+def test_nothing_is_taken_before_the_spider_serves(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> None:
+        scheduler.enqueue_request(listing(scheduler))
+        await scheduler.outbox.flush()
+        assert scheduler.next_request() is None
+        await asyncio.sleep(0.05)
+        assert scheduler.next_request() is None
+
+    run(act)
+    assert where(server) == {"ready": 1}
 
 
-def test_while_redis_is_away_nothing_is_raised_and_nothing_lost(
-    make_scheduler: MakeScheduler, redis_process: RedisProcess
-) -> None:
-    scheduler = make_scheduler(REDIS_URL=redis_process.url)
-    scheduler.serve()
-    assert scheduler.enqueue_request(request(1))
-    scheduler.give_up("http", "status 500", url="https://x.example/")
-    assert scheduler.next_request() is None
-    assert scheduler.held == 1
+def test_a_shells_request_stays_in_its_process(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> None:
+        own = Request(LISTING, callback=print)
+        assert scheduler.enqueue_request(own)
+        assert scheduler.next_request() is own
 
-    redis_process.start()
-    assert scheduler.enqueue_request(request(2))
-    redis_process.stop()
-    assert scheduler.enqueue_request(request(3))
+    run(act)
+    assert where(server) == {}
 
-    redis_process.start()
-    taken = [scheduler.next_request() for _ in range(4)]
-    assert {each and each.url for each in taken} == {request(1).url, request(2).url, request(3).url, None}
-    assert len(DeadLetters(scheduler.server, "immoweb", 10)) == 1
+
+def test_a_page_is_done_when_its_callback_is_over(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> None:
+        request = await taken(scheduler)
+        assert where(server) == {"in flight": 1}
+        scheduler.finished(request)
+        await until(lambda: where(server) == {})
+
+    run(act)
+
+
+def test_a_page_is_not_done_before_its_items_are_durable(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> None:
+        request = await taken(scheduler)
+        key = request.meta[LEASE]
+        for _ in range(2):
+            scheduler.ledger.item_out(key)
+        scheduler.ledger.finished(key)
+        scheduler.ledger.item_in(key)
+        await scheduler.outbox.flush()
+        assert where(server) == {"in flight": 1}
+        scheduler.ledger.item_in(key)
+        await until(lambda: where(server) == {})
+
+    run(act)
+
+
+def test_children_go_out_before_their_page_is_done(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> None:
+        request = await taken(scheduler)
+        scheduler.stop_serving()
+        for dont_filter in (False, True, True):
+            child = listing(scheduler, url=LISTING + "2", dont_filter=dont_filter)
+            child.meta[PARENT] = request.meta[LEASE]
+            assert scheduler.enqueue_request(child)
+        await until(lambda: where(server) == {"ready": 3, "in flight": 1})
+        scheduler.finished(request)
+        await until(lambda: where(server) == {"ready": 3})
+
+    run(act)
+
+
+def test_a_redirect_goes_on_under_the_same_lease(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> None:
+        request = await taken(scheduler)
+        redirected = request.replace(url=LISTING + "?redirected")
+        assert scheduler.enqueue_request(redirected)
+        assert scheduler.next_request() is redirected
+        assert where(server) == {"in flight": 1}
+        scheduler.finished(redirected)
+        await until(lambda: where(server) == {})
+
+    run(act)
+
+
+def test_a_retry_waits_in_the_queue_for_any_worker(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> None:
+        request = await taken(scheduler)
+        again = request.replace(meta={**request.meta, "retry_times": 1})
+        assert scheduler.enqueue_request(again)
+        await scheduler.outbox.flush()
+        assert where(server) in ({"delayed": 1}, {"in flight": 1})
+        second = await next_request(scheduler)
+        assert second.meta["retry_times"] == 1
+        assert second.meta[LEASE] != request.meta[LEASE]
+        scheduler.finished(second)
+        await until(lambda: where(server) == {})
+
+    run(act, RETRY_DELAY_SECONDS=0.2)
+
+
+def test_what_is_given_up_is_a_dead_letter_once_its_callback_is_over(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> dict[str, Any]:
+        request = await taken(scheduler)
+        scheduler.give_up("http", "status 403", request, url=request.url, status=403)
+        scheduler.finished(request)
+        await until(lambda: where(server) == {"dead": 1})
+        (letter,) = await DeadLetters(scheduler.queue).newest()
+        return letter.told
+
+    told = run(act)
+    assert (told["reason"], told["error"], told["url"], told["job"], told["tries"]) == (
+        "http",
+        "status 403",
+        LISTING,
+        "j",
+        1,
+    )
+
+
+def test_a_malformed_value_is_a_dead_letter_and_the_next_is_taken(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> str:
+        head = b"".join(msgpack.packb(part) for part in (0, 0, "j", "extract"))
+        server.hset(keys.requests("immoweb"), "bad", head + b"garbage")
+        server.zadd(keys.ready("immoweb"), {"bad": -(2.0**60), "no body": -(2.0**61)})
+        request = await taken(scheduler)
+        scheduler.finished(request)
+        await until(lambda: where(server) == {"dead": 1})
+        (letter,) = await DeadLetters(scheduler.queue).newest()
+        return str(letter.told["reason"])
+
+    assert run(act) == "malformed"
+
+
+def test_a_request_that_a_middleware_swallows_is_not_held_for_ever(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> str:
+        await taken(scheduler)
+        for _ in range(SWALLOWED_BEATS):
+            assert where(server) == {"in flight": 1}
+            await scheduler.beat(b"{}")
+        await until(lambda: where(server) == {"dead": 1})
+        (letter,) = await DeadLetters(scheduler.queue).newest()
+        return str(letter.told["reason"])
+
+    assert run(act) == "swallowed"
+
+
+def test_a_request_on_its_way_is_not_taken_for_swallowed(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> None:
+        request = await taken(scheduler)
+        assert scheduler.crawler.engine is not None
+        scheduler.crawler.engine.downloader.active.add(request)
+        for _ in range(2 * SWALLOWED_BEATS):
+            await scheduler.beat(b"{}")
+        assert where(server) == {"in flight": 1}
+        scheduler.finished(request)
+
+    run(act)
+
+
+def test_who_stops_hands_back_at_once_what_was_not_sent(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> None:
+        request = await taken(scheduler)
+        for number in range(5):
+            scheduler.enqueue_request(listing(scheduler, url=f"{LISTING}{number}"))
+        await until(lambda: where(server).get("in flight") == 6)
+        scheduler.stop_serving()
+        await until(lambda: where(server) == {"ready": 5, "in flight": 1})
+        scheduler.finished(request)
+
+    run(act, PACE_RATE=0.001, PACE_BURST=100)
+    assert where(server) == {"ready": 5}
+
+
+def test_a_paused_portal_gets_its_buffer_back(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> None:
+        for number in range(6):
+            scheduler.enqueue_request(listing(scheduler, url=f"{LISTING}{number}"))
+        scheduler.serve()
+        await next_request(scheduler)
+        await until(lambda: where(server) == {"in flight": 6})
+        await scheduler.queue.pause()
+        await scheduler.beat(b"{}")
+        await until(lambda: where(server) == {"ready": 5, "in flight": 1})
+
+    run(act)
+
+
+def test_while_redis_is_away_nothing_is_raised_and_nothing_lost(run: Run, redis_process: RedisProcess) -> None:
+    async def act(scheduler: Scheduler) -> set[str]:
+        scheduler.serve()
+        assert scheduler.enqueue_request(listing(scheduler, url=f"{LISTING}1"))
+        assert scheduler.next_request() is None
+        await asyncio.sleep(0.2)
+        redis_process.start()
+        first = await next_request(scheduler)
+        redis_process.stop()
+        assert scheduler.enqueue_request(listing(scheduler, url=f"{LISTING}2"))
+        scheduler.finished(first)
+        await asyncio.sleep(0.2)
+        redis_process.start()
+        second = await next_request(scheduler)
+        scheduler.finished(second)
+        await until(lambda: len(scheduler.outbox) == 0)
+        return {first.url, second.url}
+
+    assert run(act, REDIS_URL=redis_process.url) == {f"{LISTING}1", f"{LISTING}2"}

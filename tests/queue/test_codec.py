@@ -1,15 +1,12 @@
 import os
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import pytest
-from redis import Redis
 from scrapy import FormRequest, Request
 
-from realestate.queue import keys
-from realestate.queue.request_queue import MalformedRequest, NotShareable, RequestQueue, decode, encode
+from realestate.queue.codec import MOST_BYTES, VERSION, MalformedRequest, NotShareable, decode, encode
 from realestate.spiders.immoweb import ImmowebSpider
 
 
@@ -45,6 +42,11 @@ def test_a_request_that_carries_an_object_cannot_travel(spider: ImmowebSpider) -
         encode(Request("https://x.example/", meta={"thing": object()}), spider)
 
 
+def test_a_huge_request_cannot_travel(spider: ImmowebSpider) -> None:
+    with pytest.raises(NotShareable, match="bytes"):
+        encode(Request("https://x.example/", body=b"x" * MOST_BYTES), spider)
+
+
 @pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")
 def test_only_plain_requests_travel(spider: ImmowebSpider) -> None:
     with pytest.raises(NotShareable, match="FormRequest"):
@@ -56,23 +58,29 @@ class Evil:
         return os.system, ("echo should never run",)
 
 
+def packed(value: Any) -> bytes:
+    return VERSION + msgspec.msgpack.encode(value)
+
+
 HOSTILE = {
     "empty": b"",
     "garbage": os.urandom(64),
     "a pickle": pickle.dumps({"url": "https://x.example/"}),
     "an evil pickle": pickle.dumps(Evil()),
     "json": b'{"url": "https://x.example/"}',
-    "a list": msgspec.msgpack.encode([1, 2]),
-    "no url": msgspec.msgpack.encode({"method": "GET"}),
-    "url is a number": msgspec.msgpack.encode({"url": 5}),
-    "no scheme": msgspec.msgpack.encode({"url": "no scheme"}),
-    "names a class": msgspec.msgpack.encode({"url": "https://x.example/", "_class": "os.system"}),
-    "calls a private method": msgspec.msgpack.encode({"url": "https://x.example/", "callback": "__init__"}),
-    "calls what is not there": msgspec.msgpack.encode({"url": "https://x.example/", "callback": "parse_nothing"}),
-    "calls another method": msgspec.msgpack.encode({"url": "https://x.example/", "callback": "setup_redis"}),
-    "priority is text": msgspec.msgpack.encode({"url": "https://x.example/", "priority": "high"}),
-    "meta is a number": msgspec.msgpack.encode({"url": "https://x.example/", "meta": 5}),
-    "truncated": msgspec.msgpack.encode({"url": "https://x.example/"})[:-3],
+    "a list": packed([1, 2]),
+    "no url": packed({"method": "GET"}),
+    "url is a number": packed({"url": 5}),
+    "no scheme": packed({"url": "no scheme"}),
+    "names a class": packed({"url": "https://x.example/", "_class": "os.system"}),
+    "calls a private method": packed({"url": "https://x.example/", "callback": "__init__"}),
+    "calls what is not there": packed({"url": "https://x.example/", "callback": "parse_nothing"}),
+    "calls another method": packed({"url": "https://x.example/", "callback": "setup_redis"}),
+    "priority is text": packed({"url": "https://x.example/", "priority": "high"}),
+    "meta is a number": packed({"url": "https://x.example/", "meta": 5}),
+    "another version": b"\x02" + packed({"url": "https://x.example/"})[1:],
+    "huge": packed({"url": "https://x.example/" + "x" * MOST_BYTES}),
+    "truncated": packed({"url": "https://x.example/"})[:-3],
 }
 
 
@@ -80,18 +88,3 @@ HOSTILE = {
 def test_a_hostile_value_is_data_never_code(spider: ImmowebSpider, value: bytes) -> None:
     with pytest.raises(MalformedRequest):
         decode(value, spider)
-
-
-def test_the_highest_priority_is_taken_first(server: Redis, spider: ImmowebSpider) -> None:
-    queue = RequestQueue(server, spider, keys.requests("immoweb"))
-    for priority in (0, 20, -5, 10):
-        queue.push(Request(f"https://x.example/{priority}", priority=priority))
-    assert len(queue) == 4
-    taken = [decode(data, spider).priority for data in _all(queue)]
-    assert taken == [20, 10, 0, -5]
-    assert queue.pop() is None
-
-
-def _all(queue: RequestQueue) -> Iterator[bytes]:
-    while (data := queue.pop()) is not None:
-        yield data

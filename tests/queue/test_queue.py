@@ -1,0 +1,340 @@
+"""The scripts, one act at a time, on a real Redis."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from realestate.queue import keys
+from realestate.queue.connection import connect_to
+from realestate.queue.deadletters import DeadLetters, letter
+from realestate.queue.identity import identify
+from realestate.queue.request_queue import Ending, Lease, Pushed, QueueSettings, RequestQueue
+
+Act = Callable[[RequestQueue], Awaitable[Any]]
+Run = Callable[..., Any]
+BUCKETS = 64
+
+
+@pytest.fixture
+def run(redis_url: str, server: Redis) -> Run:
+    """Run a test's coroutine with a queue of its own."""
+
+    def with_queue(act: Act, **limits: Any) -> Any:
+        async def inside() -> Any:
+            client = connect_to(redis_url)
+            try:
+                return await act(RequestQueue(client, "p", QueueSettings(buckets=BUCKETS, **limits)))
+            finally:
+                await client.aclose()
+
+        return asyncio.run(inside())
+
+    return with_queue
+
+
+def request(name: str | int, priority: int = 0, job: str = "j", due: int = 0) -> Pushed:
+    return Pushed.of(identify(job, str(name).encode(), BUCKETS), priority, job, "extract", str(name).encode(), due)
+
+
+def ended(lease: Lease, outcome: Any = "done", detail: Any = None, children: tuple[Pushed, ...] = ()) -> Ending:
+    return Ending(lease.id, lease.token, outcome, detail, children)
+
+
+def names(leases: list[Lease]) -> list[str]:
+    return [lease.payload.decode() for lease in leases]
+
+
+def test_priority_first_then_the_order_of_arrival(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[str]:
+        await queue.push([request("b", 1), request("a", 1), request("low", -5), request("high", 20), request("c", 1)])
+        return names((await queue.take("w", 10)).leases)
+
+    assert run(act) == ["high", "b", "a", "c", "low"]
+
+
+def test_a_job_sees_a_request_once_and_another_job_again(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[bool]:
+        return await queue.push([request("a"), request("a"), request("a", job="other"), request("b")])
+
+    assert run(act) == [True, False, True, True]
+
+
+def test_what_is_done_stays_seen(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[bool]:
+        await queue.push([request("a")])
+        (lease,) = (await queue.take("w", 1)).leases
+        assert await queue.settle([ended(lease)]) == [True]
+        return await queue.push([request("a")])
+
+    assert run(act) == [False]
+
+
+def test_a_page_is_done_and_its_children_there_in_one_act(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[str]:
+        await queue.push([request("page")])
+        (lease,) = (await queue.take("w", 1)).leases
+        await queue.settle([], early=[request("next")])
+        await queue.settle([ended(lease, children=(request("next"), request("child")))])
+        return names((await queue.take("w", 10)).leases)
+
+    assert run(act) == ["next", "child"], "a child sent early is not sent twice"
+
+
+def test_a_lease_can_be_ended_once_and_only_by_its_token(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[bool]:
+        await queue.push([request("a")])
+        (lease,) = (await queue.take("w", 1)).leases
+        wrong = await queue.settle([ended(lease._replace(token="999"))])
+        first = await queue.settle([ended(lease)])
+        second = await queue.settle([ended(lease)])
+        return wrong + first + second
+
+    assert run(act) == [False, True, False]
+
+
+def test_a_dead_workers_requests_are_taken_by_another_and_its_late_word_is_refused(run: Run) -> None:
+    async def act(queue: RequestQueue) -> tuple[list[str], list[bool], list[bool]]:
+        await queue.push([request("a"), request("b")])
+        dead = (await queue.take("dead", 2)).leases
+        taken: list[Lease] = []
+        while len(taken) < 2:
+            await asyncio.sleep(0.02)
+            await queue.beat("living", b"{}", [])
+            taken += (await queue.take("living", 2)).leases
+        late = await queue.settle([ended(lease) for lease in dead])
+        return names(taken), late, await queue.settle([ended(lease) for lease in taken])
+
+    assert run(act, lease=150) == (["a", "b"], [False, False], [True, True])
+
+
+def test_an_expired_lease_that_nobody_took_may_still_be_ended(run: Run, server: Redis) -> None:
+    async def act(queue: RequestQueue) -> list[bool]:
+        await queue.push([request("a")])
+        (lease,) = (await queue.take("slow", 1)).leases
+        await queue.pause()
+        while server.zscore(keys.workers("p"), "slow") is not None:
+            await asyncio.sleep(0.02)
+            await queue.beat("living", b"{}", [])
+            await queue.take("living", 1)
+        return await queue.settle([ended(lease)])
+
+    # Paused, a take still reclaims what the dead held, and grants nothing.
+    assert run(act, lease=150) == [True]
+    assert server.zcard(keys.ready("p")) == 0
+
+
+def test_a_beat_keeps_every_lease(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[bool]:
+        await queue.push([request("a"), request("b")])
+        leases = (await queue.take("w", 2)).leases
+        for _ in range(10):
+            await asyncio.sleep(0.05)
+            await queue.beat("w", b"{}", [])
+            assert (await queue.take("other", 2)).leases == []
+        return await queue.settle([ended(lease) for lease in leases])
+
+    assert run(act, lease=200) == [True, True]
+
+
+def test_after_a_silence_of_all_the_living_are_heard_before_anybody_is_taken_for_dead(run: Run) -> None:
+    async def act(queue: RequestQueue) -> tuple[list[Lease], list[bool]]:
+        await queue.push([request("a")])
+        (lease,) = (await queue.take("w", 1)).leases
+        await asyncio.sleep(0.5)  # Redis was away: nobody could beat, and the lease is long over
+        taken = (await queue.take("other", 1)).leases
+        await queue.beat("w", b"{}", [])
+        return taken, await queue.settle([ended(lease)])
+
+    assert run(act, lease=200) == ([], [True])
+
+
+def test_a_worker_that_leaves_hands_everything_back_at_once(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[str]:
+        await queue.push([request("a"), request("b")])
+        await queue.take("w", 2)
+        assert await queue.leave("w") == 2
+        return names((await queue.take("other", 2)).leases)
+
+    assert run(act) == ["a", "b"]
+
+
+def test_what_is_handed_back_keeps_its_place(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[str]:
+        await queue.push([request("a"), request("b"), request("c")])
+        first = (await queue.take("w", 2)).leases
+        await queue.settle([ended(lease, "back") for lease in reversed(first)])
+        return names((await queue.take("w", 3)).leases)
+
+    assert run(act) == ["a", "b", "c"]
+
+
+def test_a_retry_waits_its_time_and_remembers_its_tries(run: Run) -> None:
+    async def act(queue: RequestQueue) -> Lease:
+        await queue.push([request("a")])
+        (lease,) = (await queue.take("w", 1)).leases
+        await queue.settle([ended(lease, "retry", (150, b"a again"))])
+        soon = await queue.take("w", 1)
+        assert soon.leases == []
+        assert soon.ask_again_at > soon.now
+        while not (again := (await queue.take("w", 1)).leases):
+            await asyncio.sleep(0.02)
+        assert await queue.settle([ended(lease)]) == [False], "the first lease is over"
+        return again[0]
+
+    lease = run(act)
+    assert (lease.payload, lease.tries) == (b"a again", 1)
+
+
+def test_a_delayed_request_is_taken_when_it_is_due(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[str]:
+        now = (await queue.take("w", 1)).now
+        await queue.push([request("later", due=now + 150), request("now")])
+        found = names((await queue.take("w", 2)).leases)
+        while len(found) < 2:
+            found += names((await queue.take("w", 2)).leases)
+            await asyncio.sleep(0.02)
+        return found
+
+    assert run(act) == ["now", "later"]
+
+
+def test_a_request_that_takes_workers_down_travels_alone_and_then_dies(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[list[str]]:
+        await queue.push([request("poison"), request("innocent")])
+        rounds = []
+        for number in range(2):
+            worker = f"victim {number}"
+            leases: list[Lease] = []
+            while "poison" not in names(leases):
+                leases = (await queue.take(worker, 1 if number == 0 else 5)).leases
+                await asyncio.sleep(0.02)
+            rounds.append(names(leases))
+            await queue.beat(worker, b"{}", [leases[0].id])
+            while await queue.server.zscore(keys.workers("p"), worker) is not None:
+                await asyncio.sleep(0.02)
+                await queue.beat("living", b"{}", [])
+                await queue.take("living", 0)
+        rounds.append(names((await queue.take("living", 5)).leases))
+        rounds.append([each.told["reason"] for each in await DeadLetters(queue).newest()])
+        return rounds
+
+    assert run(act, lease=150, poison=2) == [["poison"], ["poison"], ["innocent"], ["poison"]]
+
+
+def test_a_dead_letter_is_kept_replayed_and_dropped(run: Run, server: Redis) -> None:
+    async def act(queue: RequestQueue) -> list[Any]:
+        await queue.push([request("a"), request("b")])
+        for lease in (await queue.take("w", 2)).leases:
+            await queue.settle([ended(lease, "dead", letter("http", "status 500", job="j", url="u"))])
+        await queue.bury(b"seed", letter("seed", "no address", seed="nonsense"))
+        dead = DeadLetters(queue)
+        found = await dead.newest(reason="http", job="j")
+        assert (await queue.take("w", 2)).leases == []
+        assert await dead.replay([found[0].id], per_second=1000) == 1
+        assert await dead.drop([found[1].id]) == 1
+        replayed = names((await queue.take("w", 2)).leases)
+        (seed,) = await dead.newest()
+        assert await dead.replay([seed.id], per_second=1) == 1
+        return [len(found), replayed, await dead.newest()]
+
+    assert run(act) == [2, ["b"], []]
+    assert server.lrange(keys.start_urls("p"), 0, -1) == [b"nonsense"]
+
+
+def test_no_more_dead_letters_are_kept_than_allowed(run: Run, server: Redis) -> None:
+    async def act(queue: RequestQueue) -> list[str]:
+        for number in range(5):
+            await queue.bury(str(number).encode(), letter("seed", str(number)))
+            await asyncio.sleep(0.002)
+        return [each.told["error"] for each in await DeadLetters(queue).newest()]
+
+    assert run(act, letters=3) == ["4", "3", "2"]
+
+
+def test_the_pace_spaces_what_the_fleet_is_granted(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[float]:
+        await queue.push([request(number) for number in range(40)])
+        taken = [await queue.take(f"w{number}", 10) for number in range(4)]
+        return sorted(lease.send_at for each in taken for lease in each.leases)
+
+    moments = run(act, rate=20, ahead=1500)
+    assert len(moments) > 20
+    assert min(later - earlier for earlier, later in pairwise(moments)) >= 50
+
+
+def test_a_refusal_halves_the_rate_and_blocks_everybody(run: Run) -> None:
+    async def act(queue: RequestQueue) -> tuple[float, float]:
+        await queue.push([request(number) for number in range(40)])
+        await queue.refuse("429", wait_seconds=1)
+        taken = await queue.take("w", 10)
+        waits = taken.leases[0].send_at - taken.now
+        return waits, taken.leases[1].send_at - taken.leases[0].send_at
+
+    waits, spacing = run(act, rate=20, ahead=5000)
+    assert waits > 900
+    assert spacing >= 100, "ten a second, where it was twenty"
+
+
+def test_a_crawl_delay_is_a_floor(run: Run) -> None:
+    async def act(queue: RequestQueue) -> float:
+        await queue.floor(0.5)
+        await queue.push([request(1), request(2)])
+        first, second = (await queue.take("w", 2)).leases
+        return second.send_at - first.send_at
+
+    assert run(act, rate=100, ahead=5000) >= 500
+
+
+def test_concurrency_is_the_fleets(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[int]:
+        await queue.push([request(number) for number in range(10)])
+        first = await queue.take("w1", 10)
+        second = await queue.take("w2", 10)
+        await queue.settle([ended(first.leases[0])])
+        return [len(each.leases) for each in (first, second, await queue.take("w2", 10))]
+
+    assert run(act, concurrency=3) == [3, 0, 1]
+
+
+def test_a_paused_portal_gives_nothing_until_it_is_resumed(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[Any]:
+        await queue.push([request("a")])
+        await queue.pause()
+        paused = await queue.take("w", 1)
+        pulse = await queue.beat("w", b"{}", [])
+        await queue.resume()
+        return [paused.paused, paused.leases, pulse.paused, names((await queue.take("w", 1)).leases)]
+
+    assert run(act) == [True, [], True, ["a"]]
+
+
+def test_the_bell_rings_for_a_push(run: Run) -> None:
+    async def act(queue: RequestQueue) -> bool:
+        waiting = asyncio.ensure_future(queue.wait_for_bell(30))
+        await asyncio.sleep(0)
+        await queue.push([request("a")])
+        await asyncio.wait_for(waiting, 10)
+        return True
+
+    assert run(act)
+
+
+def test_the_jobs_own_requests_are_known_exactly(run: Run, server: Redis) -> None:
+    async def act(queue: RequestQueue) -> None:
+        await queue.push([request("a"), request("b"), request("c", job="other")])
+        for lease in (await queue.take("w", 3)).leases:
+            await queue.settle([ended(lease, children=(request("child", job=lease.job),) if lease.job == "j" else ())])
+
+    run(act)
+    assert server.scard(keys.job("p", "j")) == 1
+    assert server.scard(keys.job("p", "other")) == 0
+    counts: Any = server.hgetall(keys.counts("p", "j"))
+    assert {name.decode(): int(count) for name, count in counts.items()} == {
+        "extract:pushed": 3,
+        "extract:done": 2,
+        "extract:duplicate": 1,
+    }
