@@ -16,6 +16,8 @@ from realestate.queue.workers import Beat
 #: Long enough for the slowest page on its way (DOWNLOAD_TIMEOUT) and the last batch.
 STOP_SECONDS = 45.0
 LOOK_SECONDS = 0.25
+#: After the last page every worker beats once more and tells its totals (HEARTBEAT_SECONDS).
+LAST_BEAT_SECONDS = 1.2
 
 
 class WorkerDied(RuntimeError):
@@ -60,6 +62,9 @@ def watch(
         progress.update(states, time.monotonic() - began)
         show(progress)
         if all(state.finished for state in states.values()):
+            time.sleep(LAST_BEAT_SECONDS)
+            progress.update({portal: look(server, portal) for portal in portals}, progress.seconds)
+            show(progress)
             return True
         if limit is not None and sum(progress.total(portal, "stored") for portal in portals) >= limit:
             return False

@@ -59,7 +59,8 @@ def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> 
 def listing(scheduler: Scheduler, **parts: Any) -> Request:
     request: Request = scheduler.spider.listing(LISTING)  # type: ignore[attr-defined]
     request.meta["job"] = "j"
-    return request.replace(**parts)
+    changed: Request = request.replace(**parts)
+    return changed
 
 
 def where(server: Redis) -> dict[str, int]:
