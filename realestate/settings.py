@@ -72,6 +72,8 @@ ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
 # --- seeds and the queue ---------------------------------------------------------------
 
 REDIS_START_URLS_KEY = keys.START_URLS
+#: A worker ends by itself when nothing is left (`realestate work --until-done`).
+UNTIL_DONE = False
 SCHEDULER = "realestate.queue.scheduler.Scheduler"
 SCHEDULER_QUEUE_CLASS = "realestate.queue.request_queue.RequestQueue"
 #: The queue is the fleet's: no worker's end may clear it.
@@ -120,11 +122,15 @@ DOWNLOAD_WARNSIZE = 4 * 1024 * 1024
 DOWNLOAD_VERIFY_CERTIFICATES = True
 #: No portal needs them so far, and a session cookie would tie a request to one worker.
 COOKIES_ENABLED = False
+ROBOTSTXT_PARSER = "realestate.middlewares.robots.RobotParser"
+#: Answers by which a site says that we are too fast, or that it is too busy.
+BACKOFF_STATUSES = [429, 503]
 SPIDER_MIDDLEWARES = {
     "realestate.middlewares.leases.LeaseMiddleware": 950,  # nearest the spider but one: sees all it yields
 }
 DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.failures.FailureMiddleware": 10,  # nearest the engine: sees what all others left
+    "realestate.middlewares.backoff.BackoffMiddleware": 560,  # sees every refusal, before Retry (550) takes it
 }
 
 # --- what happens to one listing -------------------------------------------------------

@@ -21,6 +21,7 @@ from tests.docstrings import field_docstrings
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 COMMANDS = {command.callback.__name__: command for command in app.registered_commands if command.callback}
+GROUPS = {group.name: group.typer_instance for group in app.registered_groups}
 
 
 def doc(name: str) -> str:
@@ -49,7 +50,7 @@ def test_the_example_of_a_field_is_a_value_it_may_have(name: str) -> None:
 
 
 def test_the_readme_names_every_command() -> None:
-    assert sorted(re.findall(r"^\| `realestate (\w+)", README, re.MULTILINE)) == sorted(COMMANDS)
+    assert sorted(re.findall(r"^\| `realestate (\w+)", README, re.MULTILINE)) == sorted([*COMMANDS, *map(str, GROUPS)])
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -58,6 +59,14 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
     assert inspect.getdoc(command.callback)
     assert command.epilog is not None
     assert command.epilog.startswith(f"Example: realestate {name}")
+
+
+def test_every_command_of_a_group_has_help_with_an_example() -> None:
+    for name, group in GROUPS.items():
+        assert group is not None
+        for command in group.registered_commands:
+            assert inspect.getdoc(command.callback)
+            assert (command.epilog or "").startswith(f"Example: realestate {name} ")
 
 
 def variables_read() -> set[str]:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from realestate import __version__
+from realestate.cli import deadletters
 
 app = typer.Typer(
     name="realestate",
@@ -20,6 +21,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(deadletters.app, name="deadletters")
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
@@ -96,11 +99,12 @@ def crawl(
 @app.command(epilog="Example: realestate work immoweb emlak")
 def work(
     portals: Annotated[list[str] | None, typer.Argument(help="Portals to serve; all by default.")] = None,
+    until_done: Annotated[bool, typer.Option("--until-done", help="End when nothing is left to do.")] = False,
 ) -> None:
     """Be a worker of the fleet: serve the portals' queues until SIGTERM."""
     from realestate.cli import local
 
-    raise typer.Exit(0 if local.work(portals or []) else 1)
+    raise typer.Exit(0 if local.work(portals or [], until_done=until_done) else 1)
 
 
 @app.command(epilog="Example: realestate submit immoweb")
@@ -122,6 +126,22 @@ def status(json: JsonFlag = False) -> None:
     from realestate.cli import local, show
 
     show.status(local.status(), as_json=json)
+
+
+@app.command(epilog="Example: realestate pause immoweb")
+def pause(portals: Annotated[list[str], typer.Argument(help="Portals to stop everywhere at once.")]) -> None:
+    """Stop a portal on all workers: nothing more is sent to it until `resume`."""
+    from realestate.cli import queues
+
+    print(f"paused: {', '.join(queues.pause(portals))}")
+
+
+@app.command(epilog="Example: realestate resume immoweb")
+def resume(portals: Annotated[list[str], typer.Argument(help="Portals to go on with.")]) -> None:
+    """Go on with a paused portal."""
+    from realestate.cli import queues
+
+    print(f"resumed: {', '.join(queues.resume(portals))}")
 
 
 @app.command(epilog="Example: realestate doctor")

@@ -23,6 +23,9 @@ def run(app: typer.Typer) -> int:
         return int(app(standalone_mode=False) or 0)
     except typer.TyperException as error:
         message = str(error.format_message() if hasattr(error, "format_message") else error)
+        if message.startswith("Usage:"):
+            print(message)  # a command without arguments: its help is the answer
+            return 2
         return _say(message.partition("\n")[0], getattr(error, "exit_code", 1))
     except UsageError as error:
         return _say(str(error), 2)

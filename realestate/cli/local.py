@@ -70,10 +70,10 @@ def connected() -> Iterator[Addresses]:
         yield Addresses(settings.REDIS_URL or own.redis_url, settings.STORE_URL or own.store_url)
 
 
-def work(names: Sequence[str]) -> bool:
-    known = _known(names or all_portals())
+def work(names: Sequence[str], *, until_done: bool = False) -> bool:
+    portals = known(names or all_portals())
     with connected() as at:
-        return serve(known, at.redis_url, at.store_url)
+        return serve(portals, at.redis_url, at.store_url, until_done=until_done)
 
 
 def crawl(
@@ -85,7 +85,7 @@ def crawl(
     show: Callable[[local.Progress], None],
 ) -> CrawlOutcome:
     """Go on with what is waiting, or else begin with the given addresses or all the portal's searches."""
-    _known([portal])
+    known([portal])
     logs = settings.REALESTATE_HOME / "logs"
     latest = local.Progress()
 
@@ -96,7 +96,7 @@ def crawl(
 
     with connected() as at:
         server = _redis(at.redis_url)
-        before, known = look(server, portal), _kept(at.store_url, portal)
+        before, had = look(server, portal), _kept(at.store_url, portal)
         if urls or before.finished:
             push_seeds(server, portal, urls or seed_urls(portal, settings.SIMULATOR_URL))
         env = settings.environment(REDIS_URL=at.redis_url, STORE_URL=at.store_url)
@@ -110,9 +110,9 @@ def crawl(
         portal=portal,
         finished=finished,
         resumed=before.waiting + before.in_flight,
-        new=kept[0] - known[0],
+        new=kept[0] - had[0],
         kept=kept[0],
-        quarantined=kept[1] - known[1],
+        quarantined=kept[1] - had[1],
         dead=dead - before.dead,
         pages=latest.total(portal, "pages"),
         seconds=latest.seconds,
@@ -122,30 +122,36 @@ def crawl(
 
 def submit(portal: str, urls: Sequence[str], priority: int) -> Submitted:
     """To a fleet that runs: starting services only to leave a seed in them would help nobody."""
-    _known([portal])
-    own = embedded.running(settings.REALESTATE_HOME)
-    redis_url = settings.REDIS_URL or (own.redis_url if own else None)
-    if redis_url is None:
-        raise UsageError("no fleet runs here: set REDIS_URL, or run `realestate work` first")
+    known([portal])
+    server = _redis(redis_url())
     seeds = list(urls) or seed_urls(portal, settings.SIMULATOR_URL)
-    return Submitted(portal, push_seeds(_redis(redis_url), portal, seeds, priority=priority), len(seeds))
+    return Submitted(portal, push_seeds(server, portal, seeds, priority=priority), len(seeds))
+
+
+def redis_url() -> str:
+    """That of the fleet, or of a command that runs here."""
+    own = embedded.running(settings.REALESTATE_HOME)
+    url = settings.REDIS_URL or (own.redis_url if own else None)
+    if url is None:
+        raise UsageError("no fleet runs here: set REDIS_URL, or run `realestate work` first")
+    return url
 
 
 def status() -> Status:
     """Starts nothing: what is not running has no status."""
     own = embedded.running(settings.REALESTATE_HOME)
-    redis_url = settings.REDIS_URL or (own.redis_url if own else None)
+    at_redis = settings.REDIS_URL or (own.redis_url if own else None)
     store_url = settings.STORE_URL or (own.store_url if own else None)
     counts: dict[str, tuple[int, int]] = {}
     if store_url:
         store = open_store(store_url)
         counts = store.counts()
         store.close()
-    if not redis_url:
+    if not at_redis:
         return Status(None, store_url, {})
-    server = _redis(redis_url)
+    server = _redis(at_redis)
     portals = {name: PortalStatus(look(server, name), *counts.get(name, (0, 0))) for name in all_portals()}
-    return Status(redis_url, store_url, portals)
+    return Status(at_redis, store_url, portals)
 
 
 def _kept(store_url: str, portal: str) -> tuple[int, int]:
@@ -164,9 +170,10 @@ def _redis(url: str) -> Redis:
         raise UsageError(f"REDIS_URL: {error}".partition("\n")[0]) from error
 
 
-def _known(names: Sequence[str]) -> list[str]:
-    known = all_portals()
+def known(names: Sequence[str]) -> list[str]:
+    """The names, if all are portals."""
+    portals = all_portals()
     for name in names:
-        if name not in known:
-            raise UsageError(f"no portal {name!r}; there are: {', '.join(known)}")
+        if name not in portals:
+            raise UsageError(f"no portal {name!r}; there are: {', '.join(portals)}")
     return list(names)

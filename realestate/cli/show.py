@@ -9,12 +9,14 @@ from typing import Any
 import msgspec
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from realestate.cli.local import CrawlOutcome, Status, Submitted
 from realestate.demo import Outcome
 from realestate.doctor import Finding
 from realestate.jobs.local import Progress
+from realestate.queue.deadletters import DeadLetter
 
 #: Progress goes where it disturbs no pipe.
 _progress = Console(stderr=True)
@@ -140,6 +142,7 @@ def status(found: Status, *, as_json: bool) -> None:
                         "delayed": portal.state.delayed,
                         "in_flight": portal.state.in_flight,
                         "workers": len(portal.state.workers),
+                        "pace": str(portal.state.pace),
                         "dead_letters": portal.state.dead,
                         "listings": portal.listings,
                         "quarantined": portal.quarantined,
@@ -154,13 +157,28 @@ def status(found: Status, *, as_json: bool) -> None:
         _console.print(_status_table(found))
 
 
+def letters(found: Sequence[DeadLetter], *, as_json: bool) -> None:
+    if as_json:
+        _print_json([{"id": each.id.hex(), "at": each.at.isoformat(), **each.told} for each in found])
+        return
+    table = Table()
+    for name in ("id", "at", "reason", "error", "what"):
+        table.add_column(name, overflow="fold")
+    for each in found:
+        what = each.told.get("url") or each.told.get("seed") or each.told.get("value") or ""
+        at = each.at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
+        table.add_row(each.id.hex(), at, each.told["reason"], escape(each.told["error"]), escape(what))
+    _console.print(table)
+
+
 def _status_table(found: Status) -> Table:
     names = ("workers", "seeds", "ready", "delayed", "in flight", "dead", "listings", "quarantine")
     table = _table("portal", *names)
+    table.add_column("pace")
     for name, portal in found.portals.items():
         state = portal.state
         counts = (len(state.workers), state.seeds, state.ready, state.delayed, state.in_flight, state.dead)
-        table.add_row(name, *_numbers(*counts, portal.listings, portal.quarantined))
+        table.add_row(name, *_numbers(*counts, portal.listings, portal.quarantined), str(state.pace))
     return table
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from redis import Redis
 
 from realestate.queue import keys
+from realestate.queue.pace import Pace
 from realestate.queue.workers import Beat, read_beat
 
 
@@ -19,6 +20,7 @@ class State:
     delayed: int
     in_flight: int
     dead: int
+    pace: Pace
     workers: Mapping[str, Beat]
 
     @property
@@ -41,7 +43,15 @@ def look(server: Redis, portal: str) -> State:
     with server.pipeline(transaction=True) as lengths:
         for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead):
             lengths.zcard(key(portal))
-        ready, suspects, delayed, in_flight, dead = lengths.execute()
+        lengths.hgetall(keys.pace(portal))
+        lengths.time()
+        ready, suspects, delayed, in_flight, dead, pace, (seconds, micros) = lengths.execute()
     return State(
-        seeds=seeds + taken, ready=ready + suspects, delayed=delayed, in_flight=in_flight, dead=dead, workers=beats
+        seeds=seeds + taken,
+        ready=ready + suspects,
+        delayed=delayed,
+        in_flight=in_flight,
+        dead=dead,
+        pace=Pace.read(pace, seconds * 1000 + micros / 1000),
+        workers=beats,
     )

@@ -19,9 +19,10 @@ def seed_urls(portal: str, simulator: str | None) -> list[str]:
     return urls
 
 
-def work(names: Sequence[str], redis_url: str, store_url: str) -> bool:
+def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bool = False) -> bool:
     """Serve these portals' queues; False when a spider could not start."""
     settings = _settings()
+    settings.set("UNTIL_DONE", until_done, priority="cmdline")
     settings.set("REDIS_URL", redis_url, priority="cmdline")
     settings.set("STORE_URL", store_url, priority="cmdline")
     process = AsyncCrawlerProcess(settings)

@@ -181,6 +181,18 @@ class RequestQueue:
         await self.server.hdel(keys.pace(self.portal), "paused")
         await self.server.lpush(keys.bell(self.portal), 1)
 
+    async def is_empty(self) -> bool:
+        """Nothing is a seed, ready, delayed or in flight. Seeds are looked at first: a seed on its way into the queue
+        is seen twice rather than never."""
+        seeds: Any = await self.server.llen(keys.start_urls(self.portal))
+        workers: Any = await self.server.zrange(keys.workers(self.portal), 0, -1)
+        for worker in workers:
+            seeds += await self.server.llen(keys.taken_seeds(self.portal, worker.decode()))
+        async with self.server.pipeline(transaction=True) as lengths:
+            for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight):
+                lengths.zcard(key(self.portal))
+            return not seeds and not any(await lengths.execute())
+
     async def wait_for_bell(self, seconds: float) -> None:
         """Until somebody pushes, or the time is over."""
         await self.server.blpop([keys.bell(self.portal)], timeout=seconds)

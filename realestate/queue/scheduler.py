@@ -10,6 +10,7 @@ import os
 import random
 import socket
 from collections import deque
+from collections.abc import Awaitable, Callable
 from typing import Any, Self
 from uuid import uuid4
 
@@ -66,6 +67,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self._local: deque[Request] = deque()
         self._open_seeds: dict[str, bytes] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._errands: set[asyncio.Task[None]] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -162,11 +164,25 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         if held is None and request is not None and LEASE in request.meta:
             return  # its lease has ended already
         if held is None:
-            self._tasks.append(asyncio.ensure_future(self._bury(letter(reason, error, **what))))
+            told = letter(reason, error, **what)
+            self._soon(lambda: self.queue.bury(uuid4().bytes, told), "burying")
             return
         lease = held.lease
         held.outcome = "dead"
         held.detail = letter(reason, error, job=lease.job, stage=lease.stage, tries=lease.tries + 1, **what)
+
+    def refused(self, reason: str, wait_seconds: float) -> None:
+        """The site refuses: the whole fleet slows down, and stops for as long as the site says."""
+        self.stats.inc_value("pace/refused")
+        self._soon(lambda: self.queue.refuse(reason, wait_seconds), "slowing down")
+
+    def floor(self, seconds: float) -> None:
+        """The site's Crawl-delay."""
+        self._soon(lambda: self.queue.floor(seconds), "telling the Crawl-delay")
+
+    async def nothing_left(self) -> bool:
+        """Whether the portal's queue and seeds are empty and nobody works on anything."""
+        return await patiently(self.queue.is_empty, self.stats, "looking whether anything is left")
 
     def finished(self, request: Request) -> None:
         """Its callback or errback is over."""
@@ -294,8 +310,11 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
                 told = letter("swallowed", "no callback was ever called", job=lease.job, stage=lease.stage)
                 self.ledger.end(key, "dead", told)
 
-    async def _bury(self, told: str) -> None:
-        await patiently(lambda: self.queue.bury(uuid4().bytes, told), self.stats, "burying")
+    def _soon(self, act: Callable[[], Awaitable[None]], what: str) -> None:
+        """Done in the background, and before the worker ends."""
+        task = asyncio.ensure_future(patiently(act, self.stats, what))
+        self._errands.add(task)
+        task.add_done_callback(self._errands.discard)
 
     def _wake(self) -> None:
         if self.crawler.engine is not None:
@@ -303,9 +322,9 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
 
     async def _close(self) -> None:
         self.stop_serving()
-        for task in self._tasks[:2]:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks[2:], return_exceptions=True)
+        await asyncio.gather(*self._errands)
         if self._tasks:
             await self.outbox.flush()
             await self.queue.leave(self.worker)

@@ -125,6 +125,8 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
         try:
             while True:
                 if (found := await scheduler.next_seed()) is None:
+                    if self.settings.getbool("UNTIL_DONE") and await scheduler.nothing_left():
+                        return
                     continue
                 data, nonce = found
                 request = self.make_request_from_data(data)

@@ -3,11 +3,12 @@ from redis import Redis
 from realestate.jobs.fleet import State, look
 from realestate.jobs.submit import submit
 from realestate.queue import keys
+from realestate.queue.pace import Pace
 
 
 def state(**changes: int) -> State:
     nothing = {"seeds": 0, "ready": 0, "delayed": 0, "in_flight": 0, "dead": 0}
-    return State(workers={}, **{**nothing, **changes})
+    return State(workers={}, pace=Pace(), **{**nothing, **changes})
 
 
 def test_a_look_counts_what_is_there(server: Redis) -> None:
@@ -23,6 +24,7 @@ def test_a_look_counts_what_is_there(server: Redis) -> None:
     assert (seen.seeds, seen.ready, seen.delayed, seen.in_flight, seen.dead) == (3, 2, 1, 2, 1)
     assert {worker: beat.pages for worker, beat in seen.workers.items()} == {"w": 7}
     assert seen.waiting == 6
+    assert str(seen.pace) == "free"
 
 
 def test_finished_when_nothing_waits_and_nothing_is_in_flight() -> None:
