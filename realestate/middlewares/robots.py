@@ -14,8 +14,9 @@ class RobotParser(ProtegoRobotParser):
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
         parser = super().from_crawler(crawler, robotstxt_body)
-        delay = parser.rp.crawl_delay(crawler.settings["USER_AGENT"])
-        scheduler = crawler.engine.scheduler if crawler.engine is not None else None
-        if delay and isinstance(scheduler, Scheduler) and scheduler.serving:
-            scheduler.floor(float(delay))
+        # Scrapy tries the parser with nothing before it has an engine.
+        if delay := parser.rp.crawl_delay(crawler.settings["USER_AGENT"]):
+            scheduler = crawler.engine.scheduler if crawler.engine is not None else None
+            if isinstance(scheduler, Scheduler) and scheduler.serving:
+                scheduler.floor(float(delay))
         return parser

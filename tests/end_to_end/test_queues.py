@@ -55,8 +55,8 @@ def test_dead_letters_are_listed_shown_replayed_and_dropped(env: dict[str, str],
 def test_a_paused_portal_is_left_alone_until_it_is_resumed(
     env: dict[str, str], server: Redis, store: PostgresStore, simulate: Callable[[int], Simulated], tmp_path: Path
 ) -> None:
-    simulated = simulate(60)
-    env |= {"SIMULATOR_URL": simulated.url, "PACE_RATE": "40"}
+    simulated = simulate(100)
+    env |= {"SIMULATOR_URL": simulated.url, "PACE_RATE": "15"}
     command(env, "submit", "emlak")
     with running([PYTHON, "-m", "realestate", "work", "--until-done", "emlak"], env, tmp_path / "worker.log") as worker:
         until(lambda: simulated.requests("emlak") > 15, "some pages")
@@ -64,7 +64,7 @@ def test_a_paused_portal_is_left_alone_until_it_is_resumed(
         until(lambda: json.loads(command(env, "status", "--json"))["portals"]["emlak"]["in_flight"] == 0, "quiet")
         so_far = simulated.requests("emlak")
         assert json.loads(command(env, "status", "--json"))["portals"]["emlak"]["pace"] == "paused"
-        assert simulated.requests("emlak") == so_far < 64
+        assert simulated.requests("emlak") == so_far < 106
         assert command(env, "resume", "emlak") == "resumed: emlak\n"
         finished(server, "emlak")
         assert worker.process.wait(PATIENCE) == 0, "with --until-done a worker ends by itself"
