@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener
 
 import msgspec
 from redis import Redis
@@ -105,10 +105,16 @@ def _run(
         server = Redis.from_url(services.redis_url)
         for name in names:
             submit(server, name, seed_urls(name, simulator))
-        env = settings.environment(REDIS_URL=services.redis_url, STORE_URL=services.store_url, SIMULATOR_URL=simulator)
+        env = settings.environment(
+            REDIS_URL=services.redis_url,
+            STORE_URL=services.store_url,
+            SIMULATOR_URL=simulator,
+            PACE_RATE="0",
+            no_proxy="127.0.0.1",
+        )
         running = local.start_workers(names, workers, env, home)
         try:
-            local.watch(server, names, running, watched)
+            local.watch(server, names, running, watched, home)
         finally:
             children.stop(running, local.STOP_SECONDS)
         store = open_store(services.store_url)
@@ -142,7 +148,7 @@ def _announced(process: Popen[bytes], log: Path) -> str:
 
 
 def _compare(store: Store, simulator: str, portal: str) -> Comparison:
-    with urlopen(f"{simulator}/_truth/{portal}", timeout=60) as answer:
+    with build_opener(ProxyHandler({})).open(f"{simulator}/_truth/{portal}", timeout=60) as answer:
         truth = [msgspec.json.decode(line) for line in answer.read().splitlines()]
     _, quarantined = store.counts().get(portal, (0, 0))
     return compare(truth, list(store.records(portal)), quarantined)

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener
 
 from redis import Redis
 from redis.exceptions import RedisError
@@ -96,7 +96,7 @@ def _simulator() -> Finding:
     if not settings.SIMULATOR_URL:
         return Finding("sites", "the real ones (SIMULATOR_URL is unset)")
     try:
-        with urlopen(f"{settings.SIMULATOR_URL}/_portals", timeout=5):
+        with build_opener(ProxyHandler({})).open(f"{settings.SIMULATOR_URL}/_portals", timeout=5):
             return Finding("sites", f"simulated, at {settings.SIMULATOR_URL}")
     except (URLError, ValueError, OSError) as error:
         return Finding("sites", f"SIMULATOR_URL: {error}", "run `realestate simulate`, or unset SIMULATOR_URL")

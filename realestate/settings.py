@@ -20,9 +20,20 @@ def _variable(name: str) -> str | None:
 def _number(name: str, default: float) -> float:
     text = _variable(name)
     try:
-        return float(text) if text else default
+        number = float(text) if text else default
+        if not 0 <= number < float("inf"):
+            raise ValueError
+        return number
     except ValueError:
-        raise SystemExit(f"realestate: {name} is {text!r}: a number is needed") from None
+        raise SystemExit(f"realestate: {name} is {text!r}: a number of 0 or more is needed") from None
+
+
+def _word(name: str, words: tuple[str, ...]) -> str:
+    """One of the words, the first by default."""
+    text = (_variable(name) or words[0]).upper()
+    if text not in words:
+        raise SystemExit(f"realestate: {name} is {text!r}: one of {', '.join(words)} is needed")
+    return text
 
 
 def _redis_url() -> str | None:
@@ -153,7 +164,7 @@ STORE_WAITING_MAX = 2_000
 EXTENSIONS = {"realestate.extensions.heartbeat.Heartbeat": 500}
 #: A lease outlives the loss of several beats.
 HEARTBEAT_SECONDS = 1.0
-LOG_LEVEL = _variable("LOG_LEVEL") or "INFO"
+LOG_LEVEL = _word("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL"))
 #: Both let whoever reaches the port run code in a worker.
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False

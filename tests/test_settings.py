@@ -55,7 +55,7 @@ def test_the_environment_is_understood(env: dict[str, str], name: str, value: ob
 def test_a_number_that_is_none_is_one_clear_line() -> None:
     done = subprocess.run([sys.executable, "-c", SHOW], env={"PACE_RATE": "fast"}, capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr.strip() == "realestate: PACE_RATE is 'fast': a number is needed"
+    assert done.stderr.strip() == "realestate: PACE_RATE is 'fast': a number of 0 or more is needed"
 
 
 def test_every_component_named_can_be_loaded() -> None:

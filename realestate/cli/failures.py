@@ -11,6 +11,9 @@ from realestate.embedded import EmbeddedError
 from realestate.jobs.local import WorkerDied
 from realestate.storage.store import StoreError
 
+#: Typer's code after Ctrl-C.
+INTERRUPTED = 130
+
 
 class UsageError(Exception):
     """A wrong argument that only a room could recognise."""
@@ -20,7 +23,8 @@ def run(app: typer.Typer) -> int:
     """The command's exit code."""
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        return int(app(standalone_mode=False) or 0)
+        code = int(app(standalone_mode=False) or 0)
+        return _say("stopped; what is left waits for the next run", code) if code == INTERRUPTED else code
     except typer.TyperException as error:
         message = str(error.format_message() if hasattr(error, "format_message") else error)
         if message.startswith("Usage:"):
@@ -29,8 +33,6 @@ def run(app: typer.Typer) -> int:
         return _say(message.partition("\n")[0], getattr(error, "exit_code", 1))
     except UsageError as error:
         return _say(str(error), 2)
-    except KeyboardInterrupt:
-        return _say("stopped", 130)
     except RedisError as error:
         return _say(f"Redis: {error}", 1)
     except (EmbeddedError, StoreError, WorkerDied, OSError) as error:

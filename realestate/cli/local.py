@@ -14,7 +14,7 @@ from realestate.jobs import local
 from realestate.jobs.fleet import State, look
 from realestate.jobs.submit import submit as push_seeds
 from realestate.jobs.work import portals as all_portals
-from realestate.jobs.work import seed_urls
+from realestate.jobs.work import refusal, seed_urls
 from realestate.jobs.work import work as serve
 from realestate.storage import open_store
 
@@ -86,6 +86,7 @@ def crawl(
 ) -> CrawlOutcome:
     """Go on with what is waiting, or else begin with the given addresses or all the portal's searches."""
     known([portal])
+    _allowed(portal, urls)
     logs = settings.REALESTATE_HOME / "logs"
     latest = local.Progress()
 
@@ -102,7 +103,7 @@ def crawl(
         env = settings.environment(REDIS_URL=at.redis_url, STORE_URL=at.store_url)
         running = local.start_workers([portal], workers, env, logs)
         try:
-            finished = local.watch(server, [portal], running, watched, limit)
+            finished = local.watch(server, [portal], running, watched, logs, limit)
         finally:
             children.stop(running, local.STOP_SECONDS)
         kept, dead = _kept(at.store_url, portal), look(server, portal).dead
@@ -123,6 +124,7 @@ def crawl(
 def submit(portal: str, urls: Sequence[str], priority: int) -> Submitted:
     """To a fleet that runs: starting services only to leave a seed in them would help nobody."""
     known([portal])
+    _allowed(portal, urls)
     server = _redis(redis_url())
     seeds = list(urls) or seed_urls(portal, settings.SIMULATOR_URL)
     return Submitted(portal, push_seeds(server, portal, seeds, priority=priority), len(seeds))
@@ -161,6 +163,12 @@ def _kept(store_url: str, portal: str) -> tuple[int, int]:
         return store.counts().get(portal, (0, 0))
     finally:
         store.close()
+
+
+def _allowed(portal: str, urls: Sequence[str]) -> None:
+    for url in urls:
+        if reason := refusal(portal, url, settings.SIMULATOR_URL):
+            raise UsageError(reason)
 
 
 def _redis(url: str) -> Redis:

@@ -45,7 +45,19 @@ class Progress:
 def start_workers(portals: Sequence[str], count: int, env: Mapping[str, str], logs: Path) -> list[Popen[bytes]]:
     logs.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "realestate", "work", *portals]
-    return [children.spawn(command, env=env, log=logs / f"worker-{number + 1}.log") for number in range(count)]
+    return [children.spawn(command, env=env, log=logs / _log(number)) for number in range(1, count + 1)]
+
+
+def _log(number: int) -> str:
+    return f"worker-{number}.log"
+
+
+def _last_words(log: Path) -> str:
+    """The last error a worker logged, or where to look."""
+    lines = [
+        line for line in log.read_text("utf-8", "replace").splitlines() if "ERROR" in line or "realestate: " in line
+    ]
+    return lines[-1] if lines else f"see {log}"
 
 
 def watch(
@@ -53,6 +65,7 @@ def watch(
     portals: Sequence[str],
     workers: Sequence[Popen[bytes]],
     show: Callable[[Progress], None],
+    logs: Path,
     limit: int | None = None,
 ) -> bool:
     """Until every portal is finished (True), or `limit` listings are stored (False: more is waiting)."""
@@ -70,5 +83,5 @@ def watch(
             return False
         for number, worker in enumerate(workers, 1):
             if (code := worker.poll()) is not None:
-                raise WorkerDied(f"worker {number} ended with code {code}; see its log worker-{number}.log")
+                raise WorkerDied(f"worker {number} ended with code {code}: {_last_words(logs / _log(number))}")
         time.sleep(LOOK_SECONDS)

@@ -19,6 +19,12 @@ def seed_urls(portal: str, simulator: str | None) -> list[str]:
     return urls
 
 
+def refusal(portal: str, url: str, simulator: str | None) -> str | None:
+    """Why the address cannot be crawled as this portal's; None if it can."""
+    reason: str | None = _loader().load(portal).refuses(url, simulator)  # type: ignore[attr-defined]
+    return reason
+
+
 def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bool = False) -> bool:
     """Serve these portals' queues; False when a spider could not start."""
     settings = _settings()

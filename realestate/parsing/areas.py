@@ -10,17 +10,18 @@ from realestate.parsing.text import fold
 _SQUARE_METRES = {
     "m2": Decimal(1),
     "m²": Decimal(1),
-    "kv.m": Decimal(1),
-    "kv. m": Decimal(1),
+    "м2": Decimal(1),
+    "м²": Decimal(1),
+    "kvm": Decimal(1),
     "sot": Decimal(100),
     "ar": Decimal(100),
     "ha": Decimal(10_000),
-    "sq ft": Decimal("0.09290304"),
+    "hektar": Decimal(10_000),
     "sqft": Decimal("0.09290304"),
 }
-_UNIT = re.compile(r"(m2|m²|kv\. ?m|sot|ar\b|ha\b|sq ?ft)")
+_UNIT = re.compile(r"(?<![a-zəı])(m2|m²|м2|м²|kv\.? ?m|sot|hektar|ar|ha|sq ?ft)(?![a-z])")
 #: Units in which only land is measured.
-_LAND = frozenset({"sot", "ar", "ha"})
+_LAND = frozenset({"sot", "ar", "ha", "hektar"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,4 +36,5 @@ def parse(text: str | None) -> Area | None:
     unit = _UNIT.search(fold(text or ""))
     if number is None or number <= 0 or unit is None:
         return None
-    return Area(float(number * _SQUARE_METRES[unit[1]]), unit[1] in _LAND)
+    name = unit[1].replace(".", "").replace(" ", "")
+    return Area(float(number * _SQUARE_METRES[name]), name in _LAND)

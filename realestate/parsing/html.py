@@ -10,12 +10,20 @@ Page = LexborHTMLParser
 def text(node: LexborHTMLParser | LexborNode, selector: str) -> str | None:
     """The text of the first match, as one line."""
     found = node.css_first(selector)
-    return line(found.text()) if found else None
+    return line(_text(found)) if found else None
 
 
 def texts(node: LexborHTMLParser | LexborNode, selector: str) -> str | None:
     """The texts of all matches, a paragraph each."""
-    return paragraphs("\n".join(found.text() for found in node.css(selector)))
+    return paragraphs("\n".join(_text(found) for found in node.css(selector)))
+
+
+def _text(node: LexborNode) -> str:
+    """Its text; a line break in the page is one here, and joins no two words."""
+    if node.css_first("br") is None:
+        return node.text()
+    parts = (each for each in node.traverse(include_text=True) if each.tag in ("br", "-text"))
+    return "".join("\n" if each.tag == "br" else each.text() for each in parts)
 
 
 def attribute(node: LexborHTMLParser | LexborNode, selector: str, name: str) -> str | None:

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 
 from realestate.parsing.text import line
 
-_KINDS = {"ş.": "city", "r.": "district", "q.": "settlement", "m.": "metro_station"}
+_KINDS = {"ş.": "city", "r.": "district", "q.": "settlement", "m.": "metro_station"} | {
+    "şəhəri": "city",
+    "rayonu": "district",
+    "qəsəbəsi": "settlement",
+    "metrosu": "metro_station",
+}
+#: Written without a word for what they are.
+_CITIES = frozenset(
+    {"Bakı", "Sumqayıt", "Gəncə", "Xırdalan", "Abşeron", "Naxçıvan", "Mingəçevir", "Şirvan", "Lənkəran"}
+)
 _STREET = re.compile(r"\b(küç|pr|prospekti|küçəsi)\b")
 
 
@@ -23,7 +32,7 @@ def parse(address: str | None) -> Place:
     found: dict[str, str] = {}
     for part in (address or "").split(","):
         if (cleaned := line(part)) and (kind := _kind(cleaned)):
-            name = cleaned if kind == "street" else cleaned.rpartition(" ")[0]
+            name = cleaned if kind == "street" or cleaned in _CITIES else cleaned.rpartition(" ")[0]
             found.setdefault(kind, name)
     return Place(**found)
 
@@ -36,4 +45,6 @@ def metro_at_end(title: str | None) -> str | None:
 
 def _kind(part: str) -> str | None:
     """By its last word: "Azadlıq pr." ends with "r." too and is a street."""
+    if part in _CITIES:
+        return "city"
     return _KINDS.get(part.rpartition(" ")[2]) or ("street" if _STREET.search(part) else None)

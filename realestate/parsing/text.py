@@ -7,11 +7,11 @@ _NOTHING = frozenset({"", "-", "—", "n/a", "na", "not specified", "null", "non
 _LOWER = str.maketrans({"İ": "i", "I": "ı"})
 
 
-def line(text: str | None) -> str | None:
-    """One line: blanks of every kind become one space; None where nothing is said."""
-    if text is None:
+def line(text: object) -> str | None:
+    """One line: blanks of every kind become one space; None where nothing is said. A number is its digits."""
+    if text is None or isinstance(text, bool | dict | list):
         return None
-    joined = " ".join(text.split())
+    joined = " ".join(str(text).split())
     return None if joined.casefold() in _NOTHING else joined
 
 
@@ -29,7 +29,7 @@ def fold(text: str) -> str:
     return " ".join(text.translate(_LOWER).lower().split()).removesuffix(":").rstrip()
 
 
-def word(text: str | None) -> str | None:
+def word(text: object) -> str | None:
     """A portal's constant as our word: "GROUND_FLOOR" -> "ground_floor"."""
     cleaned = line(text)
     return cleaned.lower().replace(" ", "_").replace("-", "_") if cleaned else None

@@ -3,20 +3,26 @@
 import asyncio
 import logging
 import random
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import partial
+from typing import Any, Self, TypeVar
 
 from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings
-from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import StatsCollector
 
 from realestate.items import Listing
 from realestate.queue import signals
-from realestate.storage import Quarantined, Store, StoreAway, Written, open_store
+from realestate.storage import Quarantined, Store, StoreAway, StoreError, Written, open_store
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+#: A worker that ends waits so long for a database that is away; then its pages go back to the queue.
+CLOSING_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,74 +44,109 @@ class StorePipeline:
     """Hands items to the next batch and returns; waits only while the database is far behind.
 
     One thread writes, so the store needs no lock and batches keep their order. A database that is away is
-    waited for: the batch stays here until it is written.
+    waited for: the batch stays here until it is written. What cannot be written ends the worker, not in silence,
+    and its requests go back to the fleet.
     """
 
-    def __init__(self, store: Store, batch: BatchSettings, stats: StatsCollector, manager: SignalManager) -> None:
-        self.store = store
-        self._signals = manager
+    def __init__(self, crawler: Crawler, open_it: Callable[[], Store], batch: BatchSettings) -> None:
+        assert crawler.stats is not None
+        self.crawler = crawler
         self.batch = batch
-        self.stats = stats
+        self.stats: StatsCollector = crawler.stats
+        self._open_it = open_it
+        self._store: Store | None = None
         self._waiting: list[Listing | Quarantined] = []
         self._writing = 0
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
-        self._closing = False
+        self._give_up_at: float | None = None
         self._thread = ThreadPoolExecutor(1, "store")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        assert crawler.stats is not None
-        store = open_store(crawler.settings.get("STORE_URL"))
-        return cls(store, BatchSettings.from_settings(crawler.settings), crawler.stats, crawler.signals)
+        url = crawler.settings.get("STORE_URL")
+        pipeline = cls(crawler, lambda: open_store(url), BatchSettings.from_settings(crawler.settings))
+        crawler.signals.connect(pipeline.serving, signal=signals.serving)
+        return pipeline
+
+    def serving(self) -> None:
+        """A worker begins: the schema is brought up to date, and what is wrong with the store shows now."""
+        self._begin()
 
     async def process_item(self, item: Any) -> Any:
         if not isinstance(item, Listing | Quarantined):
             return item
-        if self._writer is None:
-            self._writer = asyncio.create_task(self._write_batches())
-        self._signals.send_catch_log(signals.item_waits, item=item)
+        self._begin()
+        self.crawler.signals.send_catch_log(signals.item_waits, item=item)
         self._waiting.append(item)
         self._tell()
         if len(self._waiting) >= self.batch.size:
             self._wake.set()
-        while len(self._waiting) > self.batch.waiting_max:
+        while len(self._waiting) > self.batch.waiting_max and not self._ended():
             self._room.clear()
             await self._room.wait()
         return item
 
     async def close_spider(self) -> None:
-        """Everything is stored before the worker ends."""
-        self._closing = True
+        """Everything is stored before the worker ends, unless the database stays away: then it is fetched again."""
+        self._give_up_at = time.monotonic() + CLOSING_SECONDS
         self._wake.set()
         if self._writer is not None:
             await self._writer
-        self._thread.submit(self.store.close)
+        if self._store is not None:
+            self._thread.submit(self._store.close)
         self._thread.shutdown()
 
+    def _begin(self) -> None:
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._run())
+
+    def _ended(self) -> bool:
+        return self._writer is not None and self._writer.done()
+
+    async def _run(self) -> None:
+        try:
+            self._store = self._open_it()
+            await self._patiently(self._store.migrate)
+            await self._write_batches()
+        except StoreError as error:
+            self.stats.inc_value("store/failed")
+            logger.error("store/failed: %s; %d items go back to the queue", error, self._unstored())
+            self._room.set()
+            engine = self.crawler.engine
+            if self._give_up_at is None and engine is not None:
+                self._ending = asyncio.ensure_future(engine.close_spider_async(reason="store_failed"))
+
     async def _write_batches(self) -> None:
-        while self._waiting or not self._closing:
-            if len(self._waiting) < self.batch.size and not self._closing:
+        while self._waiting or self._give_up_at is None:
+            if len(self._waiting) < self.batch.size and self._give_up_at is None:
                 await self._pause(self.batch.seconds)
             items, self._waiting = self._waiting[: self.batch.size], self._waiting[self.batch.size :]
             if items:
                 self._writing = len(items)
                 self._count(await self._write(items))
                 self._writing = 0
-                self._signals.send_catch_log(signals.items_stored, items=items)
+                self.crawler.signals.send_catch_log(signals.items_stored, items=items)
                 self._tell()
                 self._room.set()
 
     async def _write(self, items: list[Listing | Quarantined]) -> Written:
+        assert self._store is not None
         listings = [item for item in items if isinstance(item, Listing)]
         quarantined = [item for item in items if isinstance(item, Quarantined)]
+        return await self._patiently(partial(self._store.write, listings, quarantined))
+
+    async def _patiently(self, act: Callable[[], T]) -> T:
+        """In the store's thread; again and again while the database is away, but not for ever once the worker ends."""
         loop = asyncio.get_running_loop()
         delay = 0.5
         while True:
             try:
-                return await loop.run_in_executor(self._thread, self.store.write, listings, quarantined)
+                return await loop.run_in_executor(self._thread, act)
             except StoreAway as error:
+                if self._give_up_at is not None and time.monotonic() > self._give_up_at:
+                    raise
                 self.stats.inc_value("store/away")
                 logger.warning("store/away: %s; %d items wait", error, self._unstored())
                 await asyncio.sleep(random.uniform(delay / 2, delay))
@@ -114,7 +155,7 @@ class StorePipeline:
     async def _pause(self, seconds: float) -> None:
         """Until the time is over or a batch is full."""
         self._wake.clear()
-        if len(self._waiting) < self.batch.size and not self._closing:
+        if len(self._waiting) < self.batch.size and self._give_up_at is None:
             waiter = asyncio.ensure_future(self._wake.wait())
             await asyncio.wait({waiter}, timeout=seconds)
             waiter.cancel()

@@ -37,7 +37,7 @@ def encode(request: Request, spider: Spider) -> bytes:
         raise NotShareable(f"only plain requests travel, not {told['_class']}")
     try:
         data = VERSION + msgspec.msgpack.encode({name: told[name] for name in _TRAVELS if told[name]})
-    except TypeError as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise NotShareable(str(error)) from error
     if len(data) > MOST_BYTES:
         raise NotShareable(f"{len(data)} bytes are too many for a request")

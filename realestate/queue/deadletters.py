@@ -10,7 +10,7 @@ import msgspec
 from realestate.queue import keys
 from realestate.queue.request_queue import RequestQueue
 
-Reason = Literal["seed", "http", "download", "parse", "malformed", "robots", "poison", "swallowed", "storage"]
+Reason = Literal["seed", "http", "download", "parse", "malformed", "robots", "poison", "swallowed", "ignored"]
 
 
 def letter(reason: Reason, error: str, **what: Any) -> str:

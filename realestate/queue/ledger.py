@@ -24,6 +24,7 @@ class Held:
     outcome: Outcome = "done"
     detail: Any = None
     missed: int = 0
+    url: str = ""
 
     @property
     def complete(self) -> bool:

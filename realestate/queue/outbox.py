@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeVar
 
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 from scrapy.statscollectors import StatsCollector
 
 from realestate.queue.request_queue import Ending, Pushed, RequestQueue
@@ -20,6 +20,19 @@ GATHER_SECONDS = 0.02
 #: No script works on more at a time, so that none holds Redis up for long.
 MOST = 256
 LONGEST_WAIT = 5.0
+#: What Redis says while it cannot, but will again.
+PASSING = (
+    "OOM",
+    "READONLY",
+    "LOADING",
+    "BUSY",
+    "MASTERDOWN",
+    "NOREPLICAS",
+    "MISCONF",
+    "TRYAGAIN",
+    "CLUSTERDOWN",
+    "UNKILL",
+)
 
 
 async def patiently(act: Callable[[], Awaitable[T]], stats: StatsCollector, what: str) -> T:
@@ -29,10 +42,17 @@ async def patiently(act: Callable[[], Awaitable[T]], stats: StatsCollector, what
         try:
             return await act()
         except (RedisError, OSError) as error:
+            if not is_passing(error):
+                raise
             stats.inc_value("queue/redis_away")
             logger.warning("queue/redis_away: %s: %s; the worker waits and goes on", what, error)
             await asyncio.sleep(random.uniform(delay / 2, delay))
             delay = min(delay * 2, LONGEST_WAIT)
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the same command may succeed later; an error of a script itself would be the same for ever."""
+    return not isinstance(error, ResponseError) or any(word in str(error) for word in PASSING)
 
 
 class Outbox:
@@ -72,13 +92,27 @@ class Outbox:
             endings, self._endings = self._endings[:MOST], self._endings[MOST:]
             early, self._early = self._early[:MOST], self._early[MOST:]
             self._sending = len(endings) + len(early)
-            pushed = [request for request, _ in early]
-            ours = await patiently(partial(self.queue.settle, endings, pushed), self.stats, "settling")
+            ours = await self._send(endings, [request for request, _ in early])
             for then in [then for _, then in early if then]:
                 await patiently(then, self.stats, "removing a seed")
             self._sending = 0
             self.stats.inc_value("queue/round_trips")
             self._count(endings, ours)
+
+    async def _send(self, endings: list[Ending], early: list[Pushed]) -> list[bool]:
+        """What Redis refuses for good is found by halves and left out, so that it holds nothing else up."""
+        try:
+            return await patiently(partial(self.queue.settle, endings, early), self.stats, "settling")
+        except ResponseError as error:
+            if len(endings) + len(early) <= 1:
+                logger.error("queue/refused: %s: %r", error, (*endings, *early))
+                self.stats.inc_value("queue/refused")
+                return [False] * len(endings)
+        if endings and early:
+            await self._send([], early)
+            return await self._send(endings, [])
+        first = await self._send(endings[: len(endings) // 2], early[: len(early) // 2])
+        return first + await self._send(endings[len(endings) // 2 :], early[len(early) // 2 :])
 
     def _count(self, endings: list[Ending], ours: list[bool]) -> None:
         for ending, was_ours in zip(endings, ours, strict=True):

@@ -63,7 +63,7 @@ class Pushed(NamedTuple):
 
     @classmethod
     def of(cls, identity: Identity, priority: int, job: str, stage: str, payload: bytes, due: int = 0) -> Self:
-        return cls(identity.id, priority, job, stage, due, identity.bucket, identity.member, payload)
+        return cls(identity.id, priority, str(job), str(stage), due, identity.bucket, identity.member, payload)
 
 
 class Lease(NamedTuple):

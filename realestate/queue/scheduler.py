@@ -21,7 +21,7 @@ from scrapy.utils.misc import load_object
 from scrapy_redis.scheduler import Scheduler as RedisScheduler
 from twisted.internet.defer import Deferred
 
-from realestate.queue import connection
+from realestate.queue import connection, signals
 from realestate.queue.buffer import Buffer
 from realestate.queue.codec import MalformedRequest, NotShareable, decode, encode
 from realestate.queue.deadletters import Reason, letter
@@ -67,6 +67,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self._local: deque[Request] = deque()
         self._open_seeds: dict[str, bytes] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._registered = False
         self._errands: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -134,6 +135,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
     def serve(self) -> None:
         """From now on this process works for the fleet."""
         self.serving = True
+        self.crawler.signals.send_catch_log(signals.serving)
         self._tasks = [asyncio.create_task(self._refill()), asyncio.create_task(self.outbox.run())]
         self._known = asyncio.create_task(patiently(lambda: self.beat(b"{}"), self.stats, "registering"))
 
@@ -141,6 +143,10 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         """Take no more, and give back at once what has not been sent."""
         self.serving = False
         self._hand_back()
+
+    def check(self, request: Request) -> None:
+        """Raises NotShareable for a request that the fleet could not take."""
+        self._payload(request)
 
     async def next_seed(self) -> tuple[bytes, str] | None:
         """A seed and its name, as soon as there is one; None after a while without.
@@ -150,7 +156,10 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         seed = await patiently(lambda: self.seeds.take(BELL_SECONDS), self.stats, "looking for seeds")
         if seed is None:
             return None
-        nonce = await patiently(lambda: self.seeds.nonce(seed), self.stats, "naming a seed")
+        name = await patiently(lambda: self.seeds.name(seed), self.stats, "naming a seed")
+        # The same seed twice is two seeds, named in their order: who takes them over gives them the same names.
+        same = sum(each == seed for each in self._open_seeds.values())
+        nonce = f"{name}-{same}" if same else name
         self._open_seeds[nonce] = seed
         return seed, nonce
 
@@ -212,6 +221,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         held = self.ledger.get(key)
         assert held is not None
         held.started = True
+        held.url = request.url
         request.meta[LEASE] = key
         self.stats.inc_value("queue/taken")
         return request
@@ -237,8 +247,10 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
 
     def _seed_is_in(self, nonce: str) -> Any:
         async def remove() -> None:
-            if seed := self._open_seeds.get(nonce):
-                await self.seeds.done(seed)
+            seed = self._open_seeds.get(nonce)
+            if seed is not None:
+                last = sum(each == seed for each in self._open_seeds.values()) == 1
+                await self.seeds.done(seed, last=last)
                 del self._open_seeds[nonce]
 
         return remove
@@ -282,9 +294,11 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
 
     def _obey(self, pulse: Pulse) -> None:
         """A portal that is paused or blocked gets nothing that is not yet on its way."""
-        if not pulse.known:
+        expired = self._registered and not pulse.known
+        self._registered = True
+        if expired:
             self.stats.inc_value("queue/lease/expired")
-        if pulse.paused or pulse.blocked_until > self.buffer.now() or not pulse.known:
+        if pulse.paused or pulse.blocked_until > self.buffer.now() or expired:
             self._hand_back()
 
     def _hand_back(self) -> None:
@@ -307,7 +321,9 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
             if held.missed >= SWALLOWED_BEATS:
                 lease = held.lease
                 self.stats.inc_value("queue/dead/swallowed")
-                told = letter("swallowed", "no callback was ever called", job=lease.job, stage=lease.stage)
+                told = letter(
+                    "swallowed", "no callback was ever called", job=lease.job, stage=lease.stage, url=held.url
+                )
                 self.ledger.end(key, "dead", told)
 
     def _soon(self, act: Callable[[], Awaitable[None]], what: str) -> None:

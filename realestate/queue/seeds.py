@@ -23,7 +23,7 @@ class SeedList:
         seed: Any = await self.server.blmove(self.source, self.taken, seconds, "LEFT", "RIGHT")
         return None if seed is None else bytes(seed)
 
-    async def nonce(self, seed: bytes) -> str:
+    async def name(self, seed: bytes) -> str:
         """A name for this seed that is the same should another worker have to take it over."""
         field = _field(seed)
         async with self.server.pipeline(transaction=True) as both:
@@ -32,9 +32,11 @@ class SeedList:
             _, nonce = await both.execute()
         return str(nonce.decode())
 
-    async def done(self, seed: bytes) -> None:
+    async def done(self, seed: bytes, *, last: bool) -> None:
+        """It is enqueued, or refused; `last` says that no other of the same text is open here."""
         await self.server.lrem(self.taken, 1, seed)  # type: ignore[arg-type]
-        await self.server.hdel(keys.seeding(self.portal), _field(seed))
+        if last:
+            await self.server.hdel(keys.seeding(self.portal), _field(seed))
 
     async def give_back(self) -> None:
         """This worker stops: what it has not enqueued is a seed again."""

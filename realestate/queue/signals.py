@@ -1,5 +1,7 @@
 """What the rooms tell each other during a crawl, through Scrapy's signals."""
 
+#: () The spider serves the fleet from now on.
+serving = object()
 #: (item) An item waits for the store; it is durable only with `items_stored`.
 item_waits = object()
 #: (items) These are durable now: stored, or in quarantine.

@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any, ClassVar, Literal, Self
 from urllib.parse import urljoin, urlsplit
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -85,11 +83,6 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
         found = self.listing_path.search(urlsplit(url).path)
         return found["ref"] if found else None
 
-    def fetched_at(self, response: Response) -> datetime:
-        """When the page was served, by the site's own clock: its "today" is told from this."""
-        date = response.headers.get("Date")
-        return parsedate_to_datetime(date.decode("latin-1")) if date else datetime.now(UTC)
-
     # ----- seeds
 
     @classmethod
@@ -145,8 +138,10 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
             seed = seeds.parse(data)
             if not self.owns(seed.url):
                 raise seeds.BadSeed(f"outside {self.name}'s domains: {seed.url[:200]}")
-            return self._seed_request(seed)
-        except ValueError as error:
+            request = self._seed_request(seed)
+            self.crawler.engine.scheduler.check(request)
+            return request
+        except Exception as error:  # whatever somebody pushed, it must not end the worker
             self.logger.warning("seed/refused: %s", error)
             self.crawler.stats.inc_value("seed/refused")
             text = data.decode("utf-8", "backslashreplace")[:2000]
@@ -154,14 +149,27 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
             return None
 
     def owns(self, url: str) -> bool:
+        return self.is_of(self.site, url)
+
+    @classmethod
+    def is_of(cls, site: str, url: str) -> bool:
         """Whether the address is this portal's; a simulated portal is told by its port too."""
-        wanted, given = urlsplit(self.site), urlsplit(url)
+        wanted, given = urlsplit(site), urlsplit(url)
         if given.netloc == wanted.netloc:
             return True
         host = given.hostname or ""
         return wanted.port is None and any(
-            host == domain or host.endswith("." + domain) for domain in self.allowed_domains
+            host == domain or host.endswith("." + domain) for domain in cls.allowed_domains
         )
+
+    @classmethod
+    def refuses(cls, url: str, simulator: str | None = None) -> str | None:
+        """Why the address cannot be a seed of this portal; None if it can."""
+        try:
+            seeds.parse(url.encode())
+            return None if cls.is_of(cls.address(simulator), url) else f"{url!r} is no address of {cls.name}"
+        except ValueError as error:
+            return str(error)
 
     def _seed_request(self, seed: seeds.Seed) -> Request:
         stage: Stage = "extract" if self.ref_of(seed.url) else "discover"
@@ -230,8 +238,9 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
             self._count(stage, "failed")
             self._give_up("http", f"status {status}", request, status=status)
         elif isinstance(error, IgnoreRequest):
-            self._count(stage, "forbidden")
-            self._give_up("robots", str(error), request)
+            forbidden = "robots.txt" in str(error)
+            self._count(stage, "forbidden" if forbidden else "failed")
+            self._give_up("robots" if forbidden else "ignored", str(error), request)
         else:
             self._count(stage, "failed")
             self._give_up("download", f"{type(error).__name__}: {error}", request)
@@ -246,5 +255,9 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
 
 @cache
 def _simulated(simulator: str) -> dict[str, str]:
-    with urlopen(f"{simulator.rstrip('/')}/_portals", timeout=10) as answer:
-        return msgspec.json.decode(answer.read(), type=dict[str, str])
+    """Asked directly: a proxy for the real sites knows nothing of a simulator on this machine."""
+    try:
+        with build_opener(ProxyHandler({})).open(f"{simulator.rstrip('/')}/_portals", timeout=10) as answer:
+            return msgspec.json.decode(answer.read(), type=dict[str, str])
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise OSError(f"SIMULATOR_URL {simulator!r}: {error}") from error

@@ -6,20 +6,21 @@ The seller's name is a person's, an agent's too, and is not read.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import ceil
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
 from scrapy import Request
 from scrapy.http import TextResponse
 
-from realestate.items import Listing, PropertyType, RentPeriod
+from realestate.items import Listing, Operation, PropertyType, RentPeriod
 from realestate.parsing import areas, dates, html, numbers, places, prices
 from realestate.parsing.text import fold
 from realestate.spiders.base import BrokenPage, PortalSpider
 
+T = TypeVar("T")
 PER_PAGE = 20
 
 #: "Əmlakın növü" -> type, subtype, is it a new building?
@@ -42,6 +43,8 @@ CONDITIONS = {
     fold("Əla təmirli"): "excellent",
 }
 DEEDS = {fold("Çıxarış (Kupça)"): True, fold("Müqavilə"): False}
+SELLING = tuple(map(fold, ("Satılır", "Satilir", "Satış")))
+LETTING = tuple(map(fold, ("İcarəyə verilir", "Kirayə", "İcarə")))
 EXPIRED = fold("Bu elanın vaxtı bitib")
 
 
@@ -82,10 +85,14 @@ class EmlakSpider(PortalSpider):
         told = html.rows(page, "dl.technical-characteristics dd", "span.label")
         if not title or not told:
             raise BrokenPage("no title or no characteristics")
-        is_rent = not fold(title).startswith(fold("Satılır"))
-        kind, subtype, is_new = KINDS.get(fold(told.pop(fold("Əmlakın növü"), "")), ("other", None, None))
-        price = prices.parse(html.text(page, ".left-bar .price span.m"), self.currency)
-        area = areas.parse(told.pop(fold("Sahə"), None))
+        operation = _operation(title)
+        is_rent = operation == "rent"
+        kind, subtype, is_new = _known(told, "Əmlakın növü", KINDS) or ("other", None, None)
+        asked = html.text(page, ".left-bar .price span.m")
+        price = prices.parse(None if asked and "$" in asked else asked, self.currency)
+        area = areas.parse(told.get(fold("Sahə")))
+        if area:
+            del told[fold("Sahə")]
         place = places.parse((html.text(page, ".map-address h4") or "").removeprefix("Ünvan:"))
         latitude, longitude = _coordinates(html.attribute(page, "input#google_map", "value"))
         posted_at, updated_at = self._dates(html.text(page, ".date"))
@@ -94,7 +101,7 @@ class EmlakSpider(PortalSpider):
             ref=self.ref_of(response.url) or "",
             url=response.url,
             country=self.country,
-            operation="rent" if is_rent else "sale",
+            operation=operation,
             rent_period=rent_period if is_rent else None,
             property_type=kind,
             subtype=subtype,
@@ -107,8 +114,8 @@ class EmlakSpider(PortalSpider):
             rooms=numbers.whole(told.pop(fold("Otaqların sayı"), None)),
             floor=numbers.whole(told.pop(fold("Yerləşdiyi mərtəbə"), None)),
             floors_total=numbers.whole(told.pop(fold("Mərtəbə sayı"), None)),
-            condition=CONDITIONS.get(fold(told.pop(fold("Təmiri"), ""))),
-            has_deed=DEEDS.get(fold(told.pop(fold("Sənədin tipi"), ""))),
+            condition=_known(told, "Təmiri", CONDITIONS),
+            has_deed=_known(told, "Sənədin tipi", DEEDS),
             city=place.city,
             district=place.district or place.settlement,
             metro_station=place.metro_station or places.metro_at_end(title),
@@ -133,9 +140,28 @@ class EmlakSpider(PortalSpider):
         return (None, moment) if fold("Yenilənmə") in fold(text or "") else (moment, None)
 
 
+def _operation(title: str) -> Operation | None:
+    """By its words: a title need not begin with them ("Təcili satılır …")."""
+    words = fold(title)
+    if any(word in words for word in SELLING):
+        return "sale"
+    return "rent" if any(word in words for word in LETTING) else None
+
+
+def _known(told: dict[str, str], label: str, words: Mapping[str, T]) -> T | None:
+    """What the row's value means; a value we do not know stays among the rows, and so in `extra`."""
+    known = words.get(fold(told.get(fold(label), "")))
+    if known is not None:
+        del told[fold(label)]
+    return known
+
+
 def _coordinates(value: str | None) -> tuple[float | None, float | None]:
+    """(0, 0) lies in the sea: nobody set the pin."""
     found = re.fullmatch(r"\(\s*(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)\s*\)", value or "")
-    return (float(found[1]), float(found[2])) if found else (None, None)
+    if not found or not (float(found[1]) or float(found[2])):
+        return None, None
+    return float(found[1]), float(found[2])
 
 
 def _seller(text: str | None) -> Any:

@@ -16,7 +16,7 @@ import msgspec
 from scrapy import Request
 from scrapy.http import TextResponse
 
-from realestate.items import Listing, PropertyType, SellerType, Status
+from realestate.items import Listing, PropertyType, RentPeriod, SellerType, Status
 from realestate.parsing import dates, html, numbers, prices
 from realestate.parsing.embedded import assigned, at
 from realestate.parsing.text import line, paragraphs, word
@@ -59,17 +59,34 @@ FEATURES = {
     "energy.hasPhotovoltaicPanels": "photovoltaic_panels",
 }
 PARKING = ("parkingCountIndoor", "parkingCountOutdoor", "parkingCountClosedBox")
-#: Told, and no field of ours takes it.
-EXTRA = (
-    "transaction.subtype",
-    "transaction.sale.cadastralIncome",
-    "property.location.province",
-    "property.kitchen.type",
-    "property.constructionPermit.floodZoneType",
-    "price.oldValue",
-    "price.minRangeValue",
-    "price.maxRangeValue",
-    "statistics.viewCount",
+#: The page's language decides how a country is called.
+COUNTRIES = {"Luxembourg": "LU", "Luxemburg": "LU", "France": "FR", "Frankrijk": "FR", "Netherlands": "NL"} | {
+    "Nederland": "NL",
+    "Pays-Bas": "NL",
+    "Germany": "DE",
+    "Duitsland": "DE",
+    "Allemagne": "DE",
+    "Spain": "ES",
+    "Spanje": "ES",
+    "Espagne": "ES",
+}
+#: Prices that are not what a home costs.
+UNUSUAL = {"flags.isLifeAnnuitySale": "life_annuity", "flags.isPublicSale": "public_sale"}
+#: Read into fields, or not ours to keep; the rest of the page goes into `extra`.
+TAKEN = frozenset(
+    {
+        *("id", "customers", "premiumProjectPage", "media", "hasSectionsArray", "displayFlags", "externalReference"),
+        *("property.type", "property.subtype", "property.title", "property.description", "property.land.surface"),
+        *("property.netHabitableSurface", "property.roomCount", "property.bedroomCount", "property.bathroomCount"),
+        *(f"property.{path}" for path in FEATURES),
+        *(f"property.building.{name}" for name in ("condition", "constructionYear", "facadeCount", "floorCount")),
+        *(f"property.location.{name}" for name in ("country", "region", "district", "locality", "postalCode")),
+        *(f"property.location.{name}" for name in ("street", "number", "floor", "latitude", "longitude")),
+        *("property.energy.heatingType", "publication.creationDate", "publication.lastModificationDate"),
+        *("transaction.type", "transaction.certificates.epcScore", "flags.isNewlyBuilt"),
+        *("transaction.certificates.primaryEnergyConsumptionPerSqm", "price.mainValue", "price.additionalValue"),
+        *("flags.isSoldOrRented", "flags.isUnderOption", "price.language", "isBookmarked"),
+    }
 )
 
 
@@ -94,7 +111,10 @@ class ImmowebSpider(PortalSpider):
         except (msgspec.MsgspecError, TypeError, KeyError) as error:
             raise BrokenPage(f"no search results in JSON: {error}") from error
         for result in results:
-            yield self.listing(_listing_path(result))
+            if path := _listing_path(result):
+                yield self.listing(path)
+            else:
+                self.crawler.stats.inc_value("search/result/unreadable")
         if found.get("currentPage") == 1:
             yield from self._further_pages(response.url, total)
 
@@ -114,16 +134,16 @@ class ImmowebSpider(PortalSpider):
             raise BrokenPage("no window.classified")
         home, place = ad["property"], at(ad, "property.location")
         is_rent = at(ad, "transaction.type") == "FOR_RENT"
-        price = prices.of(at(ad, "price.mainValue"), self.currency)
+        price = _price(ad, self.currency)
         latitude, longitude = at(place, "latitude"), at(place, "longitude")
         private = at(_first(ad.get("customers")), "type") == "PRIVATE"
         yield Listing(
             portal=self.name,
             ref=str(ad["id"]),
             url=response.url,
-            country=self.country,
+            country=COUNTRIES.get(line(at(place, "country")) or "", self.country),
             operation={"FOR_SALE": "sale", "FOR_RENT": "rent"}.get(at(ad, "transaction.type")),  # type: ignore[arg-type]
-            rent_period="month" if is_rent else None,
+            rent_period=_rent_period(ad) if is_rent else None,
             property_type=PROPERTY_TYPES.get(home.get("type"), "other"),
             subtype=word(home.get("subtype")),
             is_new_building=at(ad, "flags.isNewlyBuilt"),
@@ -136,12 +156,12 @@ class ImmowebSpider(PortalSpider):
             rooms=numbers.whole(home.get("roomCount")),
             bedrooms=numbers.whole(home.get("bedroomCount")),
             bathrooms=numbers.whole(home.get("bathroomCount")),
-            floor=at(place, "floor"),
+            floor=_integer(at(place, "floor")),
             floors_total=numbers.whole(at(home, "building.floorCount")),
-            year_built=numbers.whole(at(home, "building.constructionYear")),
+            year_built=numbers.whole(at(home, "building.constructionYear")) or None,
             condition=word(at(home, "building.condition")),
-            energy_class=line(at(ad, "transaction.certificates.epcScore")),
-            energy_kwh_m2=at(ad, "transaction.certificates.primaryEnergyConsumptionPerSqm"),
+            energy_class=_energy_class(at(ad, "transaction.certificates.epcScore")),
+            energy_kwh_m2=numbers.positive(at(ad, "transaction.certificates.primaryEnergyConsumptionPerSqm")),
             heating=word(at(home, "energy.heatingType")),
             facades=numbers.whole(at(home, "building.facadeCount")),
             features=_features(ad, home),
@@ -162,15 +182,16 @@ class ImmowebSpider(PortalSpider):
             posted_at=dates.iso(at(ad, "publication.creationDate")),
             updated_at=dates.iso(at(ad, "publication.lastModificationDate")),
             status=_status(ad, is_rent),
+            quality_flags=frozenset(flag for path, flag in UNUSUAL.items() if at(ad, path) is True),
             parser_version=self.parser_version,
-            extra={path: value for path in EXTRA if (value := at(ad, path)) is not None},
+            extra=_rest(ad),
         )
 
 
-def _listing_path(result: Any) -> str:
+def _listing_path(result: Any) -> str | None:
     """The address of a result's page, from its parts; the site redirects a wrong one to the right one."""
     if not isinstance(at(result, "id"), int):
-        raise BrokenPage("a search result without an id")
+        return None
     parts = (
         (word(at(result, "property.subtype")) or "").replace("_", "-"),
         {"FOR_SALE": "for-sale", "FOR_RENT": "for-rent"}.get(at(result, "transaction.type"), ""),
@@ -179,6 +200,48 @@ def _listing_path(result: Any) -> str:
     )
     known = "".join(quote(part) + "/" for part in parts) if all(parts) else ""
     return f"/en/classified/{known}{result['id']}"
+
+
+def _price(ad: Any, currency: str) -> prices.Price:
+    """Where no main value is told, the transaction may tell it; a project's range is no price."""
+    for path in ("price.mainValue", "transaction.sale.price", "transaction.rental.monthlyRentalPrice"):
+        if numbers.positive(at(ad, path)) is not None:
+            return prices.of(at(ad, path), currency)
+    return prices.Price(basis="on_request")
+
+
+def _rent_period(ad: Any) -> RentPeriod:
+    yearly = "yearly" in (line(at(ad, "price.type")) or "")
+    return "year" if yearly and not at(ad, "transaction.rental.monthlyRentalPrice") else "month"
+
+
+def _energy_class(score: Any) -> str | None:
+    """ "C"; Brussels and Flanders write a span such as "D_C", of which the worse counts."""
+    found = re.match(r"[A-G]\+{0,2}(?=$|_)", (line(score) or "").upper())
+    return found[0] if found else None
+
+
+def _integer(value: Any) -> int | None:
+    """A floor may be below the ground."""
+    number = numbers.first(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else None
+    return int(number) if number is not None else None
+
+
+def _rest(ad: Any) -> dict[str, Any]:
+    """Everything the page tells that no field takes, but for persons and pictures. False says as little as null."""
+    told: dict[str, Any] = {}
+
+    def collect(value: Any, path: str) -> None:
+        if path in TAKEN:
+            return
+        if isinstance(value, dict):
+            for name, each in value.items():
+                collect(each, f"{path}.{name}" if path else name)
+        elif value not in (None, "", False, -1, []):
+            told[path] = value
+
+    collect(ad, "")
+    return told
 
 
 def _first(values: Any) -> Any:

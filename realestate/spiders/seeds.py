@@ -1,8 +1,12 @@
 """What may stand in a portal's seed list: a bare URL, or a JSON object."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
+
+#: What a request carries for us or for Scrapy; a seed's own `meta` may not set it.
+RESERVED = frozenset({"stage", "job", "mode", "lease", "parent", "seed", "depth", "retry_times"})
 
 
 class BadSeed(ValueError):
@@ -17,8 +21,8 @@ class Seed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     headers: dict[str, str] = {}
     body: str = ""
     meta: dict[str, Any] = {}
-    priority: int = 0
-    job: str | None = None
+    priority: Annotated[int, Meta(ge=-1000, le=1000)] = 0
+    job: Annotated[str, Meta(pattern=r"^[\w.-]{1,64}$")] | None = None
     mode: Literal["full", "sweep", "incremental", "refresh"] = "full"
 
 
@@ -32,9 +36,11 @@ def parse(data: bytes) -> Seed:
         return Seed(url=_checked(text))
     try:
         seed = msgspec.json.decode(text, type=Seed)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise BadSeed(f"not a seed: {error}") from error
     _checked(seed.url)
+    if reserved := seed.meta.keys() & RESERVED:
+        raise BadSeed(f"meta may not set {', '.join(sorted(reserved))}")
     return seed
 
 

@@ -4,15 +4,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 import psycopg2
+from psycopg2.extensions import parse_dsn
 from psycopg2.extras import DateTimeTZRange, Json, execute_values
 
 from realestate.items import FIELDS, Listing, as_record
 from realestate.storage.migrate import migrate
-from realestate.storage.store import MarketRow, Quarantined, StoreAway, Written
+from realestate.storage.store import MarketRow, Quarantined, StoreAway, StoreError, Written
 
+#: A database that vanished without a word is noticed within half a minute.
+_KEEPALIVE: dict[str, Any] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
 #: Times the database sets itself, so that no worker's clock matters.
 _CLOCK = ("first_seen_at", "last_seen_at", "last_fetched_at")
 _WRITTEN = tuple(name for name in FIELDS if name not in _CLOCK)
@@ -114,13 +123,36 @@ class PostgresStore:
         """A cursor in a transaction of its own."""
         try:
             if self._connection is None:
-                self._connection = psycopg2.connect(self.url, connect_timeout=10)
-                migrate(self._connection)
+                self._connection = self._connected()
             with self._connection, self._connection.cursor() as cursor:
                 yield cursor
         except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
             self.close()
             raise StoreAway(str(error).strip().partition("\n")[0]) from error
+        except (psycopg2.DataError, psycopg2.IntegrityError):
+            raise
+        except psycopg2.Error as error:
+            self.close()
+            raise StoreError(f"PostgreSQL: {str(error).strip().partition(chr(10))[0]}") from error
+
+    def _connected(self) -> Any:
+        connection = psycopg2.connect(_readable(self.url), connect_timeout=10, **_KEEPALIVE)
+        try:
+            migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _readable(url: str) -> str:
+    """Errors about a malformed address would repeat parts of it, perhaps of its password."""
+    try:
+        parse_dsn(url)
+        urlsplit(url).port  # noqa: B018
+    except (psycopg2.ProgrammingError, ValueError):
+        raise StoreError("STORE_URL cannot be read: is a special character in it not %-encoded?") from None
+    return url
 
 
 def _row(listing: Listing) -> tuple[Any, ...]:

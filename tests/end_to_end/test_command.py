@@ -82,6 +82,7 @@ def test_ctrl_c_stops_a_crawl_cleanly_and_a_second_run_resumes(
         until(lambda: simulated.requests("emlak") > 40, "40 pages")
         first.process.send_signal(signal.SIGINT)
         assert first.process.wait(PATIENCE) == 130
+        assert "stopped; what is left waits" in first.text()
     until(lambda: not users_of(home), "the services to stop")
     until(lambda: embedded.running(home) is None, "nothing to run")
     so_far = simulated.requests("emlak")
@@ -191,6 +192,8 @@ def test_the_doctor_names_each_fault_with_its_remedy(
         (["crwal"], "crwal"),
         (["crawl"], "portal"),
         (["crawl", "nowhere"], "there are: emlak, immoweb"),
+        (["crawl", "emlak", "not-an-address"], "not-an-address"),
+        (["crawl", "emlak", "https://example.com/x"], "no address of emlak"),
         (["crawl", "emlak", "--limit", "many"], "--limit"),
         (["crawl", "emlak", "--workers", "0"], "--workers"),
         (["work", "nowhere"], "nowhere"),
@@ -217,11 +220,16 @@ def test_a_wrong_argument_gets_one_clear_line_and_2(laptop: dict[str, str], argu
         ({"REDIS_URL": "redis://127.0.0.1:1/0", "STORE_URL": "postgresql://127.0.0.1:1/x"}, "Redis"),
         ({"REALESTATE_HOME": "/proc/nowhere"}, "/proc/nowhere"),
         ({"PACE_RATE": "fast"}, "PACE_RATE"),
+        ({"PACE_RATE": "-1"}, "PACE_RATE"),
+        ({"LOG_LEVEL": "loud"}, "LOG_LEVEL"),
+        ({"SIMULATOR_URL": "foo"}, "SIMULATOR_URL"),
+        ({"STORE_URL": "postgresql://u:p%zz@h/db"}, "STORE_URL cannot be read"),
     ],
 )
 def test_what_is_not_there_is_one_line_and_1(laptop: dict[str, str], variables: dict[str, str], told: str) -> None:
     done = run({**laptop, **variables}, "crawl", "emlak")
     assert done.returncode == 1
+    assert "p%zz" not in done.stdout + done.stderr, "no password in a message"
     (line,) = done.stderr.splitlines()
     assert told in line
 

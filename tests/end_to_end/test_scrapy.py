@@ -17,12 +17,13 @@ def scrapy(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
 
 
+@pytest.mark.parametrize("configured", [NOWHERE, {"REDIS_URL": "", "STORE_URL": ""}], ids=["away", "not configured"])
 @pytest.mark.parametrize("spider", [[], ["--spider", "emlak"]], ids=["any spider", "emlak"])
 def test_the_shell_needs_neither_redis_nor_a_database(
-    env: dict[str, str], simulate: Callable[[int], Simulated], spider: list[str]
+    env: dict[str, str], simulate: Callable[[int], Simulated], spider: list[str], configured: dict[str, str]
 ) -> None:
     simulated = simulate(20)
-    env |= {**NOWHERE, "SIMULATOR_URL": simulated.url}
+    env |= {**configured, "SIMULATOR_URL": simulated.url}
     url = f"{simulated.portals['emlak']}/elanlar/?ann_type=3"
     done = scrapy(env, "shell", "--nolog", *spider, "-c", "response.css('h1.title span::text').get()", url)
     assert done.returncode == 0, done.stderr

@@ -22,6 +22,12 @@ def test_paragraphs_are_lines() -> None:
     assert html.texts(PAGE, ".d p") == "One\ntwo"
 
 
+def test_a_line_break_joins_no_two_words() -> None:
+    page = html.Page("<p>first<br>second <b>bold</b><br/>third</p>")
+    assert html.text(page, "p") == "first second bold third"
+    assert html.texts(page, "p") == "first\nsecond bold\nthird"
+
+
 def test_attributes_skip_what_is_missing() -> None:
     assert html.attributes(PAGE, "a.p", "href") == ["/1.jpg", "/2.jpg"]
     assert html.attribute(PAGE, "a.q", "href") is None

@@ -14,6 +14,12 @@ def test_an_avenue_is_a_street_although_it_ends_like_a_district() -> None:
     assert places.parse("Bakı ş., Azadlıq pr.") == Place(city="Bakı", street="Azadlıq pr.")
 
 
+def test_whole_words_and_bare_cities_are_understood() -> None:
+    told = places.parse("Bakı, Yasamal rayonu, Badamdar qəsəbəsi, Nizami metrosu")
+    assert told == Place(city="Bakı", district="Yasamal", settlement="Badamdar", metro_station="Nizami")
+    assert places.parse("Sumqayıt şəhəri").city == "Sumqayıt"
+
+
 def test_a_settlement_is_not_a_district() -> None:
     assert places.parse("Bakı ş., Binə q.") == Place(city="Bakı", settlement="Binə")
 

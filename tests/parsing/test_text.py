@@ -13,9 +13,11 @@ from realestate.parsing import text
         ("", None),
         (None, None),
         ("0", "0"),
+        (1440, "1440"),
+        ({"no": "text"}, None),
     ],
 )
-def test_a_line_is_cleaned_and_nothing_is_none(given: str | None, cleaned: str | None) -> None:
+def test_a_line_is_cleaned_and_nothing_is_none(given: object, cleaned: str | None) -> None:
     assert text.line(given) == cleaned
 
 

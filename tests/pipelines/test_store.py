@@ -4,14 +4,12 @@ from typing import Any
 
 import pytest
 from scrapy.crawler import Crawler
-from scrapy.signalmanager import SignalManager
-from scrapy.statscollectors import StatsCollector
 
 from realestate.items import Listing
 from realestate.pipelines.store import BatchSettings, StorePipeline
 from realestate.queue import signals
 from realestate.spiders.immoweb import ImmowebSpider
-from realestate.storage import Quarantined, StoreAway, Written
+from realestate.storage import Quarantined, StoreAway, StoreError, Written
 from realestate.storage.postgres import PostgresStore
 from tests.examples import a_listing
 
@@ -30,23 +28,28 @@ class Recorder:
         self.batches.append([listing.ref for listing in listings])
         return Written(new=len(listings), quarantined=len(quarantined))
 
+    def migrate(self) -> None: ...
+
     def close(self) -> None: ...
 
 
 @pytest.fixture
-def stats(make_crawler: Callable[..., Crawler]) -> StatsCollector:
-    stats = make_crawler(ImmowebSpider).stats
-    assert stats is not None
-    return stats
+def crawler(make_crawler: Callable[..., Crawler]) -> Crawler:
+    return make_crawler(ImmowebSpider)
 
 
-def make(store: Any, stats: StatsCollector, size: int = 10, seconds: float = 60, most: int = 1000) -> StorePipeline:
-    return StorePipeline(store, BatchSettings(size, seconds, most), stats, SignalManager())
+def make(crawler: Crawler, store: Any, size: int = 10, seconds: float = 60, most: int = 1000) -> StorePipeline:
+    return StorePipeline(crawler, lambda: store, BatchSettings(size, seconds, most))
 
 
-def test_items_are_written_in_batches_and_the_rest_at_the_end(stats: StatsCollector) -> None:
+def stat(crawler: Crawler, name: str) -> Any:
+    assert crawler.stats is not None
+    return crawler.stat(crawler, name)
+
+
+def test_items_are_written_in_batches_and_the_rest_at_the_end(crawler: Crawler) -> None:
     async def crawl() -> Recorder:
-        pipeline = make(store := Recorder(), stats)
+        pipeline = make(crawler, store := Recorder())
         for number in range(25):
             await pipeline.process_item(a_listing(ref=str(number)))
         await pipeline.close_spider()
@@ -55,13 +58,13 @@ def test_items_are_written_in_batches_and_the_rest_at_the_end(stats: StatsCollec
     store = asyncio.run(crawl())
     assert sorted(ref for batch in store.batches for ref in batch) == sorted(map(str, range(25)))
     assert max(map(len, store.batches)) <= 10
-    assert stats.get_value("listing/stored") == 25
-    assert stats.get_value("store/waiting") == 0
+    assert stat(crawler, "listing/stored") == 25
+    assert stat(crawler, "store/waiting") == 0
 
 
-def test_a_small_batch_is_written_when_its_time_is_over(stats: StatsCollector) -> None:
+def test_a_small_batch_is_written_when_its_time_is_over(crawler: Crawler) -> None:
     async def crawl() -> Recorder:
-        pipeline = make(store := Recorder(), stats, seconds=0.01)
+        pipeline = make(crawler, store := Recorder(), seconds=0.01)
         await pipeline.process_item(a_listing())
         while not store.batches:
             await asyncio.sleep(0.01)
@@ -71,20 +74,68 @@ def test_a_small_batch_is_written_when_its_time_is_over(stats: StatsCollector) -
     assert asyncio.run(asyncio.wait_for(crawl(), 30)).batches == [["21000001"]]
 
 
-def test_a_database_that_is_away_is_waited_for(stats: StatsCollector) -> None:
+def test_a_database_that_is_away_is_waited_for(crawler: Crawler) -> None:
     async def crawl() -> Recorder:
-        pipeline = make(store := Recorder(away=2), stats)
+        pipeline = make(crawler, store := Recorder(away=2))
         await pipeline.process_item(a_listing())
         await pipeline.close_spider()
         return store
 
     assert asyncio.run(crawl()).batches == [["21000001"]]
-    assert stats.get_value("store/away") == 2
+    assert stat(crawler, "store/away") == 2
 
 
-def test_the_crawl_waits_when_too_many_items_wait(stats: StatsCollector) -> None:
+class Closable:
+    """An engine that can be asked to close its spider."""
+
+    reason = ""
+
+    async def close_spider_async(self, *, reason: str) -> None:
+        self.reason = reason
+
+
+class Broken(Recorder):
+    def migrate(self) -> None:
+        raise StoreError("permission denied for schema public")
+
+
+def test_a_store_that_cannot_be_used_ends_the_worker_with_its_reason(
+    crawler: Crawler, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def crawl() -> None:
+        crawler.engine = Closable()  # type: ignore[assignment]
+        pipeline = make(crawler, Broken())
+        pipeline.serving()
+        await pipeline.process_item(a_listing())
+        while not crawler.engine.reason:  # type: ignore[attr-defined]
+            await asyncio.sleep(0.01)
+        await pipeline.close_spider()
+
+    asyncio.run(asyncio.wait_for(crawl(), 30))
+    assert crawler.engine.reason == "store_failed"  # type: ignore[attr-defined]
+    assert "permission denied for schema public" in caplog.text
+
+
+def test_a_worker_that_ends_does_not_wait_for_ever_for_a_database(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("realestate.pipelines.store.CLOSING_SECONDS", 0.1)
+    told: list[Any] = []
+    stored = told.append
+
+    async def crawl() -> None:
+        pipeline = make(crawler, Recorder(away=10**6))
+        crawler.signals.connect(stored, signal=signals.items_stored)
+        await pipeline.process_item(a_listing())
+        await pipeline.close_spider()
+
+    asyncio.run(asyncio.wait_for(crawl(), 30))
+    assert told == [], "what is not stored is never said to be"
+
+
+def test_the_crawl_waits_when_too_many_items_wait(crawler: Crawler) -> None:
     async def crawl() -> tuple[bool, int]:
-        pipeline = make(store := Recorder(away=1), stats, size=2, most=4)
+        pipeline = make(crawler, store := Recorder(away=1), size=2, most=4)
         for number in range(4):
             await pipeline.process_item(a_listing(ref=str(number)))
         await asyncio.sleep(0)
@@ -98,14 +149,14 @@ def test_the_crawl_waits_when_too_many_items_wait(stats: StatsCollector) -> None
     assert asyncio.run(asyncio.wait_for(crawl(), 30)) == (True, 7)
 
 
-def test_an_item_is_told_to_wait_and_then_to_be_durable(stats: StatsCollector) -> None:
+def test_an_item_is_told_to_wait_and_then_to_be_durable(crawler: Crawler) -> None:
     told: list[Any] = []
     waits, stored = (lambda item: told.append(("waits", item.ref))), (lambda items: told.append(("stored", len(items))))
 
     async def crawl() -> None:
-        pipeline = make(Recorder(), stats)
-        pipeline._signals.connect(waits, signal=signals.item_waits)
-        pipeline._signals.connect(stored, signal=signals.items_stored)
+        pipeline = make(crawler, Recorder())
+        crawler.signals.connect(waits, signal=signals.item_waits)
+        crawler.signals.connect(stored, signal=signals.items_stored)
         await pipeline.process_item(a_listing(ref="1"))
         assert told == [("waits", "1")]
         await pipeline.close_spider()
@@ -114,9 +165,9 @@ def test_an_item_is_told_to_wait_and_then_to_be_durable(stats: StatsCollector) -
     assert told == [("waits", "1"), ("stored", 1)]
 
 
-def test_into_a_real_database(store: PostgresStore, stats: StatsCollector) -> None:
+def test_into_a_real_database(store: PostgresStore, crawler: Crawler) -> None:
     async def crawl() -> None:
-        pipeline = make(PostgresStore(store.url), stats)
+        pipeline = make(crawler, PostgresStore(store.url))
         for number in range(25):
             await pipeline.process_item(a_listing(ref=str(number % 20)))
         bad = Quarantined(portal="immoweb", ref="q", url="https://x.example/", errors=("e",), record={"a": 1})

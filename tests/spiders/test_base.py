@@ -10,6 +10,7 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
+from realestate.queue.codec import encode
 from realestate.spiders.base import PRIORITY, BrokenPage, ListingGone
 from realestate.spiders.immoweb import ImmowebSpider
 
@@ -29,6 +30,9 @@ class Letters:
 
     def finished(self, request: Request) -> None:
         self.over.append(request)
+
+    def check(self, request: Request) -> None:
+        encode(request, ImmowebSpider())
 
 
 @pytest.fixture
@@ -86,6 +90,13 @@ def test_a_seed_says_how_it_is_fetched(spider: ImmowebSpider) -> None:
         b"https://www.immoweb.be.evil.example/",
         b'{"url": "https://www.immoweb.be/", "callback": "x"}',
         b"https://[bad/",
+        b'{"url": "https://www.immoweb.be/", "priority": 1180591620717411303424}',
+        b'{"url": "https://www.immoweb.be/", "meta": {"x": 1180591620717411303424}}',
+        b'{"url": "https://www.immoweb.be/", "meta": {"job": 5}}',
+        b'{"url": "https://www.immoweb.be/", "meta": {"stage": null}}',
+        b'{"url": "https://www.immoweb.be/", "job": "no spaces here"}',
+        b'{"url": "https://www.immoweb.be/", "meta": {"x": ' + b"[" * 3000 + b"]" * 3000 + b"}}",
+        b'{"url": "https://www.immoweb.be/", "body": "' + b"x" * 300_000 + b'"}',
     ],
 )
 def test_a_bad_seed_is_refused_told_and_kept(spider: ImmowebSpider, letters: Letters, data: bytes) -> None:
@@ -93,7 +104,7 @@ def test_a_bad_seed_is_refused_told_and_kept(spider: ImmowebSpider, letters: Let
     (letter,) = letters.given_up
     assert letter["reason"] == "seed"
     assert letter["error"]
-    assert letter["seed"] == data.decode("utf-8", "backslashreplace")
+    assert letter["seed"] == data.decode("utf-8", "backslashreplace")[:2000]
 
 
 def test_subdomains_are_the_portals_own(spider: ImmowebSpider) -> None:
@@ -200,6 +211,7 @@ def test_only_a_listing_can_be_gone(
     [
         (DownloadTimeoutError("slow"), "failed", "download"),
         (IgnoreRequest("Forbidden by robots.txt"), "forbidden", "robots"),
+        (IgnoreRequest("max redirections reached"), "failed", "ignored"),
     ],
 )
 def test_a_request_without_an_answer_is_kept(
