@@ -45,6 +45,14 @@ def positive(value: object) -> float | None:
     return float(number) if number is not None and number > 0 else None
 
 
+def signed(value: object) -> float | None:
+    """A measure that may be below zero; None for the -1 that portals write for unknown."""
+    if isinstance(value, bool) or value is None:
+        return None
+    number = float(value) if isinstance(value, int | float) else first(str(value))
+    return float(number) if number is not None and number != -1 else None
+
+
 def _value(digits: str) -> Decimal | None:
     """Which marks part thousands and which decimals.
 

@@ -114,9 +114,9 @@ class StorePipeline:
             self.stats.inc_value("store/failed")
             logger.error("store/failed: %s; %d items go back to the queue", error, self._unstored())
             self._room.set()
-            engine = self.crawler.engine
-            if self._give_up_at is None and engine is not None:
-                self._ending = asyncio.ensure_future(engine.close_spider_async(reason="store_failed"))
+            if self._give_up_at is None:
+                assert self.crawler.engine is not None
+                self._ending = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason="store_failed"))
 
     async def _write_batches(self) -> None:
         while self._waiting or self._give_up_at is None:

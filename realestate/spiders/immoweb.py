@@ -161,7 +161,7 @@ class ImmowebSpider(PortalSpider):
             year_built=numbers.whole(at(home, "building.constructionYear")) or None,
             condition=word(at(home, "building.condition")),
             energy_class=_energy_class(at(ad, "transaction.certificates.epcScore")),
-            energy_kwh_m2=numbers.positive(at(ad, "transaction.certificates.primaryEnergyConsumptionPerSqm")),
+            energy_kwh_m2=numbers.signed(at(ad, "transaction.certificates.primaryEnergyConsumptionPerSqm")),
             heating=word(at(home, "energy.heatingType")),
             facades=numbers.whole(at(home, "building.facadeCount")),
             features=_features(ad, home),

@@ -59,6 +59,11 @@ def test_a_count_is_whole_and_never_minus_one(value: object, count: int | None) 
     assert numbers.whole(value) == count
 
 
+@pytest.mark.parametrize(("value", "measure"), [(200, 200.0), ("200", 200.0), (-7, -7.0), (-1, None), (None, None)])
+def test_a_measure_may_be_below_zero_but_minus_one_is_unknown(value: object, measure: float | None) -> None:
+    assert numbers.signed(value) == measure
+
+
 @pytest.mark.parametrize(("value", "measure"), [(176, 176.0), ("85,5", 85.5), (0, None), (-1, None), (False, None)])
 def test_a_measure_is_above_zero(value: object, measure: float | None) -> None:
     assert numbers.positive(value) == measure

@@ -44,7 +44,7 @@ def make(crawler: Crawler, store: Any, size: int = 10, seconds: float = 60, most
 
 def stat(crawler: Crawler, name: str) -> Any:
     assert crawler.stats is not None
-    return crawler.stat(crawler, name)
+    return crawler.stats.get_value(name)
 
 
 def test_items_are_written_in_batches_and_the_rest_at_the_end(crawler: Crawler) -> None:
@@ -121,7 +121,9 @@ def test_a_worker_that_ends_does_not_wait_for_ever_for_a_database(
 ) -> None:
     monkeypatch.setattr("realestate.pipelines.store.CLOSING_SECONDS", 0.1)
     told: list[Any] = []
-    stored = told.append
+
+    def stored(items: list[Any]) -> None:
+        told.append(items)
 
     async def crawl() -> None:
         pipeline = make(crawler, Recorder(away=10**6))
