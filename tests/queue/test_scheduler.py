@@ -251,6 +251,7 @@ def test_a_paused_portal_gets_its_buffer_back(run: Run, server: Redis) -> None:
         await scheduler.queue.pause()
         await scheduler.beat(b"{}")
         await until(lambda: where(server) == {"ready": 5, "in flight": 1})
+        assert len(scheduler.buffer) == 0
 
     run(act)
 
