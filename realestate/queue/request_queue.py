@@ -80,7 +80,8 @@ class Lease(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How a lease ends. `detail` is a letter (dead), or the delay in ms and the request anew (retry)."""
+    """How a lease ends. `detail` is a letter (dead), or the delay in ms, the request anew, and whether it counts as a
+    try (retry)."""
 
     id: bytes
     token: str
@@ -180,6 +181,15 @@ class RequestQueue:
     async def resume(self) -> None:
         await self.server.hdel(keys.pace(self.portal), "paused")
         await self.server.lpush(keys.bell(self.portal), 1)
+
+    async def forget(self, job: str, identity: Identity | None = None) -> None:
+        """As if the job had never seen this request, or any."""
+        if identity is not None:
+            await self.server.srem(keys.seen(self.portal, job, identity.bucket), identity.member)
+            return
+        names = [keys.seen(self.portal, job, bucket) for bucket in range(self.limits.buckets)]
+        for begin in range(0, len(names), 1000):
+            await self.server.unlink(*names[begin : begin + 1000])
 
     async def is_empty(self) -> bool:
         """Nothing is a seed, ready, delayed or in flight. Seeds are looked at first: a seed on its way into the queue

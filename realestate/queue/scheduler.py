@@ -183,6 +183,8 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
     def refused(self, reason: str, wait_seconds: float) -> None:
         """The site refuses: the whole fleet slows down, and stops for as long as the site says."""
         self.stats.inc_value("pace/refused")
+        if wait_seconds:
+            self._hand_back()
         self._soon(lambda: self.queue.refuse(reason, wait_seconds), "slowing down")
 
     def floor(self, seconds: float) -> None:
@@ -260,14 +262,18 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         return encode(request.replace(meta=kept), self.spider)
 
     def _go_on(self, request: Request, held: Held) -> None:
-        """A retry waits its time in the queue, where any worker may take it; a redirect goes on at once."""
+        """A retry waits its time in the queue, where any worker may take it. A redirect goes on at once, unless the
+        site has a pace: then it asks for its moment like any other request."""
         key = request.meta[LEASE]
-        if request.meta.get("retry_times", 0) <= held.lease.tries:
+        if request.meta.get("retry_times", 0) > held.lease.tries:
+            longest = self.retry_seconds * 2**held.lease.tries
+            delay = int(random.uniform(0, longest) * 1000)
+            self.ledger.end(key, "retry", (delay, self._payload(request), 1))
+        elif self.queue.limits.rate:
+            self.ledger.end(key, "retry", (0, self._payload(request), 0))
+        else:
             self._local.append(request)
             self._wake()
-            return
-        longest = self.retry_seconds * 2**held.lease.tries
-        self.ledger.end(key, "retry", (int(random.uniform(0, longest) * 1000), self._payload(request)))
 
     async def _refill(self) -> None:
         while True:

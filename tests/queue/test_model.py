@@ -95,7 +95,7 @@ class QueueMachine(RuleBasedStateMachine):
     )
     def settle(self, lease: Lease, outcome: Any, children: list[int]) -> None:
         requests = [request(name) for name in children]
-        detail = {"retry": (3_600_000, lease.payload), "dead": letter("http", "500", job="j")}.get(outcome)
+        detail = {"retry": (3_600_000, lease.payload, 1), "dead": letter("http", "500", job="j")}.get(outcome)
         (ours,) = self.do(self.queue.settle([Ending(lease.id, lease.token, outcome, detail, requests)]))
         assert ours == (self.valid.get(lease.id) == lease.token)
         if ours:

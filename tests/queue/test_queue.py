@@ -176,7 +176,7 @@ def test_a_retry_waits_its_time_and_remembers_its_tries(run: Run) -> None:
     async def act(queue: RequestQueue) -> Lease:
         await queue.push([request("a")])
         (lease,) = (await queue.take("w", 1)).leases
-        await queue.settle([ended(lease, "retry", (150, b"a again"))])
+        await queue.settle([ended(lease, "retry", (150, b"a again", 1))])
         soon = await queue.take("w", 1)
         assert soon.leases == []
         assert soon.ask_again_at > soon.now
@@ -310,6 +310,17 @@ def test_a_paused_portal_gives_nothing_until_it_is_resumed(run: Run) -> None:
         return [paused.paused, paused.leases, pulse.paused, names((await queue.take("w", 1)).leases)]
 
     assert run(act) == [True, [], True, ["a"]]
+
+
+def test_what_is_forgotten_may_be_crawled_again(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[bool]:
+        first = await queue.push([request("a"), request("b"), request("a", job="other")])
+        await queue.forget("j", identify("j", b"a", BUCKETS))
+        one = await queue.push([request("a"), request("b")])
+        await queue.forget("j")
+        return first + one + await queue.push([request("a"), request("b"), request("a", job="other")])
+
+    assert run(act) == [True, True, True, True, False, True, True, False]
 
 
 def test_the_bell_rings_for_a_push(run: Run) -> None:

@@ -152,6 +152,22 @@ def test_a_redirect_goes_on_under_the_same_lease(run: Run, server: Redis) -> Non
     run(act)
 
 
+def test_a_redirect_at_a_site_with_a_pace_asks_for_its_moment(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> None:
+        request = await taken(scheduler)
+        scheduler.enqueue_request(request.replace(url=LISTING + "?redirected"))
+        again = await next_request(scheduler)
+        assert again.url == LISTING + "?redirected"
+        assert again.meta[LEASE] != request.meta[LEASE]
+        held = scheduler.ledger.get(again.meta[LEASE])
+        assert held is not None
+        assert held.lease.tries == 0, "a redirect is no failure"
+        scheduler.finished(again)
+        await until(lambda: where(server) == {})
+
+    run(act, PACE_RATE=50)
+
+
 def test_a_retry_waits_in_the_queue_for_any_worker(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> None:
         request = await taken(scheduler)

@@ -30,7 +30,7 @@ for index, entry in ipairs(args.leases) do
       ring()
     elseif outcome == 'retry' then
       take_out(id)
-      redis.call('HINCRBY', TRIES, id, 1)
+      if detail[3] ~= 0 then redis.call('HINCRBY', TRIES, id, 1) end
       redis.call('HSET', REQUESTS, id, pack_request(head.priority, head.seq, head.job, head.stage, detail[2]))
       redis.call('ZADD', DELAYED, now + detail[1], id)
       count(head.job, head.stage, 'retried')
