@@ -140,7 +140,8 @@ class QueueMachine(RuleBasedStateMachine):
         dead = [id for id, place in self.where.items() if place == "dead"]
         count = self.do(self.queue.drop(dead) if drop else self.queue.replay(dead, 0))
         assert count == len(dead)
-        self.where.update(dict.fromkeys(dead, "done" if drop else "delayed"))
+        self.do(self.queue.take("undertaker", 0))  # what is replayed is due at once
+        self.where.update(dict.fromkeys(dead, "done" if drop else "ready"))
 
     @invariant()
     def every_request_is_in_exactly_one_place(self) -> None:

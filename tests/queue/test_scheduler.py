@@ -149,7 +149,7 @@ def test_a_redirect_goes_on_under_the_same_lease(run: Run, server: Redis) -> Non
         scheduler.finished(redirected)
         await until(lambda: where(server) == {})
 
-    run(act)
+    run(act, PACE_RATE=0)
 
 
 def test_a_redirect_at_a_site_with_a_pace_asks_for_its_moment(run: Run, server: Redis) -> None:
