@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "jobs": {"queue", "storage", "embedded"},
     "simulator": {"items"},
     "doctor": {"settings", "embedded", "jobs", "storage"},
-    "bench": {"settings", "embedded", "jobs", "queue", "storage", "simulator"},
+    "bench": {"settings", "embedded", "demo", "jobs", "queue", "storage", "simulator"},
     "demo": {"settings", "embedded", "jobs", "storage", "items"},
     "cli": {"settings", "embedded", "jobs", "queue", "storage", "demo", "doctor", "simulator", "bench"},
     "__main__": {"cli"},

@@ -89,7 +89,16 @@ def test_every_variable_that_is_read_is_documented_and_no_other() -> None:
 
 
 def test_every_setting_of_ours_is_documented() -> None:
-    ours = ("UNTIL_", "LEASE_", "POISON_", "RETRY_DELAY", "PACE_", "BACKOFF_", "DUPEFILTER_KEEP", "DUPEFILTER_EXPECTED")
+    ours: tuple[str, ...] = (
+        "UNTIL_",
+        "LEASE_",
+        "POISON_",
+        "RETRY_DELAY",
+        "PACE_",
+        "BACKOFF_",
+        "DUPEFILTER_KEEP",
+        "DUPEFILTER_EXPECTED",
+    )
     ours += ("DEADLETTERS_", "STORE_BATCH", "STORE_WAITING", "HEARTBEAT_")
     wanted = {name for name in vars(settings) if name.startswith(ours)}
     assert wanted

@@ -144,6 +144,27 @@ def resume(portals: Annotated[list[str], typer.Argument(help="Portals to go on w
     print(f"resumed: {', '.join(queues.resume(portals))}")
 
 
+@app.command(epilog="Example: realestate bench queue --quick")
+def bench(
+    suite: Annotated[str, typer.Argument(help="What to measure: queue.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that it works, not how fast.")] = False,
+    json: Annotated[Path | None, typer.Option(help="Write the measures to this file too.")] = None,
+) -> None:
+    """Measure beside peers in the same run; success only if every goal holds."""
+    from realestate import bench as room
+    from realestate.cli import measures
+    from realestate.cli.failures import UsageError
+
+    try:
+        with measures.table() as show:
+            found = room.run(suite, show, quick=quick)
+    except room.NoSuchSuite as error:
+        raise UsageError(str(error)) from error
+    if json is not None:
+        json.write_text(room.as_json(found))
+    raise typer.Exit(0 if all(measure.ok for measure in found) else 1)
+
+
 @app.command(epilog="Example: realestate doctor")
 def doctor(json: JsonFlag = False) -> None:
     """What is configured, reachable, missing; each fault with its remedy."""

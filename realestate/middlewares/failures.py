@@ -5,7 +5,7 @@ from typing import Self
 from scrapy import Request
 from scrapy.crawler import Crawler
 
-from realestate.queue.scheduler import LEASE
+from realestate.queue.engine import LEASE
 
 
 class FailureMiddleware:

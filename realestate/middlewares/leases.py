@@ -8,7 +8,8 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from realestate.queue import signals as ours
-from realestate.queue.scheduler import LEASE, PARENT, Scheduler
+from realestate.queue.engine import LEASE
+from realestate.queue.scheduler import PARENT, Scheduler
 
 #: What every request of a job carries.
 INHERITED = ("job", "mode")

@@ -78,6 +78,14 @@ class Ledger:
         if held := self._held.pop(key, None):
             self._end(Ending(held.lease.id, held.lease.token, outcome, detail, tuple(held.children)))
 
+    def without_trace(self, busy: set[object], looks: int) -> Iterator[tuple[str, Held]]:
+        """Those that were sent, whose callback is not over, and that nobody worked on in so many looks."""
+        for key, held in self:
+            idle = held.started and not held.callback_finished and key not in busy
+            held.missed = held.missed + 1 if idle else 0
+            if held.missed >= looks:
+                yield key, held
+
     def _maybe_end(self, key: str, held: Held) -> None:
         if held.complete:
             self.end(key, held.outcome, held.detail)

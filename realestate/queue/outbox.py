@@ -2,57 +2,21 @@
 
 import asyncio
 import logging
-import random
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TypeVar
 
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import ResponseError
 from scrapy.statscollectors import StatsCollector
 
+from realestate.queue.patience import patiently
 from realestate.queue.request_queue import Ending, Pushed, RequestQueue
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
 #: Acts gathered for one round trip. Long enough for a batch, too short to be noticed.
 GATHER_SECONDS = 0.02
 #: No script works on more at a time, so that none holds Redis up for long.
 MOST = 256
-LONGEST_WAIT = 5.0
-#: What Redis says while it cannot, but will again.
-PASSING = (
-    "OOM",
-    "READONLY",
-    "LOADING",
-    "BUSY",
-    "MASTERDOWN",
-    "NOREPLICAS",
-    "MISCONF",
-    "TRYAGAIN",
-    "CLUSTERDOWN",
-    "UNKILL",
-)
-
-
-async def patiently(act: Callable[[], Awaitable[T]], stats: StatsCollector, what: str) -> T:
-    """Try until Redis answers: refused, restarted, failed over, read-only, out of memory."""
-    delay = 0.1
-    while True:
-        try:
-            return await act()
-        except (RedisError, OSError) as error:
-            if not is_passing(error):
-                raise
-            stats.inc_value("queue/redis_away")
-            logger.warning("queue/redis_away: %s: %s; the worker waits and goes on", what, error)
-            await asyncio.sleep(random.uniform(delay / 2, delay))
-            delay = min(delay * 2, LONGEST_WAIT)
-
-
-def is_passing(error: Exception) -> bool:
-    """Whether the same command may succeed later; an error of a script itself would be the same for ever."""
-    return not isinstance(error, ResponseError) or any(word in str(error) for word in PASSING)
 
 
 class Outbox:

@@ -11,6 +11,7 @@ import random
 import socket
 from collections import deque
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Self
 from uuid import uuid4
 
@@ -26,16 +27,17 @@ from realestate.queue.buffer import Buffer
 from realestate.queue.codec import MalformedRequest, NotShareable, decode, encode
 from realestate.queue.deadletters import Reason, letter
 from realestate.queue.dupefilter import DupeFilter
-from realestate.queue.engine import wake
+from realestate.queue.engine import LEASE, in_work, wake
 from realestate.queue.ledger import Held, Ledger
-from realestate.queue.outbox import Outbox, patiently
+from realestate.queue.outbox import Outbox
+from realestate.queue.patience import patiently
 from realestate.queue.request_queue import Lease, Pulse, Pushed, QueueSettings, RequestQueue
 from realestate.queue.seeds import SeedList
 
 logger = logging.getLogger(__name__)
 
-#: The key under which a request carries its lease, and a child its page's.
-LEASE, PARENT, SEED = "lease", "parent", "seed"
+#: The keys under which a child carries its page's lease, and a seed's request its name.
+PARENT, SEED = "parent", "seed"
 #: Not written to Redis: they are of this process and this time.
 _OF_THIS_LEASE = (LEASE, PARENT, SEED, "download_latency", "download_slot", "download_timeout", "depth_")
 #: A waiting worker looks by itself as often as this, in case a bell was not heard.
@@ -65,7 +67,6 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self.buffer_size = 2 * settings.getint("CONCURRENT_REQUESTS")
         self.retry_seconds = settings.getfloat("RETRY_DELAY_SECONDS")
         self._local: deque[Request] = deque()
-        self._open_seeds: dict[str, bytes] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._registered = False
         self._errands: set[asyncio.Task[None]] = set()
@@ -86,7 +87,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
         self.queue = queue_class(self.redis, spider.name, QueueSettings.from_settings(settings))
         self.df = load_object(settings["DUPEFILTER_CLASS"]).from_spider(spider)
-        self.seeds = SeedList(self.redis, spider.name, self.worker)
+        self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats)
         self.outbox = Outbox(self.queue, self.stats)
         self.ledger = Ledger(self.outbox.end)
         self.buffer = Buffer()
@@ -153,18 +154,10 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
 
         The fleet knows this worker before it takes one, so that a seed in its hands is seen by all."""
         await asyncio.shield(self._known)
-        seed = await patiently(lambda: self.seeds.take(BELL_SECONDS), self.stats, "looking for seeds")
-        if seed is None:
-            return None
-        name = await patiently(lambda: self.seeds.name(seed), self.stats, "naming a seed")
-        # The same seed twice is two seeds, named in their order: who takes them over gives them the same names.
-        same = sum(each == seed for each in self._open_seeds.values())
-        nonce = f"{name}-{same}" if same else name
-        self._open_seeds[nonce] = seed
-        return seed, nonce
+        return await self.seeds.next(BELL_SECONDS)
 
     async def seed_refused(self, nonce: str) -> None:
-        await patiently(self._seed_is_in(nonce), self.stats, "removing a seed")
+        await self.seeds.remove(nonce)
 
     def give_up(self, reason: Reason, error: str, request: Request | None = None, **what: Any) -> None:
         """Make it a dead letter: the page's request once its callback is over, or something that never was one."""
@@ -244,18 +237,9 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
     def _send(self, request: Request, pushed: Pushed) -> None:
         if parent := self.ledger.get(request.meta.get(PARENT)):
             parent.children.append(pushed)
-        self.outbox.push(pushed, request.meta.get(SEED) and self._seed_is_in(request.meta[SEED]))
+        nonce = request.meta.get(SEED)
+        self.outbox.push(pushed, partial(self.seeds.remove, nonce) if nonce else None)
         self.stats.inc_value("queue/pushed")
-
-    def _seed_is_in(self, nonce: str) -> Any:
-        async def remove() -> None:
-            seed = self._open_seeds.get(nonce)
-            if seed is not None:
-                last = sum(each == seed for each in self._open_seeds.values()) == 1
-                await self.seeds.done(seed, last=last)
-                del self._open_seeds[nonce]
-
-        return remove
 
     def _payload(self, request: Request) -> bytes:
         kept = {name: value for name, value in request.meta.items() if name not in _OF_THIS_LEASE}
@@ -313,24 +297,13 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
 
     def _look_for_swallowed(self) -> None:
         """A request that left no trace (a middleware swallowed it) is given up, not held for ever."""
-        engine = self.crawler.engine
-        assert engine is not None
-        slot = engine.scraper.slot
-        busy = {request.meta.get(LEASE) for request in (*engine.downloader.active, *self._local)}
-        if slot is not None:
-            busy |= {request.meta.get(LEASE) for request in slot.active} | {r.meta.get(LEASE) for _, r, _ in slot.queue}
-        for key, held in self.ledger:
-            if not held.started or held.callback_finished or key in busy:
-                held.missed = 0
-                continue
-            held.missed += 1
-            if held.missed >= SWALLOWED_BEATS:
-                lease = held.lease
-                self.stats.inc_value("queue/dead/swallowed")
-                told = letter(
-                    "swallowed", "no callback was ever called", job=lease.job, stage=lease.stage, url=held.url
-                )
-                self.ledger.end(key, "dead", told)
+        assert self.crawler.engine is not None
+        busy = in_work(self.crawler.engine) | {request.meta.get(LEASE) for request in self._local}
+        for key, held in self.ledger.without_trace(busy, SWALLOWED_BEATS):
+            self.stats.inc_value("queue/dead/swallowed")
+            lease = held.lease
+            what = {"job": lease.job, "stage": lease.stage, "url": held.url}
+            self.ledger.end(key, "dead", letter("swallowed", "no callback was ever called", **what))
 
     def _soon(self, act: Callable[[], Awaitable[None]], what: str) -> None:
         """Done in the background, and before the worker ends."""

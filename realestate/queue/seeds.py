@@ -1,41 +1,62 @@
 """Seeds are moved, enqueued, then removed: a crash in between loses none and doubles none."""
 
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 from uuid import uuid4
 
 from redis.asyncio import Redis
+from scrapy.statscollectors import StatsCollector
 
 from realestate.queue import keys
+from realestate.queue.patience import patiently
 
 
 class SeedList:
     """One portal's `start_urls`, as one worker takes from it."""
 
-    def __init__(self, server: "Redis", portal: str, worker: str) -> None:
+    def __init__(self, server: "Redis", portal: str, worker: str, stats: StatsCollector) -> None:
         self.server = server
+        self.stats = stats
+        self._open: dict[str, bytes] = {}
         self.portal = portal
         self.source = keys.start_urls(portal)
         self.taken = keys.taken_seeds(portal, worker)
 
-    async def take(self, seconds: int) -> bytes | None:
-        """The next seed, waiting for it so long; it stays in the worker's own list until `done`."""
+    async def next(self, seconds: int) -> tuple[bytes, str] | None:
+        """The next seed and a name for it, waiting so long. It stays in the worker's own list until it is removed."""
+        seed = await patiently(partial(self._take, seconds), self.stats, "looking for seeds")
+        if seed is None:
+            return None
+        name = await patiently(partial(self._name, seed), self.stats, "naming a seed")
+        # The same seed twice is two seeds, named in their order: who takes them over gives them the same names.
+        same = sum(each == seed for each in self._open.values())
+        nonce = f"{name}-{same}" if same else name
+        self._open[nonce] = seed
+        return seed, nonce
+
+    async def remove(self, nonce: str) -> None:
+        """It is enqueued, or refused."""
+        if (seed := self._open.get(nonce)) is not None:
+            await patiently(partial(self._remove, seed), self.stats, "removing a seed")
+            del self._open[nonce]
+
+    async def _take(self, seconds: int) -> bytes | None:
         seed: Any = await self.server.blmove(self.source, self.taken, seconds, "LEFT", "RIGHT")
         return None if seed is None else bytes(seed)
 
-    async def name(self, seed: bytes) -> str:
-        """A name for this seed that is the same should another worker have to take it over."""
+    async def _name(self, seed: bytes) -> str:
+        """The same, should another worker have to take it over."""
         field = _field(seed)
         async with self.server.pipeline(transaction=True) as both:
             both.hsetnx(keys.seeding(self.portal), field, uuid4().hex[:12])
             both.hget(keys.seeding(self.portal), field)
-            _, nonce = await both.execute()
-        return str(nonce.decode())
+            _, name = await both.execute()
+        return str(name.decode())
 
-    async def done(self, seed: bytes, *, last: bool) -> None:
-        """It is enqueued, or refused; `last` says that no other of the same text is open here."""
+    async def _remove(self, seed: bytes) -> None:
         await self.server.lrem(self.taken, 1, seed)  # type: ignore[arg-type]
-        if last:
+        if sum(each == seed for each in self._open.values()) == 1:
             await self.server.hdel(keys.seeding(self.portal), _field(seed))
 
     async def give_back(self) -> None:

@@ -13,7 +13,8 @@ from scrapy.crawler import Crawler
 
 from realestate.queue import keys
 from realestate.queue.deadletters import DeadLetters
-from realestate.queue.scheduler import LEASE, PARENT, SWALLOWED_BEATS, Scheduler
+from realestate.queue.engine import LEASE
+from realestate.queue.scheduler import PARENT, SWALLOWED_BEATS, Scheduler
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.redis_process import RedisProcess
 

@@ -1,0 +1,147 @@
+"""HOW FAST, beside whom: suites of measures, each against a peer of the same run.
+
+A suite is a module of this package, named on the command line, with a function `measures(context)`; what the suites
+share is in `rig/`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, Self
+
+import msgspec
+
+from realestate import embedded
+from realestate.bench.rig.context import Context
+
+__all__ = ["Context", "Goal", "Measure", "NoSuchSuite", "Samples", "as_json", "interleaved", "run", "suites"]
+
+ROUNDS, QUICK_ROUNDS = 5, 2
+#: A quick run shows that everything works; its sizes are too small for some goals.
+QUICK_SCALE = 0.2
+
+
+class NoSuchSuite(ValueError):
+    """The text says which there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What a measure has to reach: of its own value, or of its ratio to the peer's."""
+
+    of: Literal["value", "ratio"] = "value"
+    minimum: float | None = None
+    maximum: float | None = None
+
+    def __str__(self) -> str:
+        bounds = ((sign, bound) for sign, bound in (("≥", self.minimum), ("≤", self.maximum)) if bound is not None)
+        return " and ".join(f"{sign} {bound:g}" + (" ×" if self.of == "ratio" else "") for sign, bound in bounds)
+
+    def holds(self, value: float) -> bool:
+        above = self.minimum is None or value >= self.minimum
+        return above and (self.maximum is None or value <= self.maximum)
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """The same thing measured several times."""
+
+    values: Sequence[float]
+
+    @property
+    def median(self) -> float:
+        return median(self.values)
+
+    @property
+    def spread(self) -> float:
+        """How far the outermost are apart, as a share of the median."""
+        return (max(self.values) - min(self.values)) / self.median if self.median else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One number beside its peer's. `ok` follows from the goal."""
+
+    name: str
+    value: float
+    unit: str
+    goal: Goal
+    peer: str | None = None
+    peer_value: float | None = None
+    spread: float = 0.0
+    peer_spread: float = 0.0
+
+    @classmethod
+    def of(cls, name: str, unit: str, goal: Goal, ours: Samples, peer: str, peers: Samples) -> Self:
+        return cls(
+            name=name,
+            value=ours.median,
+            unit=unit,
+            goal=goal,
+            peer=peer,
+            peer_value=peers.median,
+            spread=ours.spread,
+            peer_spread=peers.spread,
+        )
+
+    @property
+    def ratio(self) -> float | None:
+        return self.value / self.peer_value if self.peer_value else None
+
+    @property
+    def ok(self) -> bool:
+        """A goal for the ratio is missed where there is no peer to compare with."""
+        measured = self.value if self.goal.of == "value" else self.ratio
+        return measured is not None and self.goal.holds(measured)
+
+    def as_record(self) -> dict[str, Any]:
+        names = ("name", "value", "unit", "peer", "peer_value", "ratio")
+        return {**{name: getattr(self, name) for name in names}, "goal": str(self.goal), "ok": self.ok}
+
+
+def as_json(measures: Sequence[Measure]) -> str:
+    return msgspec.json.format(msgspec.json.encode([each.as_record() for each in measures]), indent=2).decode()
+
+
+def interleaved(ours: Callable[[], float], peer: Callable[[], float], rounds: int) -> tuple[Samples, Samples]:
+    """Both measured in turns, so that what disturbs the machine disturbs both; each begins every other round."""
+    found: tuple[list[float], list[float]] = ([], [])
+    for number in range(rounds):
+        for which in (0, 1) if number % 2 == 0 else (1, 0):
+            found[which].append((ours, peer)[which]())
+    return Samples(found[0]), Samples(found[1])
+
+
+def suites() -> list[str]:
+    """The names of all suites."""
+    return sorted(module.name for module in iter_modules(__path__) if not module.ispkg)
+
+
+def run(suite: str, show: Callable[[Measure], None], *, quick: bool = False) -> list[Measure]:
+    """Every measure of the suite; each is shown as soon as it is there."""
+    if suite not in suites():
+        raise NoSuchSuite(f"no suite {suite!r}; there are: {', '.join(suites())}")
+    measures: Callable[[Context], Iterator[Measure]] = import_module(f"{__name__}.{suite}").measures
+    found = []
+    with fresh(QUICK_SCALE if quick else 1.0, QUICK_ROUNDS if quick else ROUNDS) as context:
+        for measure in measures(context):
+            show(measure)
+            found.append(measure)
+    return found
+
+
+@contextmanager
+def fresh(scale: float, rounds: int) -> Iterator[Context]:
+    """Services of their own, in a folder that is gone afterwards."""
+    with TemporaryDirectory(prefix="realestate-bench-", ignore_cleanup_errors=True) as folder:
+        home = Path(folder)
+        with (
+            embedded.services(home / "services") as services,
+            Context(services, home, scale=scale, rounds=rounds) as context,
+        ):
+            yield context

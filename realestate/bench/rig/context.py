@@ -1,0 +1,57 @@
+"""Where a suite runs: a real Redis of its own, empty when asked, and a store."""
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
+
+from realestate.embedded import Services
+from realestate.queue.connection import connect_to
+
+T = TypeVar("T")
+
+
+class Context:
+    """`server` is Redis as a peer speaks to it, `aserver` as the queue does. `scale` shrinks what is measured."""
+
+    def __init__(self, services: Services, folder: Path, *, scale: float, rounds: int) -> None:
+        self.services = services
+        self.folder = folder
+        self.scale = scale
+        self.rounds = rounds
+        self.server = Redis.from_url(services.redis_url)
+        self.aserver: AsyncRedis = connect_to(services.redis_url)
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        # A rewrite would disturb whoever is being measured at that moment.
+        self.server.config_set("auto-aof-rewrite-percentage", 0)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.wait(self.aserver.aclose())
+        self._runner.close()
+        self.server.close()
+
+    def sized(self, full: int, least: int = 1) -> int:
+        """How many, at this run's scale."""
+        return max(least, round(full * self.scale))
+
+    def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(coroutine)
+
+    def empty(self) -> None:
+        """Redis as if just started: nothing in it, at once and not in the background."""
+        self.server.flushall()
+
+    def keep_no_log(self) -> None:
+        """Where memory is measured, or so much is written that the log would fill the disk."""
+        self.server.config_set("appendonly", "no")
+
+    def memory(self) -> int:
+        """Bytes Redis has taken for what it holds, without what its clients' answers wait in."""
+        found: Any = self.server.info("memory")
+        return int(found["used_memory"]) - int(found["mem_clients_normal"]) - int(found["used_memory_scripts"])

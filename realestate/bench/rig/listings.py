@@ -1,0 +1,53 @@
+"""Requests for listings as a crawl makes them."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from scrapy import Request
+from scrapy.settings import Settings
+from scrapy.spiderloader import get_spider_loader
+from scrapy.utils.request import RequestFingerprinter
+
+from realestate.queue.codec import encode
+from realestate.queue.dupefilter import DupeFilter
+from realestate.queue.request_queue import Pushed, QueueSettings
+
+PORTAL = "immoweb"
+JOB = "0123456789ab"
+_KINDS = ("apartment", "house", "villa", "duplex", "penthouse", "mixed-use-building")
+_TOWNS = ("antwerpen", "gent", "bruxelles", "liege", "namur", "charleroi", "sint-niklaas")
+
+
+class Listings:
+    """A portal's spider, and requests of it that are all different: no number is given twice."""
+
+    def __init__(self) -> None:
+        settings = Settings()
+        settings.setmodule("realestate.settings", priority="project")
+        # The pace is what a site allows, not what the queue can do.
+        settings.set("PACE_RATE", 0.0, priority="cmdline")
+        self.limits = QueueSettings.from_settings(settings)
+        self.spider: Any = get_spider_loader(settings).load(PORTAL)()
+        self._next = 0
+
+    @cached_property
+    def filter(self) -> DupeFilter:
+        return DupeFilter(PORTAL, RequestFingerprinter(), self.limits.buckets)
+
+    def requests(self, count: int) -> list[Request]:
+        return list(self._requests(count))
+
+    def _requests(self, count: int) -> Iterator[Request]:
+        for number in range(self._next, self._next + count):
+            kind, town = _KINDS[number % len(_KINDS)], _TOWNS[number % len(_TOWNS)]
+            path = f"/en/classified/{kind}/for-sale/{town}/{1000 + number % 8999}/{20_000_000 + number}"
+            request: Request = self.spider.listing(path)
+            request.meta.update(job=JOB, mode="full")
+            yield request
+        self._next += count
+
+    def pushed(self, request: Request) -> Pushed:
+        """As the scheduler writes it."""
+        identity, meta = self.filter.identify(request, JOB), request.meta
+        return Pushed.of(identity, request.priority, meta["job"], meta["stage"], encode(request, self.spider))

@@ -1,0 +1,110 @@
+"""A relay before Redis: counts round trips, and makes the way as long as one to another machine."""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from threading import Thread
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+CHUNK = 1 << 16
+
+
+class Relay:
+    """Listens on this machine while it is entered; `url` leads through it to the Redis behind.
+
+    What a client sends before it is answered is one round trip, however many commands it holds.
+    """
+
+    def __init__(self, redis_url: str, delay_seconds: float = 0.0) -> None:
+        self._behind = urlsplit(redis_url)
+        self.delay_seconds = delay_seconds
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="relay", daemon=True)
+        self._talks: set[asyncio.Task[None]] = set()
+        self.round_trips = 0
+
+    @property
+    def url(self) -> str:
+        login = self._behind.netloc.rpartition("@")[0]
+        return self._behind._replace(netloc=f"{login}@127.0.0.1:{self._port}").geturl()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._server = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+        self._port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _listen(self) -> asyncio.Server:
+        return await asyncio.start_server(self._talk, "127.0.0.1", 0)
+
+    async def _stop(self) -> None:
+        self._server.close()
+        for talk in self._talks:
+            talk.cancel()
+        await asyncio.gather(*self._talks, return_exceptions=True)
+
+    async def _talk(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._talks.add(task)
+        redis, to_redis = await asyncio.open_connection(self._behind.hostname, self._behind.port)
+        pumps = [asyncio.create_task(act) for act in _Talk(self).pumps(client, to_redis, redis, to_client)]
+        try:
+            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            pass  # a stopped server's handlers must end without an error
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            await asyncio.gather(*pumps, return_exceptions=True)
+            to_client.close()
+            to_redis.close()
+            self._talks.discard(task)
+
+
+class _Talk:
+    """One connection through the relay."""
+
+    def __init__(self, relay: Relay) -> None:
+        self._relay = relay
+        self._answered = True
+        self._on_its_way: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+
+    def pumps(
+        self,
+        client: asyncio.StreamReader,
+        to_redis: asyncio.StreamWriter,
+        redis: asyncio.StreamReader,
+        to_client: asyncio.StreamWriter,
+    ) -> tuple[Coroutine[Any, Any, None], ...]:
+        return self._listen(client), self._deliver(to_redis), self._answer(redis, to_client)
+
+    async def _listen(self, client: asyncio.StreamReader) -> None:
+        with suppress(ConnectionError):
+            while data := await client.read(CHUNK):
+                self._relay.round_trips += self._answered
+                self._answered = False
+                due = asyncio.get_running_loop().time() + self._relay.delay_seconds
+                self._on_its_way.put_nowait((due, data))
+
+    async def _deliver(self, to_redis: asyncio.StreamWriter) -> None:
+        while True:
+            due, data = await self._on_its_way.get()
+            if (wait := due - asyncio.get_running_loop().time()) > 0:
+                await asyncio.sleep(wait)
+            to_redis.write(data)
+            await to_redis.drain()
+
+    async def _answer(self, redis: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while data := await redis.read(CHUNK):
+                self._answered = True
+                to_client.write(data)
+                await to_client.drain()

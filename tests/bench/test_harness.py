@@ -1,0 +1,110 @@
+"""The harness without a clock: what is measured here are lists of numbers."""
+
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from realestate import bench
+from realestate.bench import Goal, Measure, Samples, as_json, interleaved
+
+
+def measure(*, goal: Goal | None = None, value: float = 6.0, peer_value: float | None = 2.0) -> Measure:
+    return Measure(
+        name="pushing",
+        value=value,
+        unit="requests/s",
+        goal=goal or Goal(of="ratio", minimum=3),
+        peer=None if peer_value is None else "another",
+        peer_value=peer_value,
+    )
+
+
+def test_both_are_measured_in_turns() -> None:
+    order: list[str] = []
+
+    def turn(name: str, value: float) -> float:
+        order.append(name)
+        return value
+
+    ours, peer = interleaved(lambda: turn("ours", len(order)), lambda: turn("peer", -1.0), rounds=3)
+    assert order == ["ours", "peer", "peer", "ours", "ours", "peer"]
+    assert (ours.values, peer.values) == ([0, 3, 4], [-1.0, -1.0, -1.0])
+
+
+def test_one_bad_round_does_not_move_the_median_but_shows_in_the_spread() -> None:
+    samples = Samples([10.0, 11.0, 10.0, 40.0, 9.0])
+    assert samples.median == 10.0
+    assert samples.spread == pytest.approx(3.1)
+
+
+def test_a_measure_of_samples_has_their_medians() -> None:
+    found = Measure.of("x", "s", Goal(of="ratio", maximum=1), Samples([3, 1, 2]), "peer", Samples([4, 4, 5]))
+    assert (found.value, found.peer_value, found.ratio, found.ok) == (2, 4, 0.5, True)
+    assert (found.spread, found.peer_spread) == (1.0, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("goal", "told", "ok"),
+    [
+        (Goal(of="ratio", minimum=3), "≥ 3 ×", True),
+        (Goal(of="ratio", minimum=3.1), "≥ 3.1 ×", False),
+        (Goal(of="ratio", maximum=1), "≤ 1 ×", False),
+        (Goal(maximum=6), "≤ 6", True),
+        (Goal(maximum=5.9), "≤ 5.9", False),
+        (Goal(minimum=5, maximum=7), "≥ 5 and ≤ 7", True),
+    ],
+    ids=str,
+)
+def test_whether_it_is_ok_follows_from_the_goal(goal: Goal, told: str, ok: bool) -> None:
+    assert (str(goal), measure(goal=goal).ok) == (told, ok)
+
+
+def test_a_ratio_without_a_peer_is_no_success() -> None:
+    alone = measure(peer_value=None)
+    assert (alone.ratio, alone.ok) == (None, False)
+    assert measure(peer_value=None, goal=Goal(minimum=1)).ok
+
+
+def test_the_file_has_exactly_what_is_promised() -> None:
+    assert msgspec.json.decode(as_json([measure(), measure(value=4.0)])) == [
+        {
+            "name": "pushing",
+            "value": value,
+            "unit": "requests/s",
+            "peer": "another",
+            "peer_value": 2,
+            "ratio": value / 2,
+            "goal": "≥ 3 ×",
+            "ok": ok,
+        }
+        for value, ok in ((6, True), (4, False))
+    ]
+
+
+def test_suites_are_the_modules_of_the_package() -> None:
+    assert "queue" in bench.suites()
+    assert "rig" not in bench.suites()
+
+
+def test_an_unknown_suite_is_told_with_those_there_are() -> None:
+    with pytest.raises(bench.NoSuchSuite, match=r"'quuue'; there are: .*queue"):
+        bench.run("quuue", print)
+
+
+def test_every_measure_is_shown_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Measure] = []
+
+    def measures(context: bench.Context) -> Iterator[Measure]:
+        assert context.server.dbsize() == 0
+        yield measure()
+        assert shown == [measure()]
+        yield measure(value=context.sized(100))
+
+    suite = ModuleType("fake")
+    suite.measures = measures  # type: ignore[attr-defined]
+    monkeypatch.setattr(bench, "suites", lambda: ["fake"])
+    monkeypatch.setitem(sys.modules, "realestate.bench.fake", suite)
+    assert bench.run("fake", shown.append, quick=True) == shown == [measure(), measure(value=20)]

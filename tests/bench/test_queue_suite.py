@@ -1,0 +1,43 @@
+"""The suite runs and says what it should; how fast is for `realestate bench queue` to tell."""
+
+import pytest
+
+from realestate import bench
+from realestate.bench import Measure, queue
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Measure]:
+    with bench.fresh(scale=0.0005, rounds=1) as context:
+        return list(queue.measures(context))
+
+
+def test_everything_is_measured_and_positive(found: list[Measure]) -> None:
+    assert [each.unit for each in found] == [
+        "requests/s",
+        "round trips",
+        "pages/s",
+        "bytes",
+        "bytes",
+        "requests/s",
+        "ms",
+    ]
+    assert all(each.value > 0 for each in found)
+    assert len({each.name for each in found}) == len(found)
+
+
+def test_everything_but_the_status_has_a_peer(found: list[Measure]) -> None:
+    *compared, status = found
+    assert all(each.peer and each.ratio for each in compared)
+    assert (status.name, status.peer, status.peer_value) == ("status at 2,000 queued", None, None)
+
+
+def test_stock_takes_three_round_trips_a_request(found: list[Measure]) -> None:
+    assert found[1].peer_value == 3
+
+
+def test_a_fingerprint_takes_less_than_half_of_stocks(found: list[Measure]) -> None:
+    """Bytes, not time: the same on every machine."""
+    dedupe = found[3]
+    assert dedupe.ratio is not None
+    assert dedupe.ratio < 0.5
