@@ -137,6 +137,7 @@ ROBOTSTXT_PARSER = "realestate.middlewares.robots.RobotParser"
 #: Answers by which a site says that we are too fast, or that it is too busy.
 BACKOFF_STATUSES = [429, 503]
 SPIDER_MIDDLEWARES = {
+    "realestate.middlewares.leases.ChildrenMiddleware": 10,  # nearest the engine: sees what all others left
     "realestate.middlewares.leases.LeaseMiddleware": 950,  # nearest the spider but one: sees all it yields
 }
 DOWNLOADER_MIDDLEWARES = {

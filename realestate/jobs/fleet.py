@@ -36,10 +36,18 @@ class State:
 def look(server: Redis, portal: str) -> State:
     """A bounded number of reads, however long the queue. Seeds first: on its way into the queue a seed is seen twice
     rather than never."""
-    told: dict[Any, Any] = server.hgetall(keys.beats(portal))
+    unseen: Any = server.llen(keys.start_urls(portal))
+    with server.pipeline(transaction=True) as holders:
+        holders.hgetall(keys.beats(portal))
+        holders.smembers(keys.departed(portal))
+        told, departed = holders.execute()
     beats = {worker.decode(): beat for worker, value in told.items() if (beat := read_beat(value))}
-    seeds: Any = server.llen(keys.start_urls(portal))
-    taken: Any = sum(server.llen(keys.taken_seeds(portal, worker)) for worker in beats)
+    # Together, for a dead worker's seeds may just be on their way back.
+    with server.pipeline(transaction=True) as lists:
+        lists.llen(keys.start_urls(portal))
+        for worker in {*told, *departed}:
+            lists.llen(keys.taken_seeds(portal, worker.decode()))
+        seeds, *taken = lists.execute()
     with server.pipeline(transaction=True) as lengths:
         for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead):
             lengths.zcard(key(portal))
@@ -47,7 +55,7 @@ def look(server: Redis, portal: str) -> State:
         lengths.time()
         ready, suspects, delayed, in_flight, dead, pace, (seconds, micros) = lengths.execute()
     return State(
-        seeds=seeds + taken,
+        seeds=max(unseen, seeds + sum(taken)),
         ready=ready + suspects,
         delayed=delayed,
         in_flight=in_flight,

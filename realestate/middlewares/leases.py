@@ -1,5 +1,6 @@
 """Ties a page's items and children to the lease of its request; nothing is settled by accident."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, Self
 
@@ -92,3 +93,37 @@ class LeaseMiddleware:
         """Dropped on purpose, or its pipeline raised, which Scrapy counts and logs."""
         if response is not None and (key := response.meta.get(LEASE)):
             self.scheduler.ledger.item_in(key)
+
+
+class ChildrenMiddleware:
+    """Outermost: what it counts goes to the engine, dropped by no other middleware.
+
+    Scrapy reads a callback two results ahead of what it has handed on (`_parallel_asyncio`): without this count a page
+    would be acknowledged before its last children are known."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.request_scheduled, signal=signals.request_scheduled)
+        return middleware
+
+    @property
+    def scheduler(self) -> Scheduler:
+        assert self.crawler.engine is not None
+        scheduler: Any = self.crawler.engine.scheduler
+        return scheduler  # type: ignore[no-any-return]
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        key = response.meta.get(LEASE)
+        async for each in result:
+            if key and isinstance(each, Request):
+                self.scheduler.ledger.child_out(key)
+            yield each
+
+    def request_scheduled(self, request: Request) -> None:
+        """Just before the scheduler gets it, or another handler drops it: by the loop's next turn either is done."""
+        if key := request.meta.get(PARENT):
+            asyncio.get_running_loop().call_soon(self.scheduler.ledger.child_in, key)

@@ -10,6 +10,7 @@
 | `{<portal>}:delayed` | zset | ids by the time before which they may not go | until due |
 | `{<portal>}:inflight` | zset | ids that are leased, by when they may be sent | until settled |
 | `{<portal>}:suspects` | zset | ids that may have brought a worker down | until taken, alone |
+| `{<portal>}:emptying` | string | the worker that makes room for a suspect | until it took it |
 | `{<portal>}:leases` | hash | id -> token and worker of the last lease | until settled |
 | `{<portal>}:held:<worker>` | set | ids leased to the worker | while it holds any |
 | `{<portal>}:started:<worker>` | set | ids the worker is downloading | until the next beat |

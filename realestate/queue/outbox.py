@@ -30,6 +30,7 @@ class Outbox:
         self._sending = 0
         self._wake = asyncio.Event()
         self._closing = False
+        self._stopped = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._endings) + len(self._early) + self._sending
@@ -45,10 +46,20 @@ class Outbox:
         self._wake.set()
 
     async def run(self) -> None:
-        while not self._closing:
-            await self._wake.wait()
-            await asyncio.sleep(GATHER_SECONDS)
-            await self.flush()
+        try:
+            while not self._closing:
+                await self._wake.wait()
+                await asyncio.sleep(GATHER_SECONDS)
+                await self.flush()
+        finally:
+            self._stopped.set()
+
+    async def close(self) -> None:
+        """Let what is being sent arrive, then send the rest; cut short it would be fetched again."""
+        self._closing = True
+        self._wake.set()
+        await self._stopped.wait()
+        await self.flush()
 
     async def flush(self) -> None:
         while self._endings or self._early:

@@ -195,7 +195,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
 
     async def beat(self, beat: bytes) -> None:
         """Keeps every lease alive with one command."""
-        started = [held.lease.id for _, held in self.ledger if held.started]
+        started = [held.lease.id for _, held in self.ledger if held.started and not held.callback_finished]
         pulse = await self.queue.beat(self.worker, beat, started)
         self.stats.inc_value("queue/round_trips")
         self._obey(pulse)
@@ -317,11 +317,11 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
 
     async def _close(self) -> None:
         self.stop_serving()
-        for task in self._tasks:
+        for task in self._tasks[:1]:
             task.cancel()
         await asyncio.gather(*self._errands)
         if self._tasks:
-            await self.outbox.flush()
+            await self.outbox.close()
             await self.queue.leave(self.worker)
             await self.seeds.give_back()
         await self.redis.aclose()

@@ -55,9 +55,10 @@ class SeedList:
         return str(name.decode())
 
     async def _remove(self, seed: bytes) -> None:
-        await self.server.lrem(self.taken, 1, seed)  # type: ignore[arg-type]
+        # The name first: a seed without one is crawled once more, but a name left behind would swallow its next push.
         if sum(each == seed for each in self._open.values()) == 1:
             await self.server.hdel(keys.seeding(self.portal), _field(seed))
+        await self.server.lrem(self.taken, 1, seed)  # type: ignore[arg-type]
 
     async def give_back(self) -> None:
         """This worker stops: what it has not enqueued is a seed again."""

@@ -225,6 +225,24 @@ def test_a_request_that_takes_workers_down_travels_alone_and_then_dies(run: Run)
     assert run(act, lease=150, poison=2) == [["poison"], ["poison"], ["innocent"], ["poison"]]
 
 
+def test_a_suspect_does_not_wait_for_the_end_of_all_other_work(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[str]:
+        await queue.push([request("suspect", priority=9)])
+        (lease,) = (await queue.take("victim", 1)).leases
+        await queue.beat("victim", b"{}", [lease.id])
+        await queue.push([request(number) for number in range(20)])
+        busy = (await queue.take("living", 2)).leases
+        while await queue.server.zscore(keys.workers("p"), "victim") is not None:
+            await asyncio.sleep(0.02)
+            await queue.beat("living", b"{}", [])
+            busy += (await queue.take("living", 0)).leases
+        assert (await queue.take("living", 5)).leases == [], "its hands grow empty first"
+        await queue.settle([ended(each) for each in busy])
+        return names((await queue.take("living", 5)).leases)
+
+    assert run(act, lease=150) == ["suspect"]
+
+
 def test_a_dead_letter_is_kept_replayed_and_dropped(run: Run, server: Redis) -> None:
     async def act(queue: RequestQueue) -> list[Any]:
         await queue.push([request("a"), request("b")])

@@ -91,11 +91,27 @@ local function lease(id, at)
   return true
 end
 
+-- No bell tells when a worker's hands are empty: it asks again so soon.
+local SUSPECT_WAIT = 250
+
 -- A suspect travels alone: to a worker that holds nothing, and which gets nothing else until it is settled.
 for _, id in ipairs(redis.call('SMEMBERS', held)) do
-  if redis.call('HEXISTS', CRASHES, id) == 1 then return answer end
+  if redis.call('HEXISTS', CRASHES, id) == 1 then
+    answer[2] = now + SUSPECT_WAIT
+    return answer
+  end
 end
-if redis.call('ZCARD', SUSPECTS) > 0 and redis.call('SCARD', held) == 0 then
+-- One worker at a time lets its hands grow empty for one, or suspects would wait as long as there is other work.
+local suspected = redis.call('ZCARD', SUSPECTS) > 0
+if suspected and redis.call('SCARD', held) > 0 then
+  redis.call('SET', key('emptying'), args.worker, 'NX', 'PX', args.lease)
+  if redis.call('GET', key('emptying')) == args.worker then
+    answer[2] = now + SUSPECT_WAIT
+    return answer
+  end
+end
+if suspected and redis.call('SCARD', held) == 0 then
+  redis.call('DEL', key('emptying'))
   local at, later = next_slot()
   if not at then answer[2] = later return answer end
   local popped = redis.call('ZPOPMIN', SUSPECTS)
@@ -110,8 +126,13 @@ else
 end
 if interval > 0 then redis.call('HSET', PACE, 'free_at', free) end
 
+if answer[2] == -1 and redis.call('ZCARD', SUSPECTS) > 0 then answer[2] = now + SUSPECT_WAIT end
 if answer[2] == -1 then
   local due = redis.call('ZRANGE', DELAYED, 0, 0, 'WITHSCORES')
   if due[2] then answer[2] = tonumber(due[2]) end
 end
+-- When the first worker would be taken for dead, look again: no bell tells that either.
+local silent = tonumber(redis.call('ZRANGE', WORKERS, 0, 0, 'WITHSCORES')[2])
+silent = math.max(silent + 1, tonumber(redis.call('GET', key('mercy')) or 0))
+if answer[2] == -1 or silent < answer[2] then answer[2] = silent end
 return answer

@@ -1,0 +1,270 @@
+"""A worker that dies at a named point, as if the machine had: `python -m tests.end_to_end.crash_worker POINT MARKER`.
+
+The product's own code runs; only the point is wrapped, so that the process kills itself there. What was hit stands in
+MARKER. Further arguments, NAME=number, change settings.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, NoReturn
+
+from redis.asyncio import Redis
+from scrapy import Request, signals
+
+from realestate import settings
+from realestate.jobs import work
+from realestate.pipelines.store import StorePipeline
+from realestate.queue.ledger import Held
+from realestate.queue.request_queue import Ending, Pushed, RequestQueue, Taken
+from realestate.queue.scheduler import Scheduler
+from realestate.queue.seeds import SeedList
+from realestate.storage.postgres import PostgresStore
+
+MARKER = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(os.devnull)
+#: Listings that pass before one meets its point.
+BEFORE = 20
+
+
+def die(**seen: Any) -> NoReturn:
+    MARKER.write_text(json.dumps({"point": sys.argv[1], **seen}), "utf-8")
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise SystemExit  # never: the process is gone
+
+
+class Nth:
+    """True from the n-th time on."""
+
+    def __init__(self, count: int) -> None:
+        self.left = count
+
+    def __call__(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+late = Nth(BEFORE)
+
+
+def wrap(owner: type, name: str, wrapper: Callable[[Any], Any]) -> None:
+    original = getattr(owner, name)
+    setattr(owner, name, wraps(original)(wrapper(original)))
+
+
+def at_signal(signal: object, dies: Callable[[Request], None]) -> None:
+    """When Scrapy sends the signal of a listing's page."""
+
+    def handler(request: Request, **_: Any) -> None:
+        if request.meta.get("stage") == "extract" and late():
+            dies(request)
+
+    def wrapper(opened: Any) -> Any:
+        def open(self: Scheduler, spider: Any) -> Any:
+            self.crawler.signals.connect(handler, signal=signal, weak=False)
+            return opened(self, spider)
+
+        return open
+
+    wrap(Scheduler, "open", wrapper)
+
+
+# ----- the points
+
+
+def taken() -> None:
+    """Leased, nothing of it sent."""
+
+    def wrapper(take: Any) -> Any:
+        async def run(self: RequestQueue, worker: str, most: int) -> Taken:
+            answer: Taken = await take(self, worker, most)
+            if sum(lease.stage == "extract" for lease in answer.leases) > 1:
+                die(leases=len(answer.leases))
+            return answer
+
+        return run
+
+    wrap(RequestQueue, "take", wrapper)
+
+
+def downloading() -> None:
+    """The answer's first bytes are here, its page is not."""
+    at_signal(signals.headers_received, lambda request: die(url=request.url))
+
+
+def downloaded() -> None:
+    """The page is here, its callback has not begun."""
+    at_signal(signals.response_received, lambda request: die(url=request.url))
+
+
+def callback_done() -> None:
+    """The callback is over; its item is on its way through the pipelines, not in the batch."""
+
+    def wrapper(process_item: Any) -> Any:
+        async def run(self: StorePipeline, item: Any) -> Any:
+            if late():
+                die(ref=item.ref)
+            return await process_item(self, item)
+
+        return run
+
+    wrap(StorePipeline, "process_item", wrapper)
+
+
+def in_the_batch() -> None:
+    """The batch is full, nothing of it written."""
+
+    def wrapper(write: Any) -> Any:
+        async def run(self: StorePipeline, items: list[Any]) -> Any:
+            die(items=len(items))
+
+        return run
+
+    wrap(StorePipeline, "_write", wrapper)
+
+
+def committed() -> None:
+    """The database has the batch, Redis does not know."""
+
+    def wrapper(write: Any) -> Any:
+        def run(self: PostgresStore, *batch: Any) -> Any:
+            written = write(self, *batch)
+            die(new=written.new)
+
+        return run
+
+    wrap(PostgresStore, "write", wrapper)
+
+
+def outbox_unsent() -> None:
+    """A search page is over; neither its end nor its children have left the process."""
+    settling(lambda endings: any(ending.children for ending in endings), send_endings=False)
+
+
+def children_unsent() -> None:
+    """A search page is acknowledged; what was to be sent early has not left the process, so all rests on the
+    children that the acknowledgement itself carries."""
+    settling(lambda endings: any(ending.children for ending in endings), send_endings=True)
+
+
+def settling(which: Callable[[list[Ending]], bool], *, send_endings: bool) -> None:
+    def wrapper(settle: Any) -> Any:
+        async def run(self: RequestQueue, endings: list[Ending], early: list[Pushed]) -> Any:
+            if not which(endings):
+                return await settle(self, endings, early)
+            if send_endings:
+                await settle(self, endings, ())
+            die(endings=len(endings), early=len(early))
+
+        return run
+
+    wrap(RequestQueue, "settle", wrapper)
+
+
+def seed_taken() -> None:
+    """A seed is in the worker's own list, nothing of it in the queue."""
+
+    def wrapper(take: Any) -> Any:
+        async def run(self: SeedList, seconds: int) -> bytes | None:
+            seed: bytes | None = await take(self, seconds)
+            if seed is not None:
+                die(seed=seed.decode())
+            return seed
+
+        return run
+
+    wrap(SeedList, "_take", wrapper)
+
+
+def seed_enqueued() -> None:
+    """A seed is in the queue, and in the worker's own list still."""
+    removing(first=True)
+
+
+def seed_half_removed() -> None:
+    """Of the two commands that forget a seed, one is done."""
+    removing(first=False)
+
+
+def removing(*, first: bool) -> None:
+    left = [0 if first else 1]
+
+    def wrapper(command: Any) -> Any:
+        def run(self: Any, key: str, *rest: Any) -> Any:
+            if key.endswith(":seeding") or ":taken:" in key:
+                if not left[0]:
+                    die(key=key)
+                left[0] -= 1
+            return command(self, key, *rest)
+
+        return run
+
+    for name in ("lrem", "hdel"):
+        wrap(Redis, name, wrapper)
+
+
+def acknowledged_too_early() -> None:
+    """A wrong worker: a page is done when its callback is, whatever becomes of its items."""
+    Held.complete = property(lambda held: held.callback_finished)  # type: ignore[assignment,method-assign]
+    in_the_batch()
+
+
+def slow_farewell() -> None:
+    """A worker whose store takes its time to close: what else happens then?"""
+
+    def wrapper(close: Any) -> Any:
+        def run(self: PostgresStore) -> None:
+            time.sleep(0.025)
+            close(self)
+
+        return run
+
+    wrap(PostgresStore, "close", wrapper)
+
+
+def after_the_other() -> None:
+    """A sound worker, loaded but not at work before the other has died: as quick to recover as one that runs beside,
+    without taking the other's pages before."""
+    while not MARKER.exists():
+        time.sleep(0.05)
+
+
+def never() -> None:
+    """A worker that only has other settings."""
+
+
+POINTS: dict[str, Callable[[], None]] = {
+    "taken": taken,
+    "downloading": downloading,
+    "downloaded": downloaded,
+    "callback done": callback_done,
+    "in the batch": in_the_batch,
+    "committed, not acknowledged": committed,
+    "outbox unsent": outbox_unsent,
+    "acknowledged, children unsent": children_unsent,
+}
+
+SEED_POINTS: dict[str, Callable[[], None]] = {
+    "seed taken": seed_taken,
+    "seed enqueued": seed_enqueued,
+    "seed half removed": seed_half_removed,
+}
+#: Workers that are wrong or odd, and die at most where they should not.
+OTHERS: dict[str, Callable[[], None]] = {
+    "acknowledged too early": acknowledged_too_early,
+    "slow farewell": slow_farewell,
+    "after the other": after_the_other,
+    "never": never,
+}
+
+if __name__ == "__main__":
+    point, _, *changes = sys.argv[1:]
+    for change in changes:
+        name, _, number = change.partition("=")
+        setattr(settings, name, float(number))
+    {**POINTS, **SEED_POINTS, **OTHERS}[point]()
+    work.work(["emlak"], settings.REDIS_URL or "", settings.STORE_URL or "")

@@ -1,0 +1,229 @@
+"""Workers that die, stall or are told to stop in the middle of a crawl: nothing lost, nothing twice."""
+
+import random
+import re
+import signal
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from realestate import settings
+from realestate.jobs.fleet import look
+from realestate.queue import keys
+from realestate.storage.postgres import PostgresStore
+from tests.end_to_end.conftest import PYTHON, Simulated, Worker, compared, running, until
+from tests.end_to_end.crash_worker import POINTS, SEED_POINTS
+
+Simulate = Callable[[int], Simulated]
+Crawl = Callable[[int], "Fleet"]
+#: Three search pages, more than a worker holds at once.
+LISTINGS = 60
+#: A dead worker's requests are ready again by then: 15 s with the lease of 9 s.
+RECOVERY_SECONDS = 15.0
+AFTER_LEASE = RECOVERY_SECONDS - settings.LEASE_SECONDS
+SHORT_LEASE = 3.0
+
+
+class Fleet:
+    """Workers of one simulated emlak, and what is to be seen of them in Redis."""
+
+    def __init__(
+        self, simulated: Simulated, env: dict[str, str], server: Redis, store: PostgresStore, folder: Path
+    ) -> None:
+        self.simulated = simulated
+        self.env = {**env, "SIMULATOR_URL": simulated.url}
+        self.server = server
+        self.store = store
+        self.folder = folder
+        self.started = 0
+
+    def seed(self) -> None:
+        self.server.lpush("emlak:start_urls", f"{self.simulated.portals['emlak']}/elanlar/?ann_type=3&page=1")
+
+    def worker(self, **env: str) -> AbstractContextManager[Worker]:
+        return self._run("-m", "realestate", "work", "emlak", **env)
+
+    def crashing(self, point: str, **changes: float) -> AbstractContextManager[Worker]:
+        """A worker with other settings, which dies at the point."""
+        told = [f"{name}={value}" for name, value in changes.items()]
+        return self._run("-m", "tests.end_to_end.crash_worker", point, str(self.marker), *told)
+
+    @property
+    def marker(self) -> Path:
+        return self.folder / "point"
+
+    def died(self, point: str, worker: Worker) -> float:
+        """Redis' time at which it died, at the point and not otherwise."""
+        code = worker.process.wait(60)
+        died = self.now()
+        assert self.marker.exists(), f"{point!r} was never hit: {worker.text()[-2000:]}"
+        assert code == -signal.SIGKILL
+        return died
+
+    def now(self) -> float:
+        """Redis' time."""
+        seconds, micros = self.server.time()
+        return float(seconds + micros / 1e6)
+
+    def held(self, worker: Worker) -> int:
+        """The requests leased to the worker."""
+        keys_of = self.server.scan_iter(f"{{emlak}}:held:*:{worker.process.pid}:*")
+        return sum(self.server.scard(key) for key in keys_of)
+
+    def beats(self, worker: Worker) -> bool:
+        return any(f":{worker.process.pid}:" in name for name in look(self.server, "emlak").workers)
+
+    def unfinished(self) -> bool:
+        return not look(self.server, "emlak").finished
+
+    def finish(self) -> None:
+        until(lambda: not self.unfinished(), "the end")
+
+    def check(self) -> None:
+        """The store has the truth, and Redis has nothing more to do."""
+        comparison = compared(self.store, self.simulated, "emlak")
+        assert comparison.right, (comparison.missing, comparison.unexpected, comparison.wrong[:5])
+        assert look(self.server, "emlak").dead == 0
+        for name in ("requests", "leases", "inflight", "suspects", "crashes", "tries"):
+            assert not self.server.exists(keys.prefix("emlak") + name), name
+        for pattern in ("{emlak}:held:*", "{emlak}:job:*", "{emlak:start_urls}:taken:*"):
+            assert not list(self.server.scan_iter(pattern)), pattern
+
+    def _run(self, *command: str, **env: str) -> AbstractContextManager[Worker]:
+        self.started += 1
+        return running([PYTHON, *command], {**self.env, **env}, self.folder / f"{self.started}.log")
+
+
+@pytest.fixture
+def crawl_of(simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path) -> Crawl:
+    return lambda listings: Fleet(simulate(listings), env, server, store, tmp_path)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_at_any_point_a_worker_loses_nothing(point: str, crawl_of: Crawl) -> None:
+    crawl = crawl_of(LISTINGS)
+    crawl.seed()
+    # Most with a short lease, to be over soon; those that are suspected, because a beat told of their download, with
+    # the product's own.
+    changes = {"HEARTBEAT_SECONDS": 0.05} if point == "downloading" else {"LEASE_SECONDS": SHORT_LEASE}
+    with crawl.crashing("after the other") as survivor, crawl.crashing(point, **changes) as victim:
+        died = crawl.died(point, victim)
+        assert crawl.held(victim) or point == "acknowledged, children unsent", "who held nothing shows nothing"
+        until(lambda: not crawl.held(victim), "the dead worker's requests")
+        assert crawl.now() - died <= changes.get("LEASE_SECONDS", settings.LEASE_SECONDS) + AFTER_LEASE
+        until(lambda: crawl.beats(survivor), "the other worker")
+        crawl.finish()
+        assert survivor.stop() == 0
+    crawl.check()
+
+
+@pytest.mark.parametrize("point", SEED_POINTS)
+def test_killed_with_a_seed_in_its_hands_a_worker_loses_neither_it_nor_its_next_push(
+    point: str, crawl_of: Crawl
+) -> None:
+    crawl = crawl_of(LISTINGS)
+    crawl.seed()
+    with crawl.crashing(point, LEASE_SECONDS=SHORT_LEASE) as victim:
+        crawl.died(point, victim)
+    with crawl.worker() as survivor:
+        until(lambda: crawl.beats(survivor) and not crawl.beats(victim), "the dead worker's end")
+        crawl.finish()
+        crawl.check()
+        before = crawl.simulated.requests("emlak")
+        crawl.seed()
+        crawl.finish()
+        assert crawl.simulated.requests("emlak") - before >= LISTINGS, "the same seed, pushed again, is crawled again"
+        assert survivor.stop() == 0
+
+
+def test_a_worker_that_acknowledges_before_it_stores_would_be_found_out(crawl_of: Crawl) -> None:
+    crawl = crawl_of(LISTINGS)
+    crawl.seed()
+    with crawl.crashing("acknowledged too early", LEASE_SECONDS=SHORT_LEASE) as victim:
+        victim.process.wait(60)
+    assert crawl.marker.exists()
+    with crawl.worker() as survivor:
+        until(lambda: crawl.beats(survivor), "the other worker")
+        crawl.finish()
+        assert survivor.stop() == 0
+    comparison = compared(crawl.store, crawl.simulated, "emlak")
+    assert comparison.missing, "killed with items in the batch, this worker must lose them"
+    assert (comparison.unexpected, comparison.wrong, comparison.duplicates) == ((), (), 0)
+
+
+def test_twenty_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl) -> None:
+    crawl, chance = crawl_of(500), random.Random(20)
+    crawl.seed()
+    # Slow enough to last for all kills. A page that meets three of them would be given up as poison: not here.
+    crawl.env["PACE_RATE"] = "12"
+    with ExitStack() as running_workers:
+
+        def start() -> Worker:
+            return running_workers.enter_context(crawl.crashing("never", POISON_WORKERS=1000))
+
+        workers = [start() for _ in range(3)]
+        holding = 0
+        for _ in range(20):
+            victim = chance.choice(workers)
+            until(lambda: crawl.beats(victim), "a worker to kill")  # noqa: B023
+            time.sleep(chance.uniform(0, 1))
+            assert crawl.unfinished(), "all kills are to be in the middle of the crawl"
+            holding += crawl.held(victim) > 0
+            victim.process.kill()
+            victim.process.wait()
+            workers[workers.index(victim)] = start()
+        assert holding >= 10, "most of the dead held something"
+        for worker in workers:
+            worker.process.kill()
+            worker.process.wait()
+    with crawl.worker(PACE_RATE="0") as one, crawl.worker(PACE_RATE="0") as two:
+        until(lambda: crawl.beats(one) and crawl.beats(two), "two workers")
+        crawl.finish()
+        assert (one.stop(), two.stop()) == (0, 0)
+    crawl.check()
+
+
+def test_a_worker_stopped_past_its_lease_cannot_acknowledge_what_is_anothers(crawl_of: Crawl) -> None:
+    crawl = crawl_of(LISTINGS)
+    crawl.seed()
+    # Its pages wait in the batch; its beats are rare, so that none of them is suspected.
+    slow = {"LEASE_SECONDS": 2.0, "HEARTBEAT_SECONDS": 1.5, "STORE_BATCH_SECONDS": 60.0}
+    with crawl.crashing("never", **slow) as stalled:
+        until(lambda: crawl.held(stalled) >= LISTINGS, "a batch that waits")
+        stalled.process.send_signal(signal.SIGSTOP)
+        with crawl.worker() as other:
+            until(lambda: not crawl.held(stalled), "the stalled worker's requests")
+            crawl.finish()
+            stalled.process.send_signal(signal.SIGCONT)
+            until(lambda: crawl.beats(stalled), "the stalled worker")
+            assert (stalled.stop(), other.stop()) == (0, 0)
+    crawl.check()
+    late = re.search(r"'queue/stale': (\d+)", stalled.text())
+    assert late is not None
+    assert int(late[1]) >= LISTINGS, "every late acknowledgement is refused"
+
+
+def test_stopped_and_started_again_the_fleet_fetches_no_page_that_it_has(crawl_of: Crawl) -> None:
+    listings = 300
+    crawl = crawl_of(listings)
+    crawl.seed()
+    with crawl.crashing("slow farewell", PACE_RATE=60) as one, crawl.crashing("slow farewell", PACE_RATE=60) as two:
+        until(lambda: crawl.simulated.requests("emlak") > listings / 3, "a third of the crawl")
+        for worker in (one, two):
+            worker.process.send_signal(signal.SIGTERM)
+        assert (one.process.wait(30), two.process.wait(30)) == (0, 0)
+    state = look(crawl.server, "emlak")
+    assert not state.finished
+    assert (state.in_flight, crawl.held(one), crawl.held(two)) == (0, 0, 0), "handed back at once"
+    with crawl.worker() as one, crawl.worker() as two:
+        until(lambda: crawl.beats(one) and crawl.beats(two), "two workers")
+        crawl.finish()
+        assert (one.stop(), two.stop()) == (0, 0)
+    crawl.check()
+    # None but those that could not be finished in time would be fetched again, and here all could.
+    pages, robots = listings + -(-listings // 20), 4
+    assert crawl.simulated.requests("emlak") <= pages + robots

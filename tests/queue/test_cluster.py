@@ -1,0 +1,213 @@
+"""Every script and every seed on a real Redis Cluster of three nodes: one portal is one slot."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, cast
+
+import pytest
+from redis.asyncio import Redis, RedisCluster
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.crc import key_slot
+from redis.exceptions import RedisError
+from scrapy.statscollectors import StatsCollector
+
+from realestate.queue import keys
+from realestate.queue.deadletters import DeadLetters, letter
+from realestate.queue.identity import identify
+from realestate.queue.request_queue import Ending, Lease, Pushed, QueueSettings, RequestQueue
+from realestate.queue.seeds import SeedList
+from tests import redis_fleet
+from tests.redis_fleet import HOST, Node
+
+
+class DummyStats:
+    """Counts nothing."""
+
+    def inc_value(self, name: str) -> None: ...
+
+
+Act = Callable[[RequestQueue], Awaitable[Any]]
+Run = Callable[..., Any]
+BUCKETS = 64
+#: Their slots are on the first, the second and the third node (asserted below).
+PORTALS = ("emlak", "immoweb", "seloger")
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Node]]:
+    with redis_fleet.cluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+
+
+@pytest.fixture
+def run(nodes: list[Node]) -> Run:
+    """Run a test's coroutine with a portal's queue in the cluster, empty at first."""
+
+    def with_queue(act: Act, portal: str = "emlak", **limits: Any) -> Any:
+        async def inside() -> Any:
+            known = [ClusterNode(HOST, node.port) for node in nodes]
+            client = RedisCluster(startup_nodes=known, retry=Retry(NoBackoff(), 0))
+            try:
+                await client.flushall(target_nodes=RedisCluster.PRIMARIES)
+                server = cast("Redis", client)
+                return await act(RequestQueue(server, portal, QueueSettings(buckets=BUCKETS, **limits)))
+            finally:
+                await client.aclose()
+
+        return asyncio.run(inside())
+
+    return with_queue
+
+
+def request(name: str | int, job: str = "j", due: int = 0) -> Pushed:
+    return Pushed.of(identify(job, str(name).encode(), BUCKETS), 0, job, "extract", str(name).encode(), due)
+
+
+def ended(lease: Lease, outcome: Any = "done", detail: Any = None, children: tuple[Pushed, ...] = ()) -> Ending:
+    return Ending(lease.id, lease.token, outcome, detail, children)
+
+
+def names(leases: list[Lease]) -> list[str]:
+    return [lease.payload.decode() for lease in leases]
+
+
+@pytest.mark.parametrize("portal", PORTALS)
+def test_every_script_runs_on_the_node_that_has_the_portal(run: Run, portal: str) -> None:
+    async def act(queue: RequestQueue) -> None:
+        assert await queue.push([request("page"), request("bad"), request("again"), request("back")]) == [True] * 4
+        taken = await queue.take("w", 10)
+        assert names(taken.leases) == ["page", "bad", "again", "back"]
+        assert (await queue.beat("w", b"{}", [taken.leases[0].id])).known
+        page, bad, again, back = taken.leases
+        early = [request("child")]
+        endings = [
+            ended(page, children=(request("child"), request("later", due=taken.now + 3_600_000))),
+            ended(bad, "dead", letter("http", "status 500", job="j")),
+            ended(again, "retry", (0, b"again, please", 1)),
+            ended(back, "back"),
+        ]
+        assert await queue.settle(endings, early) == [True] * 4
+        await queue.bury(b"seed", letter("seed", "no address", seed="nonsense"))
+        dead = DeadLetters(queue)
+        assert {each.told["reason"] for each in await dead.newest()} == {"seed", "http"}
+        assert await dead.replay([bad.id], per_second=1000) == 1
+        assert await dead.drop([b"seed"]) == 1
+        left: list[str] = []
+        while len(left) < 4:
+            left += names((await queue.take("w", 10)).leases)
+        assert sorted(left) == ["again, please", "back", "bad", "child"]
+        assert await queue.leave("w") == 4
+        await queue.refuse("429", wait_seconds=60)
+        assert (await queue.take("other", 10)).leases == [], "blocked"
+
+    run(act, portal)
+
+
+def test_what_a_dead_worker_held_is_reclaimed(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[str]:
+        await queue.push([request("suspect"), request("innocent")])
+        leases = (await queue.take("dead", 2)).leases
+        await queue.beat("dead", b"{}", [leases[0].id])
+        found: list[str] = []
+        async with asyncio.timeout(30):
+            while len(found) < 2:
+                await queue.beat("living", b"{}", [])
+                again = (await queue.take("living", 2)).leases
+                await queue.settle([ended(lease) for lease in again])
+                found += names(again)
+                await asyncio.sleep(0.02)
+        return sorted(found)
+
+    assert run(act, lease=150) == ["innocent", "suspect"]
+
+
+def test_pause_floor_resume_and_the_bell(run: Run) -> None:
+    async def act(queue: RequestQueue) -> None:
+        await queue.pause()
+        await queue.floor(0.5)
+        await queue.push([request("a"), request("b")])
+        assert (await queue.take("w", 2)).paused
+        await queue.server.delete(keys.bell(queue.portal))
+        waiting = asyncio.ensure_future(queue.wait_for_bell(30))
+        await queue.resume()
+        await asyncio.wait_for(waiting, 10)
+        first, second = (await queue.take("w", 2)).leases
+        assert second.send_at - first.send_at >= 500
+
+    run(act, rate=100)
+
+
+def test_a_seed_is_moved_named_removed_given_back_and_recovered(run: Run) -> None:
+    async def act(queue: RequestQueue) -> None:
+        server, portal = queue.server, queue.portal
+        source = keys.start_urls(portal)
+        seeds = SeedList(server, portal, "w", cast(StatsCollector, DummyStats()))
+        assert await seeds.next(1) is None
+        waiting = asyncio.ensure_future(seeds.next(30))
+        await server.rpush(source, "same", "same", "third")
+        first = await asyncio.wait_for(waiting, 10)
+        second = await seeds.next(1)
+        assert first is not None
+        assert second is not None
+        assert (first[0], second[0]) == (b"same", b"same")
+        assert first[1] != second[1], "the same seed twice is two seeds"
+        await seeds.remove(first[1])
+        await seeds.give_back()
+        assert await server.lrange(source, 0, -1) == [b"same", b"third"]
+        await SeedList(server, portal, "dead", cast(StatsCollector, DummyStats())).next(1)
+        await server.sadd(keys.departed(portal), "dead")
+        await seeds.recover()
+        assert await server.lrange(source, 0, -1) == [b"same", b"third"]
+
+    run(act)
+
+
+def test_all_that_a_portal_writes_is_in_its_slot_and_the_portals_are_on_three_nodes(
+    run: Run, nodes: list[Node]
+) -> None:
+    async def act(queue: RequestQueue) -> None:
+        await queue.push([request(number) for number in range(50)])
+        for lease in (await queue.take("w", 20)).leases:
+            await queue.beat("w", b"{}", [lease.id])
+            await queue.settle([ended(lease, "retry", (60_000, b"", 1))])
+        await queue.bury(b"seed", letter("seed", "no address"))
+        await queue.server.rpush(keys.start_urls(queue.portal), "seed")
+        await SeedList(queue.server, queue.portal, "w", cast(StatsCollector, DummyStats())).next(1)
+
+    holders = set()
+    for portal in PORTALS:
+        run(act, portal)
+        for number, node in enumerate(nodes):
+            with node.client() as client:
+                found: Any = client.keys("*")
+            for name in found:
+                seeds = keys.start_urls(portal).encode()
+                assert key_slot(name) == key_slot(seeds if seeds in name else portal.encode()), name
+            if keys.requests(portal).encode() in found:
+                holders.add(number)
+    assert holders == {0, 1, 2}
+
+
+def test_the_queue_goes_on_when_its_node_was_restarted(run: Run, nodes: list[Node]) -> None:
+    """Its scripts are loaded again there, and what it held is still held."""
+
+    async def act(queue: RequestQueue) -> list[bool]:
+        await queue.push([request("a"), request("b")])
+        leases = (await queue.take("w", 1)).leases
+        holder = nodes[key_slot(keys.prefix(queue.portal).encode()) * 3 // redis_fleet.SLOTS]
+        holder.stop()
+        with pytest.raises((RedisError, OSError)):
+            await queue.beat("w", b"{}", [])
+        holder.start()
+        async with asyncio.timeout(60):
+            while True:
+                try:
+                    leases += (await queue.take("w", 1)).leases
+                    break
+                except (RedisError, OSError):
+                    await asyncio.sleep(0.1)
+        return await queue.settle([ended(lease) for lease in leases])
+
+    assert run(act) == [True, True]

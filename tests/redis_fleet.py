@@ -1,0 +1,260 @@
+"""More than one Redis: three nodes of a cluster; a master, its replica and three sentinels; a line that can be cut."""
+
+import select
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+from redis.backoff import ConstantBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from realestate.embedded import redis_server_binary
+
+HOST = "127.0.0.1"
+SLOTS = 16384
+#: A cluster's nodes talk to each other on their port plus this.
+BUS = 10_000
+PATIENCE = 60.0
+SERVICE = "mymaster"
+
+
+class Node:
+    """One redis-server process, or sentinel, in a folder of its own."""
+
+    def __init__(self, folder: Path, *options: str, sentinel: bool = False) -> None:
+        self.port = free_port()
+        self.folder = folder / str(self.port)
+        self.folder.mkdir(parents=True)
+        self.url = f"redis://{HOST}:{self.port}/0"
+        self.process: subprocess.Popen[bytes] | None = None
+        self._options = list(options)
+        self._sentinel = sentinel
+
+    def start(self) -> None:
+        binary = redis_server_binary()
+        assert binary is not None
+        where = ["--port", str(self.port), "--bind", HOST, "--dir", str(self.folder)]
+        command = [str(binary)]
+        if self._sentinel:
+            # A sentinel writes into its file what it learns.
+            lines = [f"port {self.port}", f"bind {HOST}", f"dir {self.folder}", *self._options]
+            (self.folder / "sentinel.conf").write_text("\n".join(lines) + "\n")
+            command += [str(self.folder / "sentinel.conf"), "--sentinel"]
+        else:
+            command += [*where, "--save", "", *self._options]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        patient = Retry(ConstantBackoff(0.05), 200, (RedisConnectionError,))
+        with Redis.from_url(self.url, retry=patient) as client:
+            client.ping()
+
+    def client(self) -> "Redis":
+        return Redis.from_url(self.url)
+
+    def stop(self, *, kill: bool = False) -> None:
+        if self.process is not None:
+            self.process.kill() if kill else self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+            self.process = None
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[list[Node]]:
+    """Three masters that share the slots."""
+    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "5000", "--appendonly", "yes")
+    with ExitStack() as stack:
+        nodes = [_started(stack, Node(folder, *options)) for _ in range(3)]
+        clients: list[Any] = [stack.enter_context(node.client()) for node in nodes]
+        for number, client in enumerate(clients):
+            client.execute_command("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+            mine = range(number * SLOTS // 3, (number + 1) * SLOTS // 3)
+            client.execute_command("CLUSTER", "ADDSLOTS", *mine)
+        for node in nodes[1:]:
+            clients[0].execute_command("CLUSTER", "MEET", HOST, node.port)
+        wait(lambda: all(_knows_all(client) for client in clients), "the cluster to agree")
+        yield nodes
+
+
+def _knows_all(client: Any) -> bool:
+    told = client.execute_command("CLUSTER", "INFO").decode()
+    return "cluster_state:ok" in told and "cluster_known_nodes:3" in told
+
+
+class Watched:
+    """A master and a replica, watched by three sentinels."""
+
+    def __init__(self, master: Node, replica: Node, sentinels: list[Node]) -> None:
+        self.master = master
+        self.replica = replica
+        self.sentinels = sentinels
+        hosts = ",".join(f"{HOST}:{node.port}" for node in sentinels)
+        self.url = f"sentinel://{hosts}/{SERVICE}/0"
+
+    def promoted(self) -> bool:
+        """Every sentinel names the replica as the master, and it says so itself."""
+        with suppress(RedisError, OSError), self.replica.client() as client:
+            return _role(client) == "master" and all(_master_port(node) == self.replica.port for node in self.sentinels)
+        return False
+
+    def cut_off_the_replica(self) -> None:
+        """What the master acknowledges from now on the replica never learns."""
+        with self.replica.client() as client:
+            client.replicaof(HOST, free_port())
+
+
+@contextmanager
+def watched(folder: Path) -> Iterator[Watched]:
+    with ExitStack() as stack:
+        master = _started(stack, Node(folder, "--repl-diskless-sync-delay", "0"))
+        replica = _started(stack, Node(folder, "--replicaof", HOST, str(master.port)))
+        options = (
+            f"sentinel monitor {SERVICE} {HOST} {master.port} 2",
+            f"sentinel down-after-milliseconds {SERVICE} 1000",
+            f"sentinel failover-timeout {SERVICE} 20000",
+        )
+        sentinels = [_started(stack, Node(folder, *options, sentinel=True)) for _ in range(3)]
+        fleet = Watched(master, replica, sentinels)
+        wait(lambda: _in_step(replica) and all(_sees_all(node) for node in sentinels), "the sentinels to see all")
+        yield fleet
+
+
+def _in_step(replica: Node) -> bool:
+    with replica.client() as client:
+        told: Any = client.info("replication")
+        return bool(told.get("master_link_status") == "up")
+
+
+def _sees_all(sentinel: Node) -> bool:
+    with sentinel.client() as client:
+        told: Any = client.execute_command("SENTINEL", "MASTERS")
+        flat = [_pairs(each) for each in (told.values() if isinstance(told, dict) else told)]
+        return any(int(each["num-slaves"]) == 1 and int(each["num-other-sentinels"]) == 2 for each in flat)
+
+
+def _pairs(told: Any) -> dict[str, Any]:
+    if isinstance(told, dict):
+        return {_text(name): value for name, value in told.items()}
+    return {_text(name): value for name, value in zip(told[::2], told[1::2], strict=True)}
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _role(client: Any) -> str:
+    return str(client.info("replication")["role"])
+
+
+def _master_port(sentinel: Node) -> int:
+    with sentinel.client() as client:
+        told: Any = client.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)
+        return int(told[1])
+
+
+class Relay:
+    """A line to Redis that a test can make deaf or cut: what is asked arrives, the answer does not."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server((HOST, 0))
+        self.port = self._listener.getsockname()[1]
+        self.url = f"redis://{HOST}:{self.port}/0"
+        self._swallow = threading.Event()
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._threads = [threading.Thread(target=self._accept, daemon=True)]
+        self._threads[0].start()
+
+    def swallow_answers(self) -> None:
+        self._swallow.set()
+
+    def cut(self) -> None:
+        """All lines break; new ones are whole again."""
+        with self._lock:
+            self._swallow.clear()
+            for line in self._open:
+                with suppress(OSError):
+                    line.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.cut()
+        for thread in self._threads:
+            thread.join(10)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            try:
+                far = socket.create_connection((HOST, self._target))
+            except OSError:
+                near.close()
+                continue
+            thread = threading.Thread(target=self._carry, args=(near, far), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _carry(self, near: socket.socket, far: socket.socket) -> None:
+        with near, far:
+            with self._lock:
+                self._open |= {near, far}
+            try:
+                while self._pass_on(near, far):
+                    pass
+            except OSError:
+                pass
+            finally:
+                with self._lock:
+                    self._open -= {near, far}
+
+    def _pass_on(self, near: socket.socket, far: socket.socket) -> bool:
+        readable, _, _ = select.select([near, far], [], [])
+        for source, target in ((near, far), (far, near)):
+            if source in readable:
+                data = source.recv(65536)
+                if not data:
+                    return False
+                if not (source is far and self._swallow.is_set()):
+                    target.sendall(data)
+        return True
+
+
+def free_port() -> int:
+    """Free, and so is the port that a cluster's node talks to the others on."""
+    while True:
+        with socket.socket() as one, socket.socket() as other:
+            one.bind((HOST, 0))
+            port = int(one.getsockname()[1])
+            with suppress(OSError, OverflowError):
+                other.bind((HOST, port + BUS))
+                return port
+
+
+def wait(true: Callable[[], Any], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < deadline, f"still waiting for {what}"
+        time.sleep(0.05)
+
+
+def _started(stack: ExitStack, node: Node) -> Node:
+    node.start()
+    stack.callback(node.stop)
+    return node
