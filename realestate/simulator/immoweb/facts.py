@@ -114,7 +114,8 @@ def facts_of(advert: Advert) -> Facts:
         year=_told(own, 0.65, home.year if built else None),
         condition=_told(own, 0.75, CONDITIONS[int(home.quality * 5.99)] if built else None),
         epc_score=_told(own, 0.8, None if kwh is None else _score(kwh)),
-        energy_kwh_m2=_told(own, 0.85, kwh),
+        # The site writes -1 for unknown, so no home has just that.
+        energy_kwh_m2=_told(own, 0.85, -2 if kwh == -1 else kwh),
         heating=_told(own, 0.7, of_home.choice(HEATINGS) if dwelling else None),
         facades=_told(own, 0.7, of_home.randint(2, 4) if dwelling else None),
         is_address_hidden=own.random() < 0.25,
