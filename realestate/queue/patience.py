@@ -25,6 +25,8 @@ PASSING = (
     "TRYAGAIN",
     "CLUSTERDOWN",
     "UNKILL",
+    "UNBLOCKED",
+    "EXECABORT",
 )
 
 
@@ -44,5 +46,9 @@ async def patiently(act: Callable[[], Awaitable[T]], stats: StatsCollector, what
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether the same command may succeed later; an error of a script itself would be the same for ever."""
-    return not isinstance(error, ResponseError) or any(word in str(error) for word in PASSING)
+    """Whether the same command may succeed later; an error of a script itself would be the same for ever.
+    redis-py cuts the code of an error it knows off the text."""
+    if not isinstance(error, ResponseError):
+        return True
+    told = f"{error.status_code or ''} {error}"
+    return any(word in told for word in PASSING)

@@ -1,5 +1,6 @@
 """Seeds are moved, enqueued, then removed: a crash in between loses none and doubles none."""
 
+from collections import Counter
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -42,6 +43,10 @@ class SeedList:
             del self._open[nonce]
 
     async def _take(self, seconds: int) -> bytes | None:
+        # There and not open: moved in an answer that never arrived, or removed with a master that failed.
+        moved: Any = await self.server.lrange(self.taken, 0, -1)
+        for forgotten in Counter(moved) - Counter(self._open.values()):
+            return bytes(forgotten)
         seed: Any = await self.server.blmove(self.source, self.taken, seconds, "LEFT", "RIGHT")
         return None if seed is None else bytes(seed)
 
