@@ -51,8 +51,9 @@ for i = 1, #fields, 2 do pace[fields[i]] = fields[i + 1] end
 if pace.paused == '1' then return {now, -1, 1} end
 
 -- The rate recovers a step at a time after a refusal.
+local blocked = tonumber(pace.blocked_until or 0)
 local factor = tonumber(pace.factor or 1)
-if factor < 1 and now - tonumber(pace.refused_at or 0) >= args.recover then
+if factor < 1 and now - math.max(tonumber(pace.refused_at or 0), blocked) >= args.recover then
   factor = math.min(1, factor * 2)
   redis.call('HSET', PACE, 'factor', factor, 'refused_at', now)
 end
@@ -60,7 +61,6 @@ local interval = args.rate > 0 and 1000 / (args.rate * factor) or 0
 interval = math.max(interval, tonumber(pace.floor or 0))
 redis.call('HSET', PACE, 'rate', args.rate, 'burst', args.burst)
 
-local blocked = tonumber(pace.blocked_until or 0)
 local free = tonumber(pace.free_at or 0)
 local room = args.concurrency > 0 and args.concurrency - redis.call('ZCARD', INFLIGHT) or args.most
 local most = math.min(args.most, room)
