@@ -243,7 +243,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
 
     def _payload(self, request: Request) -> bytes:
         kept = {name: value for name, value in request.meta.items() if name not in _OF_THIS_LEASE}
-        return encode(request.replace(meta=kept), self.spider)
+        return encode(request, self.spider, meta=kept)
 
     def _go_on(self, request: Request, held: Held) -> None:
         """A retry waits its time in the queue, where any worker may take it. A redirect goes on at once, unless the

@@ -16,47 +16,110 @@ local function pack_request(priority, seq, job, stage, payload)
   return cmsgpack.pack(priority, seq, job, stage) .. payload
 end
 
-local function head_of(id)
-  local stored = redis.call('HGET', REQUESTS, id)
+local function head_from(stored)
   if not stored then return nil end
   local offset, priority, seq, job, stage = cmsgpack.unpack_limit(stored, 4)
   return {priority = priority, seq = seq, job = job, stage = stage,
           payload = offset == -1 and '' or string.sub(stored, offset + 1)}
 end
 
+local function head_of(id) return head_from(redis.call('HGET', REQUESTS, id)) end
+
+-- One command for a whole batch, in pieces that Lua's stack can hold; an even number, so that pairs stay together.
+-- A call costs more than what it does: a command a batch instead of one a request is most of the scripts' speed.
+local PIECE = 1000
+
+local function all(command, name, values)
+  for first = 1, #values, PIECE do
+    redis.call(command, name, unpack(values, first, math.min(first + PIECE - 1, #values)))
+  end
+end
+
+local function read_all(name, ids)
+  local found = {}
+  for first = 1, #ids, PIECE do
+    local last = math.min(first + PIECE - 1, #ids)
+    local piece = redis.call('HMGET', name, unpack(ids, first, last))
+    for offset = 1, last - first + 1 do found[first + offset - 1] = piece[offset] end
+  end
+  return found
+end
+
+-- Adds to the list of that name, which is made when it is the first.
+local function gather(lists, name, value)
+  local list = lists[name]
+  if not list then
+    list = {}
+    lists[name] = list
+  end
+  list[#list + 1] = value
+end
+
 -- Priority first, then the order of arrival: 2^42 arrivals fit between two priorities without loss in a double.
 local function score(priority, seq) return -priority * 4398046511104 + seq end
 
-local function count(job, stage, what)
-  redis.call('HINCRBY', key('counts:' .. job), stage .. ':' .. what, 1)
+local function count(job, stage, what, times)
+  redis.call('HINCRBY', key('counts:' .. job), stage .. ':' .. what, times or 1)
 end
 
--- Wakes one waiting worker; the list stays short, however much is pushed while nobody waits.
-local function ring()
-  if redis.call('LLEN', key('bell')) < 64 then redis.call('LPUSH', key('bell'), 1) end
+-- Counts of a batch, summed: add(job, stage, what) as often as it happens, write() once.
+local function tally()
+  local sums = {}
+  local function add(job, stage, what)
+    local name = job .. '\n' .. stage .. '\n' .. what
+    local sum = sums[name]
+    if sum then sum.times = sum.times + 1 else sums[name] = {job = job, stage = stage, what = what, times = 1} end
+  end
+  local function write()
+    for _, sum in pairs(sums) do count(sum.job, sum.stage, sum.what, sum.times) end
+  end
+  return add, write
 end
 
--- False if the job has seen it. The fingerprint's 64 low bits are a member, its high bits choose the set.
-local function enqueue(id, priority, job, stage, due, bucket, member, payload, keep)
-  local seen = key('seen:' .. job .. ':' .. bucket)
-  if redis.call('SADD', seen, member) == 0 then
-    count(job, stage, 'duplicate')
-    return false
+-- Wakes as many waiting workers as there are new requests; the list stays short, however much is pushed while
+-- nobody waits.
+local function ring(times)
+  local missing = math.min(times or 1, 64 - redis.call('LLEN', key('bell')))
+  for _ = 1, missing do redis.call('LPUSH', key('bell'), 1) end
+end
+
+-- Enqueues what its job has not seen; answers 1 for each that was new. The fingerprint's 64 low bits are a member,
+-- its high bits choose the set. Each request is {id, priority, job, stage, due, bucket, member, payload}.
+local function enqueue_all(requests, keep)
+  local answers = {}
+  if #requests == 0 then return answers end
+  local seq = redis.call('INCRBY', key('arrivals'), #requests) - #requests
+  local bodies, ready, delayed, jobs = {}, {}, {}, {}
+  local add, write = tally()
+  for index, request in ipairs(requests) do
+    local id, priority, job, stage, due = request[1], request[2], request[3], request[4], request[5]
+    local seen = key('seen:' .. job .. ':' .. request[6])
+    if redis.call('SADD', seen, request[7]) == 0 then
+      answers[index] = 0
+      add(job, stage, 'duplicate')
+    else
+      if redis.call('SCARD', seen) == 1 then redis.call('EXPIRE', seen, keep) end
+      answers[index] = 1
+      add(job, stage, 'pushed')
+      gather(jobs, job, id)
+      bodies[#bodies + 1] = id
+      bodies[#bodies + 1] = pack_request(priority, seq + index, job, stage, request[8])
+      local place = due > now and delayed or ready
+      place[#place + 1] = due > now and due or score(priority, seq + index)
+      place[#place + 1] = id
+    end
   end
-  if redis.call('SCARD', seen) == 1 then redis.call('EXPIRE', seen, keep) end
-  local seq = redis.call('INCR', key('arrivals'))
-  redis.call('HSET', REQUESTS, id, pack_request(priority, seq, job, stage, payload))
-  redis.call('SADD', key('job:' .. job), id)
-  redis.call('ZADD', key('jobs'), now, job)
-  redis.call('EXPIRE', key('counts:' .. job), keep)
-  count(job, stage, 'pushed')
-  if due > now then
-    redis.call('ZADD', DELAYED, due, id)
-  else
-    redis.call('ZADD', READY, score(priority, seq), id)
-    ring()
+  all('HSET', REQUESTS, bodies)
+  all('ZADD', READY, ready)
+  all('ZADD', DELAYED, delayed)
+  write()
+  for job, ids in pairs(jobs) do
+    all('SADD', key('job:' .. job), ids)
+    redis.call('ZADD', key('jobs'), now, job)
+    redis.call('EXPIRE', key('counts:' .. job), keep)
   end
-  return true
+  if #ready > 0 then ring(#ready / 2) end
+  return answers
 end
 
 -- Takes an id out of wherever it is; its body stays.
@@ -72,12 +135,17 @@ local function take_out(id)
   end
 end
 
-local function forget(id, head)
-  take_out(id)
-  redis.call('HDEL', REQUESTS, id)
-  redis.call('HDEL', TRIES, id)
-  redis.call('HDEL', CRASHES, id)
-  redis.call('SREM', key('job:' .. head.job), id)
+-- Nothing is left of these, of which `leases` are the leases and `heads` the heads.
+local function forget_all(ids, leases, heads)
+  local held, jobs = {}, {}
+  for index, id in ipairs(ids) do
+    gather(held, string.match(leases[index], ':(.*)'), id)
+    gather(jobs, heads[index].job, id)
+  end
+  for _, place in ipairs({READY, DELAYED, INFLIGHT, SUSPECTS}) do all('ZREM', place, ids) end
+  for _, name in ipairs({LEASES, REQUESTS, TRIES, CRASHES}) do all('HDEL', name, ids) end
+  for worker, theirs in pairs(held) do all('SREM', key('held:' .. worker), theirs) end
+  for job, its in pairs(jobs) do all('SREM', key('job:' .. job), its) end
 end
 
 -- The body stays for a replay; the oldest letters make room for the newest.

@@ -2,26 +2,25 @@
 -- sent before their page is settled; the settlement repeats them, and they are then known.
 -- Answers 1 for each lease that was ours to end, 0 for one that another worker has taken meanwhile.
 
-local function push_all(requests)
-  for _, request in ipairs(requests) do
-    enqueue(request[1], request[2], request[3], request[4], request[5], request[6], request[7], request[8], args.keep)
-  end
-end
+local ids = {}
+for index, entry in ipairs(args.leases) do ids[index] = entry[1] end
+local leases, bodies = read_all(LEASES, ids), read_all(REQUESTS, ids)
 
-push_all(args.early)
+local answers, ended, jobs, children = {}, {}, {}, args.early
+local done, done_leases, done_heads = {}, {}, {}
+local add, write = tally()
 
-local answers = {}
 for index, entry in ipairs(args.leases) do
-  local id, token, outcome, detail, children = entry[1], entry[2], entry[3], entry[4], entry[5]
-  local lease = redis.call('HGET', LEASES, id)
-  local head = lease and head_of(id)
+  local id, token, outcome, detail = entry[1], entry[2], entry[3], entry[4]
+  local lease = not ended[id] and leases[index]
+  local head = lease and head_from(bodies[index])
   answers[index] = 0
   if head and string.match(lease, '^(%d+):') == token then
-    answers[index] = 1
-    push_all(children)
+    answers[index], ended[id], jobs[head.job] = 1, true, true
+    for _, child in ipairs(entry[5]) do children[#children + 1] = child end
     if outcome == 'done' then
-      forget(id, head)
-      count(head.job, head.stage, 'done')
+      done[#done + 1], done_leases[#done + 1], done_heads[#done + 1] = id, lease, head
+      add(head.job, head.stage, 'done')
     elseif outcome == 'dead' then
       bury(id, head, detail, args.letters)
     elseif outcome == 'back' then
@@ -33,9 +32,13 @@ for index, entry in ipairs(args.leases) do
       if detail[3] ~= 0 then redis.call('HINCRBY', TRIES, id, 1) end
       redis.call('HSET', REQUESTS, id, pack_request(head.priority, head.seq, head.job, head.stage, detail[2]))
       redis.call('ZADD', DELAYED, now + detail[1], id)
-      count(head.job, head.stage, 'retried')
+      add(head.job, head.stage, 'retried')
     end
-    redis.call('ZADD', key('jobs'), now, head.job)
   end
 end
+
+forget_all(done, done_leases, done_heads)
+enqueue_all(children, args.keep)
+write()
+for job in pairs(jobs) do redis.call('ZADD', key('jobs'), now, job) end
 return answers

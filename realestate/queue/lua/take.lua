@@ -38,10 +38,18 @@ if now >= tonumber(redis.call('GET', key('mercy')) or 0) then
   for _, worker in ipairs(redis.call('ZRANGEBYSCORE', WORKERS, '-inf', now, 'LIMIT', 0, 4)) do reclaim(worker) end
 end
 
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', DELAYED, '-inf', now, 'LIMIT', 0, 200)) do
-  redis.call('ZREM', DELAYED, id)
-  local head = head_of(id)
-  if head then redis.call('ZADD', READY, score(head.priority, head.seq), id) end
+local due = redis.call('ZRANGEBYSCORE', DELAYED, '-inf', now, 'LIMIT', 0, 200)
+if #due > 0 then
+  all('ZREM', DELAYED, due)
+  local scored = {}
+  for index, stored in pairs(read_all(REQUESTS, due)) do
+    local head = head_from(stored)
+    if head then
+      scored[#scored + 1] = score(head.priority, head.seq)
+      scored[#scored + 1] = due[index]
+    end
+  end
+  all('ZADD', READY, scored)
 end
 
 local pace = {}
@@ -75,30 +83,68 @@ local function next_slot()
   return at, nil
 end
 
-local function lease(id, at)
-  local head = head_of(id)
-  if not head then return false end
-  local token = redis.call('INCR', key('tokens'))
-  redis.call('HSET', LEASES, id, token .. ':' .. args.worker)
-  redis.call('ZADD', INFLIGHT, at, id)
-  redis.call('SADD', held, id)
-  answer[#answer + 1] = {id, tostring(token), at, tonumber(redis.call('HGET', TRIES, id) or 0), head.priority,
-                         head.job, head.stage, head.payload}
-  if interval > 0 then
-    local jitter = interval * args.jitter * (redis.call('INCR', key('grants')) * 7919 % 1000) / 1000
-    free = math.max(at, free) + interval + jitter
+-- The moments of up to `most` sendings, and when the site is free after each; `later` is when the next would be.
+local grants = interval > 0 and tonumber(redis.call('GET', key('grants')) or 0)
+local function slots(most)
+  local moments, after, later, was = {}, {[0] = free}, nil, free
+  while #moments < most do
+    local at
+    at, later = next_slot()
+    if not at then break end
+    if interval > 0 then
+      local jitter = interval * args.jitter * ((grants + #moments + 1) * 7919 % 1000) / 1000
+      free = math.max(at, free) + interval + jitter
+    end
+    moments[#moments + 1] = at
+    after[#moments] = free
   end
-  return true
+  free = was
+  return moments, after, later
+end
+
+-- Leases the first of `place`, as many as may be sent. Answers how many, and whether there was one without a body, in
+-- whose stead another may go.
+local function lease(place, most)
+  local moments, after, later = slots(math.min(most, redis.call('ZCARD', place)))
+  if later then answer[2] = later end
+  if #moments == 0 then return 0, false end
+  local ids, popped = {}, redis.call('ZPOPMIN', place, #moments)
+  for index = 1, #popped, 2 do ids[#ids + 1] = popped[index] end
+  local bodies, tries = read_all(REQUESTS, ids), read_all(TRIES, ids)
+  local token = redis.call('INCRBY', key('tokens'), #ids) - #ids
+  local leased, leases, sent = {}, {}, {}
+  for index, id in ipairs(ids) do
+    local head = head_from(bodies[index])
+    if head then
+      leased[#leased + 1] = id
+      local at = moments[#leased]
+      token = token + 1
+      leases[#leases + 1] = id
+      leases[#leases + 1] = token .. ':' .. args.worker
+      sent[#sent + 1] = at
+      sent[#sent + 1] = id
+      answer[#answer + 1] = {id, tostring(token), at, tonumber(tries[index] or 0), head.priority, head.job, head.stage,
+                             head.payload}
+    end
+  end
+  free = after[#leased]
+  if interval > 0 then grants = redis.call('INCRBY', key('grants'), #leased) end
+  all('HSET', LEASES, leases)
+  all('ZADD', INFLIGHT, sent)
+  all('SADD', held, leased)
+  return #leased, #leased < #ids
 end
 
 -- No bell tells when a worker's hands are empty: it asks again so soon.
 local SUSPECT_WAIT = 250
 
 -- A suspect travels alone: to a worker that holds nothing, and which gets nothing else until it is settled.
-for _, id in ipairs(redis.call('SMEMBERS', held)) do
-  if redis.call('HEXISTS', CRASHES, id) == 1 then
-    answer[2] = now + SUSPECT_WAIT
-    return answer
+if redis.call('EXISTS', CRASHES) == 1 then
+  for _, crashes in pairs(read_all(CRASHES, redis.call('SMEMBERS', held))) do
+    if crashes then
+      answer[2] = now + SUSPECT_WAIT
+      return answer
+    end
   end
 end
 -- One worker at a time lets its hands grow empty for one, or suspects would wait as long as there is other work.
@@ -112,17 +158,12 @@ if suspected and redis.call('SCARD', held) > 0 then
 end
 if suspected and redis.call('SCARD', held) == 0 then
   redis.call('DEL', key('emptying'))
-  local at, later = next_slot()
-  if not at then answer[2] = later return answer end
-  local popped = redis.call('ZPOPMIN', SUSPECTS)
-  lease(popped[1], at)
+  lease(SUSPECTS, 1)
 else
-  while most > 0 and redis.call('ZCARD', READY) > 0 do
-    local at, later = next_slot()
-    if not at then answer[2] = later break end
-    local popped = redis.call('ZPOPMIN', READY)
-    if lease(popped[1], at) then most = most - 1 end
-  end
+  repeat
+    local leased, lost = lease(READY, most)
+    most = most - leased
+  until not lost
 end
 if interval > 0 then redis.call('HSET', PACE, 'free_at', free) end
 
