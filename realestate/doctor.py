@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
-from redis import Redis
 from redis.exceptions import RedisError
 
 from realestate import embedded, settings
 from realestate.jobs.work import portals
+from realestate.queue.connection import connect_blocking
 from realestate.storage import StoreError, open_store
 
 #: The oldest Redis whose commands we use.
@@ -59,7 +59,7 @@ def _redis() -> Finding:
     if not settings.REDIS_URL:
         return _embedded_redis()
     try:
-        with Redis.from_url(settings.REDIS_URL, socket_connect_timeout=5, socket_timeout=5) as server:
+        with connect_blocking(settings.REDIS_URL) as server:
             version = str(server.info("server")["redis_version"])
     except (RedisError, ValueError) as error:
         told = str(error).partition("\n")[0]

@@ -94,6 +94,10 @@ DUPEFILTER_CLASS = "realestate.queue.dupefilter.DupeFilter"
 DUPEFILTER_EXPECTED = 1_000_000
 #: A job's fingerprints outlive the longest crawl we know of, then make room.
 DUPEFILTER_KEEP_SECONDS = 7 * 24 * 3600
+#: Whether a page is fetched once a `job`, or once a `portal` for as long as it is remembered.
+DUPEFILTER_SCOPE = "job"
+#: Remember when a request was last seen too: 18 bytes each instead of 9.
+DUPEFILTER_LAST_SEEN = False
 #: Enough to see what went wrong in a bad night, bounded so that it cannot fill Redis.
 DEADLETTERS_KEEP = 10_000
 #: A worker silent for so long is taken for dead and its requests are ready again: two beats and a half.

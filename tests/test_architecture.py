@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "embedded": set(),
     "jobs": {"queue", "storage", "embedded"},
     "simulator": {"items"},
-    "doctor": {"settings", "embedded", "jobs", "storage"},
+    "doctor": {"settings", "embedded", "jobs", "queue", "storage"},
     "bench": {"settings", "embedded", "demo", "jobs", "queue", "storage", "simulator"},
     "demo": {"settings", "embedded", "jobs", "storage", "items"},
     "cli": {"settings", "embedded", "jobs", "queue", "storage", "demo", "doctor", "simulator", "bench"},

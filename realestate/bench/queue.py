@@ -37,6 +37,7 @@ def measures(context: Context) -> Iterator[Measure]:
     yield from crawling(context, listings)
     context.keep_no_log()
     yield dedupe_memory(context)
+    yield last_seen_memory(context)
     yield request_memory(context, listings)
     yield from long_queue(context, listings)
 
@@ -135,8 +136,16 @@ def dedupe_memory(context: Context) -> Measure:
     )
 
 
-def _remember(server: Redis, count: int) -> None:
-    """As `enqueue` in common.lua does, many at a time."""
+def last_seen_memory(context: Context) -> Measure:
+    """With DUPEFILTER_LAST_SEEN; the peer remembers no time at all."""
+    count = context.sized(5_000_000, least=1_000)
+    value = _bytes_each(context, count, partial(_remember, context.server, at=int(time.time())))
+    name = f"memory of a URL and when it was seen, of {count:,}"
+    return Measure(name=name, value=value, unit="bytes", goal=Goal(maximum=20))
+
+
+def _remember(server: Redis, count: int, at: int | None = None) -> None:
+    """As `is_new` in common.lua does, many at a time."""
     buckets = buckets_for(count)
     for numbers in _batches(range(count), AT_ONCE):
         members: dict[int, list[str]] = {}
@@ -145,8 +154,9 @@ def _remember(server: Redis, count: int) -> None:
         for some in _batches(list(members.items()), 1_000):
             with server.pipeline(transaction=False) as pipe:
                 for bucket, new in some:
-                    pipe.sadd(keys.seen(PORTAL, JOB, bucket), *new)
-                    pipe.expire(keys.seen(PORTAL, JOB, bucket), 7 * 24 * 3600)
+                    name = keys.seen(PORTAL, JOB, bucket)
+                    pipe.sadd(name, *new) if at is None else pipe.hset(name, mapping=dict.fromkeys(new, at))
+                    pipe.expire(name, 7 * 24 * 3600)
                 pipe.execute()
 
 

@@ -16,6 +16,7 @@ from realestate.jobs.submit import submit as push_seeds
 from realestate.jobs.work import portals as all_portals
 from realestate.jobs.work import refusal, seed_urls
 from realestate.jobs.work import work as serve
+from realestate.queue.connection import connect_blocking
 from realestate.storage import open_store
 
 
@@ -173,7 +174,7 @@ def _allowed(portal: str, urls: Sequence[str]) -> None:
 
 def _redis(url: str) -> Redis:
     try:
-        return Redis.from_url(url)
+        return connect_blocking(url)
     except ValueError as error:
         raise UsageError(f"REDIS_URL: {error}".partition("\n")[0]) from error
 

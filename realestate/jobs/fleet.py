@@ -52,8 +52,9 @@ def look(server: Redis, portal: str) -> State:
         for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead):
             lengths.zcard(key(portal))
         lengths.hgetall(keys.pace(portal))
-        lengths.time()
-        ready, suspects, delayed, in_flight, dead, pace, (seconds, micros) = lengths.execute()
+        ready, suspects, delayed, in_flight, dead, pace = lengths.execute()
+    # By a script, since a cluster has no one time: that of the node which has the portal counts.
+    seconds, micros = map(int, server.eval("return redis.call('TIME')", 1, keys.pace(portal)))
     return State(
         seeds=max(unseen, seeds + sum(taken)),
         ready=ready + suspects,

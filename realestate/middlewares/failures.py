@@ -4,6 +4,7 @@ from typing import Self
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.exceptions import DownloadTimeoutError
 
 from realestate.queue.engine import LEASE
 
@@ -22,5 +23,6 @@ class FailureMiddleware:
         if request.errback is None and request.meta.get(LEASE) and self.crawler.engine is not None:
             scheduler = self.crawler.engine.scheduler
             told = f"{type(exception).__name__}: {exception}"
-            scheduler.give_up("download", told, request, url=request.url)  # type: ignore[union-attr]
+            reason = "timeout" if isinstance(exception, DownloadTimeoutError) else "download"
+            scheduler.give_up(reason, told, request, url=request.url)  # type: ignore[union-attr]
             scheduler.finished(request)  # type: ignore[union-attr]

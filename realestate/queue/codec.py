@@ -75,8 +75,9 @@ def decode(data: bytes, spider: Spider) -> Request:
 def _name(method: Any, spider: Spider) -> str | None:
     if method is None:
         return None
-    name: str | None = getattr(method, "__name__", None)
-    if name is None or getattr(spider, name, None) != method:
+    name: str = getattr(method, "__name__", "")
+    function = getattr(method, "__func__", None)
+    if function is None or getattr(type(spider), name, None) is not function:
         raise NotShareable(f"{method} is no method of {spider}")
     return name
 

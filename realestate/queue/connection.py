@@ -1,18 +1,49 @@
-"""The connection to Redis: one pool a worker; `redis://…` or `sentinel://host:port,host:port/service/db`."""
+"""The connection to Redis: one pool a worker.
 
-from typing import Any
+An address is `redis://…`, `sentinel://[:password@]host:port,host:port/service/db` or
+`redis+cluster://[:password@]host:port,host:port`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-from redis.asyncio import Redis
+import redis
+from redis.asyncio import Redis, RedisCluster, cluster, sentinel
 from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode
+from redis.sentinel import Sentinel
 from scrapy.settings import BaseSettings
 
 #: Longer than any command of ours blocks (queue.scheduler.BELL_SECONDS).
 ANSWER_SECONDS = 15.0
 CONNECT_SECONDS = 5.0
 DEFAULT_URL = "redis://127.0.0.1:6379/0"
+_TIMEOUTS: dict[str, Any] = {"socket_timeout": ANSWER_SECONDS, "socket_connect_timeout": CONNECT_SECONDS}
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The addresses of several servers in one."""
+
+    hosts: list[tuple[str, int]]
+    password: str | None
+    service: str
+    database: int
+
+    @classmethod
+    def read(cls, url: str, default_port: int) -> "_Group":
+        parts = urlsplit(url)
+        login, _, hosts = parts.netloc.rpartition("@")
+        service, _, database = parts.path.strip("/").partition("/")
+        each = (host.partition(":") for host in hosts.split(","))
+        return cls(
+            [(host, int(port or default_port)) for host, _, port in each],
+            unquote(login.rpartition(":")[2]) or None,
+            service,
+            int(database or 0),
+        )
 
 
 def connect(settings: BaseSettings) -> "Redis":
@@ -20,19 +51,33 @@ def connect(settings: BaseSettings) -> "Redis":
 
 
 def connect_to(url: str) -> "Redis":
-    """Nothing is sent yet. Patience is the caller's (`queue.outbox.patiently`), so the client itself does not retry."""
-    options: dict[str, Any] = {
-        "socket_timeout": ANSWER_SECONDS,
-        "socket_connect_timeout": CONNECT_SECONDS,
-        "retry": Retry(NoBackoff(), 0),
-    }
-    parts = urlsplit(url)
-    if parts.scheme != "sentinel":
-        return Redis.from_url(url, **options)
-    login, _, hosts = parts.netloc.rpartition("@")
-    password = unquote(login.rpartition(":")[2]) or None
-    service, _, database = parts.path.strip("/").partition("/")
-    watchers = [(host, int(port or 26379)) for host, _, port in (each.partition(":") for each in hosts.split(","))]
-    sentinel = Sentinel(watchers, socket_timeout=CONNECT_SECONDS)  # type: ignore[no-untyped-call]
-    master: Redis = sentinel.master_for(service, password=password, db=int(database or 0), **options)
-    return master
+    """Nothing is sent yet. Patience is the caller's (`queue.patience`), so the client itself does not retry."""
+    options = {**_TIMEOUTS, "retry": Retry(NoBackoff(), 0)}
+    match urlsplit(url).scheme:
+        case "sentinel":
+            at = _Group.read(url, 26379)
+            watchers = sentinel.Sentinel(at.hosts, socket_timeout=CONNECT_SECONDS)  # type: ignore[no-untyped-call]
+            return cast("Redis", watchers.master_for(at.service, password=at.password, db=at.database, **options))
+        case "redis+cluster":
+            at = _Group.read(url, 6379)
+            nodes = [cluster.ClusterNode(host, port) for host, port in at.hosts]
+            return cast("Redis", RedisCluster(startup_nodes=nodes, password=at.password, **options))
+        case _:
+            return Redis.from_url(url, **options)
+
+
+def connect_blocking(url: str) -> "redis.Redis":
+    """For commands that end soon, outside a worker."""
+    match urlsplit(url).scheme:
+        case "sentinel":
+            at = _Group.read(url, 26379)
+            watchers: Any = Sentinel(at.hosts, socket_timeout=CONNECT_SECONDS)  # type: ignore[no-untyped-call]
+            return cast(
+                "redis.Redis", watchers.master_for(at.service, password=at.password, db=at.database, **_TIMEOUTS)
+            )
+        case "redis+cluster":
+            at = _Group.read(url, 6379)
+            nodes = [ClusterNode(host, port) for host, port in at.hosts]  # type: ignore[no-untyped-call]
+            return cast("redis.Redis", redis.RedisCluster(startup_nodes=nodes, password=at.password, **_TIMEOUTS))
+        case _:
+            return redis.Redis.from_url(url, **_TIMEOUTS)

@@ -10,7 +10,19 @@ import msgspec
 from realestate.queue import keys
 from realestate.queue.request_queue import RequestQueue
 
-Reason = Literal["seed", "http", "download", "parse", "malformed", "robots", "poison", "swallowed", "ignored"]
+Reason = Literal[
+    "seed",  # a seed that is no request
+    "http",  # an answer that is no page
+    "ban",  # the site refuses us
+    "timeout",
+    "download",  # any other failure on the way
+    "robots",  # forbidden by robots.txt
+    "ignored",  # a middleware dropped it
+    "parse",  # a page that is not what its address promises
+    "malformed",  # a value in Redis that is no request
+    "poison",  # took several workers down
+    "swallowed",  # left no trace
+]
 
 
 def letter(reason: Reason, error: str, **what: Any) -> str:

@@ -4,6 +4,7 @@ The look and the push are one script (`lua/common.lua`); this class only says wh
 """
 
 from typing import Self
+from uuid import uuid4
 
 from scrapy import Request, Spider
 from scrapy.utils.request import RequestFingerprinterProtocol
@@ -11,29 +12,38 @@ from scrapy_redis.dupefilter import RFPDupeFilter
 
 from realestate.queue import keys
 from realestate.queue.identity import Identity, buckets_for, identify
+from realestate.queue.request_queue import Scope
 
 
 class DupeFilter(RFPDupeFilter):  # type: ignore[misc]
     """scrapy-redis' filter with Scrapy's own fingerprints, in sets of integers that expire by themselves."""
 
-    def __init__(self, portal: str, fingerprinter: RequestFingerprinterProtocol, buckets: int) -> None:
+    def __init__(
+        self, portal: str, fingerprinter: RequestFingerprinterProtocol, buckets: int, scope: Scope = "job"
+    ) -> None:
         super().__init__(server=None, key=keys.prefix(portal) + "seen")
         self.portal = portal
         self.fingerprinter = fingerprinter
         self.buckets = buckets
+        self.scope = scope
 
     @classmethod
     def from_spider(cls, spider: Spider) -> Self:
         assert spider.crawler.request_fingerprinter is not None
-        buckets = buckets_for(spider.crawler.settings.getint("DUPEFILTER_EXPECTED"))
-        return cls(spider.name, spider.crawler.request_fingerprinter, buckets)
+        settings = spider.crawler.settings
+        buckets = buckets_for(settings.getint("DUPEFILTER_EXPECTED"))
+        return cls(spider.name, spider.crawler.request_fingerprinter, buckets, settings["DUPEFILTER_SCOPE"])
 
-    def identify(self, request: Request, job: str) -> Identity:
-        """By what it asks for: the same page in the same job is the same request."""
-        return identify(job, self.fingerprinter.fingerprint(request), self.buckets)
+    def identify(self, request: Request, job: str, *, seed: str | None = None, child: bytes | None = None) -> Identity:
+        """By what it asks for: the same page in the same job is the same request. A seed is fetched even if seen
+        before, and what is not to be filtered is known by its place among its page's children."""
+        if seed:
+            return self._by(f"seed:{seed}".encode(), job)
+        if request.dont_filter:
+            return self._by(child or uuid4().bytes, job)
+        return self._by(self.fingerprinter.fingerprint(request), "" if self.scope == "portal" else job)
 
-    def identify_as(self, what: bytes, job: str) -> Identity:
-        """By something else than what it asks for: a seed, or a child that is not to be filtered."""
+    def _by(self, what: bytes, job: str) -> Identity:
         return identify(job, what, self.buckets)
 
     def close(self, reason: str = "") -> None:

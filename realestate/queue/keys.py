@@ -22,9 +22,9 @@
 | `{<portal>}:dead` | zset | ids given up, by when | the newest DEADLETTERS_KEEP |
 | `{<portal>}:letters` | hash | id -> why it was given up (JSON) | as long as it is dead |
 | `{<portal>}:pace` | hash | rate, factor, free_at, blocked_until, paused … | for ever |
-| `{<portal>}:seen:<job>:<n>` | set | fingerprints of the job's requests | DUPEFILTER_KEEP_SECONDS |
+| `{<portal>}:seen:<job>:<n>` | set or hash | the job's fingerprints, or each with when | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:job:<job>` | set | ids of the job that are not done or dead | until the last is |
-| `{<portal>}:jobs` | zset | jobs by when they last moved | JOBS_KEEP newest |
+| `{<portal>}:jobs` | zset | jobs by when they last moved | the newest 1,000 |
 | `{<portal>}:counts:<job>` | hash | what happened to the job's requests, by stage | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:arrivals`, `{<portal>}:tokens`, `{<portal>}:grants` | string | counters | for ever |
 | `{<portal>}:bell` | list | rung when something is ready | until heard |

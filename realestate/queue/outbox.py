@@ -27,13 +27,17 @@ class Outbox:
         self.stats = stats
         self._endings: list[Ending] = []
         self._early: list[tuple[Pushed, Callable[[], Awaitable[None]] | None]] = []
-        self._sending = 0
+        self._sending: list[Ending] = []
         self._wake = asyncio.Event()
         self._closing = False
         self._stopped = asyncio.Event()
 
     def __len__(self) -> int:
-        return len(self._endings) + len(self._early) + self._sending
+        return len(self._endings) + len(self._early) + len(self._sending)
+
+    def leases(self) -> list[bytes]:
+        """The requests whose end Redis may not know of yet."""
+        return [ending.id for ending in (*self._sending, *self._endings)]
 
     def end(self, ending: Ending) -> None:
         self._endings.append(ending)
@@ -66,11 +70,11 @@ class Outbox:
             self._wake.clear()
             endings, self._endings = self._endings[:MOST], self._endings[MOST:]
             early, self._early = self._early[:MOST], self._early[MOST:]
-            self._sending = len(endings) + len(early)
+            self._sending = endings
             ours = await self._send(endings, [request for request, _ in early])
             for then in [then for _, then in early if then]:
                 await patiently(then, self.stats, "removing a seed")
-            self._sending = 0
+            self._sending = []
             self.stats.inc_value("queue/round_trips")
             self._count(endings, ours)
 

@@ -14,6 +14,7 @@ from realestate.queue import keys
 from realestate.queue.identity import Identity, buckets_for
 
 Outcome = Literal["done", "retry", "dead", "back"]
+Scope = Literal["job", "portal"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,8 @@ class QueueSettings:
     lease: int = 9_000
     ahead: int = 2_000
     keep_seconds: int = 7 * 24 * 3600
+    scope: Scope = "job"
+    last_seen: bool = False
     letters: int = 10_000
     buckets: int = 4_096
     poison: int = 3
@@ -38,6 +41,8 @@ class QueueSettings:
             lease=int(settings.getfloat("LEASE_SECONDS") * 1000),
             ahead=int(settings.getfloat("PACE_AHEAD_SECONDS") * 1000),
             keep_seconds=settings.getint("DUPEFILTER_KEEP_SECONDS"),
+            scope=settings["DUPEFILTER_SCOPE"],
+            last_seen=settings.getbool("DUPEFILTER_LAST_SEEN"),
             letters=settings.getint("DEADLETTERS_KEEP"),
             buckets=buckets_for(settings.getint("DUPEFILTER_EXPECTED")),
             poison=settings.getint("POISON_WORKERS"),
@@ -115,18 +120,24 @@ class RequestQueue:
         self.limits = limits
         self.prefix = keys.prefix(portal)
         self._scripts: dict[str, Any] = {}
+        # One memory for all jobs is called after the empty job, whose name nobody can have.
+        self._scope = "" if limits.scope == "portal" else None
+        self._seen = {"scope": self._scope, "times": limits.last_seen, "keep": limits.keep_seconds}
 
     async def push(self, requests: Sequence[Pushed]) -> list[bool]:
         """Which of them were new."""
-        answers = await self._run("push", requests=requests, keep=self.limits.keep_seconds)
+        answers = await self._run("push", requests=requests, seen=self._seen)
         return [bool(new) for new in answers]
 
-    async def take(self, worker: str, most: int) -> Taken:
+    async def take(self, worker: str, most: int, mine: Sequence[bytes] | None = None) -> Taken:
+        """`mine` is all that the worker knows it holds. What Redis takes for its besides (granted in an answer that
+        never arrived, or settled with a master that failed before its replica learned of it) is ready again."""
         limits = self.limits
         now, again, paused, *leases = await self._run(
             "take",
             worker=worker,
             most=most,
+            mine=mine,
             lease=limits.lease,
             ahead=limits.ahead,
             poison=limits.poison,
@@ -141,9 +152,7 @@ class RequestQueue:
 
     async def settle(self, endings: Sequence[Ending], early: Sequence[Pushed] = ()) -> list[bool]:
         """Which leases were ours to end. Their children are enqueued in the same act."""
-        answers = await self._run(
-            "settle", leases=endings, early=early, keep=self.limits.keep_seconds, letters=self.limits.letters
-        )
+        answers = await self._run("settle", leases=endings, early=early, seen=self._seen, letters=self.limits.letters)
         return [bool(ours) for ours in answers]
 
     async def beat(self, worker: str, beat: bytes, started: Sequence[bytes]) -> Pulse:
@@ -185,11 +194,24 @@ class RequestQueue:
     async def forget(self, job: str, identity: Identity | None = None) -> None:
         """As if the job had never seen this request, or any."""
         if identity is not None:
-            await self.server.srem(keys.seen(self.portal, job, identity.bucket), identity.member)
+            remove = self.server.hdel if self.limits.last_seen else self.server.srem
+            await remove(self._memory(job, identity.bucket), identity.member)
             return
-        names = [keys.seen(self.portal, job, bucket) for bucket in range(self.limits.buckets)]
+        names = [self._memory(job, bucket) for bucket in range(self.limits.buckets)]
         for begin in range(0, len(names), 1000):
             await self.server.unlink(*names[begin : begin + 1000])
+
+    async def last_seen(self, job: str, identity: Identity) -> int | None:
+        """The second at which the job last asked for it; only where DUPEFILTER_LAST_SEEN is on."""
+        seconds: Any = await self.server.hget(self._memory(job, identity.bucket), identity.member)
+        return None if seconds is None else int(seconds)
+
+    def _memory(self, job: str, bucket: int) -> str:
+        return keys.seen(self.portal, job if self._scope is None else self._scope, bucket)
+
+    async def is_finished(self, job: str) -> bool:
+        """Nothing of the job is ready, delayed or in flight. Its seeds that nobody has taken yet are not looked at."""
+        return not await self.server.scard(keys.job(self.portal, job))
 
     async def is_empty(self) -> bool:
         """Nothing is a seed, ready, delayed or in flight. Seeds are looked at first: a seed on its way into the queue

@@ -6,9 +6,7 @@ outbox that another empties.
 
 import asyncio
 import logging
-import os
 import random
-import socket
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -31,8 +29,10 @@ from realestate.queue.engine import LEASE, in_work, wake
 from realestate.queue.ledger import Held, Ledger
 from realestate.queue.outbox import Outbox
 from realestate.queue.patience import patiently
-from realestate.queue.request_queue import Lease, Pulse, Pushed, QueueSettings, RequestQueue
+from realestate.queue.request_queue import Lease, Pulse, Pushed, QueueSettings, RequestQueue, Taken
+from realestate.queue.robots import FirstQuestion
 from realestate.queue.seeds import SeedList
+from realestate.queue.workers import worker_name
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +44,8 @@ _OF_THIS_LEASE = (LEASE, PARENT, SEED, "download_latency", "download_slot", "dow
 BELL_SECONDS = 5
 #: Beats after which a request that nobody works on any more counts as swallowed.
 SWALLOWED_BEATS = 3
+#: A worker that ends waits so long for a Redis that is away; then its leases expire by themselves.
+LEAVING_SECONDS = 20.0
 
 
 class Scheduler(RedisScheduler):  # type: ignore[misc]
@@ -63,12 +65,13 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self.crawler = crawler
         self.stats = crawler.stats
         self.serving = False
-        self.worker = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
+        self.worker = worker_name()
         self.buffer_size = 2 * settings.getint("CONCURRENT_REQUESTS")
         self.retry_seconds = settings.getfloat("RETRY_DELAY_SECONDS")
         self._local: deque[Request] = deque()
         self._tasks: list[asyncio.Task[None]] = []
         self._registered = False
+        self._robots = FirstQuestion(crawler)
         self._errands: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -205,13 +208,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
     # ----- inside
 
     def _started(self, key: str, lease: Lease) -> Request | None:
-        try:
-            request = decode(lease.payload, self.spider)
-        except MalformedRequest as error:
-            logger.warning("queue/malformed: %s", error)
-            self.stats.inc_value("queue/dead/malformed")
-            told = letter("malformed", str(error), job=lease.job, stage=lease.stage, value=repr(lease.payload[:500]))
-            self.ledger.end(key, "dead", told)
+        if (request := self._decoded(key, lease)) is None:
             return None
         held = self.ledger.get(key)
         assert held is not None
@@ -221,17 +218,21 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self.stats.inc_value("queue/taken")
         return request
 
+    def _decoded(self, key: str, lease: Lease) -> Request | None:
+        try:
+            return decode(lease.payload, self.spider)
+        except MalformedRequest as error:
+            logger.warning("queue/malformed: %s", error)
+            self.stats.inc_value("queue/dead/malformed")
+            told = letter("malformed", str(error), job=lease.job, stage=lease.stage, value=repr(lease.payload[:500]))
+            self.ledger.end(key, "dead", told)
+            return None
+
     def _pushed(self, request: Request) -> Pushed:
         parent = self.ledger.get(request.meta.get(PARENT))
         job = request.meta.get("job", "none")
-        if seed := request.meta.get(SEED):
-            identity = self.df.identify_as(f"seed:{seed}".encode(), job)
-        elif request.dont_filter and parent:
-            identity = self.df.identify_as(parent.next_child(), job)
-        elif request.dont_filter:
-            identity = self.df.identify_as(uuid4().bytes, job)
-        else:
-            identity = self.df.identify(request, job)
+        child = parent.next_child() if parent else None
+        identity = self.df.identify(request, job, seed=request.meta.get(SEED), child=child)
         return Pushed.of(identity, request.priority, job, request.meta.get("stage", "none"), self._payload(request))
 
     def _send(self, request: Request, pushed: Pushed) -> None:
@@ -263,12 +264,14 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         while True:
             await self._hungry.wait()
             self._hungry.clear()
-            wanted = self.buffer_size - len(self.buffer)
-            if not self.serving or wanted <= self.buffer_size // 4:
+            wanted = 1 if self._robots.is_open else self.buffer_size - len(self.buffer)
+            if not self.serving or (wanted <= self.buffer_size // 4 and not self._robots.is_open):
                 continue
-            taken = await patiently(lambda: self.queue.take(self.worker, wanted), self.stats, "taking")  # noqa: B023
-            self.stats.inc_value("queue/round_trips")
-            self.buffer.set_clock(taken.now)
+            taken = await patiently(partial(self._take, wanted), self.stats, "taking")
+            if taken.leases and self._robots.is_open:
+                await self._read_robots(taken.leases[0])
+                self._hungry.set()
+                continue
             for lease in taken.leases:
                 self.buffer.add(self.ledger.open(lease), lease)
             if taken.leases:
@@ -276,6 +279,20 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
             if len(taken.leases) < wanted:
                 await self._rest((taken.ask_again_at - self.buffer.now()) / 1000 if taken.ask_again_at > 0 else None)
                 self._hungry.set()
+
+    async def _take(self, wanted: int) -> Taken:
+        """One at a time, so that all that was granted is in the ledger when the next is asked for."""
+        held = [held.lease.id for _, held in self.ledger]
+        taken = await self.queue.take(self.worker, wanted, held + self.outbox.leases())
+        self.stats.inc_value("queue/round_trips")
+        self.buffer.set_clock(taken.now)
+        return taken
+
+    async def _read_robots(self, lease: Lease) -> None:
+        key = self.ledger.open(lease)
+        if request := self._decoded(key, lease):
+            await self._robots.ask(request, (lease.send_at - self.buffer.now()) / 1000)
+            self.ledger.end(key, "back")
 
     async def _rest(self, seconds: float | None) -> None:
         """Until there may be more to take. Running dry, the engine has to be asked for its hunger again."""
@@ -319,9 +336,15 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self.stop_serving()
         for task in self._tasks[:1]:
             task.cancel()
+        try:
+            await asyncio.wait_for(self._leave(), LEAVING_SECONDS)
+        except TimeoutError:
+            logger.warning("queue/redis_away: left without a word; what it held is ready again when its leases end")
+        await self.redis.aclose()
+
+    async def _leave(self) -> None:
         await asyncio.gather(*self._errands)
         if self._tasks:
             await self.outbox.close()
-            await self.queue.leave(self.worker)
-            await self.seeds.give_back()
-        await self.redis.aclose()
+            await patiently(partial(self.queue.leave, self.worker), self.stats, "leaving")
+            await patiently(self.seeds.give_back, self.stats, "giving seeds back")

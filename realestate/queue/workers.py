@@ -1,6 +1,15 @@
-"""What a worker tells about itself with every heartbeat."""
+"""A worker's name, and what it tells about itself with every heartbeat."""
+
+import os
+import socket
+from uuid import uuid4
 
 import msgspec
+
+
+def worker_name() -> str:
+    """One for each life: a process that comes after another with its number is not the same worker."""
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
 
 
 class Beat(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
 from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy_redis.spiders import RedisSpider
@@ -25,6 +25,8 @@ Stage = Literal["discover", "extract"]
 #: Listings before further search pages: what is found is stored soon, and the queue stays short.
 PRIORITY: dict[Stage, int] = {"discover": 0, "extract": 10}
 GONE_STATUSES = (404, 410)
+#: Answers that are about us, not about the page.
+REFUSALS = (401, 403, 429)
 
 
 class BrokenPage(ValueError):
@@ -236,14 +238,15 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
                 self._count(stage, "gone")
                 return
             self._count(stage, "failed")
-            self._give_up("http", f"status {status}", request, status=status)
+            self._give_up("ban" if status in REFUSALS else "http", f"status {status}", request, status=status)
         elif isinstance(error, IgnoreRequest):
             forbidden = "robots.txt" in str(error)
             self._count(stage, "forbidden" if forbidden else "failed")
             self._give_up("robots" if forbidden else "ignored", str(error), request)
         else:
             self._count(stage, "failed")
-            self._give_up("download", f"{type(error).__name__}: {error}", request)
+            reason = "timeout" if isinstance(error, DownloadTimeoutError) else "download"
+            self._give_up(reason, f"{type(error).__name__}: {error}", request)
 
     def _count(self, stage: Stage, outcome: str) -> None:
         self.crawler.stats.inc_value(f"page/{stage}/{outcome}")

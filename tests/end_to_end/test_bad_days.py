@@ -35,4 +35,4 @@ def test_every_page_of_a_bad_day_has_its_outcome(env: dict[str, str], server: Re
     assert outcomes == {"ok": 6, "broken": 6, "gone": 3, "failed": 3}
     assert sum(outcomes.values()) == len(PAGES), "each page has one outcome"
     reasons = Counter(letter["reason"] for letter in letters(env["REDIS_URL"], "immoweb"))
-    assert reasons == {"parse": 6, "http": 1, "download": 2, "malformed": 1}
+    assert reasons == {"parse": 6, "ban": 1, "download": 2, "malformed": 1}

@@ -341,6 +341,50 @@ def test_what_is_forgotten_may_be_crawled_again(run: Run) -> None:
     assert run(act) == [True, True, True, True, False, True, True, False]
 
 
+def test_the_whole_portal_may_share_one_memory(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[bool]:
+        shared = identify("", b"a", BUCKETS)
+        one, other = (Pushed.of(shared, 0, job, "extract", b"a") for job in ("one", "other"))
+        known = await queue.push([one]) + await queue.push([other])
+        await queue.forget("any", shared)
+        return known + await queue.push([other])
+
+    assert run(act, scope="portal") == [True, False, True]
+
+
+def test_a_memory_of_times_says_when_a_request_was_last_seen(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[Any]:
+        seen = identify("j", b"a", BUCKETS)
+        before = await queue.last_seen("j", seen)
+        answers = await queue.push([request("a")]) + await queue.push([request("a")])
+        seconds, _ = await queue.server.time()
+        age = seconds - (await queue.last_seen("j", seen) or 0)
+        life = await queue.server.ttl(keys.seen(queue.portal, "j", seen.bucket))
+        await queue.forget("j", seen)
+        return [before, answers, 0 <= age < 60, life > 0, await queue.last_seen("j", seen)]
+
+    assert run(act, last_seen=True) == [None, [True, False], True, True, None]
+
+
+def test_a_job_is_finished_when_nothing_of_it_is_left(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[bool]:
+        await queue.push([request("a"), request("b", job="other")])
+        (lease,) = (await queue.take("w", 1)).leases
+        in_flight = await queue.is_finished("j")
+        await queue.settle([Ending(lease.id, lease.token, "done")])
+        return [in_flight, await queue.is_finished("j"), await queue.is_finished("other")]
+
+    assert run(act) == [False, True, False]
+
+
+def test_only_the_newest_jobs_are_named(run: Run) -> None:
+    async def act(queue: RequestQueue) -> int:
+        await queue.push([request("a", job=f"job {number}") for number in range(1_010)])
+        return int(await queue.server.zcard(keys.jobs(queue.portal)))
+
+    assert run(act) == 1_000
+
+
 def test_the_bell_rings_for_a_push(run: Run) -> None:
     async def act(queue: RequestQueue) -> bool:
         waiting = asyncio.ensure_future(queue.wait_for_bell(30))

@@ -39,7 +39,7 @@ async def next_request(scheduler: Scheduler) -> Request:
 def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> Run:
     def with_scheduler(act: Callable[[Scheduler], Awaitable[Any]], **changes: Any) -> Any:
         async def inside() -> Any:
-            crawler = make_crawler(ImmowebSpider, **{"REDIS_URL": redis_url, **changes})
+            crawler = make_crawler(ImmowebSpider, **{"REDIS_URL": redis_url, "ROBOTSTXT_OBEY": False, **changes})
             spider = crawler.spider = ImmowebSpider.from_crawler(crawler)
             scheduler = Scheduler.from_crawler(crawler)
             downloader, scraper = SimpleNamespace(active=set()), SimpleNamespace(slot=None)

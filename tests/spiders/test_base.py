@@ -209,7 +209,7 @@ def test_only_a_listing_can_be_gone(
 @pytest.mark.parametrize(
     ("error", "outcome", "reason"),
     [
-        (DownloadTimeoutError("slow"), "failed", "download"),
+        (DownloadTimeoutError("slow"), "failed", "timeout"),
         (IgnoreRequest("Forbidden by robots.txt"), "forbidden", "robots"),
         (IgnoreRequest("max redirections reached"), "failed", "ignored"),
     ],

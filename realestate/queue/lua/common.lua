@@ -11,6 +11,9 @@ local REQUESTS, READY, DELAYED, INFLIGHT = key('requests'), key('ready'), key('d
 local LEASES, WORKERS, SUSPECTS, DEAD = key('leases'), key('workers'), key('suspects'), key('dead')
 local TRIES, CRASHES, PACE, LETTERS = key('tries'), key('crashes'), key('pace'), key('letters')
 
+-- Jobs that status can name: enough for weeks of a timetable.
+local JOBS_KEEP = 1000
+
 -- A stored request: what the scripts need of it, then the request itself, which only Python reads.
 local function pack_request(priority, seq, job, stage, payload)
   return cmsgpack.pack(priority, seq, job, stage) .. payload
@@ -83,9 +86,25 @@ local function ring(times)
   for _ = 1, missing do redis.call('LPUSH', key('bell'), 1) end
 end
 
--- Enqueues what its job has not seen; answers 1 for each that was new. The fingerprint's 64 low bits are a member,
--- its high bits choose the set. Each request is {id, priority, job, stage, due, bucket, member, payload}.
-local function enqueue_all(requests, keep)
+-- True the first time its job (or, with one memory for all jobs, its portal) sees it. The fingerprint's 64 low bits are
+-- a member, its high bits choose the set; remembering times too, the set is a hash of member -> seconds.
+local function is_new(job, bucket, member)
+  local seen = key('seen:' .. (args.seen.scope or job) .. ':' .. bucket)
+  local added, size
+  if args.seen.times then
+    added = redis.call('HSET', seen, member, math.floor(now / 1000)) == 1
+    size = added and redis.call('HLEN', seen)
+  else
+    added = redis.call('SADD', seen, member) == 1
+    size = added and redis.call('SCARD', seen)
+  end
+  if size == 1 then redis.call('EXPIRE', seen, args.seen.keep) end
+  return added
+end
+
+-- Enqueues what is new; answers 1 for each that was. Each request is
+-- {id, priority, job, stage, due, bucket, member, payload}.
+local function enqueue_all(requests)
   local answers = {}
   if #requests == 0 then return answers end
   local seq = redis.call('INCRBY', key('arrivals'), #requests) - #requests
@@ -93,12 +112,10 @@ local function enqueue_all(requests, keep)
   local add, write = tally()
   for index, request in ipairs(requests) do
     local id, priority, job, stage, due = request[1], request[2], request[3], request[4], request[5]
-    local seen = key('seen:' .. job .. ':' .. request[6])
-    if redis.call('SADD', seen, request[7]) == 0 then
+    if not is_new(job, request[6], request[7]) then
       answers[index] = 0
       add(job, stage, 'duplicate')
     else
-      if redis.call('SCARD', seen) == 1 then redis.call('EXPIRE', seen, keep) end
       answers[index] = 1
       add(job, stage, 'pushed')
       gather(jobs, job, id)
@@ -116,8 +133,9 @@ local function enqueue_all(requests, keep)
   for job, ids in pairs(jobs) do
     all('SADD', key('job:' .. job), ids)
     redis.call('ZADD', key('jobs'), now, job)
-    redis.call('EXPIRE', key('counts:' .. job), keep)
+    redis.call('EXPIRE', key('counts:' .. job), args.seen.keep)
   end
+  redis.call('ZREMRANGEBYRANK', key('jobs'), 0, -JOBS_KEEP - 1)
   if #ready > 0 then ring(#ready / 2) end
   return answers
 end

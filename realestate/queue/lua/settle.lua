@@ -38,7 +38,7 @@ for index, entry in ipairs(args.leases) do
 end
 
 forget_all(done, done_leases, done_heads)
-enqueue_all(children, args.keep)
+enqueue_all(children)
 write()
 for job in pairs(jobs) do redis.call('ZADD', key('jobs'), now, job) end
 return answers

@@ -4,6 +4,23 @@
 
 heard(args.worker, args.lease)
 
+-- What the worker does not know of it would hold for as long as it lives.
+if args.mine then
+  local mine = {}
+  for _, id in ipairs(args.mine) do mine[id] = true end
+  for _, id in ipairs(redis.call('SMEMBERS', key('held:' .. args.worker))) do
+    if not mine[id] then
+      local head = head_of(id)
+      take_out(id)
+      if head then
+        local place = redis.call('HEXISTS', CRASHES, id) == 1 and SUSPECTS or READY
+        redis.call('ZADD', place, score(head.priority, head.seq), id)
+        count(head.job, head.stage, 'reclaimed')
+      end
+    end
+  end
+end
+
 -- What the dead held is ready again. A request whose download had begun is suspected of having brought its worker
 -- down: it is redelivered alone, and given up when it has taken args.poison workers with it.
 local function reclaim(worker)

@@ -1,0 +1,273 @@
+"""The fleet's pace, as a site feels it: every request's moment of arrival is written down by the site itself."""
+
+import asyncio
+import json
+import statistics
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from redis import Redis
+
+from realestate.jobs.fleet import look
+from realestate.queue import codec, keys
+from realestate.queue.connection import connect_to
+from realestate.queue.identity import identify
+from realestate.queue.request_queue import Ending, Lease, Pushed, QueueSettings, RequestQueue
+from realestate.queue.scheduler import BELL_SECONDS
+from realestate.settings import HEARTBEAT_SECONDS
+from realestate.storage.postgres import PostgresStore
+from tests.end_to_end.conftest import PYTHON, Worker, running, until
+from tests.end_to_end.hostile import page
+
+PORTAL = "immoweb"
+FIRST = 21_000_000
+FLEET = 8
+#: So long does the site take to find its robots.txt: what waits behind it must not come in a burst.
+ROBOTS_SECONDS = 1.0
+#: Room for what is already on its way when the fleet is told to stop: a beat later nothing more is sent.
+NOTICE_SECONDS = HEARTBEAT_SECONDS + 1.0
+
+
+class Site(ThreadingHTTPServer):
+    """Any listing of immoweb's, and when it was asked for."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.asked: list[tuple[float, str]] = []
+
+    def arrivals(self) -> list[float]:
+        """Of all requests, robots.txt too: the site feels them all."""
+        return sorted(moment for moment, _ in self.asked)
+
+    def listings(self) -> list[str]:
+        return [path for _, path in self.asked if "/classified/" in path]
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Site
+
+    def do_GET(self) -> None:
+        if self.path == "/_portals":
+            self._send(200, json.dumps({PORTAL: self.server.url}).encode())
+            return
+        self.server.asked.append((time.monotonic(), self.path))
+        if self.path == "/robots.txt":
+            time.sleep(ROBOTS_SECONDS)
+        name = self.path.rsplit("/", 1)[-1]
+        self._send(200, page(id=int(name))) if name.isdigit() else self._send(404, b"no such page")
+
+    def _send(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Silence: the tests look at `asked`."""
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    server = Site()
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+Fleet = Callable[..., Any]
+
+
+@pytest.fixture
+def fleet(site: Site, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path) -> Fleet:
+    """So many workers, all of them heard of and none with anything to do."""
+
+    @contextmanager
+    def start(count: int, rate: float, **settings: float) -> Iterator[list[Worker]]:
+        changes = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+        command = [PYTHON, "-m", "scrapy", "crawl", PORTAL, *changes]
+        variables = {**env, "SIMULATOR_URL": site.url, "PACE_RATE": str(rate)}
+        with ExitStack() as stack:
+            workers = [
+                stack.enter_context(running(command, variables, tmp_path / f"{number}.log")) for number in range(count)
+            ]
+            until(lambda: server.hlen(keys.beats(PORTAL)) == count, f"{count} workers")
+            yield workers
+
+    return start
+
+
+def request(site: Site, number: int) -> Pushed:
+    told = {
+        "url": f"{site.url}/en/classified/{FIRST + number}",
+        "callback": "read_listing",
+        "errback": "on_failure",
+        "meta": {"stage": "extract", "job": "j"},
+    }
+    payload = codec.VERSION + msgspec.msgpack.encode(told)
+    return Pushed.of(identify("j", str(number).encode(), 64), 10, "j", "extract", payload)
+
+
+def with_queue(redis_url: str, act: Callable[[RequestQueue], Awaitable[Any]], **limits: Any) -> Any:
+    async def inside() -> Any:
+        client = connect_to(redis_url)
+        try:
+            return await act(RequestQueue(client, PORTAL, QueueSettings(buckets=64, **limits)))
+        finally:
+            await client.aclose()
+
+    return asyncio.run(inside())
+
+
+def push(redis_url: str, requests: list[Pushed]) -> None:
+    assert all(with_queue(redis_url, lambda queue: queue.push(requests)))
+
+
+def finished(server: Redis) -> None:
+    until(lambda: look(server, PORTAL).finished, "the end")
+
+
+def most_within(moments: list[float], seconds: float) -> int:
+    """The most that arrived in any stretch of time of this length."""
+    most, begin = 0, 0
+    for end, moment in enumerate(moments):
+        while moment - moments[begin] >= seconds:
+            begin += 1
+        most = max(most, end - begin + 1)
+    return most
+
+
+def too_many(moments: list[float], rate: float, at_least: float) -> list[tuple[float, int]]:
+    """The stretches of that length or longer in which more than rate times length, and one, arrived."""
+    return [
+        (later - earlier, count)
+        for first, earlier in enumerate(moments)
+        for count, later in enumerate(moments[first:], 1)
+        if later - earlier >= at_least and count > rate * (later - earlier) + 1
+    ]
+
+
+def test_the_moments_granted_to_eight_workers_are_a_tenth_of_a_second_apart(redis_url: str, server: Redis) -> None:
+    granted: dict[str, list[Lease]] = {f"w{number}": [] for number in range(FLEET)}
+
+    async def worker(name: str) -> None:
+        """Asks for more than the pace allows, over and over."""
+        client = connect_to(redis_url)
+        queue = RequestQueue(client, PORTAL, QueueSettings(buckets=64, rate=10, burst=1))
+        while sum(map(len, granted.values())) < 60:
+            taken = await queue.take(name, 5)
+            assert all(taken.now <= lease.send_at <= taken.now + queue.limits.ahead for lease in taken.leases)
+            await queue.settle([Ending(lease.id, lease.token, "done") for lease in taken.leases])
+            granted[name] += taken.leases
+            await asyncio.sleep(0.01)
+        await client.aclose()
+
+    async def all_workers(queue: RequestQueue) -> None:
+        await queue.push([Pushed.of(identify("j", bytes([n]), 64), 0, "j", "extract", b"") for n in range(60)])
+        async with asyncio.timeout(60):
+            await asyncio.gather(*map(worker, granted))
+
+    with_queue(redis_url, all_workers)
+    moments = sorted(lease.send_at for each in granted.values() for lease in each)
+    assert len(moments) == 60
+    gaps = [later - earlier for earlier, later in pairwise(moments)]
+    assert min(gaps) >= 100
+    assert statistics.mean(gaps) < 115, "and hardly more: a tenth of jitter, nothing wasted"
+    assert sum(bool(each) for each in granted.values()) > 1, "one worker alone proves nothing"
+
+
+def test_a_site_sees_no_more_of_eight_workers_than_of_one(
+    site: Site, fleet: Fleet, redis_url: str, server: Redis, store: PostgresStore
+) -> None:
+    count = 130
+    with fleet(FLEET, rate=10) as workers:
+        push(redis_url, [request(site, number) for number in range(count)])
+        finished(server)
+        beats = look(server, PORTAL).workers.values()
+        assert [worker.stop() for worker in workers] == [0] * FLEET
+    moments = site.arrivals()
+    assert sorted(site.listings()) == sorted(f"/en/classified/{FIRST + number}" for number in range(count))
+    assert sum(beat.pages > 1 for beat in beats) > 1, "more than one worker asked"
+    assert most_within(moments, 1.0) <= 12
+    assert too_many(moments, 10, at_least=10) == []
+    assert moments[-1] - moments[0] < count / 10 * 1.5, "and the pace is used"
+    assert store.counts()[PORTAL] == (count, 0)
+
+
+def test_a_paused_portal_is_left_alone_by_all_until_it_is_resumed(
+    site: Site, fleet: Fleet, redis_url: str, server: Redis
+) -> None:
+    with fleet(2, rate=20):
+        push(redis_url, [request(site, number) for number in range(100)])
+        until(lambda: len(site.listings()) > 30, "the middle of the crawl")
+        with_queue(redis_url, lambda queue: queue.pause())
+        paused = time.monotonic()
+        time.sleep(NOTICE_SECONDS + 2)
+        resumed = time.monotonic()
+        late = [moment - paused for moment in site.arrivals() if paused + NOTICE_SECONDS < moment < resumed]
+        assert late == []
+        state = look(server, PORTAL)
+        assert state.in_flight == 0, "what was leased ahead has been handed back"
+        assert not state.finished
+        with_queue(redis_url, lambda queue: queue.resume())
+        until(lambda: site.arrivals()[-1] > resumed, "the first request after it")
+        assert site.arrivals()[-1] - resumed < BELL_SECONDS
+        finished(server)
+    assert sorted(site.listings()) == sorted(f"/en/classified/{FIRST + number}" for number in range(100)), "once each"
+
+
+def test_a_site_that_refuses_is_left_alone_for_as_long_as_it_says_and_then_asked_slower_and_slowly_faster(
+    site: Site, fleet: Fleet, redis_url: str, server: Redis
+) -> None:
+    wait, rate, recover = 4.0, 20.0, 3.0
+    with fleet(2, rate=rate, PACE_RECOVER_SECONDS=recover):
+        push(redis_url, [request(site, number) for number in range(160)])
+        until(lambda: len(site.listings()) > 30, "the middle of the crawl")
+        refused = time.monotonic()
+        with_queue(redis_url, lambda queue: queue.refuse("429", wait_seconds=wait))
+        told = time.monotonic()
+        finished(server)
+        pace = look(server, PORTAL).pace
+    arrivals = site.arrivals()
+    again = refused + wait
+    assert [moment - told for moment in arrivals if told + NOTICE_SECONDS < moment < again] == []
+    slower = [moment for moment in arrivals if again <= moment < again + recover - 0.5]
+    assert 0 < most_within(slower, 1.0) <= rate / 2 * 1.2, "the silence that it asked for is no sign that it is well"
+    faster = [moment for moment in arrivals if moment >= again + recover]
+    assert rate / 2 * 1.2 < most_within(faster, 1.0) <= rate * 1.2
+    assert pace.factor == 1.0, "recovered"
+    assert len(site.listings()) == len(set(site.listings())) == 160
+
+
+def test_an_idle_worker_hears_the_bell(site: Site, fleet: Fleet, redis_url: str, server: Redis) -> None:
+    delays = []
+    with fleet(1, rate=0):
+        for number in range(6):
+            until(lambda: waits_for_the_bell(server), "the worker to be idle")
+            pushed = time.monotonic()
+            push(redis_url, [request(site, number)])
+            until(lambda: len(site.listings()) == number + 1, "the request")  # noqa: B023
+            delays.append(site.arrivals()[-1] - pushed)
+            finished(server)
+    # The first also asks for robots.txt.
+    assert statistics.median(delays[1:]) < BELL_SECONDS / 5
+
+
+def waits_for_the_bell(server: Redis) -> bool:
+    told: Any = server.client_list()
+    return any(client["cmd"] == "blpop" and "b" in client["flags"] for client in told)
