@@ -226,7 +226,7 @@ def _fill(context: Context, queue: RequestQueue, listings: Listings, count: int)
         context.wait(queue.push(batch))
 
 
-async def _take_rate(queue: RequestQueue, turns: int = 10) -> float:
+async def _take_rate(queue: RequestQueue, turns: int = 40) -> float:
     """What is taken is handed back between the turns, so that the queue keeps its length."""
     seconds, taken = 0.0, 0
     for _ in range(turns):
