@@ -19,6 +19,7 @@ PriceBasis = Literal["total", "per_m2", "on_request"]
 GeoPrecision = Literal["exact", "approximate"]
 SellerType = Literal["owner", "agency", "developer"]
 Status = Literal["active", "reserved", "delisted", "sold", "rented"]
+Evidence = Literal["404", "410", "marker", "absent"]
 
 Text = Annotated[str, Meta(min_length=1)]
 Country = Annotated[str, Meta(pattern="^[A-Z]{2}$")]
@@ -223,6 +224,30 @@ class Listing:
     """What the portal told and no field above takes; never dropped."""
 
 
+@dataclass(kw_only=True, slots=True)
+class Sighting:
+    """A listing on a search page: it is there, and perhaps at this price. What is None was not told."""
+
+    portal: str
+    ref: str
+    url: str
+    price: Decimal | None = None
+    currency: str | None = None
+    price_basis: PriceBasis | None = None
+    rent_period: RentPeriod | None = None
+
+
+@dataclass(kw_only=True, slots=True)
+class Gone:
+    """A listing's own page is no more: by the portal's own word, or `absent`: it shows something else."""
+
+    portal: str
+    ref: str
+    url: str
+    evidence: Evidence
+    detail: str
+
+
 FIELDS = tuple(f.name for f in fields(Listing))
 
 #: Fields the portal does not tell: ours to derive or to keep.
@@ -234,7 +259,7 @@ OURS = frozenset(
 #: Fields whose change is not a change of the advert: identity, our own, and the portal's clock
 #: (some portals show one date, of posting or of renewal).
 _NOT_CONTENT = OURS | {"portal", "ref", "url", "posted_at", "updated_at"}
-_CONTENT = tuple(name for name in FIELDS if name not in _NOT_CONTENT)
+CONTENT = tuple(name for name in FIELDS if name not in _NOT_CONTENT)
 
 
 def as_record(listing: Listing) -> dict[str, Any]:
@@ -244,7 +269,7 @@ def as_record(listing: Listing) -> dict[str, Any]:
 
 def content_hash(record: dict[str, Any]) -> str:
     """Fingerprint of a record's content, the same in every process."""
-    content = msgspec.json.encode([record[name] for name in _CONTENT])
+    content = msgspec.json.encode([record[name] for name in CONTENT])
     return blake2b(content, digest_size=16).hexdigest()
 
 

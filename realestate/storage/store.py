@@ -1,11 +1,20 @@
 """What every store can do."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
-from realestate.items import FIELDS, Listing, as_record
+from realestate.items import FIELDS, Listing, Status, as_record
+from realestate.storage.changes import Event, Observed, PriceSeen
+
+#: Only a run over the whole portal can miss a listing.
+WHOLE = "all"
+#: A run that would delist a larger share of its portal's offers delists none: it is more often us than the market.
+MASS = 0.2
+#: Complete sweeps without a listing, before a direct check that shows something else than it counts as its end.
+ABSENCES = 2
 
 
 class StoreError(RuntimeError):
@@ -37,12 +46,74 @@ class Quarantined:
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """What is written together. What was observed is in the order in which it was seen, each with its run (job)."""
+
+    observed: Sequence[tuple[Observed, str]] = ()
+    quarantined: Sequence[Quarantined] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
-    """What one batch did."""
+    """What one batch did. `new` and `known` count listings that were read, `seen` those on search pages."""
 
     new: int = 0
     known: int = 0
+    seen: int = 0
     quarantined: int = 0
+    events: Mapping[str, int] = field(default_factory=dict)
+    """Events made, by type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A job, as far as it decides what is gone."""
+
+    run: str
+    portal: str
+    mode: str
+    scope: str
+    """WHOLE, or whatever else names a part of the portal."""
+    started_at: datetime
+    swept_at: datetime | None = None
+    """When all its search pages had been read, or given up."""
+    complete: bool | None = None
+    """Whether every search page was read; None while it is not over."""
+    reason: str | None = None
+    """Why it is not complete."""
+    verdict: Literal["applied", "withheld"] | None = None
+    """Whether what it found gone was delisted, or was too much to be believed."""
+    departures: int = 0
+    concluded_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What decides whether a listing on a search page has to be read again."""
+
+    status: Status
+    price: Decimal | None
+    currency: str | None
+    last_fetched_at: datetime
+    updated_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What a run's evidence came to: `found` listings gone, of `offered` in the portal."""
+
+    verdict: Literal["applied", "withheld"]
+    found: int
+    offered: int
+    delisted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """An event with its place in the order in which readers see them."""
+
+    seq: int
+    event: Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +131,52 @@ class MarketRow:
 
 
 class Store(Protocol):
-    """Listings and quarantine. Writing the same twice changes nothing but the time it was seen.
+    """Listings with their history. Writing the same twice changes nothing but the time it was seen.
 
-    A store belongs to one thread at a time. Calls raise StoreAway when the database does not answer.
+    A store belongs to one thread at a time. Calls raise StoreAway when the database does not answer. All times are the
+    database's own, so that no worker's clock matters.
     """
 
     def migrate(self) -> None:
         """Bring the schema up to date; safe while others do the same or write."""
 
-    def write(self, listings: Sequence[Listing], quarantined: Sequence[Quarantined] = ()) -> Written:
-        """All of a batch or nothing; a row the database refuses goes to quarantine instead."""
+    def close(self) -> None: ...
+
+    # ----- writing
+
+    def write(self, batch: Batch) -> Written:
+        """Each listing wholly or not at all, by the rules of `changes.decide`; what is gone is noted as evidence of its
+        run. A row the database refuses goes to quarantine instead."""
+
+    def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
+        """What a better parser made of pages read before: corrections, no events of the market."""
+
+    # ----- runs: what is gone
+
+    def begin_run(self, run: str, portal: str, mode: str, scope: str) -> None:
+        """Told by every seed of the run; the first counts."""
+
+    def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[tuple[str, str]]:
+        """All search pages were read or given up. Answers ref and address of the listings that are offered as far as
+        we know and were not seen: of a complete run over the whole portal, else none. Safe to ask again."""
+
+    def conclude(self, run: str, *, force: bool = False) -> Conclusion:
+        """Delist what the run found gone, unless it is too much (MASS) and not forced. Safe to ask again, and after a
+        crash in the middle. Evidence is void if the listing was seen after it; `absent` counts only after ABSENCES
+        complete sweeps of the whole portal without the listing."""
+
+    def runs(self, portal: str | None = None, limit: int = 20) -> Sequence[Run]:
+        """The newest first."""
+
+    # ----- what spiders ask
+
+    def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]: ...
+
+    def watermark(self, portal: str, scope: str) -> str | None: ...
+
+    def set_watermark(self, portal: str, scope: str, value: str, run: str) -> None: ...
+
+    # ----- reading
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Per portal: listings kept, and in quarantine."""
@@ -77,7 +184,16 @@ class Store(Protocol):
     def records(self, portal: str) -> Iterator[dict[str, Any]]:
         """The portal's listings as records (`items.as_record`), by ref."""
 
+    def events(self, after: int = 0, limit: int = 1000) -> Sequence[Numbered]:
+        """The next events after a number. A reader who asks with the last number it saw never misses one."""
+
+    def history(self, portal: str, ref: str) -> Sequence[Event]: ...
+
+    def prices(self, portal: str, ref: str) -> Sequence[PriceSeen]: ...
+
     def market(self, country: str | None = None) -> list[MarketRow]:
         """Median asking prices by place and operation, the largest markets first."""
 
-    def close(self) -> None: ...
+    def medians(self) -> Sequence[tuple[Any, ...]]:
+        """(country, city, district, operation, property_type, rent_period, currency, median price_per_m2, listings)
+        of what is offered, for places with enough of it to have a median."""
