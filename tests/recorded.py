@@ -1,10 +1,12 @@
 """Recorded pages: what a portal served, and what we make of it.
 
 Beside `<name>.html` (or `<name>.page.json`) stands `<name>.json`: the page's `url`, the `hints` its search page
-gave, and the `listing` or the `requests` expected. A value that is missing, empty or the default is left out.
+gave, and what is expected: the `listing`, the word that it is `gone`, or the listings `found` and the further
+`searches`. A value that is missing, empty or the default is left out.
 """
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from scrapy.settings import Settings
 from scrapy.spiderloader import get_spider_loader
 
 from realestate.items import Listing, as_record
+from realestate.spiders.outcomes import Found, ListingGone
 
 FOLDER = Path(__file__).parent / "portals"
 
@@ -47,12 +50,22 @@ def read(expected: Path) -> dict[str, Any]:
     told = json.loads(expected.read_text("utf-8"))
     spider = spider_class(expected.parent.name)()
     response = response_of(page_of(expected), told["url"])
-    if "listing" in told:
-        (listing,) = spider.parse_listing(response, **told.get("hints", {}))
-        made: dict[str, Any] = {"listing": _short(listing)}
-    else:
-        made = {"requests": [_request(each) for each in spider.parse_search(response)]}
+    made = _search(spider, response) if "found" in told else _listing(spider, response, told.get("hints", {}))
     return {**{name: told[name] for name in ("url", "hints") if name in told}, **made}
+
+
+def _listing(spider: Any, response: TextResponse, hints: dict[str, Any]) -> dict[str, Any]:
+    try:
+        (listing,) = spider.parse_listing(response, **hints)
+    except ListingGone as gone:
+        return {"gone": f"{gone.evidence}: {gone}"}
+    return {"listing": _short(listing)}
+
+
+def _search(spider: Any, response: TextResponse) -> dict[str, Any]:
+    results = list(spider.parse_search(response))
+    found = [_found(each) for each in results if isinstance(each, Found)]
+    return {"found": found, "searches": [each.url for each in results if isinstance(each, Request)]}
 
 
 def _short(listing: Listing) -> dict[str, Any]:
@@ -61,8 +74,8 @@ def _short(listing: Listing) -> dict[str, Any]:
     return {name: value for name, value in as_record(listing).items() if value != default[name]}
 
 
-def _request(request: Request) -> dict[str, Any]:
-    callback = getattr(request.callback, "__name__", None)
-    told = {"url": request.url, "callback": callback}
-    hints = {name: value for name, value in request.cb_kwargs.items() if value is not None}
-    return {**told, "hints": hints} if hints else told
+def _found(found: Found) -> dict[str, Any]:
+    told = asdict(found.sighting) | ({"hints": found.hints} if found.hints else {})
+    price = told.pop("price")
+    told = {name: value for name, value in told.items() if value is not None and name != "portal"}
+    return told if price is None else {**told, "price": float(price)}

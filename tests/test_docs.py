@@ -151,8 +151,9 @@ def test_the_example_portal_works() -> None:
         return HtmlResponse(url, body=body.encode(), encoding="utf-8", request=Request(url))
 
     cards = '<article><a class="card" href="/homes/5">x</a></article><a rel="next" href="/search?page=2">next</a>'
-    found = [request.url for request in spider.parse_search(page("https://www.example.be/search?page=1", cards))]
-    assert found == ["https://www.example.be/homes/5", "https://www.example.be/search?page=2"]
+    found, further = spider.parse_search(page("https://www.example.be/search?page=1", cards))
+    assert (found.sighting.ref, found.sighting.url) == ("5", "https://www.example.be/homes/5")
+    assert further.url == "https://www.example.be/search?page=2"
     html = 'window.ad = {"id": 5, "price": 1000, "surface": 80};'
     (listing,) = spider.parse_listing(page("https://www.example.be/homes/5", html))
     assert (listing.ref, listing.price, listing.area_m2) == ("5", 1000, 80.0)

@@ -20,6 +20,7 @@ class State:
     delayed: int
     in_flight: int
     dead: int
+    open_jobs: int
     pace: Pace
     workers: Mapping[str, Beat]
 
@@ -29,8 +30,9 @@ class State:
 
     @property
     def finished(self) -> bool:
-        """Nothing is left: done means stored, and a page's children are there before it is done."""
-        return not self.waiting and not self.in_flight
+        """Nothing is left: done means stored, a page's children are there before it is done, and a job is open until
+        what it did not find has been looked for."""
+        return not self.waiting and not self.in_flight and not self.open_jobs
 
 
 def look(server: Redis, portal: str) -> State:
@@ -51,8 +53,9 @@ def look(server: Redis, portal: str) -> State:
     with server.pipeline(transaction=True) as lengths:
         for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead):
             lengths.zcard(key(portal))
+        lengths.hlen(keys.open_jobs(portal))
         lengths.hgetall(keys.pace(portal))
-        ready, suspects, delayed, in_flight, dead, pace = lengths.execute()
+        ready, suspects, delayed, in_flight, dead, open_jobs, pace = lengths.execute()
     # By a script, since a cluster has no one time: that of the node which has the portal counts.
     seconds, micros = map(int, server.eval("return redis.call('TIME')", 1, keys.pace(portal)))
     return State(
@@ -61,6 +64,7 @@ def look(server: Redis, portal: str) -> State:
         delayed=delayed,
         in_flight=in_flight,
         dead=dead,
+        open_jobs=open_jobs,
         pace=Pace.read(pace, seconds * 1000 + micros / 1000),
         workers=beats,
     )

@@ -10,7 +10,8 @@ from scrapy.http import Response
 
 from realestate.queue import signals as ours
 from realestate.queue.engine import LEASE
-from realestate.queue.scheduler import PARENT, Scheduler
+from realestate.queue.packing import PARENT
+from realestate.queue.scheduler import Scheduler
 
 #: What every request of a job carries.
 INHERITED = ("job", "mode")

@@ -10,16 +10,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, TypeVar
 
+from scrapy import signals as scrapy_signals
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from scrapy.statscollectors import StatsCollector
 
-from realestate.items import Listing
+from realestate.items import Gone, Listing, Sighting
 from realestate.queue import signals
-from realestate.storage import Quarantined, Store, StoreAway, StoreError, Written, open_store
+from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written, open_store
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
+#: What the store keeps; any other item is not ours.
+Kept = Listing | Sighting | Gone | Quarantined
 
 #: A worker that ends waits so long for a database that is away; then its pages go back to the queue.
 CLOSING_SECONDS = 10.0
@@ -55,8 +59,9 @@ class StorePipeline:
         self.stats: StatsCollector = crawler.stats
         self._open_it = open_it
         self._store: Store | None = None
-        self._waiting: list[Listing | Quarantined] = []
+        self._waiting: list[tuple[Kept, str]] = []
         self._writing = 0
+        self._opened = asyncio.Event()
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
@@ -68,25 +73,40 @@ class StorePipeline:
         url = crawler.settings.get("STORE_URL")
         pipeline = cls(crawler, lambda: open_store(url), BatchSettings.from_settings(crawler.settings))
         crawler.signals.connect(pipeline.serving, signal=signals.serving)
+        crawler.signals.connect(pipeline.item_scraped, signal=scrapy_signals.item_scraped)
         return pipeline
 
     def serving(self) -> None:
         """A worker begins: the schema is brought up to date, and what is wrong with the store shows now."""
         self._begin()
+        self.crawler.spider.ask_store = self.ask  # type: ignore[union-attr]
+
+    async def ask(self, question: Callable[[Store], T]) -> T:
+        """In the store's thread, after what is being written there."""
+        await self._opened.wait()
+        assert self._store is not None
+        return await self._patiently(partial(question, self._store))
 
     async def process_item(self, item: Any) -> Any:
-        if not isinstance(item, Listing | Quarantined):
+        """Makes the crawl wait for a database that is far behind."""
+        if not isinstance(item, Kept):
             return item
         self._begin()
         self.crawler.signals.send_catch_log(signals.item_waits, item=item)
-        self._waiting.append(item)
-        self._tell()
-        if len(self._waiting) >= self.batch.size:
-            self._wake.set()
         while len(self._waiting) > self.batch.waiting_max and not self._ended():
             self._room.clear()
             await self._room.wait()
         return item
+
+    def item_scraped(self, item: Any, response: Response | None) -> None:
+        """Through all pipelines: now it is known which job it is of."""
+        if not isinstance(item, Kept):
+            return
+        job = response.meta.get("job") if response is not None else None
+        self._waiting.append((item, job or "none"))
+        self._tell()
+        if len(self._waiting) >= self.batch.size:
+            self._wake.set()
 
     async def close_spider(self) -> None:
         """Everything is stored before the worker ends, unless the database stays away: then it is fetched again."""
@@ -109,6 +129,7 @@ class StorePipeline:
         try:
             self._store = self._open_it()
             await self._patiently(self._store.migrate)
+            self._opened.set()
             await self._write_batches()
         except StoreError as error:
             self.stats.inc_value("store/failed")
@@ -127,15 +148,15 @@ class StorePipeline:
                 self._writing = len(items)
                 self._count(await self._write(items))
                 self._writing = 0
-                self.crawler.signals.send_catch_log(signals.items_stored, items=items)
+                self.crawler.signals.send_catch_log(signals.items_stored, items=[item for item, _ in items])
                 self._tell()
                 self._room.set()
 
-    async def _write(self, items: list[Listing | Quarantined]) -> Written:
+    async def _write(self, items: list[tuple[Kept, str]]) -> Written:
         assert self._store is not None
-        listings = [item for item in items if isinstance(item, Listing)]
-        quarantined = [item for item in items if isinstance(item, Quarantined)]
-        return await self._patiently(partial(self._store.write, listings, quarantined))
+        observed = [(item, run) for item, run in items if not isinstance(item, Quarantined)]
+        quarantined = [item for item, _ in items if isinstance(item, Quarantined)]
+        return await self._patiently(partial(self._store.write, Batch(observed, quarantined)))
 
     async def _patiently(self, act: Callable[[], T]) -> T:
         """In the store's thread; again and again while the database is away, but not for ever once the worker ends."""
@@ -171,4 +192,7 @@ class StorePipeline:
         self.stats.inc_value("store/batches")
         self.stats.inc_value("listing/stored", written.new + written.known)
         self.stats.inc_value("listing/new", written.new)
+        self.stats.inc_value("listing/seen", written.seen)
         self.stats.inc_value("listing/quarantined", written.quarantined)
+        for type, count in written.events.items():
+            self.stats.inc_value(f"event/{type}", count)

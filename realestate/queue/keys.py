@@ -26,6 +26,8 @@
 | `{<portal>}:job:<job>` | set | ids of the job that are not done or dead | until the last is |
 | `{<portal>}:jobs` | zset | jobs by when they last moved | the newest 1,000 |
 | `{<portal>}:counts:<job>` | hash | what happened to the job's requests, by stage | DUPEFILTER_KEEP_SECONDS |
+| `{<portal>}:open` | hash | job -> what was asked for and how far it is (JSON) | until the job is concluded |
+| `{<portal>}:concluding:<job>` | string | somebody concludes the job | until it is done, 30 s at most |
 | `{<portal>}:arrivals`, `{<portal>}:tokens`, `{<portal>}:grants` | string | counters | for ever |
 | `{<portal>}:bell` | list | rung when something is ready | until heard |
 
@@ -112,6 +114,14 @@ def jobs(portal: str) -> str:
 
 def counts(portal: str, name: str) -> str:
     return f"{prefix(portal)}counts:{name}"
+
+
+def open_jobs(portal: str) -> str:
+    return prefix(portal) + "open"
+
+
+def concluding(portal: str, job: str) -> str:
+    return f"{prefix(portal)}concluding:{job}"
 
 
 def bell(portal: str) -> str:

@@ -209,21 +209,28 @@ class RequestQueue:
     def _memory(self, job: str, bucket: int) -> str:
         return keys.seen(self.portal, job if self._scope is None else self._scope, bucket)
 
-    async def is_finished(self, job: str) -> bool:
-        """Nothing of the job is ready, delayed or in flight. Its seeds that nobody has taken yet are not looked at."""
-        return not await self.server.scard(keys.job(self.portal, job))
+    async def is_over(self, job: str) -> bool:
+        """Nothing of the job is ready, delayed or in flight, and no seed is left that could be of it."""
+        return not await self._seeds() and not await self.server.scard(keys.job(self.portal, job))
 
     async def is_empty(self) -> bool:
-        """Nothing is a seed, ready, delayed or in flight. Seeds are looked at first: a seed on its way into the queue
-        is seen twice rather than never."""
-        seeds: Any = await self.server.llen(keys.start_urls(self.portal))
-        workers: Any = await self.server.zrange(keys.workers(self.portal), 0, -1)
-        for worker in workers:
-            seeds += await self.server.llen(keys.taken_seeds(self.portal, worker.decode()))
+        """Nothing is a seed, ready, delayed, in flight or a job to conclude. Seeds are looked at first: a seed on its
+        way into the queue is seen twice rather than never."""
+        seeds = await self._seeds()
         async with self.server.pipeline(transaction=True) as lengths:
             for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight):
                 lengths.zcard(key(self.portal))
+            lengths.hlen(keys.open_jobs(self.portal))
             return not seeds and not any(await lengths.execute())
+
+    async def _seeds(self) -> int:
+        """Seeds that nobody has enqueued, in the list or in a worker's hands, be it a dead one's."""
+        waiting: Any = await self.server.llen(keys.start_urls(self.portal))
+        workers: Any = await self.server.zrange(keys.workers(self.portal), 0, -1)
+        departed: Any = await self.server.smembers(keys.departed(self.portal))
+        for worker in {*workers, *departed}:
+            waiting += await self.server.llen(keys.taken_seeds(self.portal, worker.decode()))
+        return int(waiting)
 
     async def wait_for_bell(self, seconds: float) -> None:
         """Until somebody pushes, or the time is over."""

@@ -1,9 +1,11 @@
 """PortalSpider: what all portals share. A portal says where its data sits; this says what becomes of a page."""
 
+import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import UTC, datetime
 from functools import cache
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 from urllib.parse import urljoin, urlsplit
 from urllib.request import ProxyHandler, build_opener
 from zoneinfo import ZoneInfo
@@ -17,31 +19,24 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy_redis.spiders import RedisSpider
 from twisted.python.failure import Failure
 
-from realestate.items import Listing
+from realestate.items import Evidence, Gone, Listing, Sighting
+from realestate.parsing.prices import Price
 from realestate.spiders import seeds
+from realestate.spiders.conclusion import Conclusions
+from realestate.spiders.outcomes import GONE_STATUSES, REFUSALS, BrokenPage, Found, ListingGone, is_news
 
+T = TypeVar("T")
 Stage = Literal["discover", "extract"]
 
 #: Listings before further search pages: what is found is stored soon, and the queue stays short.
 PRIORITY: dict[Stage, int] = {"discover": 0, "extract": 10}
-GONE_STATUSES = (404, 410)
-#: Answers that are about us, not about the page.
-REFUSALS = (401, 403, 429)
-
-
-class BrokenPage(ValueError):
-    """A page that answers 200 and is not what its address promises."""
-
-
-class ListingGone(Exception):
-    """The portal itself says that the listing is no more."""
 
 
 class PortalSpider(RedisSpider):  # type: ignore[misc]
     """One property portal.
 
     A portal names its site, its searches and the form of a listing's address, and writes `parse_search`
-    (addresses of listings, further search pages) and `parse_listing` (one Listing). It raises BrokenPage or
+    (listings found, further search pages) and `parse_listing` (one Listing). It raises BrokenPage or
     ListingGone and need not catch anything: whatever happens to a page is counted, as `page/<stage>/<outcome>`,
     and what failed is kept as a dead letter.
     """
@@ -59,26 +54,52 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
     currency: ClassVar[str]
     timezone: ClassVar[ZoneInfo]
 
+    redirects_gone: ClassVar[bool] = False
+    """Whether the portal is known to send a visitor of a listing that is gone to another of its pages."""
+
+    ask_store: Callable[[Callable[[Any], T]], Awaitable[T]]
+    """Runs a question in the store's thread and waits for a store that is away; given by who holds the store."""
+
     parser_version: ClassVar[int] = 1
     """Raised when the same page would now give other values."""
 
     # ----- for portals
 
-    def parse_search(self, response: TextResponse) -> Iterator[Request]:
-        """Requests made by `listing` and `search`."""
+    def parse_search(self, response: TextResponse) -> Iterator[Found | Request]:
+        """What `listing` and `search` make."""
         raise NotImplementedError
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
         """The listing of a page; `hints` is what the search page told of it and the page itself does not."""
         raise NotImplementedError
 
-    def listing(self, url: str, **hints: Any) -> Request:
-        """A request for a listing's own page."""
-        return self._request(url, "extract", cb_kwargs=hints)
+    def listing(self, url: str, price: Price | None = None, rent_period: Any = None, **hints: Any) -> Found:
+        """A listing on a search page, with its price where the page shows one."""
+        url = urljoin(self.site, url)
+        ref = self.ref_of(url)
+        if ref is None:
+            raise BrokenPage(f"no address of a listing: {url}")
+        told = price or Price()
+        sighting = Sighting(
+            portal=self.name,
+            ref=ref,
+            url=url,
+            price=told.amount,
+            currency=told.currency,
+            price_basis=told.basis,
+            rent_period=rent_period,
+        )
+        return Found(sighting, hints)
 
     def search(self, url: str) -> Request:
         """A request for a further search page."""
         return self._request(url, "discover")
+
+    def check(self, url: str, job: str, mode: str) -> Request:
+        """A request for the page of a listing that a job did not see."""
+        request = self._request(url, "extract")
+        request.meta.update(job=job, mode=mode)
+        return request
 
     def ref_of(self, url: str) -> str | None:
         """The portal's id in a listing's address; None for any other address."""
@@ -117,6 +138,7 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
         """Seeds, for ever, as they come."""
         scheduler = self.crawler.engine.scheduler
         scheduler.serve()
+        concluding = asyncio.create_task(Conclusions(self).run())
         try:
             while True:
                 if (found := await scheduler.next_seed()) is None:
@@ -130,9 +152,20 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
                     continue
                 request.meta["seed"] = nonce
                 request.meta.setdefault("job", nonce)
+                if request.meta["stage"] == "discover":
+                    await self._open_job(request)
                 yield request
         finally:
+            concluding.cancel()
             scheduler.stop_serving()
+
+    async def _open_job(self, request: Request) -> None:
+        """From now on the job is looked after until it is concluded."""
+        jobs, meta = self.crawler.engine.scheduler.jobs, request.meta
+        job, mode, scope = meta["job"], meta["mode"], meta.pop("scope", "")
+        if not await jobs.is_open(job):
+            await self.ask_store(lambda store: store.begin_run(job, self.name, mode, scope))
+            await jobs.open(job, mode, scope)
 
     def make_request_from_data(self, data: bytes) -> Request | None:
         """The request for a seed; a bad seed is refused, told and kept."""
@@ -175,7 +208,7 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
 
     def _seed_request(self, seed: seeds.Seed) -> Request:
         stage: Stage = "extract" if self.ref_of(seed.url) else "discover"
-        meta = {**seed.meta, "mode": seed.mode, **({"job": seed.job} if seed.job else {})}
+        meta = {**seed.meta, "mode": seed.mode, "scope": seed.scope, **({"job": seed.job} if seed.job else {})}
         request = self._request(seed.url, stage, method=seed.method.upper(), headers=seed.headers, body=seed.body)
         request = request.replace(priority=request.priority + seed.priority, dont_filter=True)
         request.meta.update(meta)
@@ -183,33 +216,58 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
         return request
 
     def _request(self, url: str, stage: Stage, **parts: Any) -> Request:
+        of_listing = stage == "extract"
         return Request(
             urljoin(self.site, url),
-            callback=self.read_listing if stage == "extract" else self.read_search,
+            callback=self.read_listing if of_listing else self.read_search,
             errback=self.on_failure,
             priority=PRIORITY[stage],
-            meta={"stage": stage},
+            meta={"stage": stage, **({"handle_httpstatus_list": GONE_STATUSES} if of_listing else {})},
             **parts,
         )
 
     # ----- what becomes of a page
 
-    def read_search(self, response: Response) -> Iterator[Any]:
-        yield from self._watched(response, "discover", self.parse_search)
+    async def read_search(self, response: Response) -> AsyncIterator[Any]:
+        found = []
+        for each in self._watched(response, "discover", self.parse_search):
+            if isinstance(each, Found):
+                found.append(each)
+            else:
+                yield each  # a further search page need not wait for what is known of this one's listings
+        wanted = await self._wanted(found, response.meta.get("mode"))
+        for each in found:
+            yield each.sighting
+            if each in wanted:
+                sighting = each.sighting
+                hints = each.hints | ({"rent_period": sighting.rent_period} if sighting.rent_period else {})
+                yield self._request(sighting.url, "extract", cb_kwargs=hints)
 
-    def read_listing(self, response: Response, **hints: Any) -> Iterator[Any]:
-        yield from self._watched(response, "extract", self.parse_listing, **hints)
+    async def _wanted(self, found: list[Found], mode: str | None) -> list[Found]:
+        """Those whose own page has to be read: all, or in a sweep the new, the changed and the long unread."""
+        if mode != "sweep" or not found:
+            return found
+        known = await self.ask_store(lambda store: store.known(self.name, [each.sighting.ref for each in found]))
+        now = datetime.now(UTC)
+        return [each for each in found if is_news(each.sighting, known.get(each.sighting.ref), now)]
+
+    async def read_listing(self, response: Response, **hints: Any) -> AsyncIterator[Any]:
+        for each in self._watched(response, "extract", self.parse_listing, **hints):
+            if isinstance(each, Gone) and response.request is not None:
+                await self._open_job(response.request)
+            yield each
 
     def _watched(self, response: Response, stage: Stage, parse: Any, **hints: Any) -> Iterator[Any]:
         """What `parse` yields; nothing it meets ends the worker, and every outcome is counted."""
         try:
             self._check(response)
-            if stage == "extract" and not self.ref_of(response.url):
-                raise ListingGone("redirected away from the listing")
+            if stage == "extract":
+                self._still_there(response)
             yield from parse(response, **hints)
         except ListingGone as reason:
             self._count(stage, "gone")
             self.logger.debug("page/gone: %s: %s", response.url, reason)
+            yield self._gone(response, reason)
         except Exception as error:
             self._count(stage, "broken")
             told = f"{type(error).__name__}: {error}"
@@ -219,13 +277,26 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
             self._count(stage, "ok")
 
     def _check(self, response: Response) -> None:
+        if response.status in GONE_STATUSES:
+            raise ListingGone(f"status {response.status}", "404" if response.status == 404 else "410")
         if not self.owns(response.url):
             raise BrokenPage("redirected to another site")
         if not isinstance(response, TextResponse):
             raise BrokenPage("not a text document")
 
+    def _still_there(self, response: Response) -> None:
+        if not self.ref_of(response.url):
+            evidence: Evidence = "marker" if self.redirects_gone else "absent"
+            raise ListingGone(f"redirected to {response.url}", evidence)
+
+    def _gone(self, response: Response, reason: ListingGone) -> Gone:
+        """Of the listing that was asked for, wherever the portal sent us."""
+        asked = response.meta.get("redirect_urls", [response.url])[0]
+        ref = self.ref_of(asked) or ""
+        return Gone(portal=self.name, ref=ref, url=asked, evidence=reason.evidence, detail=str(reason))
+
     def on_failure(self, failure: Failure) -> None:
-        """A request without a page: gone, forbidden by robots.txt, refused, or never answered."""
+        """A request without a page: forbidden by robots.txt, refused, or never answered."""
         request: Request = failure.request  # type: ignore[attr-defined]
         self._failed(request, failure.value)
         self.crawler.engine.scheduler.finished(request)
@@ -234,9 +305,6 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
         stage = request.meta["stage"]
         if isinstance(error, HttpError):
             status = error.response.status
-            if status in GONE_STATUSES and stage == "extract":
-                self._count(stage, "gone")
-                return
             self._count(stage, "failed")
             self._give_up("ban" if status in REFUSALS else "http", f"status {status}", request, status=status)
         elif isinstance(error, IgnoreRequest):

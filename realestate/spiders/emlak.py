@@ -18,7 +18,8 @@ from scrapy.http import TextResponse
 from realestate.items import Listing, Operation, PropertyType, RentPeriod
 from realestate.parsing import areas, dates, html, numbers, places, prices
 from realestate.parsing.text import fold
-from realestate.spiders.base import BrokenPage, PortalSpider
+from realestate.spiders.base import PortalSpider
+from realestate.spiders.outcomes import BrokenPage, Found, ListingGone
 
 T = TypeVar("T")
 PER_PAGE = 20
@@ -57,15 +58,20 @@ class EmlakSpider(PortalSpider):
     country = "AZ"
     currency = "AZN"
     timezone = ZoneInfo("Asia/Baku")
+    redirects_gone = True
 
-    def parse_search(self, response: TextResponse) -> Iterator[Request]:
+    def parse_search(self, response: TextResponse) -> Iterator[Found | Request]:
         page = html.Page(response.text)
         total = numbers.whole(html.text(page, "h1.title span"))
         if total is None:
             raise BrokenPage("no count of results")
-        for card in page.css("div.ticket-list div.ticket"):
+        cards = page.css("div.ticket-list div.ticket")
+        if total and not cards:
+            raise BrokenPage("no results on a page within the total")
+        for card in cards:
             if link := html.attribute(card, "h6.title a", "href"):
-                yield self.listing(response.urljoin(link), rent_period=prices.period(html.text(card, "p.price")))
+                asked = html.text(card, "p.price")
+                yield self.listing(response.urljoin(link), self._price(asked), prices.period(asked))
         yield from self._further_pages(response.url, total)
 
     def _further_pages(self, url: str, total: int) -> Iterator[Request]:
@@ -85,11 +91,13 @@ class EmlakSpider(PortalSpider):
         told = html.rows(page, "dl.technical-characteristics dd", "span.label")
         if not title or not told:
             raise BrokenPage("no title or no characteristics")
+        if EXPIRED in fold(html.text(page, ".seller-data") or ""):
+            raise ListingGone("the page says that the advert has expired")
         operation = _operation(title)
         is_rent = operation == "rent"
         kind, subtype, is_new = _known(told, "Əmlakın növü", KINDS) or ("other", None, None)
         asked = html.text(page, ".left-bar .price span.m")
-        price = prices.parse(None if asked and "$" in asked else asked, self.currency)
+        price = self._price(asked)
         area = areas.parse(told.get(fold("Sahə")))
         if area:
             del told[fold("Sahə")]
@@ -129,10 +137,13 @@ class EmlakSpider(PortalSpider):
             seller_type=_seller(html.text(page, ".seller-data")),
             posted_at=posted_at,
             updated_at=updated_at,
-            status="delisted" if EXPIRED in fold(html.text(page, ".seller-data") or "") else "active",
             parser_version=self.parser_version,
             extra={**told, **_views(html.text(page, ".views-count strong"))},
         )
+
+    def _price(self, asked: str | None) -> prices.Price:
+        """A price in dollars stands beside the one in manats, not in its place."""
+        return prices.parse(None if asked and "$" in asked else asked, self.currency)
 
     def _dates(self, text: str | None) -> tuple[Any, Any]:
         """The page shows one date: of posting, or, where its label says so, of the last change."""

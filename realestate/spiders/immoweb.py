@@ -20,7 +20,8 @@ from realestate.items import Listing, PropertyType, RentPeriod, SellerType, Stat
 from realestate.parsing import dates, html, numbers, prices
 from realestate.parsing.embedded import assigned, at
 from realestate.parsing.text import line, paragraphs, word
-from realestate.spiders.base import BrokenPage, PortalSpider
+from realestate.spiders.base import PortalSpider
+from realestate.spiders.outcomes import BrokenPage, Found
 
 PER_PAGE = 30
 LAST_PAGE = 333
@@ -104,15 +105,19 @@ class ImmowebSpider(PortalSpider):
     currency = "EUR"
     timezone = ZoneInfo("Europe/Brussels")
 
-    def parse_search(self, response: TextResponse) -> Iterator[Request]:
+    def parse_search(self, response: TextResponse) -> Iterator[Found | Request]:
         try:
             found = msgspec.json.decode(response.body)
             results, total = found["results"], found["totalItems"]
         except (msgspec.MsgspecError, TypeError, KeyError) as error:
             raise BrokenPage(f"no search results in JSON: {error}") from error
+        if not results and total > (found.get("currentPage", 1) - 1) * PER_PAGE:
+            raise BrokenPage("no results on a page within the total")
         for result in results:
             if path := _listing_path(result):
-                yield self.listing(path)
+                is_rent = at(result, "transaction.type") == "FOR_RENT"
+                price, period = _price(result, self.currency), _rent_period(result) if is_rent else None
+                yield self.listing(path, price, period)
             else:
                 self.crawler.stats.inc_value("search/result/unreadable")
         if found.get("currentPage") == 1:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 #: What a request carries for us or for Scrapy; a seed's own `meta` may not set it.
-RESERVED = frozenset({"stage", "job", "mode", "lease", "parent", "seed", "depth", "retry_times"})
+RESERVED = frozenset({"stage", "job", "mode", "scope", "lease", "parent", "seed", "depth", "retry_times"})
 
 
 class BadSeed(ValueError):
@@ -24,6 +24,8 @@ class Seed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     priority: Annotated[int, Meta(ge=-1000, le=1000)] = 0
     job: Annotated[str, Meta(pattern=r"^[\w.-]{1,64}$")] | None = None
     mode: Literal["full", "sweep", "incremental", "refresh"] = "full"
+    scope: Annotated[str, Meta(max_length=200)] = ""
+    """What the job covers: "all" says that its seeds together show every listing of the portal."""
 
 
 def parse(data: bytes) -> Seed:

@@ -1,8 +1,8 @@
 """The ONLY room that speaks to a database."""
 
-from realestate.storage.store import Quarantined, Store, StoreAway, StoreError, Written
+from realestate.storage.store import WHOLE, Batch, Quarantined, Store, StoreAway, StoreError, Written
 
-__all__ = ["Quarantined", "Store", "StoreAway", "StoreError", "Written", "open_store"]
+__all__ = ["WHOLE", "Batch", "Quarantined", "Store", "StoreAway", "StoreError", "Written", "open_store"]
 
 
 def open_store(url: str | None) -> Store:

@@ -11,8 +11,8 @@ from scrapy.http import Response
 from realestate.middlewares.leases import LeaseMiddleware
 from realestate.queue.engine import LEASE
 from realestate.queue.ledger import Ledger
+from realestate.queue.packing import PARENT
 from realestate.queue.request_queue import Ending, Lease
-from realestate.queue.scheduler import PARENT
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.examples import a_listing
 

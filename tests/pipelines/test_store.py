@@ -1,15 +1,16 @@
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 
-from realestate.items import Listing
 from realestate.pipelines.store import BatchSettings, StorePipeline
 from realestate.queue import signals
 from realestate.spiders.immoweb import ImmowebSpider
-from realestate.storage import Quarantined, StoreAway, StoreError, Written
+from realestate.storage import Batch, Quarantined, StoreAway, StoreError, Written
 from realestate.storage.postgres import PostgresStore
 from tests.examples import a_listing
 
@@ -19,14 +20,16 @@ class Recorder:
 
     def __init__(self, away: int = 0) -> None:
         self.batches: list[list[str]] = []
+        self.runs: set[str] = set()
         self.away = away
 
-    def write(self, listings: Sequence[Listing], quarantined: Sequence[Quarantined] = ()) -> Written:
+    def write(self, batch: Batch) -> Written:
         if self.away:
             self.away -= 1
             raise StoreAway("no answer")
-        self.batches.append([listing.ref for listing in listings])
-        return Written(new=len(listings), quarantined=len(quarantined))
+        self.batches.append([item.ref for item, _ in batch.observed])
+        self.runs |= {run for _, run in batch.observed}
+        return Written(new=len(batch.observed), quarantined=len(batch.quarantined), events={"listed": 1})
 
     def migrate(self) -> None: ...
 
@@ -42,6 +45,15 @@ def make(crawler: Crawler, store: Any, size: int = 10, seconds: float = 60, most
     return StorePipeline(crawler, lambda: store, BatchSettings(size, seconds, most))
 
 
+async def put(pipeline: StorePipeline, item: Any) -> Any:
+    """As Scrapy does: the pipelines, then the signal."""
+    kept = await pipeline.process_item(item)
+    pipeline.item_scraped(
+        kept, Response("https://x.example/", request=Request("https://x.example/", meta={"job": "j"}))
+    )
+    return kept
+
+
 def stat(crawler: Crawler, name: str) -> Any:
     assert crawler.stats is not None
     return crawler.stats.get_value(name)
@@ -51,7 +63,7 @@ def test_items_are_written_in_batches_and_the_rest_at_the_end(crawler: Crawler) 
     async def crawl() -> Recorder:
         pipeline = make(crawler, store := Recorder())
         for number in range(25):
-            await pipeline.process_item(a_listing(ref=str(number)))
+            await put(pipeline, a_listing(ref=str(number)))
         await pipeline.close_spider()
         return store
 
@@ -59,13 +71,15 @@ def test_items_are_written_in_batches_and_the_rest_at_the_end(crawler: Crawler) 
     assert sorted(ref for batch in store.batches for ref in batch) == sorted(map(str, range(25)))
     assert max(map(len, store.batches)) <= 10
     assert stat(crawler, "listing/stored") == 25
+    assert store.runs == {"j"}, "each item with the job of its page"
+    assert stat(crawler, "event/listed") == len(store.batches)
     assert stat(crawler, "store/waiting") == 0
 
 
 def test_a_small_batch_is_written_when_its_time_is_over(crawler: Crawler) -> None:
     async def crawl() -> Recorder:
         pipeline = make(crawler, store := Recorder(), seconds=0.01)
-        await pipeline.process_item(a_listing())
+        await put(pipeline, a_listing())
         while not store.batches:
             await asyncio.sleep(0.01)
         await pipeline.close_spider()
@@ -77,7 +91,7 @@ def test_a_small_batch_is_written_when_its_time_is_over(crawler: Crawler) -> Non
 def test_a_database_that_is_away_is_waited_for(crawler: Crawler) -> None:
     async def crawl() -> Recorder:
         pipeline = make(crawler, store := Recorder(away=2))
-        await pipeline.process_item(a_listing())
+        await put(pipeline, a_listing())
         await pipeline.close_spider()
         return store
 
@@ -103,10 +117,11 @@ def test_a_store_that_cannot_be_used_ends_the_worker_with_its_reason(
     crawler: Crawler, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def crawl() -> None:
+        crawler.spider = ImmowebSpider()
         crawler.engine = Closable()  # type: ignore[assignment]
         pipeline = make(crawler, Broken())
         pipeline.serving()
-        await pipeline.process_item(a_listing())
+        await put(pipeline, a_listing())
         while not crawler.engine.reason:  # type: ignore[attr-defined]
             await asyncio.sleep(0.01)
         await pipeline.close_spider()
@@ -128,7 +143,7 @@ def test_a_worker_that_ends_does_not_wait_for_ever_for_a_database(
     async def crawl() -> None:
         pipeline = make(crawler, Recorder(away=10**6))
         crawler.signals.connect(stored, signal=signals.items_stored)
-        await pipeline.process_item(a_listing())
+        await put(pipeline, a_listing())
         await pipeline.close_spider()
 
     asyncio.run(asyncio.wait_for(crawl(), 30))
@@ -139,9 +154,9 @@ def test_the_crawl_waits_when_too_many_items_wait(crawler: Crawler) -> None:
     async def crawl() -> tuple[bool, int]:
         pipeline = make(crawler, store := Recorder(away=1), size=2, most=4)
         for number in range(4):
-            await pipeline.process_item(a_listing(ref=str(number)))
+            await put(pipeline, a_listing(ref=str(number)))
         await asyncio.sleep(0)
-        fifth = [asyncio.ensure_future(pipeline.process_item(a_listing(ref=f"x{n}"))) for n in range(3)]
+        fifth = [asyncio.ensure_future(put(pipeline, a_listing(ref=f"x{n}"))) for n in range(3)]
         await asyncio.sleep(0.01)
         held = any(not each.done() for each in fifth)
         await asyncio.gather(*fifth)
@@ -159,7 +174,7 @@ def test_an_item_is_told_to_wait_and_then_to_be_durable(crawler: Crawler) -> Non
         pipeline = make(crawler, Recorder())
         crawler.signals.connect(waits, signal=signals.item_waits)
         crawler.signals.connect(stored, signal=signals.items_stored)
-        await pipeline.process_item(a_listing(ref="1"))
+        await put(pipeline, a_listing(ref="1"))
         assert told == [("waits", "1")]
         await pipeline.close_spider()
 
@@ -171,10 +186,10 @@ def test_into_a_real_database(store: PostgresStore, crawler: Crawler) -> None:
     async def crawl() -> None:
         pipeline = make(crawler, PostgresStore(store.url))
         for number in range(25):
-            await pipeline.process_item(a_listing(ref=str(number % 20)))
+            await put(pipeline, a_listing(ref=str(number % 20)))
         bad = Quarantined(portal="immoweb", ref="q", url="https://x.example/", errors=("e",), record={"a": 1})
-        await pipeline.process_item(bad)
-        assert await pipeline.process_item({"not": "ours"}) == {"not": "ours"}
+        await put(pipeline, bad)
+        assert await put(pipeline, {"not": "ours"}) == {"not": "ours"}
         await pipeline.close_spider()
 
     asyncio.run(crawl())

@@ -370,9 +370,9 @@ def test_a_job_is_finished_when_nothing_of_it_is_left(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[bool]:
         await queue.push([request("a"), request("b", job="other")])
         (lease,) = (await queue.take("w", 1)).leases
-        in_flight = await queue.is_finished("j")
+        in_flight = await queue.is_over("j")
         await queue.settle([Ending(lease.id, lease.token, "done")])
-        return [in_flight, await queue.is_finished("j"), await queue.is_finished("other")]
+        return [in_flight, await queue.is_over("j"), await queue.is_over("other")]
 
     assert run(act) == [False, True, False]
 

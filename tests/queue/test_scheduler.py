@@ -14,7 +14,8 @@ from scrapy.crawler import Crawler
 from realestate.queue import keys
 from realestate.queue.deadletters import DeadLetters
 from realestate.queue.engine import LEASE
-from realestate.queue.scheduler import PARENT, SWALLOWED_BEATS, Scheduler
+from realestate.queue.packing import PARENT
+from realestate.queue.scheduler import SWALLOWED_BEATS, Scheduler
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.redis_process import RedisProcess
 
@@ -58,8 +59,7 @@ def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> 
 
 
 def listing(scheduler: Scheduler, **parts: Any) -> Request:
-    request: Request = scheduler.spider.listing(LISTING)  # type: ignore[attr-defined]
-    request.meta["job"] = "j"
+    request: Request = scheduler.spider.check(LISTING, "j", "full")  # type: ignore[attr-defined]
     changed: Request = request.replace(**parts)
     return changed
 

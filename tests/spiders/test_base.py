@@ -1,4 +1,7 @@
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,18 +13,35 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
+from realestate.items import Sighting
+from realestate.parsing.prices import Price
 from realestate.queue.codec import encode
-from realestate.spiders.base import PRIORITY, BrokenPage, ListingGone
+from realestate.spiders.base import PRIORITY
 from realestate.spiders.immoweb import ImmowebSpider
+from realestate.spiders.outcomes import STALE, BrokenPage, ListingGone, is_news
 
 LISTING = "https://www.immoweb.be/en/classified/21000001"
 SEARCH = "https://www.immoweb.be/en/search-results/house/for-sale?page=1"
+
+
+class Jobs:
+    """Remembers which jobs were opened."""
+
+    def __init__(self) -> None:
+        self.opened: list[str] = []
+
+    async def is_open(self, job: str) -> bool:
+        return False
+
+    async def open(self, job: str, mode: str, scope: str) -> None:
+        self.opened.append(job)
 
 
 class Letters:
     """A scheduler that only remembers what was given up and what is finished."""
 
     def __init__(self) -> None:
+        self.jobs = Jobs()
         self.given_up: list[dict[str, Any]] = []
         self.over: list[Request] = []
 
@@ -45,6 +65,11 @@ def spider(letters: Letters, make_crawler: Callable[..., Crawler]) -> ImmowebSpi
     crawler = make_crawler(ImmowebSpider)
     crawler.engine = SimpleNamespace(scheduler=letters)  # type: ignore[assignment]
     spider = crawler.spider = ImmowebSpider.from_crawler(crawler)
+
+    async def ask(question: Callable[[Any], Any]) -> Any:
+        return question(SimpleNamespace(begin_run=lambda *told: None))
+
+    spider.ask_store = ask
     return spider
 
 
@@ -54,7 +79,7 @@ def stats(spider: ImmowebSpider) -> dict[str, int]:
 
 
 def page(url: str = LISTING, body: bytes = b"<html></html>", stage: str = "extract") -> HtmlResponse:
-    request = Request(url, meta={"stage": stage, "job": "j"})
+    request = Request(url, meta={"stage": stage, "job": "j", "mode": "full"})
     return HtmlResponse(url, body=body, encoding="utf-8", request=request)
 
 
@@ -115,7 +140,14 @@ def test_subdomains_are_the_portals_own(spider: ImmowebSpider) -> None:
 
 def outcomes(spider: ImmowebSpider, parse: Callable[..., Iterator[Any]], response: Response) -> list[Any]:
     spider.parse_listing = parse  # type: ignore[method-assign]
-    return list(spider.read_listing(response))
+    return read(spider.read_listing(response))
+
+
+def read(results: AsyncIterator[Any]) -> list[Any]:
+    async def inside() -> list[Any]:
+        return [each async for each in results]
+
+    return asyncio.run(inside())
 
 
 def test_a_page_that_is_read_is_counted(spider: ImmowebSpider, letters: Letters) -> None:
@@ -144,10 +176,15 @@ def test_gone_is_neither_broken_nor_a_dead_letter(spider: ImmowebSpider, letters
         raise ListingGone("expired")
         yield
 
-    assert outcomes(spider, parse, page()) == []
-    assert list(spider.read_listing(page("https://www.immoweb.be/en/search/"))) == []
+    (expired,) = outcomes(spider, parse, page())
+    assert (expired.ref, expired.evidence, expired.detail) == ("21000001", "marker", "expired")
+    away = page("https://www.immoweb.be/en/search/")
+    away.meta["redirect_urls"] = [LISTING]
+    (redirected,) = read(spider.read_listing(away))
+    assert (redirected.ref, redirected.url, redirected.evidence) == ("21000001", LISTING, "absent")
     assert stats(spider) == {"page/extract/gone": 2}
     assert letters.given_up == []
+    assert letters.jobs.opened == ["j", "j"], "so that the evidence is weighed, whatever the job began with"
 
 
 @pytest.mark.parametrize(
@@ -159,7 +196,7 @@ def test_gone_is_neither_broken_nor_a_dead_letter(spider: ImmowebSpider, letters
     ids=["another site", "not a text"],
 )
 def test_what_is_no_page_of_the_portal_is_broken(spider: ImmowebSpider, response: Response) -> None:
-    assert list(spider.read_listing(response)) == []
+    assert read(spider.read_listing(response)) == []
     assert stats(spider) == {"page/extract/broken": 1}
 
 
@@ -177,8 +214,8 @@ BROKEN_BODIES = {
 
 @pytest.mark.parametrize("body", BROKEN_BODIES.values(), ids=BROKEN_BODIES.keys())
 def test_a_real_parser_never_raises_on_a_broken_page(spider: ImmowebSpider, letters: Letters, body: bytes) -> None:
-    assert list(spider.read_listing(page(body=body))) == []
-    assert list(spider.read_search(page(SEARCH, body, "discover"))) == []
+    assert read(spider.read_listing(page(body=body))) == []
+    assert read(spider.read_search(page(SEARCH, body, "discover"))) == []
     assert stats(spider) == {"page/extract/broken": 1, "page/discover/broken": 1}
     assert len(letters.given_up) == 2
 
@@ -189,21 +226,67 @@ def failure(error: Exception, stage: str = "extract") -> Failure:
     return failed
 
 
-@pytest.mark.parametrize(
-    ("status", "stage", "outcome", "kept"),
-    [
-        (404, "extract", "gone", 0),
-        (410, "extract", "gone", 0),
-        (404, "discover", "failed", 1),
-        (403, "extract", "failed", 1),
-    ],
-)
-def test_only_a_listing_can_be_gone(
-    spider: ImmowebSpider, letters: Letters, status: int, stage: str, outcome: str, kept: int
-) -> None:
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_listing_without_a_page_is_gone(spider: ImmowebSpider, letters: Letters, status: int) -> None:
+    missing = page()
+    missing.status = status
+    (gone,) = read(spider.read_listing(missing))
+    assert (gone.portal, gone.ref, gone.evidence) == ("immoweb", "21000001", str(status))
+    assert letters.given_up == []
+
+
+@pytest.mark.parametrize(("status", "stage"), [(404, "discover"), (403, "extract"), (500, "extract")])
+def test_any_other_refusal_is_kept(spider: ImmowebSpider, letters: Letters, status: int, stage: str) -> None:
     spider.on_failure(failure(HttpError(Response(LISTING, status=status)), stage))
-    assert stats(spider) == {f"page/{stage}/{outcome}": 1}
-    assert [letter["status"] for letter in letters.given_up] == [status] * kept
+    assert stats(spider) == {f"page/{stage}/failed": 1}
+    assert [letter["status"] for letter in letters.given_up] == [status]
+
+
+NOW = datetime(2026, 9, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        (None, True),
+        (SimpleNamespace(status="active", price=100, last_fetched_at=NOW), False),
+        (SimpleNamespace(status="reserved", price=100, last_fetched_at=NOW), False),
+        (SimpleNamespace(status="active", price=90, last_fetched_at=NOW), True),
+        (SimpleNamespace(status="active", price=100, last_fetched_at=NOW - STALE - timedelta(seconds=1)), True),
+        (SimpleNamespace(status="delisted", price=100, last_fetched_at=NOW), True),
+    ],
+    ids=["new", "known", "reserved", "another price", "long unread", "back"],
+)
+def test_a_sweep_reads_what_is_news(known: Any, expected: bool) -> None:
+    sighting = Sighting(portal="immoweb", ref="1", url=LISTING, price=Decimal(100))
+    assert is_news(sighting, known, NOW) is expected
+
+
+@pytest.mark.parametrize(("mode", "asked"), [("full", ["1", "2"]), ("sweep", ["2"])])
+def test_a_search_page_tells_what_it_shows_and_asks_for_what_the_mode_wants(
+    spider: ImmowebSpider, mode: str, asked: list[str]
+) -> None:
+    def parse(response: Response) -> Iterator[Any]:
+        for ref in ("21000001", "21000002"):
+            yield spider.listing(f"/en/classified/{ref}", Price(Decimal(100), "EUR", "total"), "month", agent=7)
+
+    async def ask(question: Callable[[Any], Any]) -> Any:
+        return question(SimpleNamespace(known=lambda portal, refs: {"21000001": known}))
+
+    known = SimpleNamespace(status="active", price=100, last_fetched_at=datetime.now(UTC))
+    spider.parse_search = parse  # type: ignore[method-assign]
+    spider.ask_store = ask
+    search = page(SEARCH, stage="discover")
+    search.meta["mode"] = mode
+    results = read(spider.read_search(search))
+    sightings = [each for each in results if isinstance(each, Sighting)]
+    assert [(each.ref[-1], each.price, each.rent_period) for each in sightings] == [
+        ("1", 100, "month"),
+        ("2", 100, "month"),
+    ]
+    requests = [each for each in results if isinstance(each, Request)]
+    assert [each.url[-1] for each in requests] == asked
+    assert all(each.cb_kwargs == {"agent": 7, "rent_period": "month"} for each in requests)
 
 
 @pytest.mark.parametrize(

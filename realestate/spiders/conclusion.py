@@ -1,0 +1,68 @@
+"""The end of a job: what it did not find is looked for, and what it found gone is weighed all together.
+
+Any worker of the portal may conclude any job; doing it twice does no harm.
+"""
+
+import asyncio
+import logging
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+#: How often a worker looks for jobs that are over.
+LOOK_SECONDS = 1.0
+
+
+class Conclusions:
+    """Concludes the portal's jobs, as long as the spider serves."""
+
+    def __init__(self, spider: Any) -> None:
+        self.spider = spider
+        self.stats = spider.crawler.stats
+        self.scheduler = spider.crawler.engine.scheduler
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await self._look()
+            except Exception as error:  # Redis or the store is away, or a job is odd: the next look may do better
+                logger.warning("job/not_concluded: %s: %s", type(error).__name__, error)
+                self.stats.inc_value("job/not_concluded")
+
+    async def _look(self) -> None:
+        jobs = self.scheduler.jobs
+        for job, told in (await jobs.some()).items():
+            if not await self.scheduler.queue.is_over(job) or not await jobs.claim(job):
+                continue
+            try:
+                if told.checking or not await self._check(job, told):
+                    await self._conclude(job)
+                    await jobs.close(job)
+            finally:
+                await jobs.release(job)
+
+    async def _check(self, job: str, told: Any) -> bool:
+        """Ask for the pages of all that a complete run did not see. Whether there is any."""
+        given_up = await self.scheduler.jobs.given_up(job, "discover")
+        reason = f"{given_up} search pages given up" if given_up else None
+        missing = await self.spider.ask_store(lambda store: store.end_sweep(job, complete=not given_up, reason=reason))
+        if reason:
+            logger.warning("sweep/incomplete: job %s of %s: %s", job, self.spider.name, reason)
+            self.stats.inc_value("sweep/incomplete")
+        if not missing:
+            return False
+        logger.info("sweep/missing: job %s of %s did not see %d listings", job, self.spider.name, len(missing))
+        self.stats.inc_value("sweep/missing", len(missing))
+        await self.scheduler.push(self.spider.check(url, job, told.mode) for _, url in missing)
+        await self.scheduler.jobs.check(job, told)
+        return True
+
+    async def _conclude(self, job: str) -> None:
+        conclusion = await self.spider.ask_store(lambda store: store.conclude(job))
+        self.stats.inc_value("job/concluded")
+        self.stats.inc_value("listing/delisted", conclusion.delisted)
+        if conclusion.verdict == "withheld":
+            self.stats.inc_value("delist/withheld")
+            told = f"job {job} of {self.spider.name} found {conclusion.found} of {conclusion.offered} listings gone"
+            logger.error("delist/withheld: %s: too many to be believed; see `realestate runs`", told)

@@ -1,0 +1,41 @@
+"""What a page can turn out to be."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from realestate.items import Evidence, Sighting
+
+GONE_STATUSES = (404, 410)
+#: Answers that are about us, not about the page.
+REFUSALS = (401, 403, 429)
+#: A listing is read again after so many days even if its search page shows nothing new.
+STALE = timedelta(days=7)
+
+
+class BrokenPage(ValueError):
+    """A page that answers 200 and is not what its address promises."""
+
+
+class ListingGone(Exception):
+    """The portal itself says that the listing is no more; or, as `absent`, shows something else in its place."""
+
+    def __init__(self, detail: str, evidence: Evidence = "marker") -> None:
+        super().__init__(detail)
+        self.evidence = evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A listing on a search page, and what that page tells of it and its own page does not."""
+
+    sighting: Sighting
+    hints: dict[str, Any]
+
+
+def is_news(sighting: Sighting, known: Any, now: datetime) -> bool:
+    """Whether the listing's own page has to be read, by what the store knows of it."""
+    if known is None or known.status not in ("active", "reserved"):
+        return True
+    moved = sighting.price is not None and sighting.price != known.price
+    return moved or bool(now - known.last_fetched_at > STALE)
