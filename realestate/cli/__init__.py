@@ -4,13 +4,22 @@ Rooms are imported inside the commands: `realestate --help` must not wait for Sc
 """
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from realestate import __version__
-from realestate.cli import deadletters
+from realestate.cli import deadletters, history
+
+
+class Mode(StrEnum):
+    """How thoroughly a crawl reads."""
+
+    full = "full"
+    sweep = "sweep"
+
 
 app = typer.Typer(
     name="realestate",
@@ -23,8 +32,12 @@ app = typer.Typer(
 )
 
 app.add_typer(deadletters.app, name="deadletters")
+app.add_typer(history.runs, name="runs")
+app.command(epilog="Example: realestate history emlak 840001")(history.history)
+app.command(epilog="Example: realestate events --after 1500 --json")(history.events)
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+ModeOption = Annotated[Mode, typer.Option(help="full: read every listing; sweep: only the new and the changed.")]
 
 
 def main() -> None:
@@ -85,6 +98,7 @@ def crawl(
     portal: Annotated[str, typer.Argument(help="The portal's name; `scrapy list` names all.")],
     urls: Annotated[list[str] | None, typer.Argument(help="Begin here instead of with all its searches.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Stop when about so many listings are stored.")] = None,
+    mode: ModeOption = Mode.full,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     json: JsonFlag = False,
 ) -> None:
@@ -92,7 +106,7 @@ def crawl(
     from realestate.cli import local, show
 
     with show.live(quiet=json) as progress:
-        outcome = local.crawl(portal, urls or [], limit=limit, workers=workers, show=progress)
+        outcome = local.crawl(portal, urls or [], mode=mode, limit=limit, workers=workers, show=progress)
     show.crawl(outcome, as_json=json)
 
 
@@ -111,13 +125,14 @@ def work(
 def submit(
     portal: Annotated[str, typer.Argument(help="The portal's name; `scrapy list` names all.")],
     urls: Annotated[list[str] | None, typer.Argument(help="Addresses; all its searches by default.")] = None,
+    mode: ModeOption = Mode.full,
     priority: Annotated[int, typer.Option(help="Higher is sooner.")] = 0,
     json: JsonFlag = False,
 ) -> None:
     """Ask the running fleet for a crawl; the same as `redis-cli lpush <portal>:start_urls …`."""
     from realestate.cli import local, show
 
-    show.submitted(local.submit(portal, urls or [], priority), as_json=json)
+    show.submitted(local.submit(portal, urls or [], mode, priority), as_json=json)
 
 
 @app.command(epilog="Example: realestate status --json")

@@ -17,7 +17,7 @@ from realestate.jobs.work import portals as all_portals
 from realestate.jobs.work import refusal, seed_urls
 from realestate.jobs.work import work as serve
 from realestate.queue.connection import connect_blocking
-from realestate.storage import open_store
+from realestate.storage import WHOLE, Store, open_store
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,18 @@ def connected() -> Iterator[Addresses]:
         yield Addresses(settings.REDIS_URL or own.redis_url, settings.STORE_URL or own.store_url)
 
 
+@contextmanager
+def opened_store() -> Iterator[Store]:
+    """The store, as configured or embedded."""
+    with connected() as at:
+        store = open_store(at.store_url)
+        try:
+            store.migrate()
+            yield store
+        finally:
+            store.close()
+
+
 def work(names: Sequence[str], *, until_done: bool = False) -> bool:
     portals = known(names or all_portals())
     with connected() as at:
@@ -81,6 +93,7 @@ def crawl(
     portal: str,
     urls: Sequence[str],
     *,
+    mode: str,
     limit: int | None,
     workers: int,
     show: Callable[[local.Progress], None],
@@ -100,7 +113,7 @@ def crawl(
         server = _redis(at.redis_url)
         before, had = look(server, portal), _kept(at.store_url, portal)
         if urls or before.finished:
-            push_seeds(server, portal, urls or seed_urls(portal, settings.SIMULATOR_URL))
+            _push(server, portal, urls, mode)
         env = settings.environment(REDIS_URL=at.redis_url, STORE_URL=at.store_url)
         running = local.start_workers([portal], workers, env, logs)
         try:
@@ -122,13 +135,19 @@ def crawl(
     )
 
 
-def submit(portal: str, urls: Sequence[str], priority: int) -> Submitted:
+def submit(portal: str, urls: Sequence[str], mode: str, priority: int) -> Submitted:
     """To a fleet that runs: starting services only to leave a seed in them would help nobody."""
     known([portal])
     _allowed(portal, urls)
     server = _redis(redis_url())
+    return _push(server, portal, urls, mode, priority)
+
+
+def _push(server: Redis, portal: str, urls: Sequence[str], mode: str, priority: int = 0) -> Submitted:
+    """The given addresses, or all the portal's searches: only these can tell what is gone."""
     seeds = list(urls) or seed_urls(portal, settings.SIMULATOR_URL)
-    return Submitted(portal, push_seeds(server, portal, seeds, priority=priority), len(seeds))
+    job = push_seeds(server, portal, seeds, mode=mode, scope="" if urls else WHOLE, priority=priority)
+    return Submitted(portal, job, len(seeds))
 
 
 def redis_url() -> str:

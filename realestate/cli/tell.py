@@ -1,0 +1,85 @@
+"""How what happened looks on a terminal."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from realestate.storage.changes import Event, PriceSeen
+from realestate.storage.store import Conclusion, Numbered, Run
+
+_console = Console()
+
+
+def history(events: Sequence[Event], prices: Sequence[PriceSeen], *, as_json: bool) -> None:
+    if as_json:
+        _json({"events": [_event(each) for each in events], "prices": [asdict(each) for each in prices]})
+        return
+    for event in events:
+        _console.print(f"{event.at:%Y-%m-%d %H:%M}  {event.type:<22} {_data(event)}", highlight=False)
+    table = Table("seen", "price", "of", "where", "", box=None, header_style="dim")
+    for each in prices:
+        amount = "on request" if each.price is None else f"{each.price:,.0f} {each.currency}"
+        of = each.rent_period or each.price_basis or ""
+        table.add_row(f"{each.at:%Y-%m-%d %H:%M}", amount, of, each.source, "not believed yet" if each.suspect else "")
+    _console.print(table)
+
+
+def events(found: Sequence[Numbered], *, as_json: bool) -> None:
+    if as_json:
+        for each in found:
+            _json({"seq": each.seq, **_event(each.event)})
+        return
+    for each in found:
+        event = each.event
+        what = f"{event.portal}/{event.ref}"
+        _console.print(
+            f"{each.seq:>8}  {event.at:%m-%d %H:%M}  {what:<18} {event.type:<22} {_data(event)}", highlight=False
+        )
+
+
+def runs(found: Sequence[Run], *, as_json: bool) -> None:
+    if as_json:
+        _json([asdict(each) for each in found])
+        return
+    table = Table(
+        "run", "portal", "mode", "started", "complete", "gone", "verdict", "why", box=None, header_style="dim"
+    )
+    for each in found:
+        complete = {None: "", True: "yes", False: "no"}[each.complete]
+        gone, verdict = str(each.departures or ""), each.verdict or ""
+        started = f"{each.started_at:%m-%d %H:%M}"
+        table.add_row(each.run, each.portal, each.mode, started, complete, gone, verdict, each.reason or "")
+    _console.print(table)
+
+
+def conclusion(found: Conclusion, *, as_json: bool) -> None:
+    if as_json:
+        _json(asdict(found))
+    else:
+        print(f"{found.delisted} listings delisted, of {found.found} found gone and {found.offered} offered")
+
+
+def _event(event: Event) -> dict[str, Any]:
+    return asdict(event)
+
+
+def _data(event: Event) -> str:
+    match event.data:
+        case {"old": int() | float() as old, "new": int() | float() as new, "percent": float() as percent}:
+            return f"{old:,} -> {new:,} ({percent:+.1f} %)"
+        case {"fields": list() as fields}:
+            return ", ".join(fields)
+        case {"price": int() | float() as price, "currency": str() as currency}:
+            return f"{price:,} {currency}"
+        case {"evidence": dict() as evidence}:
+            return str(evidence.get("detail") or evidence.get("kind") or "")
+        case data:
+            return msgspec.json.encode(data, enc_hook=str).decode() if data else ""
+
+
+def _json(value: Any) -> None:
+    print(msgspec.json.encode(value, enc_hook=float).decode())
