@@ -80,8 +80,8 @@ def taken() -> None:
     """Leased, nothing of it sent."""
 
     def wrapper(take: Any) -> Any:
-        async def run(self: RequestQueue, worker: str, most: int) -> Taken:
-            answer: Taken = await take(self, worker, most)
+        async def run(self: RequestQueue, *asked: Any) -> Taken:
+            answer: Taken = await take(self, *asked)
             if sum(lease.stage == "extract" for lease in answer.leases) > 1:
                 die(leases=len(answer.leases))
             return answer

@@ -35,18 +35,18 @@ def test_dead_letters_are_listed_shown_replayed_and_dropped(env: dict[str, str],
                 )
                 return found
 
-            assert {letter["reason"] for letter in listed()} == {"http", "parse", "seed"}
-            (refused,) = listed("--reason", "http")
+            assert {letter["reason"] for letter in listed()} == {"ban", "parse", "seed"}
+            (refused,) = listed("--reason", "ban")
             assert (refused["status"], refused["url"]) == (403, f"{site}/en/classified/21000013")
             shown = json.loads(command(env, "deadletters", "show", "immoweb", refused["id"]))
             assert shown == [refused]
             assert "403" in command(env, "deadletters", "list", "immoweb")
 
-            dry = command(env, "deadletters", "replay", "immoweb", "--reason", "http", "--dry-run")
+            dry = command(env, "deadletters", "replay", "immoweb", "--reason", "ban", "--dry-run")
             assert dry == "would replay 1 of immoweb\n"
             assert server.zcard("{immoweb}:dead") == 3
-            assert command(env, "deadletters", "replay", "immoweb", "--reason", "http") == "replayed 1 of immoweb\n"
-            until(lambda: listed("--reason", "http") not in ([], [refused]), "the replayed to die again")
+            assert command(env, "deadletters", "replay", "immoweb", "--reason", "ban") == "replayed 1 of immoweb\n"
+            until(lambda: listed("--reason", "ban") not in ([], [refused]), "the replayed to die again")
             assert command(env, "deadletters", "drop", "immoweb") == "dropped 3 of immoweb\n"
             assert listed() == []
             assert worker.stop() == 0
