@@ -1,5 +1,6 @@
 """A request as it goes to Redis: known by its identity, without what is of this process and this time."""
 
+from collections.abc import Callable
 from typing import Any
 
 from scrapy import Request, Spider
@@ -10,14 +11,18 @@ from realestate.queue.engine import LEASE
 from realestate.queue.ledger import Ledger
 from realestate.queue.request_queue import Pushed
 
-#: The keys under which a child carries its page's lease, and a seed's request its name.
-PARENT, SEED = "parent", "seed"
-_OF_THIS_LEASE = (LEASE, PARENT, SEED, "download_latency", "download_slot", "download_timeout", "depth_")
+#: The keys under which a child carries its page's lease, a seed's request its name, and any request the seconds before
+#: which it is not to be sent.
+PARENT, SEED, DELAY = "parent", "seed", "delay_seconds"
+_OF_THIS_LEASE = (LEASE, PARENT, SEED, DELAY, "download_latency", "download_slot", "download_timeout", "depth_")
 
 
 class Packer:
-    def __init__(self, spider: Spider, df: DupeFilter, ledger: Ledger) -> None:
+    """`now` is Redis' time in milliseconds."""
+
+    def __init__(self, spider: Spider, df: DupeFilter, ledger: Ledger, now: Callable[[], float]) -> None:
         self.spider = spider
+        self.now = now
         self.df = df
         self.ledger = ledger
 
@@ -27,7 +32,8 @@ class Packer:
         job = meta.get("job", "none")
         child = parent.next_child() if parent else None
         identity = self.df.identify(request, job, seed=meta.get(SEED), child=child)
-        return Pushed.of(identity, request.priority, job, meta.get("stage", "none"), self.payload(request))
+        due = int(self.now() + delay * 1000) if (delay := meta.get(DELAY)) else 0
+        return Pushed.of(identity, request.priority, job, meta.get("stage", "none"), self.payload(request), due)
 
     def payload(self, request: Request) -> bytes:
         """Raises NotShareable for a request that the fleet could not take."""

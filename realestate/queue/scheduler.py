@@ -91,9 +91,9 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats)
         self.outbox = Outbox(self.queue, self.stats)
         self.ledger = Ledger(self.outbox.end)
-        self.packer = Packer(spider, self.df, self.ledger)
-        self.jobs = OpenJobs(self.redis, spider.name)
         self.buffer = Buffer()
+        self.packer = Packer(spider, self.df, self.ledger, self.buffer.now)
+        self.jobs = OpenJobs(self.redis, spider.name)
         self._hungry = asyncio.Event()
 
     # ----- Scrapy asks

@@ -6,7 +6,9 @@ import msgspec
 from msgspec import Meta
 
 #: What a request carries for us or for Scrapy; a seed's own `meta` may not set it.
-RESERVED = frozenset({"stage", "job", "mode", "scope", "lease", "parent", "seed", "depth", "retry_times"})
+RESERVED = frozenset(
+    {"stage", "job", "mode", "scope", "job_priority", "lease", "parent", "seed", "depth", "retry_times"}
+)
 
 
 class BadSeed(ValueError):

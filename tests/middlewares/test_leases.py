@@ -60,6 +60,12 @@ def test_children_inherit_the_job_and_know_their_page(book: Book) -> None:
     assert child.meta == {"job": "j", "mode": "sweep", "stage": "extract", PARENT: book.key}
 
 
+def test_children_inherit_the_jobs_priority_on_top_of_their_stages(book: Book) -> None:
+    book.request.meta["job_priority"] = 5
+    (child,) = book.read(Request("https://x.example/2", priority=10))
+    assert (child.priority, child.meta["job_priority"]) == (15, 5)
+
+
 def test_a_child_with_the_whole_meta_of_its_page_is_no_continuation(book: Book) -> None:
     (child,) = book.read(Request("https://x.example/2", meta=dict(book.request.meta)))
     assert LEASE not in child.meta

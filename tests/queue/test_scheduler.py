@@ -99,6 +99,18 @@ def test_a_shells_request_stays_in_its_process(run: Run, server: Redis) -> None:
     assert where(server) == {}
 
 
+def test_a_request_may_ask_to_be_sent_later(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> dict[str, int]:
+        scheduler.serve()
+        await scheduler.queue.beat("other", b"{}", [])
+        scheduler.buffer.set_clock((await scheduler.queue.take("other", 0)).now)
+        scheduler.enqueue_request(listing(scheduler, meta={"stage": "extract", "job": "j", "delay_seconds": 600}))
+        await until(lambda: where(server))
+        return where(server)
+
+    assert run(act) == {"delayed": 1}
+
+
 def test_a_page_is_done_when_its_callback_is_over(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> None:
         request = await taken(scheduler)
