@@ -6,7 +6,7 @@ The control port answers:
     GET  /_truth/<portal>   JSON lines: what a perfect crawl would store of each advert to be found today
     GET  /_stats            the requests each portal got
     GET  /_day              the world's day and date
-    POST /_day/advance      let a day pass; answers what changed
+    POST /_day/advance      let a day pass; answers what happened to which adverts
 
 Every response's Date is the world's time, not ours.
 """
@@ -18,18 +18,20 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from email.utils import format_datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
 from aiohttp import web
 from multidict import CIMultiDict
 
+from realestate.simulator.days import Changes
 from realestate.simulator.emlak import Emlak
 from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.portals import PORTALS
 from realestate.simulator.site import JSON, Answer, Site
 from realestate.simulator.stats import Stats
-from realestate.simulator.world import PORTALS, World
+from realestate.simulator.world import World
 
 SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak}
 ROWS_AT_ONCE = 200
@@ -82,10 +84,9 @@ class Simulator:
         changes = self.world.advance()
         self._headers.clear()
         for name, site in self.sites.items():
-            changed = changes[name]
             # a removed advert may still change its answer: a sold home's page goes after some days
-            site.forget((*changed.price_changed, *changed.returned, *self.world.gone(name)))
-        return {**self._today(), "portals": {name: changed.as_record() for name, changed in changes.items()}}
+            site.forget((*chain.from_iterable(changes[name].values()), *self.world.gone(name)))
+        return {**self._today(), "portals": {name: _told(changed) for name, changed in changes.items()}}
 
     def _today(self) -> dict[str, Any]:
         return {"day": self.world.day, "date": self.world.now.date().isoformat()}
@@ -124,6 +125,12 @@ class Simulator:
             await asyncio.sleep(0)
         await response.write_eof()
         return response
+
+
+def _told(changes: Changes) -> dict[str, Any]:
+    """The refs; of the removed, how they went too."""
+    refs = {what: [str(advert.ref) for advert in adverts] for what, adverts in changes.items()}
+    return {**refs, "removed": {str(advert.ref): advert.gone for advert in changes["removed"]}}
 
 
 def _lines(rows: Iterator[dict[str, Any]]) -> bytes:

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal, Protocol
 from urllib.parse import parse_qsl, unquote
 
 from realestate.items import Listing, as_record
-from realestate.simulator.world import Advert, World
+from realestate.simulator.adverts import Advert
+from realestate.simulator.world import World
 
 Kind = Literal["search", "listing", "robots", "other"]
 
@@ -52,6 +53,7 @@ class Site(ABC):
         self.world = world
         self.base = base
         self._pages: dict[str, Answer] = {}
+        self._kept_at: dict[Advert, str] = {}
         self._searches: dict[Query, list[Advert]] = {}
 
     def answer(self, target: str, cookie: str = "") -> Answer:
@@ -67,10 +69,10 @@ class Site(ABC):
         return map(self.truth, list(self.world.listed(self.portal)))
 
     def forget(self, adverts: Iterable[Advert]) -> None:
-        """Render these pages anew when next asked for, and every search."""
+        """Render these pages anew when next asked for, and every search. An edit may have moved a page."""
         self._searches.clear()
         for advert in adverts:
-            self._pages.pop(self.path(advert), None)
+            self._pages.pop(self._kept_at.pop(advert, ""), None)
 
     @abstractmethod
     def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
@@ -96,6 +98,7 @@ class Site(ABC):
             if len(self._pages) >= PAGES_KEPT:
                 del self._pages[next(iter(self._pages))]
             page = self._pages[path] = Answer("listing", self.render(advert))
+            self._kept_at[advert] = path
         return page
 
     def found(self, query: Query) -> list[Advert]:

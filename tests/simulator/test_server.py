@@ -123,7 +123,7 @@ def test_a_day_passes_on_request_and_every_date_follows_it() -> None:
             summary = await response.json()
         assert (summary["day"], summary["date"]) == (1, "2026-09-02")
         for name in PORTALS:
-            assert set(summary["portals"][name]) == {"listed", "price_changed", "removed", "returned"}
+            assert set(summary["portals"][name]) >= {"listed", "price_changed", "removed", "returned", "edited"}
             _, _, headers = await get(session, simulator.bases[name] + "/robots.txt")
             assert headers["Date"] == "Wed, 02 Sep 2026 09:00:00 GMT"
 
@@ -134,7 +134,16 @@ def test_unknown_addresses_are_404() -> None:
     async def check(simulator: Simulator, session: ClientSession) -> None:
         for name in PORTALS:
             assert (await get(session, simulator.bases[name] + "/nothing/here"))[0] == 404
-        for path in ("/", "/nothing", "/_truth/nowhere", "/_truth", "/_day/advance", "/_day/x/y"):
+        for path in (
+            "/",
+            "/nothing",
+            "/_truth/nowhere",
+            "/_truth",
+            "/_day/advance",
+            "/_day/x/y",
+            "/_truth/nowhere/events",
+            "/_truth/emlak/x",
+        ):
             status, body, _ = await get(session, simulator.bases["control"] + path)
             assert status == 404
             assert "error" in json.loads(body)

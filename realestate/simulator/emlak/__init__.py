@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping
 
 from realestate.items import Listing
+from realestate.simulator.adverts import Advert
 from realestate.simulator.emlak import truth
 from realestate.simulator.emlak.facts import facts_of
 from realestate.simulator.emlak.page import advert_page, photo_paths
 from realestate.simulator.emlak.results import FLASH, Search, results_page
 from realestate.simulator.site import Answer, Site
-from realestate.simulator.world import Advert
 
 _ADVERT = re.compile(r"/(?:(\d{1,9})-[^/]*|[^/]*-s(\d{1,9}))\.html", re.ASCII)
 

@@ -5,18 +5,19 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from realestate.items import RentPeriod
+from realestate.simulator.adverts import Advert
 from realestate.simulator.emlak.chrome import FOOT, head
 from realestate.simulator.emlak.facts import facts_of, grouped
 from realestate.simulator.emlak.page import ON_REQUEST, raised
 from realestate.simulator.site import page_number, whole_number
-from realestate.simulator.world import Advert
 
 PAGE_SIZE = 20
 PINNED = 3
 FLASH = '<div class="flash alert alert-warning">Elan tapılmadı və ya silinib.</div>\n'
 
 _DEALS = {"1": ("sale",), "2": ("rent",), "3": ("sale", "rent")}
-_PERIODS = {"month": " / ay", "day": " / gün", None: ""}
+_PERIODS: dict[RentPeriod | None, str] = {"month": " / ay", "day": " / gün", None: ""}
 
 #: sort_type: 0 as they were renewed, 1 as they were posted, 2 by area, 3 cheapest and 4 dearest first
 _ORDERS: dict[str, Callable[[Advert], Any]] = {
@@ -103,7 +104,7 @@ def _price(advert: Advert, space: str) -> str:
     """The card alone tells whether a rent is for a month or a day."""
     if advert.price is None:
         return ON_REQUEST
-    return f"{grouped(advert.price, space)} AZN{_PERIODS[advert.home.rent_period]}"
+    return f"{grouped(advert.price, space)} AZN{_PERIODS[advert.rent_period]}"
 
 
 def _pager(search: Search, page: int, last: int) -> str:
