@@ -130,6 +130,27 @@ def test_a_day_passes_on_request_and_every_date_follows_it() -> None:
     ask(check)
 
 
+def test_the_events_are_one_a_line_and_grow_with_the_days() -> None:
+    async def check(simulator: Simulator, session: ClientSession) -> None:
+        for name in PORTALS:
+            url = f"{simulator.bases['control']}/_truth/{name}/events"
+            _, body, headers = await get(session, url)
+            first = [json.loads(line) for line in body.splitlines()]
+            refs = sorted((str(advert.ref) for advert in simulator.world.listed(name)), key=int)
+            day = simulator.world.day
+            assert headers["Content-Type"] == "application/x-ndjson"
+            if day == 0:
+                assert first == [{"portal": name, "ref": ref, "day": 0, "type": "listed"} for ref in refs]
+            async with session.post(simulator.bases["control"] + "/_day/advance"):
+                pass
+            _, body, _ = await get(session, url)
+            later = [json.loads(line) for line in body.splitlines()]
+            assert later[: len(first)] == first
+            assert {event["day"] for event in later[len(first) :]} == {day + 1}
+
+    ask(check)
+
+
 def test_unknown_addresses_are_404() -> None:
     async def check(simulator: Simulator, session: ClientSession) -> None:
         for name in PORTALS:

@@ -29,6 +29,7 @@ for site in simulator.sites.values():
     for advert in site.world.listed(site.portal):
         digest.update(site.page(advert).body)
         digest.update(repr(site.truth(advert)).encode())
+    digest.update(repr(simulator.events(site.portal)).encode())
 for target in ("/en/search-results/house-and-apartment/for-sale", "/en/search/office/for-rent"):
     digest.update(simulator.sites["immoweb"].answer(target).body)
 digest.update(simulator.sites["emlak"].answer("/elanlar/").body)

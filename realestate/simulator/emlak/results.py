@@ -10,7 +10,7 @@ from realestate.simulator.adverts import Advert
 from realestate.simulator.emlak.chrome import FOOT, head
 from realestate.simulator.emlak.facts import facts_of, grouped
 from realestate.simulator.emlak.page import ON_REQUEST, raised
-from realestate.simulator.site import page_number, whole_number
+from realestate.simulator.site import Found, page_number, whole_number
 
 PAGE_SIZE = 20
 PINNED = 3
@@ -66,16 +66,17 @@ class Search:
 
 
 def results_page(
-    search: Search, asked_page: str | None, found: list[Advert], path: Callable[[Advert], str], flash: str = ""
+    search: Search, asked_page: str | None, found: Found, path: Callable[[Advert], str], flash: str = ""
 ) -> bytes:
     """One page of cards. A page past the end is the last page again; paid-for cards head every second page."""
-    last = max(1, -(-len(found) // PAGE_SIZE))
+    adverts, total = found
+    last = max(1, -(-total // PAGE_SIZE))
     page = min(page_number(asked_page), last)
-    shown = found[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
-    pinned = found[:: max(1, len(found) // PINNED)][:PINNED] if page % 2 else []
+    shown = adverts[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+    pinned = adverts[:: max(1, len(adverts) // PINNED)][:PINNED] if page % 2 and shown else []
     cards = [_card(advert, path(advert), "ticket clearfix pinned") for advert in pinned]
     cards += [_card(advert, path(advert), "ticket clearfix") for advert in shown]
-    body = f"""{flash}<h1 class="title">Elanlar <span>/ {len(found)} elan tapıldı</span></h1>
+    body = f"""{flash}<h1 class="title">Elanlar <span>/ {total} elan tapıldı</span></h1>
 <div class="ticket-list">
 {"".join(cards)}</div>
 <div class="pagination"><ul>

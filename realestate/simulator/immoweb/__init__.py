@@ -24,6 +24,7 @@ SOLD_DAYS = 3
 
 class Immoweb(Site):
     portal = "immoweb"
+    index = "/en/search/house-and-apartment/for-sale"
 
     def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
         if match := _CLASSIFIED.fullmatch(path):
@@ -59,7 +60,7 @@ class Immoweb(Site):
         return advert.gone is not None and not is_shown_as_sold
 
     def _search(self, form: str, search: Search, query: Mapping[str, str]) -> Answer:
-        answer = results_page(search, query, self.found(search), self.world.listed(self.portal))
+        answer = results_page(search, query, self.found(search), self.shown().adverts)
         if form == "search":
             return Answer("search", search_page(answer))
         return Answer("search", msgspec.json.encode(answer), content_type=JSON)

@@ -9,7 +9,7 @@ from realestate.simulator.immoweb.facts import charges_of, facts_of
 from realestate.simulator.immoweb.prices import price_block
 from realestate.simulator.immoweb.property import location
 from realestate.simulator.immoweb.query import TYPES, Search
-from realestate.simulator.site import page_number
+from realestate.simulator.site import Found, page_number
 
 PAGE_SIZE = 30
 LAST_PAGE = 333
@@ -18,14 +18,14 @@ PROMOTED_EVERY = 3
 _ECHOED = ("countries", "minPrice", "maxPrice", "minSurface", "maxSurface")
 
 
-def results_page(search: Search, query: Mapping[str, str], found: list[Advert], listed: list[Advert]) -> dict[str, Any]:
+def results_page(search: Search, query: Mapping[str, str], found: Found, listed: list[Advert]) -> dict[str, Any]:
     """One page of the search. Past the cap, as past the end, the list is empty."""
     page = page_number(query.get("page"))
     first = (page - 1) * PAGE_SIZE
-    shown = found[first : first + PAGE_SIZE] if page <= LAST_PAGE else []
+    adverts, total = found
+    shown = adverts[first : first + PAGE_SIZE] if page <= LAST_PAGE else []
     promoted = _promoted(page, listed) if shown else []
     items = [item(advert) for advert in (*promoted, *shown)]
-    total = len(found)
     return {
         "criteria": _criteria(search, query, page),
         "sort": search.order,
