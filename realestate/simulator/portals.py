@@ -22,7 +22,7 @@ PORTALS = {
     "immoweb": Portal(
         country="BE",
         first_ref=21_000_000,
-        gone=("404", "404", "410", "sold"),
+        gone=("404", "404", "410", "sold", "sold"),
         other_period={"month": ("year", 12), "year": ("month", 1 / 12)},
         shows_reserved=True,
     ),
