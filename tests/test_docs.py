@@ -16,6 +16,7 @@ from realestate import settings
 from realestate.cli import app
 from realestate.items import FIELDS, listing_schema
 from realestate.queue import keys
+from realestate.simulator import server, weather
 from tests.docstrings import field_docstrings
 
 ROOT = Path(__file__).parents[1]
@@ -109,6 +110,20 @@ def test_the_table_of_keys_is_that_of_the_module() -> None:
     told = [[cell.replace("`", "") for cell in cells] for cells in rows(doc("architecture.md"), 4)]
     true = [[cell.replace("`", "") for cell in cells] for cells in rows(inspect.getdoc(keys) or "", 4)]
     assert told == true
+
+
+def indented(text: str) -> list[list[str]]:
+    """The lines of a table in a docstring: its columns are set apart by two blanks or more."""
+    return [re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in text.splitlines() if line.startswith("    ")]
+
+
+def test_the_simulators_addresses_and_weathers_are_those_of_the_modules() -> None:
+    plain = [[cell.replace("`", "") for cell in cells] for cells in rows(doc("simulator.md"), 2)]
+    told = {re.sub(r"\s+", " ", cells[0]): cells[1] for cells in plain if cells[0] != "kind"}
+    addresses = {
+        name: text.partition(" (")[0] for name, text in indented(re.sub("GET  ", "GET ", server.__doc__ or ""))
+    }
+    assert told == {**addresses, **dict(indented(weather.__doc__ or ""))}
 
 
 def test_the_readme_is_short_and_names_the_two_commands() -> None:

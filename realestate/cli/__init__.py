@@ -82,7 +82,12 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Seed of the world.")] = 7,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
 ) -> None:
-    """Serve portals of our own, shaped like the real ones, with the truth at /_truth/<portal>."""
+    """Serve portals of our own, shaped like the real ones, with the truth at /_truth/<portal>.
+
+    A day passes by `POST /_day/advance`; what a perfect daily crawler would have recorded is at
+    /_truth/<portal>/events. `POST /_weather/<portal>` with {"kind": "down"} makes bad days: blocked, error_page,
+    all_404, all_redirected, half_empty, half_pages, slow_search; "fine" ends them.
+    """
     from realestate import simulator
 
     def ready(addresses: dict[str, str]) -> None:

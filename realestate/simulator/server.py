@@ -2,13 +2,16 @@
 
 The control port answers:
 
-    GET  /_portals          the base address of each portal
-    GET  /_truth/<portal>   JSON lines: what a perfect crawl would store of each advert to be found today
-    GET  /_stats            the requests each portal got
-    GET  /_day              the world's day and date
-    POST /_day/advance      let a day pass; answers what changed
+    GET  /_portals                 the base address of each portal
+    GET  /_truth/<portal>          JSON lines: what a perfect crawl would store of each advert to be found today
+    GET  /_truth/<portal>/events   JSON lines: what a perfect daily crawler would have recorded so far (`history.py`)
+    GET  /_stats                   the requests each portal got
+    GET  /_day                     the world's day and date
+    POST /_day/advance             let a day pass; answers what happened to which adverts (`days.py`)
+    GET  /_weather                 the weather of each portal
+    POST /_weather/<portal>        {"kind": "down"}: from now on; "fine" ends it (`weather.py` has the kinds)
 
-Every response's Date is the world's time, not ours.
+Every response's Date is the world's time, not ours. The weather changes nothing of the truth.
 """
 
 import asyncio
@@ -18,18 +21,22 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from email.utils import format_datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
 from aiohttp import web
 from multidict import CIMultiDict
 
+from realestate.simulator.days import Changes
 from realestate.simulator.emlak import Emlak
+from realestate.simulator.history import Event, History
 from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.portals import PORTALS
 from realestate.simulator.site import JSON, Answer, Site
 from realestate.simulator.stats import Stats
-from realestate.simulator.world import PORTALS, World
+from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, showing, weathered
+from realestate.simulator.world import World
 
 SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak}
 ROWS_AT_ONCE = 200
@@ -47,6 +54,9 @@ class Simulator:
         self.bases = bases
         self.sites = {name: SITES[name](world, bases[name]) for name in PORTALS}
         self.stats = {name: Stats() for name in PORTALS}
+        self.weather: dict[str, Weather] = dict.fromkeys(PORTALS, "fine")
+        self._histories = {name: History(name) for name in PORTALS}
+        self._last_look: int | None = None
         self._headers: dict[str, CIMultiDict[str]] = {}
 
     def portal(self, name: str) -> Handler:
@@ -58,6 +68,10 @@ class Simulator:
                 answer = site.answer(request.raw_path, request.headers.get("Cookie", ""))
             else:
                 answer = Answer("other", b"Method not allowed", 405)
+            weather = self.weather[name]
+            if weather != "fine":
+                await asyncio.sleep(seconds_to_wait(weather, answer))
+                answer = weathered(weather, answer, site.base + site.index)
             stats.count(request.remote or "", answer.status, answer.kind)
             return self._response(answer)
 
@@ -74,18 +88,48 @@ class Simulator:
             case "POST", ["_day", "advance"]:
                 return self._json(self.advance())
             case "GET", ["_truth", name] if name in PORTALS:
-                return await self._truth(request, name)
+                return await self._lines(request, self.sites[name].truths())
+            case "GET", ["_truth", name, "events"] if name in PORTALS:
+                return await self._lines(request, iter(self.events(name)))
+            case "GET", ["_weather"]:
+                return self._json(self.weather)
+            case "POST", ["_weather", name] if name in PORTALS:
+                return self._change_weather(name, await request.read())
         return self._json({"error": f"no {request.method} {request.path} here"}, 404)
 
     def advance(self) -> dict[str, Any]:
         """Let a day pass, and have what changed rendered anew."""
+        self._look()
         changes = self.world.advance()
         self._headers.clear()
         for name, site in self.sites.items():
-            changed = changes[name]
             # a removed advert may still change its answer: a sold home's page goes after some days
-            site.forget((*changed.price_changed, *changed.returned, *self.world.gone(name)))
-        return {**self._today(), "portals": {name: changed.as_record() for name, changed in changes.items()}}
+            site.forget((*chain.from_iterable(changes[name].values()), *self.world.gone(name)))
+        return {**self._today(), "portals": {name: _told(changed) for name, changed in changes.items()}}
+
+    def events(self, portal: str) -> list[Event]:
+        """What a perfect daily crawler would have recorded of a portal so far."""
+        self._look()
+        return self._histories[portal].events
+
+    def set_weather(self, portal: str, weather: Weather) -> None:
+        self.weather[portal] = weather
+        self.sites[portal].show(showing(weather))
+
+    def _look(self) -> None:
+        """Today's look, once; not before somebody needs it, for a large world takes a while to look at."""
+        if self._last_look == self.world.day:
+            return
+        self._last_look = self.world.day
+        for name, site in self.sites.items():
+            self._histories[name].look(self.world.day, site.sights())
+
+    def _change_weather(self, portal: str, body: bytes) -> web.Response:
+        try:
+            self.set_weather(portal, msgspec.json.decode(body, type=_Forecast).kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            return self._json({"error": f"{error}; kinds: {', '.join(WEATHERS)}"}, 400)
+        return self._json(self.weather)
 
     def _today(self) -> dict[str, Any]:
         return {"day": self.world.day, "date": self.world.now.date().isoformat()}
@@ -114,19 +158,28 @@ class Simulator:
             self._headers[content_type] = headers
         return headers
 
-    async def _truth(self, request: web.BaseRequest, name: str) -> web.StreamResponse:
+    async def _lines(self, request: web.BaseRequest, rows: Iterator[dict[str, Any]]) -> web.StreamResponse:
         """Some rows at a time, so that the portals go on answering."""
         response = web.StreamResponse(headers=self._prepared("application/x-ndjson"))
         await response.prepare(request)
-        rows = self.sites[name].truths()
-        while lines := _lines(rows):
+        while lines := _encoded(rows):
             await response.write(lines)
             await asyncio.sleep(0)
         await response.write_eof()
         return response
 
 
-def _lines(rows: Iterator[dict[str, Any]]) -> bytes:
+class _Forecast(msgspec.Struct, forbid_unknown_fields=True):
+    kind: Weather
+
+
+def _told(changes: Changes) -> dict[str, Any]:
+    """The refs; of the removed, how they went too."""
+    refs = {what: [str(advert.ref) for advert in adverts] for what, adverts in changes.items()}
+    return {**refs, "removed": {str(advert.ref): advert.gone for advert in changes["removed"]}}
+
+
+def _encoded(rows: Iterator[dict[str, Any]]) -> bytes:
     return msgspec.json.Encoder().encode_lines(list(islice(rows, ROWS_AT_ONCE)))
 
 

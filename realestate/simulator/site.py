@@ -2,13 +2,16 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from http import HTTPStatus
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 from urllib.parse import parse_qsl, unquote
 
 from realestate.items import Listing, as_record
-from realestate.simulator.world import Advert, World
+from realestate.simulator.adverts import Advert
+from realestate.simulator.history import Sight
+from realestate.simulator.world import World
 
 Kind = Literal["search", "listing", "robots", "other"]
 
@@ -36,6 +39,20 @@ class Answer:
     set_cookie: str | None = None
 
 
+class Found(NamedTuple):
+    """What a search shows, and how many it says there are."""
+
+    adverts: list[Advert]
+    total: int
+
+
+Showing = Callable[[list[Advert]], Found]
+
+
+def all_of_it(found: list[Advert]) -> Found:
+    return Found(found, len(found))
+
+
 class Query(Protocol):
     """A search without its page number; equal ones find the same."""
 
@@ -47,12 +64,16 @@ class Site(ABC):
     """One portal at one base address, showing the world as it is today."""
 
     portal: ClassVar[str]
+    index: ClassVar[str]
+    """The search a visitor without a better address is led to."""
 
     def __init__(self, world: World, base: str) -> None:
         self.world = world
         self.base = base
         self._pages: dict[str, Answer] = {}
-        self._searches: dict[Query, list[Advert]] = {}
+        self._kept_at: dict[Advert, str] = {}
+        self._searches: dict[Query, Found] = {}
+        self._showing: Showing = all_of_it
 
     def answer(self, target: str, cookie: str = "") -> Answer:
         """Answer a request target, i.e. a path with its query, as it came over the wire."""
@@ -66,11 +87,20 @@ class Site(ABC):
     def truths(self) -> Iterator[dict[str, Any]]:
         return map(self.truth, list(self.world.listed(self.portal)))
 
+    def sights(self) -> Iterator[Sight]:
+        """What a visitor of every page there ever was learns today, whatever the weather."""
+        return map(self._sight, list(self.world.adverts[self.portal].values()))
+
+    def show(self, showing: Showing) -> None:
+        """From now on let searches show this of what they find."""
+        self._searches.clear()
+        self._showing = showing
+
     def forget(self, adverts: Iterable[Advert]) -> None:
-        """Render these pages anew when next asked for, and every search."""
+        """Render these pages anew when next asked for, and every search. An edit may have moved a page."""
         self._searches.clear()
         for advert in adverts:
-            self._pages.pop(self.path(advert), None)
+            self._pages.pop(self._kept_at.pop(advert, ""), None)
 
     @abstractmethod
     def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
@@ -96,20 +126,35 @@ class Site(ABC):
             if len(self._pages) >= PAGES_KEPT:
                 del self._pages[next(iter(self._pages))]
             page = self._pages[path] = Answer("listing", self.render(advert))
+            self._kept_at[advert] = path
         return page
 
-    def found(self, query: Query) -> list[Advert]:
+    def found(self, query: Query) -> Found:
         """What a search finds today, looked up once."""
         found = self._searches.get(query)
         if found is None:
             if len(self._searches) >= SEARCHES_KEPT:
                 self._searches.clear()
-            found = self._searches[query] = query.find(self.world.listed(self.portal))
+            found = self._searches[query] = self._showing(query.find(self.world.listed(self.portal)))
         return found
+
+    def shown(self) -> Found:
+        """What there is to be found by any search."""
+        return self._showing(self.world.listed(self.portal))
 
     def moved(self, advert: Advert) -> Answer:
         """To the right address of an advert."""
         return Answer("listing", b"", 301, location=self.base + self.path(advert))
+
+    def _sight(self, advert: Advert) -> Sight:
+        """A page that is no more tells by its answer how it went; one that can be read, by what it says."""
+        ref = str(advert.ref)
+        if advert.gone is None:
+            return Sight(ref, self.truth(advert))
+        answer = self.answer(self.path(advert))
+        if answer.status != HTTPStatus.OK:
+            return Sight(ref, None, "redirect" if answer.location else "410" if answer.status == 410 else "404")
+        return Sight(ref, self.truth(advert), "marker")
 
     def _slow_answer(self, target: str, cookie: str) -> Answer:
         path, _, query = target.partition("?")

@@ -134,6 +134,30 @@ SNARES = (
     "C:\\plans\\{city} \\ 'niveau 1' \t & 'niveau 2' <b>!</b>",
 )
 
+#: What a seller adds later.
+ADDED = {
+    "nl": (
+        "Nieuw: de ketel werd deze maand vervangen.",
+        "Bezoek mogelijk op zaterdag na afspraak.",
+        "Het EPC-attest is intussen beschikbaar.",
+    ),
+    "fr": (
+        "Nouveau\u00a0: la chaudière vient d'être remplacée.",
+        "Visites possibles le samedi sur rendez-vous.",
+        "Le certificat PEB est désormais disponible.",
+    ),
+    "en": (
+        "New: the boiler was replaced this month.",
+        "Visits on Saturdays, by appointment.",
+        "The energy certificate has come in.",
+    ),
+}
+ADDED_AZ = (
+    "Qiymətdə kiçik endirim mümkündür.",
+    "Yeni kombi quraşdırılıb.",
+    "Baxış şənbə günləri, əvvəlcədən razılaşma əsasında.",
+)
+
 AZ_NOUNS = {
     "new_building": "yeni tikili",
     "old_building": "köhnə tikili",

@@ -4,94 +4,19 @@ Everything follows from the seed. Each home and each advert has dice of its own,
 which page is asked for first, nor on the process.
 """
 
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import chain, repeat
 from random import Random
-from typing import Any
 
+from realestate.simulator.adverts import DAY, START, Advert, dice, rounded
+from realestate.simulator.days import NEW_A_DAY, Changes, Day, share_of
 from realestate.simulator.homes import Home, make_home
-
-START = datetime(2026, 9, 1, 9, tzinfo=UTC)
-DAY = timedelta(days=1)
+from realestate.simulator.portals import PORTALS
 
 READVERTISED = 0.09  # of the adverts are for a home that has one already: about a tenth of the homes
 ON_REQUEST = 0.03
-NEW_A_DAY = 0.02
-CHANGED_A_DAY = 0.03
-REMOVED_A_DAY = 0.015
-RETURNED_A_DAY = 0.1  # of those gone
+RESERVED = 0.03  # where the portal can show it
 SELLERS_A_PORTAL = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Portal:
-    """What the world needs to know of a portal."""
-
-    country: str
-    first_ref: int
-    gone: tuple[str, ...]
-    """Ways a removed advert answers; one named twice is twice as likely."""
-
-
-#: In the order of their ports: a new portal goes to the end.
-PORTALS = {
-    "immoweb": Portal("BE", 21_000_000, ("404", "404", "410", "sold")),
-    "emlak": Portal("AZ", 940_000, ("redirect", "redirect", "expired")),
-}
-
-
-def dice(*key: object) -> Random:
-    """Random numbers that follow from the key alone, the same in every process."""
-    return Random("/".join(map(str, key)))
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Advert:
-    """One seller's advert for a home on one portal, as it stands today."""
-
-    portal: str
-    ref: int
-    home: Home
-    key: str
-    """Seeds this seller's dice: wording, what is left out, what is hidden."""
-    asking: int
-    """What the seller asks; the portal knows and filters by it even where it shows 'on request'."""
-    on_request: bool
-    posted_at: datetime
-    updated_at: datetime
-    old_price: int | None = None
-    gone: str | None = None
-    gone_on_day: int = 0
-
-    @property
-    def price(self) -> int | None:
-        """The price shown. A project shows a range instead."""
-        return None if self.on_request or self.home.is_project else self.asking
-
-    @property
-    def dearest(self) -> int | None:
-        """The upper end of a project's range, which moves with the lower."""
-        dearest = self.home.dearest
-        return None if dearest is None else rounded(self.asking * dearest / self.home.value)
-
-
-@dataclass(slots=True)
-class Changes:
-    """What one day did to one portal."""
-
-    listed: list[Advert] = field(default_factory=list)
-    price_changed: list[Advert] = field(default_factory=list)
-    removed: list[Advert] = field(default_factory=list)
-    returned: list[Advert] = field(default_factory=list)
-
-    def as_record(self) -> dict[str, Any]:
-        return {
-            "listed": _refs(self.listed),
-            "price_changed": _refs(self.price_changed),
-            "removed": {str(advert.ref): advert.gone for advert in self.removed},
-            "returned": _refs(self.returned),
-        }
 
 
 class World:
@@ -123,32 +48,19 @@ class World:
         return [advert for advert in self.adverts[portal].values() if advert.gone is not None]
 
     def advance(self) -> dict[str, Changes]:
-        """Let a day pass: adverts are posted, repriced, removed, and some of the removed return."""
+        """Let a day pass: some adverts are posted, changed or removed, and some of the removed return."""
         before = {name: self.listed(name) for name in PORTALS}
         self.day += 1
         changes = {name: self._change(name, before[name]) for name in PORTALS}
-        posted = self._post({name: _share(len(before[name]), NEW_A_DAY) for name in PORTALS})
-        for advert in posted:
-            changes[advert.portal].listed.append(advert)
+        posted = self._post({name: share_of(len(before[name]), NEW_A_DAY) for name in PORTALS})
+        for name, changed in changes.items():
+            changed["listed"] = [advert for advert in posted if advert.portal == name]
         self._listed.clear()
         return changes
 
     def _change(self, portal: str, listed: list[Advert]) -> Changes:
-        rng = dice(self.seed, "day", self.day, portal)
-        gone = self.gone(portal)
-        returned = rng.sample(gone, _share(len(gone), RETURNED_A_DAY))
-        removed = rng.sample(listed, _share(len(listed), REMOVED_A_DAY))
-        left = set(removed)
-        priced = [advert for advert in listed if advert.price is not None and advert not in left]
-        changed = rng.sample(priced, min(len(priced), _share(len(listed), CHANGED_A_DAY)))
-        for advert in returned:
-            advert.gone, advert.updated_at = None, self._lately(rng)
-        for advert in removed:
-            advert.gone, advert.gone_on_day = rng.choice(PORTALS[portal].gone), self.day
-        for advert in changed:
-            advert.old_price, advert.asking = advert.asking, _repriced(advert.asking, rng)
-            advert.updated_at = self._lately(rng)
-        return Changes(price_changed=changed, removed=removed, returned=returned)
+        day = Day(self.day, dice(self.seed, "day", self.day, portal), self._lately)
+        return day.change(listed, self.gone(portal))
 
     def _post(self, wanted: dict[str, int]) -> list[Advert]:
         """Put new adverts on the portals, their refs growing with the time of posting."""
@@ -180,7 +92,9 @@ class World:
             home=home,
             key=key,
             asking=asking,
+            rent_period=home.rent_period,
             on_request=own.random() < ON_REQUEST,
+            is_reserved=own.random() < RESERVED and PORTALS[portal].shows_reserved,
             posted_at=posted_at,
             updated_at=updated_at,
         )
@@ -201,29 +115,6 @@ class World:
         return self.now - _ms(rng.random() * DAY)
 
 
-def rounded(price: float) -> int:
-    """As sellers round: to 5 below 1,000, to 10 below 5,000, to 500 below 200,000, to 1,000 above."""
-    for below, step in ((1_000, 5), (5_000, 10), (200_000, 500)):
-        if price < below:
-            return max(step, round(price / step) * step)
-    return round(price / 1_000) * 1_000
-
-
-def _repriced(price: int, rng: Random) -> int:
-    """Mostly a few per cent less, sometimes more, never the same."""
-    factor = rng.uniform(0.92, 0.98) if rng.random() < 0.8 else rng.uniform(1.01, 1.05)
-    new = rounded(price * factor)
-    return new if new != price else price + 5
-
-
-def _share(count: int, share: float) -> int:
-    return min(count, max(1, round(count * share)))
-
-
 def _ms(delta: timedelta) -> timedelta:
     """Portals tell times to the millisecond."""
     return delta // timedelta(milliseconds=1) * timedelta(milliseconds=1)
-
-
-def _refs(adverts: list[Advert]) -> list[str]:
-    return [str(advert.ref) for advert in adverts]

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from realestate.simulator.adverts import Advert
 from realestate.simulator.site import Site
-from realestate.simulator.world import Advert, World
+from realestate.simulator.world import World
 
 
 def text(page: LexborHTMLParser, selector: str) -> str | None:

@@ -10,9 +10,10 @@ from urllib.parse import quote, unquote
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb import results
 from realestate.simulator.site import Site
-from realestate.simulator.world import Advert, World
+from realestate.simulator.world import World
 
 Embedded = Callable[[bytes], dict[str, Any]]
 

@@ -123,9 +123,30 @@ def test_a_day_passes_on_request_and_every_date_follows_it() -> None:
             summary = await response.json()
         assert (summary["day"], summary["date"]) == (1, "2026-09-02")
         for name in PORTALS:
-            assert set(summary["portals"][name]) == {"listed", "price_changed", "removed", "returned"}
+            assert set(summary["portals"][name]) >= {"listed", "price_changed", "removed", "returned", "edited"}
             _, _, headers = await get(session, simulator.bases[name] + "/robots.txt")
             assert headers["Date"] == "Wed, 02 Sep 2026 09:00:00 GMT"
+
+    ask(check)
+
+
+def test_the_events_are_one_a_line_and_grow_with_the_days() -> None:
+    async def check(simulator: Simulator, session: ClientSession) -> None:
+        for name in PORTALS:
+            url = f"{simulator.bases['control']}/_truth/{name}/events"
+            _, body, headers = await get(session, url)
+            first = [json.loads(line) for line in body.splitlines()]
+            refs = sorted((str(advert.ref) for advert in simulator.world.listed(name)), key=int)
+            day = simulator.world.day
+            assert headers["Content-Type"] == "application/x-ndjson"
+            if day == 0:
+                assert first == [{"portal": name, "ref": ref, "day": 0, "type": "listed"} for ref in refs]
+            async with session.post(simulator.bases["control"] + "/_day/advance"):
+                pass
+            _, body, _ = await get(session, url)
+            later = [json.loads(line) for line in body.splitlines()]
+            assert later[: len(first)] == first
+            assert {event["day"] for event in later[len(first) :]} == {day + 1}
 
     ask(check)
 
@@ -134,7 +155,16 @@ def test_unknown_addresses_are_404() -> None:
     async def check(simulator: Simulator, session: ClientSession) -> None:
         for name in PORTALS:
             assert (await get(session, simulator.bases[name] + "/nothing/here"))[0] == 404
-        for path in ("/", "/nothing", "/_truth/nowhere", "/_truth", "/_day/advance", "/_day/x/y"):
+        for path in (
+            "/",
+            "/nothing",
+            "/_truth/nowhere",
+            "/_truth",
+            "/_day/advance",
+            "/_day/x/y",
+            "/_truth/nowhere/events",
+            "/_truth/emlak/x",
+        ):
             status, body, _ = await get(session, simulator.bases["control"] + path)
             assert status == 404
             assert "error" in json.loads(body)

@@ -11,22 +11,25 @@ import jsonschema_rs
 import pytest
 
 from realestate.items import FIELDS, listing_schema
+from realestate.simulator.adverts import START
 from realestate.simulator.places import AZERBAIJAN, BELGIUM
+from realestate.simulator.portals import PORTALS
 from realestate.simulator.server import Simulator
-from realestate.simulator.world import PORTALS, START, World
+from realestate.simulator.world import World
 
 PRINT = """
 import hashlib
 from realestate.simulator import Simulator, World
 
 simulator = Simulator(World(seed=11, listings=40), {"immoweb": "http://i.test", "emlak": "http://e.test"})
-simulator.advance()
-simulator.advance()
+for _ in range(4):
+    simulator.advance()
 digest = hashlib.sha256()
 for site in simulator.sites.values():
     for advert in site.world.listed(site.portal):
         digest.update(site.page(advert).body)
         digest.update(repr(site.truth(advert)).encode())
+    digest.update(repr(simulator.events(site.portal)).encode())
 for target in ("/en/search-results/house-and-apartment/for-sale", "/en/search/office/for-rent"):
     digest.update(simulator.sites["immoweb"].answer(target).body)
 digest.update(simulator.sites["emlak"].answer("/elanlar/").body)
@@ -129,23 +132,26 @@ def test_a_day_changes_about_what_it_should(name: str) -> None:
     before = {advert.ref: advert.asking for advert in world.listed(name)}
     changes = world.advance()[name]
     now = {advert.ref: advert for advert in world.listed(name)}
-    assert (len(changes.listed), len(changes.price_changed), len(changes.removed)) == (20, 30, 15)
-    assert changes.returned == []
-    assert set(now) == set(before) - {a.ref for a in changes.removed} | {a.ref for a in changes.listed}
-    assert all(advert.ref > max(before) for advert in changes.listed)
-    assert {ref for ref, price in before.items() if ref in now and now[ref].asking != price} == {
-        advert.ref for advert in changes.price_changed
+    assert (len(changes["listed"]), len(changes["removed"])) == (20, 15)
+    assert 25 <= len(changes["price_changed"]) <= 30
+    assert changes["returned"] == changes["corrected"] == []
+    assert set(now) == set(before) - {a.ref for a in changes["removed"]} | {a.ref for a in changes["listed"]}
+    assert all(advert.ref > max(before) for advert in changes["listed"])
+    moved = [advert for what in ("price_changed", "leapt", "mistyped") for advert in changes[what]]
+    converted = {advert.ref for advert in changes["period_changed"]}
+    assert {ref for ref, price in before.items() if ref in now and now[ref].asking != price} - converted == {
+        advert.ref for advert in moved
     }
 
 
 @pytest.mark.parametrize("name", PORTALS)
-def test_a_new_price_moves_the_time_of_the_last_change(name: str) -> None:
+def test_whatever_happens_moves_the_time_of_the_last_change(name: str) -> None:
     world = World(seed=4, listings=300)
     changes = world.advance()[name]
-    assert changes.price_changed
-    for advert in (*changes.price_changed, *changes.listed):
-        assert START < advert.updated_at <= START + timedelta(days=1)
-    for advert in changes.price_changed:
+    for what, adverts in changes.items():
+        for advert in adverts:
+            assert what == "removed" or START < advert.updated_at <= START + timedelta(days=1)
+    for advert in changes["price_changed"]:
         assert advert.old_price not in (None, advert.asking)
         assert advert.posted_at < START
 
@@ -153,8 +159,36 @@ def test_a_new_price_moves_the_time_of_the_last_change(name: str) -> None:
 @pytest.mark.parametrize("name", PORTALS)
 def test_some_of_the_removed_return(name: str) -> None:
     world = World(seed=4, listings=300)
-    removed = {advert.ref for advert in world.advance()[name].removed}
-    returned = [advert for _ in range(3) for advert in world.advance()[name].returned]
+    removed = {advert.ref for advert in world.advance()[name]["removed"]}
+    returned = [advert for _ in range(3) for advert in world.advance()[name]["returned"]]
     assert returned
     assert removed & {advert.ref for advert in returned}
     assert all(advert.updated_at > START + timedelta(days=1) for advert in returned)
+
+
+@pytest.mark.parametrize("name", PORTALS)
+def test_a_great_move_stays_or_is_put_right_the_next_day(name: str) -> None:
+    world = World(seed=4, listings=300)
+    stayed, right = 0, 0
+    for _ in range(12):
+        before = {advert: advert.asking for advert in world.listed(name)}
+        changes = world.advance()[name]
+        leapt = {advert: advert.asking for advert in changes["leapt"]}
+        mistyped = {advert: before[advert] for advert in changes["mistyped"]}
+        for advert in (*leapt, *mistyped):
+            assert abs(advert.asking / before[advert] - 1) > 0.6
+        corrected = world.advance()[name]["corrected"]
+        assert set(corrected) == set(mistyped)
+        for advert, price in (leapt | mistyped).items():
+            assert (advert.asking, advert.gone) == (price, None)
+        stayed, right = stayed + len(leapt), right + len(mistyped)
+    assert stayed
+    assert right
+
+
+def test_only_a_portal_that_can_show_an_option_has_any() -> None:
+    world = World(seed=4, listings=300)
+    for _ in range(5):
+        world.advance()
+    assert any(advert.is_reserved for advert in world.listed("immoweb"))
+    assert not any(advert.is_reserved for advert in world.listed("emlak"))

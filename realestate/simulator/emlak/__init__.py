@@ -4,18 +4,19 @@ import re
 from collections.abc import Mapping
 
 from realestate.items import Listing
+from realestate.simulator.adverts import Advert
 from realestate.simulator.emlak import truth
 from realestate.simulator.emlak.facts import facts_of
 from realestate.simulator.emlak.page import advert_page, photo_paths
 from realestate.simulator.emlak.results import FLASH, Search, results_page
 from realestate.simulator.site import Answer, Site
-from realestate.simulator.world import Advert
 
 _ADVERT = re.compile(r"/(?:(\d{1,9})-[^/]*|[^/]*-s(\d{1,9}))\.html", re.ASCII)
 
 
 class Emlak(Site):
     portal = "emlak"
+    index = "/elanlar/?ann_type=3"
 
     def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
         if path in ("/elanlar/", "/elanlar"):
@@ -37,8 +38,7 @@ class Emlak(Site):
         """The portal has no 404: a lost advert leads to the search, with a word of excuse there."""
         advert = self.world.adverts[self.portal].get(ref)
         if advert is None or advert.gone == "redirect":
-            search = f"{self.base}/elanlar/?ann_type=3"
-            return Answer("listing", b"", 302, location=search, set_cookie="flash=lost; Path=/")
+            return Answer("listing", b"", 302, location=self.base + self.index, set_cookie="flash=lost; Path=/")
         return self.page(advert) if path == self.path(advert) else self.moved(advert)
 
     def _search(self, query: Mapping[str, str], is_lost: bool) -> Answer:

@@ -1,13 +1,14 @@
 """What one emlak advert tells of its home, and what it leaves out; the page and the truth both read it."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 
+from realestate.simulator.adverts import Advert, Edit, corrected, dice, with_edits
 from realestate.simulator.homes import Home
-from realestate.simulator.texts import AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
-from realestate.simulator.world import Advert, dice
+from realestate.simulator.texts import ADDED_AZ, AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
 
 KINDS = {
     "new_building": "Yeni tikili",
@@ -81,9 +82,18 @@ class Address:
         return ", ".join(filter(None, parts))
 
 
-@lru_cache(maxsize=8192)
 def facts_of(advert: Advert) -> Facts:
-    """The same for the life of the advert: prices and dates, which change, are not among them."""
+    """The same until the seller edits the advert: price and dates, which change too, are not among them."""
+    return _edited(advert, advert.edits)
+
+
+@lru_cache(maxsize=8192)
+def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
+    """`edits` are the advert's own: what is remembered goes by them."""
+    return with_edits(_posted(advert), advert, _EDITS)
+
+
+def _posted(advert: Advert) -> Facts:
     home, rng = advert.home, dice(advert.key, "facts")
     rooms = home.rooms if rng.random() < 0.95 else None
     tells_floor, tells_repair, tells_metro = rng.random() < 0.92, rng.random() < 0.85, rng.random() < 0.8
@@ -91,7 +101,7 @@ def facts_of(advert: Advert) -> Facts:
     title = _title(home, rooms, tells_metro)
     return Facts(
         title=title,
-        slug=re.sub(r"[^a-z0-9]+", "-", title.translate(_LATIN).lower()).strip("-"),
+        slug=_slug(title),
         rooms=rooms,
         floor=home.floor if tells_floor else None,
         floors=home.floors if rng.random() < 0.9 else None,
@@ -127,6 +137,10 @@ def _title(home: Home, rooms: int | None, tells_metro: bool) -> str:
     verb = "Satılır" if home.operation == "sale" else "İcarəyə verilir"
     counted = f"{rooms} otaqlı " if rooms else ""
     return f"{verb} {counted}{area_text(home)} {AZ_NOUNS[home.kind]} {_whereabouts(home, tells_metro)}"
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.translate(_LATIN).lower()).strip("-")
 
 
 def _whereabouts(home: Home, tells_metro: bool) -> str:
@@ -165,3 +179,30 @@ def _phones(rng: Random) -> str:
     """Numbers nobody has."""
     numbers = [f"({rng.choice(('050', '055', '070'))}) 000-{rng.randint(0, 99):02}-00" for _ in range(2)]
     return ", ".join(numbers[: rng.randint(1, 2)])
+
+
+def _with_text(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    return replace(facts, paragraphs=(*facts.paragraphs, rng.choice(ADDED_AZ)))
+
+
+def _with_blanks(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    return replace(facts, paragraphs=tuple(text.replace(" ", "  ", 2) for text in facts.paragraphs))
+
+
+def _with_rooms(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    """The portal makes the title of the count and the address of the title, so both change with it."""
+    rooms = corrected(facts.rooms, advert.home.rooms or 1, rng)
+    title = _title(advert.home, rooms, facts.title_metro is not None)
+    return replace(facts, rooms=rooms, title=title, slug=_slug(title))
+
+
+def _with_photos(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    return replace(facts, photos=facts.photos + rng.randint(1, 3))
+
+
+_EDITS: dict[Edit, Callable[[Facts, Advert, Random], Facts]] = {
+    "text": _with_text,
+    "blanks": _with_blanks,
+    "rooms": _with_rooms,
+    "photos": _with_photos,
+}

@@ -5,18 +5,19 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from realestate.items import RentPeriod
+from realestate.simulator.adverts import Advert
 from realestate.simulator.emlak.chrome import FOOT, head
 from realestate.simulator.emlak.facts import facts_of, grouped
 from realestate.simulator.emlak.page import ON_REQUEST, raised
-from realestate.simulator.site import page_number, whole_number
-from realestate.simulator.world import Advert
+from realestate.simulator.site import Found, page_number, whole_number
 
 PAGE_SIZE = 20
 PINNED = 3
 FLASH = '<div class="flash alert alert-warning">Elan tapılmadı və ya silinib.</div>\n'
 
 _DEALS = {"1": ("sale",), "2": ("rent",), "3": ("sale", "rent")}
-_PERIODS = {"month": " / ay", "day": " / gün", None: ""}
+_PERIODS: dict[RentPeriod | None, str] = {"month": " / ay", "day": " / gün", None: ""}
 
 #: sort_type: 0 as they were renewed, 1 as they were posted, 2 by area, 3 cheapest and 4 dearest first
 _ORDERS: dict[str, Callable[[Advert], Any]] = {
@@ -65,16 +66,17 @@ class Search:
 
 
 def results_page(
-    search: Search, asked_page: str | None, found: list[Advert], path: Callable[[Advert], str], flash: str = ""
+    search: Search, asked_page: str | None, found: Found, path: Callable[[Advert], str], flash: str = ""
 ) -> bytes:
     """One page of cards. A page past the end is the last page again; paid-for cards head every second page."""
-    last = max(1, -(-len(found) // PAGE_SIZE))
+    adverts, total = found
+    last = max(1, -(-total // PAGE_SIZE))
     page = min(page_number(asked_page), last)
-    shown = found[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
-    pinned = found[:: max(1, len(found) // PINNED)][:PINNED] if page % 2 else []
+    shown = adverts[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+    pinned = adverts[:: max(1, len(adverts) // PINNED)][:PINNED] if page % 2 and shown else []
     cards = [_card(advert, path(advert), "ticket clearfix pinned") for advert in pinned]
     cards += [_card(advert, path(advert), "ticket clearfix") for advert in shown]
-    body = f"""{flash}<h1 class="title">Elanlar <span>/ {len(found)} elan tapıldı</span></h1>
+    body = f"""{flash}<h1 class="title">Elanlar <span>/ {total} elan tapıldı</span></h1>
 <div class="ticket-list">
 {"".join(cards)}</div>
 <div class="pagination"><ul>
@@ -103,7 +105,7 @@ def _price(advert: Advert, space: str) -> str:
     """The card alone tells whether a rent is for a month or a day."""
     if advert.price is None:
         return ON_REQUEST
-    return f"{grouped(advert.price, space)} AZN{_PERIODS[advert.home.rent_period]}"
+    return f"{grouped(advert.price, space)} AZN{_PERIODS[advert.rent_period]}"
 
 
 def _pager(search: Search, page: int, last: int) -> str:

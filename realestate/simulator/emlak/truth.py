@@ -5,9 +5,9 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from realestate.items import Listing, PropertyType
+from realestate.simulator.adverts import Advert
 from realestate.simulator.emlak.facts import AGENT, DEED, REPAIRS, facts_of
 from realestate.simulator.site import one_space
-from realestate.simulator.world import Advert
 
 BAKU = timezone(timedelta(hours=4))
 
@@ -42,7 +42,7 @@ def listing(advert: Advert, url: str, photos: list[str]) -> Listing:
         url=url,
         country="AZ",
         operation=home.operation,
-        rent_period=None if price is None else home.rent_period,
+        rent_period=None if price is None else advert.rent_period,
         property_type=kind.property_type,
         subtype=kind.subtype,
         is_new_building=kind.is_new_building,
@@ -69,6 +69,7 @@ def listing(advert: Advert, url: str, photos: list[str]) -> Listing:
         seller_type="agency" if facts.seller == AGENT else "owner",
         posted_at=None if is_renewed(advert) else _day(advert.posted_at),
         updated_at=_day(advert.updated_at) if is_renewed(advert) else None,
+        status="active" if advert.gone is None else "delisted",
     )
 
 

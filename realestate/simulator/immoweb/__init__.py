@@ -7,13 +7,13 @@ from urllib.parse import quote
 import msgspec
 
 from realestate.items import Listing
+from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb import truth
 from realestate.simulator.immoweb.classified import classified
 from realestate.simulator.immoweb.page import advert_page, search_page
 from realestate.simulator.immoweb.query import DEALS, TYPES, Search
 from realestate.simulator.immoweb.results import results_page
 from realestate.simulator.site import JSON, Answer, Site
-from realestate.simulator.world import Advert
 
 _SEARCH = re.compile(r"/en/(search|search-results)/([a-z-]+)/([a-z-]+)")
 _CLASSIFIED = re.compile(r"/en/classified/(?:.*/)?(\d{6,9})", re.DOTALL | re.ASCII)
@@ -24,6 +24,7 @@ SOLD_DAYS = 3
 
 class Immoweb(Site):
     portal = "immoweb"
+    index = "/en/search/house-and-apartment/for-sale"
 
     def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
         if match := _CLASSIFIED.fullmatch(path):
@@ -43,8 +44,7 @@ class Immoweb(Site):
         return truth.listing(advert, self.base + self.path(advert))
 
     def render(self, advert: Advert) -> bytes:
-        document = classified(advert, is_gone=advert.gone is not None)
-        return advert_page(advert, self.base + self.path(advert), document)
+        return advert_page(advert, self.base + self.path(advert), classified(advert))
 
     def _classified(self, path: str, ref: int) -> Answer:
         advert = self.world.adverts[self.portal].get(ref)
@@ -60,7 +60,7 @@ class Immoweb(Site):
         return advert.gone is not None and not is_shown_as_sold
 
     def _search(self, form: str, search: Search, query: Mapping[str, str]) -> Answer:
-        answer = results_page(search, query, self.found(search), self.world.listed(self.portal))
+        answer = results_page(search, query, self.found(search), self.shown().adverts)
         if form == "search":
             return Answer("search", search_page(answer))
         return Answer("search", msgspec.json.encode(answer), content_type=JSON)

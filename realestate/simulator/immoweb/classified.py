@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from realestate.simulator.immoweb.facts import Facts, facts_of
+from realestate.simulator.adverts import Advert
+from realestate.simulator.immoweb.facts import Facts, charges_of, facts_of
 from realestate.simulator.immoweb.prices import price_block
 from realestate.simulator.immoweb.property import NO_PLACE, property_block, untold
-from realestate.simulator.world import Advert
 
 PICTURES = "https://pictures.example.com"
 
@@ -23,7 +23,7 @@ _NO_STATISTICS = untold(
 )
 
 
-def classified(advert: Advert, *, is_gone: bool) -> dict[str, Any]:
+def classified(advert: Advert) -> dict[str, Any]:
     """The whole object; a removed advert that still answers is marked as sold or rented."""
     facts = facts_of(advert)
     return {
@@ -31,7 +31,7 @@ def classified(advert: Advert, *, is_gone: bool) -> dict[str, Any]:
         "cluster": None,
         "customers": [_customer(advert, facts)],
         "premiumProjectPage": untold("medias options promoter tabs"),
-        "flags": _flags(advert, facts, is_gone),
+        "flags": _flags(advert, facts),
         "media": {
             "pictures": pictures(advert, facts.pictures),
             "virtualTourUrl": None,
@@ -43,7 +43,7 @@ def classified(advert: Advert, *, is_gone: bool) -> dict[str, Any]:
         "publication": _publication(advert, facts),
         "transaction": _transaction(advert, facts),
         "priceType": None,
-        "price": price_block(advert, facts.charges),
+        "price": price_block(advert),
         "externalReference": facts.seller_ref,
         "isBookmarked": False,
         "hasSectionsArray": {
@@ -77,7 +77,7 @@ def pictures(advert: Advert, count: int) -> list[dict[str, Any]]:
 
 
 def display_flags(advert: Advert, facts: Facts) -> dict[str, Any]:
-    main = "under_option" if facts.is_reserved else "new_price" if advert.old_price else "new"
+    main = "under_option" if advert.is_reserved else "new_price" if advert.old_price else "new"
     return {"main": main if main != "new" or facts.is_new else None, "secondary": [], "percentSold": None}
 
 
@@ -117,7 +117,7 @@ def _customer(advert: Advert, facts: Facts) -> dict[str, Any]:
     }
 
 
-def _flags(advert: Advert, facts: Facts, is_gone: bool) -> dict[str, Any]:
+def _flags(advert: Advert, facts: Facts) -> dict[str, Any]:
     return {
         "isPublicSale": False,
         "isNewClassified": facts.is_new,
@@ -131,13 +131,13 @@ def _flags(advert: Advert, facts: Facts, is_gone: bool) -> dict[str, Any]:
         "priceSqm": None,
         "price": None,
         "default": None,
-        "isSoldOrRented": is_gone,
+        "isSoldOrRented": advert.gone is not None,
         "isLowEnergy": None,
         "percentSold": None,
         "isPassiveHouse": None,
         "isNewRealEstateProject": advert.home.is_project,
         "isAnInteractiveSale": None,
-        "isUnderOption": facts.is_reserved,
+        "isUnderOption": advert.is_reserved,
     }
 
 
@@ -177,9 +177,9 @@ def _transaction(advert: Advert, facts: Facts) -> dict[str, Any]:
 
 def _rental(advert: Advert, facts: Facts) -> dict[str, Any]:
     return {
-        "monthlyRentalPrice": advert.price,
-        "monthlyRentalCosts": facts.charges,
-        "yearlyRentalPrice": None,
+        "monthlyRentalPrice": advert.price if advert.rent_period == "month" else None,
+        "monthlyRentalCosts": charges_of(advert),
+        "yearlyRentalPrice": advert.price if advert.rent_period == "year" else None,
         "isFurnished": facts.is_furnished,
         "areSmallPetsAllowed": None,
     }

@@ -1,11 +1,15 @@
 """What one immoweb advert tells of its home, and what it leaves out; the page and the truth both read it."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 from typing import TypeVar
 
+from realestate.simulator.adverts import START, Advert, Edit, corrected, dice, with_edits
+from realestate.simulator.homes import Home
 from realestate.simulator.texts import (
+    ADDED,
     AGENCIES,
     DEVELOPERS,
     NOTARIES,
@@ -15,7 +19,6 @@ from realestate.simulator.texts import (
     SNARES,
     TITLES,
 )
-from realestate.simulator.world import START, Advert, dice
 
 #: our word for it: (share of houses that have it, share of flats, share of adverts that do not tell)
 FLAGS = {
@@ -54,7 +57,6 @@ class Facts:
     parking: dict[str, int | None]
     is_newly_built: bool | None
     is_furnished: bool | None
-    is_reserved: bool
     charges: int | None
     area_m2: int | None
     plot_m2: int | None
@@ -82,9 +84,23 @@ class Facts:
     is_new: bool
 
 
-@lru_cache(maxsize=8192)
 def facts_of(advert: Advert) -> Facts:
-    """The same for the life of the advert: prices and dates, which change, are not among them."""
+    """The same until the seller edits the advert: price, dates and option, which change too, are not among them."""
+    return _edited(advert, advert.edits)
+
+
+def charges_of(advert: Advert) -> int | None:
+    """What is told beside the rent; without a rent for a month it would mean nothing."""
+    return facts_of(advert).charges if advert.price is not None and advert.rent_period == "month" else None
+
+
+@lru_cache(maxsize=8192)
+def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
+    """`edits` are the advert's own: what is remembered goes by them."""
+    return with_edits(_posted(advert), advert, _EDITS)
+
+
+def _posted(advert: Advert) -> Facts:
     home, of_home, own = advert.home, dice(advert.home.id, "immoweb"), dice(advert.key, "facts")
     dwelling = home.bedrooms is not None
     kwh = int(of_home.triangular(-20, 620, 230)) if dwelling else None
@@ -95,14 +111,13 @@ def facts_of(advert: Advert) -> Facts:
     return Facts(
         language=language,
         own_title=_own_title(advert, language, own),
-        og_title=_og_title(advert),
+        og_title=_og_title(advert.home, advert.home.bedrooms),
         description=_description(advert, language, own),
         translated=_sentences(advert, "en", own),
         has=_flags(advert, of_home, own),
         parking=_parking(home.kind, of_home, own),
         is_newly_built=own.choice((is_new, is_new, None)),
         is_furnished=own.choice((True, False, None, None)) if home.operation == "rent" else None,
-        is_reserved=own.random() < 0.03,
         charges=_charges(advert, own),
         area_m2=_told(own, 0.95, None if home.area_m2 is None else round(home.area_m2)),
         plot_m2=_told(own, 0.9, None if home.plot_m2 is None else round(home.plot_m2)),
@@ -148,7 +163,7 @@ def _number(number: int, rng: Random) -> str | None:
 
 def _charges(advert: Advert, rng: Random) -> int | None:
     share = rng.uniform(0.05, 0.15)
-    if rng.random() < 0.4 or advert.home.operation == "sale" or advert.on_request:
+    if rng.random() < 0.4 or advert.home.operation == "sale":
         return None
     return max(20, round(advert.home.value * share / 5) * 5)
 
@@ -187,10 +202,10 @@ def _own_title(advert: Advert, language: str, rng: Random) -> str | None:
     return filled[0].upper() + filled[1:]
 
 
-def _og_title(advert: Advert) -> str:
-    home, place = advert.home, advert.home.place
+def _og_title(home: Home, bedrooms: int | None) -> str:
+    place = home.place
     title = f"{NOUNS[home.kind]['en'].capitalize()} for {home.operation} in {place.city} ({place.postal_code})"
-    return f"{title} with {home.bedrooms} bedrooms" if home.bedrooms else title
+    return f"{title} with {bedrooms} bedrooms" if bedrooms else title
 
 
 def _description(advert: Advert, language: str, rng: Random) -> str:
@@ -210,3 +225,30 @@ def _sentences(advert: Advert, language: str, rng: Random) -> str:
     home = advert.home
     area = round(home.area_m2 or home.plot_m2 or 0)
     return text.format(noun=NOUNS[home.kind][language], city=home.place.city, area=area)
+
+
+def _with_text(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    said = "" if facts.description == "-" else f"{facts.description.rstrip()}\n\n"
+    return replace(facts, description=said + rng.choice(ADDED[facts.language]))
+
+
+def _with_blanks(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    said = facts.description
+    return replace(facts, description=said if said == "-" else said.replace(" ", "  ", 2) + " ")
+
+
+def _with_rooms(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    bedrooms = corrected(facts.bedrooms, advert.home.bedrooms or 0, rng)
+    return replace(facts, bedrooms=bedrooms, og_title=_og_title(advert.home, bedrooms))
+
+
+def _with_photos(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    return replace(facts, pictures=facts.pictures + rng.randint(1, 3))
+
+
+_EDITS: dict[Edit, Callable[[Facts, Advert, Random], Facts]] = {
+    "text": _with_text,
+    "blanks": _with_blanks,
+    "rooms": _with_rooms,
+    "photos": _with_photos,
+}

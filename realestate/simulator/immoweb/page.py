@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
+from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb.facts import Facts, facts_of
 from realestate.simulator.immoweb.prices import spoken_price
 from realestate.simulator.places import BELGIUM
-from realestate.simulator.world import Advert
 
 _STYLE = """<style>
 body{margin:0;font-family:"Open Sans",Arial,sans-serif;color:#333}.container{max-width:1200px;margin:0 auto}
@@ -99,7 +99,7 @@ def _shown(advert: Advert, facts: Facts) -> bytes:
     )
     title = escape(facts.own_title or facts.og_title)
     text = "</p>\n<p>".join(map(escape, facts.description.split("\n\n")))
-    price = spoken_price(advert, facts.charges)
+    price = spoken_price(advert)
     return f"""{_AFTER}    </script>
 <div class="classified__header"><h1 class="classified__title">
     {title}
@@ -128,6 +128,6 @@ def _rows(advert: Advert, facts: Facts) -> list[tuple[str, object]]:
         ("Primary energy consumption", facts.energy_kwh_m2 and f"{facts.energy_kwh_m2} kWh/m²"),
         ("Heating type", facts.heating and facts.heating.capitalize()),
         ("Neighbourhood or locality", escape(place.city)),
-        ("Price", spoken_price(advert, facts.charges)),
+        ("Price", spoken_price(advert)),
         ("External reference", facts.seller_ref),
     ]

@@ -2,16 +2,19 @@
 
 from typing import Any
 
-from realestate.simulator.world import Advert
+from realestate.simulator.adverts import Advert
+from realestate.simulator.immoweb.facts import charges_of
+
+_TYPES = {None: "residential_sale", "month": "residential_monthly_rent", "year": "residential_yearly_rent"}
 
 
-def price_block(advert: Advert, charges: int | None) -> dict[str, Any]:
+def price_block(advert: Advert) -> dict[str, Any]:
     """A price, a project's range, or nothing but words where the price is on request."""
-    is_sale, price = advert.home.operation == "sale", advert.price
+    is_sale, price, charges = advert.home.operation == "sale", advert.price, charges_of(advert)
     old = advert.old_price if price is not None else None
-    shown = _shown(advert, charges)
+    shown = _shown(advert)
     return {
-        "type": "residential_sale" if is_sale else "residential_monthly_rent",
+        "type": _TYPES[advert.rent_period],
         "mainValue": price,
         "alternativeValue": None,
         "additionalValue": charges,
@@ -23,23 +26,25 @@ def price_block(advert: Advert, charges: int | None) -> dict[str, Any]:
         "alternativeDisplayPrice": "",
         "oldDisplayPrice": None if old is None else f"€{old:,}",
         "shortDisplayPrice": shown if price is None else _short(price),
-        "accessibilityPrice": spoken_price(advert, charges),
+        "accessibilityPrice": spoken_price(advert),
         "label": "Price" if is_sale else "Rent",
         "date": None,
         "language": "en",
     }
 
 
-def spoken_price(advert: Advert, charges: int | None) -> str:
+def spoken_price(advert: Advert) -> str:
     """The price as a screen reader gets it."""
     if advert.price is None:
-        return _shown(advert, charges)
-    if advert.home.operation == "sale":
+        return _shown(advert)
+    if advert.rent_period is None:
         return f"{advert.price}€"
-    return f"{advert.price}€" + (f" + {charges}€" if charges else "") + " per month"
+    charges = charges_of(advert)
+    return f"{advert.price}€" + (f" + {charges}€" if charges else "") + f" per {advert.rent_period}"
 
 
-def _shown(advert: Advert, charges: int | None) -> str:
+def _shown(advert: Advert) -> str:
+    charges = charges_of(advert)
     if advert.home.is_project:
         return f"€{advert.asking:,} - €{advert.dearest:,}"
     if advert.price is None:

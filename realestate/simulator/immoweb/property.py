@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from realestate.simulator.immoweb.facts import Facts
-from realestate.simulator.world import Advert
+from realestate.simulator.adverts import Advert
+from realestate.simulator.immoweb.facts import Facts, charges_of
 
 
 def untold(names: str) -> dict[str, None]:
@@ -49,7 +49,7 @@ def property_block(advert: Advert, facts: Facts) -> dict[str, Any]:
         **_rooms(facts),
         "location": location(advert, facts),
         "netHabitableSurface": facts.area_m2,
-        "monthlyCosts": facts.charges,
+        "monthlyCosts": charges_of(advert),
         **_building(advert, facts),
         "energy": _energy(facts),
         "land": None if facts.plot_m2 is None else {"surface": facts.plot_m2},

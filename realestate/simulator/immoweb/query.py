@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
+from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb.facts import facts_of
 from realestate.simulator.site import whole_number
-from realestate.simulator.world import Advert
 
 #: The word in the path: the kinds of home it finds. The last ones are valid words the world has no home for.
 TYPES = {

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb.classified import PICTURES, display_flags, moment, pictures
-from realestate.simulator.immoweb.facts import facts_of
+from realestate.simulator.immoweb.facts import charges_of, facts_of
 from realestate.simulator.immoweb.prices import price_block
 from realestate.simulator.immoweb.property import location
 from realestate.simulator.immoweb.query import TYPES, Search
-from realestate.simulator.site import page_number
-from realestate.simulator.world import Advert
+from realestate.simulator.site import Found, page_number
 
 PAGE_SIZE = 30
 LAST_PAGE = 333
@@ -18,14 +18,14 @@ PROMOTED_EVERY = 3
 _ECHOED = ("countries", "minPrice", "maxPrice", "minSurface", "maxSurface")
 
 
-def results_page(search: Search, query: Mapping[str, str], found: list[Advert], listed: list[Advert]) -> dict[str, Any]:
+def results_page(search: Search, query: Mapping[str, str], found: Found, listed: list[Advert]) -> dict[str, Any]:
     """One page of the search. Past the cap, as past the end, the list is empty."""
     page = page_number(query.get("page"))
     first = (page - 1) * PAGE_SIZE
-    shown = found[first : first + PAGE_SIZE] if page <= LAST_PAGE else []
+    adverts, total = found
+    shown = adverts[first : first + PAGE_SIZE] if page <= LAST_PAGE else []
     promoted = _promoted(page, listed) if shown else []
     items = [item(advert) for advert in (*promoted, *shown)]
-    total = len(found)
     return {
         "criteria": _criteria(search, query, page),
         "sort": search.order,
@@ -77,9 +77,9 @@ def item(advert: Advert) -> dict[str, Any]:
             "creationDate": None,
             "lastModificationDate": moment(advert.updated_at, facts),
         },
-        "transaction": _transaction(advert, facts.charges),
+        "transaction": _transaction(advert),
         "priceType": None,
-        "price": price_block(advert, facts.charges) | {"hidePrice": advert.on_request},
+        "price": price_block(advert) | {"hidePrice": advert.on_request},
         "isBookmarked": False,
         "has360Tour": None,
         "hasVirtualTour": None,
@@ -129,8 +129,9 @@ def _cluster(advert: Advert) -> dict[str, Any]:
     }
 
 
-def _transaction(advert: Advert, charges: int | None) -> dict[str, Any]:
+def _transaction(advert: Advert) -> dict[str, Any]:
     is_sale = advert.home.operation == "sale"
+    monthly = advert.price if advert.rent_period == "month" else None
     sale = {
         "lifeAnnuity": None,
         "hasStartingPrice": False,
@@ -146,6 +147,6 @@ def _transaction(advert: Advert, charges: int | None) -> dict[str, Any]:
         "certificate": None,
         "hidePrice": None,
         "type": "FOR_SALE" if is_sale else "FOR_RENT",
-        "rental": None if is_sale else {"monthlyRentalPrice": advert.price, "monthlyRentalCosts": charges},
+        "rental": None if is_sale else {"monthlyRentalPrice": monthly, "monthlyRentalCosts": charges_of(advert)},
         "sale": sale if is_sale else None,
     }

@@ -2,11 +2,11 @@
 
 from decimal import Decimal
 
-from realestate.items import GeoPrecision, Listing, PropertyType, SellerType
+from realestate.items import GeoPrecision, Listing, PropertyType, SellerType, Status
+from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb.classified import pictures
-from realestate.simulator.immoweb.facts import Facts, facts_of
+from realestate.simulator.immoweb.facts import Facts, charges_of, facts_of
 from realestate.simulator.site import one_space
-from realestate.simulator.world import Advert
 
 _TYPES: dict[str, PropertyType] = {
     "house": "house",
@@ -30,6 +30,7 @@ _SELLERS: dict[str, SellerType] = {
 
 def listing(advert: Advert, url: str) -> Listing:
     home, place, facts = advert.home, advert.home.place, facts_of(advert)
+    charges = charges_of(advert)
     is_located = not facts.is_address_hidden
     return Listing(
         portal=advert.portal,
@@ -37,14 +38,14 @@ def listing(advert: Advert, url: str) -> Listing:
         url=url,
         country="BE",
         operation=home.operation,
-        rent_period=home.rent_period,
+        rent_period=advert.rent_period,
         property_type=_TYPES[home.kind],
         subtype=home.subtype,
         is_new_building=facts.is_newly_built,
         price=None if advert.price is None else Decimal(advert.price),
         currency=None if advert.price is None else "EUR",
         price_basis="on_request" if advert.price is None else "total",
-        charges=None if facts.charges is None else Decimal(facts.charges),
+        charges=None if charges is None else Decimal(charges),
         area_m2=facts.area_m2,
         plot_m2=facts.plot_m2,
         rooms=facts.rooms,
@@ -75,8 +76,15 @@ def listing(advert: Advert, url: str) -> Listing:
         agency_ref=facts.seller_ref,
         posted_at=advert.posted_at,
         updated_at=advert.updated_at,
-        status="reserved" if facts.is_reserved else "active",
+        status=_status(advert),
     )
+
+
+def _status(advert: Advert) -> Status:
+    """A removed advert whose page can still be read says why."""
+    if advert.gone is not None:
+        return "sold" if advert.home.operation == "sale" else "rented"
+    return "reserved" if advert.is_reserved else "active"
 
 
 def _features(facts: Facts) -> frozenset[str]:

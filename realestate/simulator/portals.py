@@ -1,0 +1,37 @@
+"""What the world needs to know of each portal it is shown on."""
+
+from dataclasses import dataclass
+
+from realestate.items import RentPeriod
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portal:
+    country: str
+    first_ref: int
+    gone: tuple[str, ...]
+    """Ways a removed advert answers; one named twice is twice as likely."""
+    other_period: dict[RentPeriod, tuple[RentPeriod, float]]
+    """Rent period -> what a seller may change it to, and by how much the number grows with it."""
+    shows_reserved: bool
+    """Whether a page can say that somebody has an option on the home."""
+
+
+#: In the order of their ports: a new portal goes to the end.
+PORTALS = {
+    "immoweb": Portal(
+        country="BE",
+        first_ref=21_000_000,
+        gone=("404", "404", "410", "sold", "sold"),
+        other_period={"month": ("year", 12), "year": ("month", 1 / 12)},
+        shows_reserved=True,
+    ),
+    "emlak": Portal(
+        country="AZ",
+        first_ref=940_000,
+        gone=("redirect", "redirect", "expired"),
+        # the seller had ticked the wrong box: the number was meant
+        other_period={"month": ("day", 1), "day": ("month", 1)},
+        shows_reserved=False,
+    ),
+}

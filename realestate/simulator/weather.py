@@ -1,0 +1,75 @@
+"""Bad days of a portal: what visitors get in place of its answers.
+
+    fine            the portal as it is
+    down            503 for everything, robots.txt too
+    blocked         403 and a challenge for everything, robots.txt too
+    error_page      200 and an error in words in place of every search and every listing
+    all_404         404 for every listing; searches are fine
+    all_redirected  every listing leads to the index; searches are fine
+    half_empty      searches know half of the adverts only, the same half each time, and count only those
+    half_pages      searches count all they found and show the first half of it: the pages after that are empty
+    slow_search     searches take SLOW_SECONDS
+
+It lasts until somebody changes it. The truth knows no weather, and no day passes by it.
+"""
+
+from typing import Literal, get_args
+from zlib import crc32
+
+from realestate.simulator.adverts import Advert
+from realestate.simulator.site import Answer, Found, Showing, all_of_it
+
+Weather = Literal[
+    "fine",
+    "down",
+    "blocked",
+    "error_page",
+    "all_404",
+    "all_redirected",
+    "half_empty",
+    "half_pages",
+    "slow_search",
+]
+WEATHERS: tuple[Weather, ...] = get_args(Weather)
+SLOW_SECONDS = 2.0
+
+_CHALLENGE = b"""<!DOCTYPE html><html><head><title>Just a moment...</title></head><body>
+<h1>Security check</h1><p>Please show that you are not a robot.</p>
+<script src="/cdn-cgi/challenge-platform/scripts/main.js"></script></body></html>"""
+_UNAVAILABLE = b"<title>503</title><h1>Service unavailable</h1>"
+_ERROR = b"<!DOCTYPE html><html><head><title>Oops</title></head><body><h1>Something went wrong</h1></body></html>"
+_GONE = b"<title>404</title><h1>Not found</h1>"
+
+
+def weathered(weather: Weather, answer: Answer, index: str) -> Answer:
+    """What a visitor gets of an answer; `index` is where a portal leads those it has no better address for."""
+    is_listing, is_search = answer.kind == "listing", answer.kind == "search"
+    match weather:
+        case "down":
+            return Answer(answer.kind, _UNAVAILABLE, 503)
+        case "blocked":
+            return Answer(answer.kind, _CHALLENGE, 403)
+        case "error_page" if is_listing or is_search:
+            return Answer(answer.kind, _ERROR)
+        case "all_404" if is_listing:
+            return Answer(answer.kind, _GONE, 404)
+        case "all_redirected" if is_listing:
+            return Answer(answer.kind, b"", 302, location=index)
+    return answer
+
+
+def seconds_to_wait(weather: Weather, answer: Answer) -> float:
+    return SLOW_SECONDS if weather == "slow_search" and answer.kind == "search" else 0.0
+
+
+def showing(weather: Weather) -> Showing:
+    """What searches show of what they find."""
+    return {"half_empty": _known_half, "half_pages": _first_half}.get(weather, all_of_it)
+
+
+def _known_half(found: list[Advert]) -> Found:
+    return all_of_it([advert for advert in found if crc32(advert.key.encode()) % 2])
+
+
+def _first_half(found: list[Advert]) -> Found:
+    return Found(found[: len(found) // 2], len(found))

@@ -1,0 +1,253 @@
+"""Bad weather: what visitors get in place of the portal, while the truth stays as it is."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+from selectolax.lexbor import LexborHTMLParser
+
+from realestate.simulator import PORTALS, Simulator, World, running, weather
+from realestate.simulator.site import Site
+from realestate.simulator.weather import WEATHERS
+
+SEARCHES = {
+    "immoweb": "/en/search-results/house-and-apartment/for-sale?countries=BE&orderBy=newest&page={}",
+    "emlak": "/elanlar/?ann_type=3&sort_type=1&page={}",
+}
+Check = Callable[["Visitor", Simulator], Awaitable[None]]
+
+
+class Visitor:
+    """Asks a portal and its control over HTTP."""
+
+    def __init__(self, simulator: Simulator, session: ClientSession, portal: str) -> None:
+        self.site: Site = simulator.sites[portal]
+        self.control, self._session, self._portal = simulator.bases["control"], session, portal
+        advert = simulator.world.listed(portal)[0]
+        self.pages = {
+            "robots": "/robots.txt",
+            "search": SEARCHES[portal].format(1),
+            "listing": self.site.path(advert),
+            "moved": f"/en/classified/{advert.ref}" if portal == "immoweb" else f"/{advert.ref}-x.html",
+        }
+
+    async def set(self, kind: str) -> None:
+        async with self._session.post(f"{self.control}/_weather/{self._portal}", json={"kind": kind}) as response:
+            assert (response.status, (await response.json())[self._portal]) == (200, kind)
+
+    async def get(self, path: str) -> tuple[int, bytes, str | None]:
+        async with self._session.get(self.site.base + path, allow_redirects=False) as response:
+            return response.status, await response.read(), response.headers.get("Location")
+
+    async def statuses(self) -> dict[str, int]:
+        return {what: (await self.get(path))[0] for what, path in self.pages.items()}
+
+    async def truth(self) -> list[bytes]:
+        answers = []
+        for path in ("", "/events"):
+            async with self._session.get(f"{self.control}/_truth/{self._portal}{path}") as response:
+                answers.append(await response.read())
+        return answers
+
+    async def search(self, page: int) -> tuple[int, list[str]]:
+        """The total told, and the refs or addresses shown, without what is promoted."""
+        _, body, _ = await self.get(SEARCHES[self._portal].format(page))
+        if self._portal == "immoweb":
+            answer = json.loads(body)
+            shown = answer["results"][int(answer["hasPremiumPosition"]) :]
+            return answer["totalItems"], [str(result["id"]) for result in shown]
+        parsed = LexborHTMLParser(body)
+        count = parsed.css_first("h1.title span")
+        assert count is not None
+        links = parsed.css("div.ticket-list > div.ticket:not(.pinned) h6.title a")
+        return int(count.text().split()[1]), [link.attributes["href"] or "" for link in links]
+
+    async def all_pages(self) -> tuple[int, list[list[str]]]:
+        """The total, and what each page shows, as many pages as the total needs."""
+        size = 30 if self._portal == "immoweb" else 20
+        total, first = await self.search(1)
+        return total, [first, *[(await self.search(page))[1] for page in range(2, -(-total // size) + 1)]]
+
+
+def visit(portal: str, check: Check, *, listings: int = 200) -> None:
+    async def go() -> None:
+        async with running(World(2, listings)) as simulator, ClientSession() as session:
+            await check(Visitor(simulator, session, portal), simulator)
+
+    asyncio.run(go())
+
+
+FINE = {"robots": 200, "search": 200, "listing": 200, "moved": 301}
+
+
+@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize(
+    ("kind", "statuses"),
+    [
+        ("fine", {}),
+        ("down", dict.fromkeys(FINE, 503)),
+        ("blocked", dict.fromkeys(FINE, 403)),
+        ("error_page", {"moved": 200}),
+        ("all_404", {"listing": 404, "moved": 404}),
+        ("all_redirected", {"listing": 302, "moved": 302}),
+        ("half_empty", {}),
+        ("half_pages", {}),
+    ],
+)
+def test_each_kind_answers_as_it_says_until_it_is_fine_again(portal: str, kind: str, statuses: dict[str, int]) -> None:
+    async def check(visitor: Visitor, simulator: Simulator) -> None:
+        before = await visitor.truth()
+        assert await visitor.statuses() == FINE
+        await visitor.set(kind)
+        assert await visitor.statuses() == {**FINE, **statuses}
+        assert await visitor.truth() == before
+        await visitor.set("fine")
+        assert await visitor.statuses() == FINE
+
+    visit(portal, check, listings=60)
+
+
+@pytest.mark.parametrize("portal", PORTALS)
+def test_weather_changes_nothing_of_what_comes_after(portal: str) -> None:
+    calm = Simulator(World(2, 60), {"immoweb": "http://i.test", "emlak": "http://e.test"})
+    rough = Simulator(World(2, 60), {"immoweb": "http://i.test", "emlak": "http://e.test"})
+    for kind in WEATHERS:
+        rough.set_weather(portal, kind)
+        assert rough.advance() == calm.advance()
+    assert rough.events(portal) == calm.events(portal)
+    assert list(rough.sites[portal].truths()) == list(calm.sites[portal].truths())
+
+
+@pytest.mark.parametrize("portal", PORTALS)
+def test_a_half_empty_portal_shows_and_counts_the_same_half_each_time(portal: str) -> None:
+    async def check(visitor: Visitor, simulator: Simulator) -> None:
+        total, pages = await visitor.all_pages()
+        whole = {ref for page in pages for ref in page}
+        assert len(whole) == total
+        await visitor.set("half_empty")
+        half_total, pages = await visitor.all_pages()
+        half = {ref for page in pages for ref in page}
+        assert half < whole
+        assert len(half) == half_total
+        assert 0.3 * total < half_total < 0.7 * total
+        assert await visitor.all_pages() == (half_total, pages)
+        await visitor.set("fine")
+        assert (await visitor.all_pages())[0] == total
+
+    visit(portal, check)
+
+
+def test_a_half_empty_portal_promotes_none_of_the_missing_half() -> None:
+    async def check(visitor: Visitor, simulator: Simulator) -> None:
+        await visitor.set("half_empty")
+        known = {advert.ref for advert in visitor.site.shown().adverts}
+        for number in range(1, 5):
+            _, body, _ = await visitor.get(SEARCHES["immoweb"].format(number))
+            assert {result["id"] for result in json.loads(body)["results"]} <= known
+
+    visit("immoweb", check)
+
+
+@pytest.mark.parametrize("portal", PORTALS)
+def test_half_of_the_pages_are_empty_though_the_total_is_right(portal: str) -> None:
+    async def check(visitor: Visitor, simulator: Simulator) -> None:
+        total, whole = await visitor.all_pages()
+        await visitor.set("half_pages")
+        told, pages = await visitor.all_pages()
+        assert (told, len(pages)) == (total, len(whole))
+        assert [ref for page in pages for ref in page] == [ref for page in whole for ref in page][: total // 2]
+        assert pages[-1] == []
+
+    visit(portal, check)
+
+
+@pytest.mark.parametrize("portal", PORTALS)
+def test_an_error_page_is_no_listing_and_a_wall_says_what_it_is(portal: str) -> None:
+    async def check(visitor: Visitor, simulator: Simulator) -> None:
+        await visitor.set("error_page")
+        for what in ("search", "listing"):
+            _, body, _ = await visitor.get(visitor.pages[what])
+            assert b"went wrong" in body
+            assert len(body) < 1000
+        await visitor.set("blocked")
+        assert b"challenge-platform" in (await visitor.get(visitor.pages["listing"]))[1]
+        await visitor.set("all_redirected")
+        assert (await visitor.get(visitor.pages["listing"]))[2] == visitor.site.base + visitor.site.index
+        assert (await visitor.get(visitor.site.index))[0] == 200
+
+    visit(portal, check, listings=60)
+
+
+def test_refusals_are_counted_as_such() -> None:
+    async def check(visitor: Visitor, simulator: Simulator) -> None:
+        await visitor.set("down")
+        await visitor.statuses()
+        await visitor.set("blocked")
+        await visitor.statuses()
+        seen = simulator.stats["emlak"].as_record()
+        assert seen["by_status"] == {"503": 4, "403": 4}
+        assert seen["by_kind"] == {"search": 2, "listing": 4, "robots": 2, "other": 0}
+        assert simulator.stats["emlak"].refusals == 8
+
+    visit("emlak", check, listings=60)
+
+
+def test_a_slow_search_keeps_nobody_else_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = asyncio.Event()
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if seconds:
+            await released.wait()
+
+    async def check(visitor: Visitor, simulator: Simulator) -> None:
+        await visitor.set("slow_search")
+        monkeypatch.setattr("realestate.simulator.server.asyncio.sleep", sleep)
+        search = asyncio.ensure_future(visitor.get(visitor.pages["search"]))
+        assert (await visitor.get(visitor.pages["listing"]))[0] == 200
+        assert not search.done()
+        released.set()
+        assert (await search)[0] == 200
+        assert sorted(slept) == [0.0, weather.SLOW_SECONDS]
+
+    visit("emlak", check, listings=60)
+
+
+HOSTILE: list[Any] = [
+    b"",
+    b"{",
+    b"null",
+    b"[]",
+    b"{}",
+    b'"down"',
+    b'{"kind": null}',
+    b'{"kind": "rain"}',
+    b'{"kind": "down", "until": 3}',
+    b'{"kind": "\xff"}',
+    b'{"kind": ' + b"[" * 100_000,
+]
+
+
+def test_nonsense_is_refused_and_changes_nothing() -> None:
+    async def go() -> None:
+        async with running(World(1, 5)) as simulator, ClientSession() as session:
+            control = simulator.bases["control"]
+            for body in HOSTILE:
+                async with session.post(f"{control}/_weather/emlak", data=body) as response:
+                    assert response.status == 400, body[:40]
+                    assert "half_empty" in (await response.json())["error"]
+            async with session.post(f"{control}/_weather/nowhere", json={"kind": "down"}) as response:
+                assert response.status == 404
+            async with session.get(f"{control}/_weather") as response:
+                assert await response.json() == {"immoweb": "fine", "emlak": "fine"}
+
+    asyncio.run(go())
+
+
+def test_every_kind_is_explained() -> None:
+    told = [line.split()[0] for line in (weather.__doc__ or "").splitlines() if line.startswith("    ")]
+    assert sorted(told) == sorted(WEATHERS)
