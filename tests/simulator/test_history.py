@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from realestate.items import _CONTENT, Listing, as_record
+from realestate.items import CONTENT, Listing, as_record
 from realestate.simulator.history import MONEY, OTHER_CONTENT, Event, Evidence, History, Record, Sight
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.server import Simulator
@@ -165,7 +165,7 @@ def test_what_was_never_on_the_market_is_no_listing() -> None:
 
 
 def test_money_status_and_the_rest_make_the_content() -> None:
-    assert {*MONEY, "status", *OTHER_CONTENT} == set(_CONTENT)
+    assert {*MONEY, "status", *OTHER_CONTENT} == set(CONTENT)
 
 
 # --- the history of a whole world
