@@ -50,6 +50,16 @@ class Simulated:
         with urlopen(f"{self.url}/_truth/{portal}", timeout=60) as answer:
             return [json.loads(line) for line in answer.read().splitlines()]
 
+    def events(self, portal: str) -> list[dict[str, Any]]:
+        """What a perfect crawler, looking once a day, would have recorded."""
+        with urlopen(f"{self.url}/_truth/{portal}/events", timeout=60) as answer:
+            return [json.loads(line) for line in answer.read().splitlines()]
+
+    def weather(self, portal: str, kind: str) -> None:
+        told = json.dumps({"kind": kind}).encode()
+        with urlopen(Request(f"{self.url}/_weather/{portal}", told, method="POST"), timeout=60) as answer:
+            assert answer.status == 200
+
     def requests(self, portal: str) -> int:
         return int(self._json("/_stats")[portal]["requests"])
 

@@ -1,0 +1,168 @@
+"""Days go by: what is recorded is what happened, whatever crashes and whatever the weather."""
+
+import random
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from realestate.jobs.submit import submit
+from realestate.jobs.work import seed_urls
+from realestate.storage import WHOLE
+from realestate.storage.postgres import PostgresStore
+from tests.end_to_end.conftest import PYTHON, Simulated, Worker, compared, finished, running, until
+
+Simulate = Callable[[int], Simulated]
+PORTALS = ("immoweb", "emlak")
+LISTINGS = 120
+DAYS = 10
+#: On these days a worker is killed in the middle of the crawl.
+BAD_DAYS = (2, 5, 7)
+#: An advert whose page leads elsewhere says so itself, where the portal is known to do that.
+EVIDENCE = {"redirect": "marker"}
+
+
+class Fleet:
+    """Two workers of both portals; the killed are replaced."""
+
+    def __init__(self, env: dict[str, str], folder: Path) -> None:
+        self.env = env
+        self.folder = folder
+        self._stack = ExitStack()
+        self.workers: list[Worker] = []
+
+    def __enter__(self) -> "Fleet":
+        for _ in range(2):
+            self.add()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def add(self) -> None:
+        log = self.folder / f"worker-{len(self.workers)}.log"
+        command = [PYTHON, "-m", "realestate", "work", *PORTALS]
+        self.workers.append(self._stack.enter_context(running(command, self.env, log)))
+
+    def kill_one(self, rng: random.Random) -> None:
+        living = [worker for worker in self.workers if worker.process.poll() is None]
+        victim = rng.choice(living)
+        victim.process.send_signal(signal.SIGKILL)
+        victim.process.wait()
+        self.add()
+
+
+class World:
+    """The simulated portals, and the crawls of each day."""
+
+    def __init__(self, simulated: Simulated, server: "Redis", store: PostgresStore) -> None:
+        self.simulated = simulated
+        self.server = server
+        self.store = store
+        self.day_of: dict[str, int] = {}
+
+    def ask(self, portal: str, day: int, mode: str = "full") -> str:
+        run = submit(self.server, portal, seed_urls(portal, self.simulated.url), mode=mode, scope=WHOLE)
+        self.day_of[run] = day
+        return run
+
+    def recorded(self, portal: str) -> list[dict[str, Any]]:
+        """The store's events in the form of the truth's, in their order."""
+        found, after = [], 0
+        while page := self.store.events(after, 500):
+            after = page[-1].seq
+            found += [each.event for each in page if each.event.portal == portal]
+        return [self._as_truth(each) for each in found]
+
+    def _as_truth(self, event: Any) -> dict[str, Any]:
+        told = {"portal": event.portal, "ref": event.ref, "day": self.day_of[event.run], "type": event.type}
+        match event.type:
+            case "delisted":
+                return told | {"evidence": event.data["evidence"]["kind"]}
+            case "price_changed" | "price_meaning_changed" | "updated":
+                return told | event.data
+            case _:
+                return told
+
+
+@pytest.fixture
+def world(simulate: Simulate, server: "Redis", store: PostgresStore) -> World:
+    return World(simulate(LISTINGS), server, store)
+
+
+@pytest.fixture
+def fleet(world: World, env: dict[str, str], tmp_path: Path) -> Iterator[Fleet]:
+    with Fleet({**env, "SIMULATOR_URL": world.simulated.url}, tmp_path) as fleet:
+        yield fleet
+
+
+def expected(world: World, portal: str) -> list[dict[str, Any]]:
+    told = world.simulated.events(portal)
+    for event in told:
+        if event["type"] == "delisted":
+            event["evidence"] = EVIDENCE.get(event["evidence"], event["evidence"])
+    return told
+
+
+def in_order(events: list[dict[str, Any]]) -> list[str]:
+    """By listing and day; within a day of one listing the order is no news."""
+    return sorted(str(sorted(event.items(), key=lambda item: item[0])) for event in events)
+
+
+@pytest.mark.parametrize("seed", [3])
+def test_ten_days_with_crashes_give_exactly_the_truths_events(world: World, fleet: Fleet, seed: int) -> None:
+    rng = random.Random(seed)
+    for day in range(DAYS):
+        if day:
+            world.simulated.advance()
+        before = {portal: world.simulated.requests(portal) for portal in PORTALS}
+        for portal in PORTALS:
+            world.ask(portal, day)
+        if day in BAD_DAYS:
+            portal = rng.choice(PORTALS)
+            until(lambda: world.simulated.requests(portal) > before[portal] + LISTINGS // 3, "the middle")  # noqa: B023
+            fleet.kill_one(rng)
+        finished(world.server, *PORTALS)
+    for portal in PORTALS:
+        assert in_order(world.recorded(portal)) == in_order(expected(world, portal))
+        offered = {row["ref"] for row in world.simulated.truth(portal)}
+        comparison = compared(world.store, world.simulated, portal)
+        assert comparison.missing == ()
+        assert comparison.duplicates == 0
+        assert offered <= {row["ref"] for row in world.store.records(portal) if row["status"] != "delisted"}
+    assert {run.verdict for run in world.store.runs(limit=1000)} == {"applied"}
+
+
+WEATHERS = ("down", "blocked", "half_empty", "half_pages", "error_page", "all_404", "all_redirected")
+
+
+@pytest.mark.parametrize("kind", WEATHERS)
+@pytest.mark.parametrize("portal", PORTALS)
+def test_bad_weather_delists_nothing_and_the_next_fine_day_finds_what_is_gone(
+    world: World, fleet: Fleet, portal: str, kind: str
+) -> None:
+    world.ask(portal, 0)
+    finished(world.server, portal)
+    world.simulated.advance()
+    world.simulated.weather(portal, kind)
+    run = world.ask(portal, 1)
+    finished(world.server, portal)
+    gone = {event["ref"] for event in expected(world, portal) if event["type"] == "delisted"}
+    assert gone, "a world in which nothing vanishes proves nothing"
+    delisted = {event["ref"] for event in world.recorded(portal) if event["type"] == "delisted"}
+    assert delisted <= gone, "bad weather delists nobody who lives"
+    if kind not in ("half_empty", "all_404", "all_redirected"):
+        (told,) = [each for each in world.store.runs(portal) if each.run == run]
+        assert told.complete is False
+    if kind in ("all_404", "all_redirected"):
+        assert delisted == set(), "too many at once: none is believed"
+        assert "delist/withheld" in "".join(worker.text() for worker in fleet.workers)
+    world.simulated.weather(portal, "fine")
+    world.ask(portal, 1)
+    finished(world.server, portal)
+    delisted = {event["ref"] for event in world.recorded(portal) if event["type"] == "delisted"}
+    assert delisted == gone
