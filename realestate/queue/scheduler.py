@@ -267,6 +267,8 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
                 continue
             for lease in taken.leases:
                 self.buffer.add(self.ledger.open(lease), lease)
+            if not self.serving:
+                self._hand_back()  # told to stop while it asked
             if taken.leases:
                 self._wake()
             if len(taken.leases) < wanted:
