@@ -56,6 +56,19 @@ def test_each_statement_of_a_batch_stands_by_itself(documents: Documents) -> Non
     assert documents.count_documents({"n": 1}) == 300
 
 
+def test_an_upsert_that_clashes_fails_alone(documents: Documents) -> None:
+    """Compare and set, of a document that has moved on: found by no filter, it is inserted a second time."""
+    documents.insert_one({"_id": "bina:1", "revision": 2})
+    names = ["bina:0", "bina:1", "bina:2"]
+    updates = [UpdateOne({"_id": name, "revision": 1}, {"$set": {"n": 1}}, upsert=True) for name in names]
+    with pytest.raises(BulkWriteError) as failure:
+        documents.bulk_write(updates, ordered=False)
+    told = failure.value.details
+    assert [(error["index"], error["code"]) for error in told["writeErrors"]] == [(1, 11000)]
+    assert [upsert["_id"] for upsert in told["upserted"]] == ["bina:0", "bina:2"]
+    assert documents.find_one({"_id": "bina:1"}) == {"_id": "bina:1", "revision": 2}
+
+
 def test_an_ordered_batch_ends_at_the_first_failure(documents: Documents) -> None:
     documents.insert_one({"_id": "bina:150"})
     with pytest.raises(BulkWriteError):

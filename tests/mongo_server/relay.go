@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	commandStart = wire.MsgHeaderLen + 4 + 1 // after the header: flags, and the kind of the first section
-	largest      = 48_000_000                // bytes of a message, as the server tells its clients
+	documentStart = wire.MsgHeaderLen + 4 + 1 // after the header: flags, and the kind of the first section
+	largest       = 48_000_000                // bytes of a message, as the server tells its clients
 )
 
 // relay stands between the clients and FerretDB, and keeps three promises of MongoDB's that FerretDB does not:
 //
 //   - An update finds and changes its document in one step. FerretDB reads it, and writes it back later: of two
 //     clients that compare and set, both would win. So one write at a time is let through.
-//   - Each statement of a batch succeeds or fails by itself. FerretDB gives up the rest after the first failure,
-//     numbers upserts wrongly, and hangs at the hundredth update. So clients are told that a batch has one statement;
-//     they split theirs and put the answers together again.
+//   - Each statement of a batch succeeds or fails by itself. FerretDB gives up the rest after the first failure, then
+//     tells no counts, numbers upserts wrongly, and hangs at the hundredth update. So clients are told that a batch has
+//     one statement, and after a failure that it changed nothing; they put the answers together again.
 //   - A document is found quickly by its _id: see byID.
 type relay struct {
 	server  string
@@ -73,7 +73,7 @@ func (r *relay) serve(ctx context.Context, client net.Conn) {
 }
 
 func (r *relay) ask(server net.Conn, question []byte) ([]byte, error) {
-	command := commandOf(question)
+	command := documentOf(question)
 	name := command.Command()
 	switch name {
 	case "insert", "update", "delete", "findAndModify":
@@ -89,6 +89,9 @@ func (r *relay) ask(server net.Conn, question []byte) ([]byte, error) {
 		return nil, err
 	}
 	answer, err := message(server)
+	if err == nil && name == "update" {
+		answer = withCounts(answer)
+	}
 	return withBatchesOfOne(answer), err
 }
 
@@ -106,18 +109,32 @@ func message(from io.Reader) ([]byte, error) {
 	return whole, err
 }
 
-// commandOf is empty for what is no command: a greeting in the old form, or nonsense, which the server refuses.
-func commandOf(message []byte) *wirebson.Document {
+// documentOf is a command or its answer; empty for a greeting in the old form, and for nonsense, which FerretDB refuses.
+func documentOf(message []byte) *wirebson.Document {
 	kind := wire.OpCode(binary.LittleEndian.Uint32(message[wire.MsgHeaderLen-4:]))
-	if kind == wire.OpCodeMsg && len(message) > commandStart {
-		document := message[commandStart:]
-		if size, err := wirebson.FindRaw(document); err == nil {
-			if command, err := wirebson.RawDocument(document[:size]).Decode(); err == nil {
-				return command
+	if kind == wire.OpCodeMsg && len(message) > documentStart {
+		rest := message[documentStart:]
+		if size, err := wirebson.FindRaw(rest); err == nil {
+			if document, err := wirebson.RawDocument(rest[:size]).Decode(); err == nil {
+				return document
 			}
 		}
 	}
 	return wirebson.MustDocument()
+}
+
+func withCounts(answer []byte) []byte {
+	document := documentOf(answer)
+	if document.Get("writeErrors") == nil || document.Get("nModified") != nil {
+		return answer
+	}
+	must(document.Add("n", int32(0)))
+	must(document.Add("nModified", int32(0)))
+	raw, err := document.Encode()
+	must(err)
+	answer = append(answer[:documentStart:documentStart], raw...)
+	binary.LittleEndian.PutUint32(answer, uint32(len(answer)))
+	return answer
 }
 
 // withBatchesOfOne changes the number in the server's greeting, where it has one.
