@@ -10,7 +10,9 @@ READY := .venv/ready
 demo: $(READY)
 	$(BIN)/realestate demo
 
+# The server MongoDB's tests may need is built first: all their processes would wait for it, each to its timeout.
 test: $(READY)
+	$(BIN)/python -m tests.mongodb
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: $(READY)

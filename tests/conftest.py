@@ -1,4 +1,4 @@
-"""Real servers for all tests: one Redis and one PostgreSQL a test process, an empty database each a test."""
+"""Real servers for all tests: a Redis, a PostgreSQL, a MongoDB a test process, an empty database each a test."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,12 +8,14 @@ from uuid import uuid4
 
 import psycopg2
 import pytest
+from pymongo import MongoClient
 from redis import Redis
 from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 
 from realestate import embedded
 from realestate.storage.postgres import PostgresStore
+from tests import mongodb
 from tests.redis_process import RedisProcess
 
 
@@ -64,6 +66,38 @@ def store(store_url: str) -> Iterator[PostgresStore]:
     store.migrate()
     yield store
     store.close()
+
+
+@pytest.fixture(scope="session")
+def mongodb_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with mongodb.skipped_without_server(), mongodb.server(tmp_path_factory.mktemp("mongodb")) as url:
+        yield url
+
+
+@pytest.fixture
+def mongodb_url(mongodb_server: str) -> Iterator[str]:
+    """An empty database of MongoDB, dropped afterwards."""
+    name = f"test_{uuid4().hex[:12]}"
+    yield mongodb.with_database(mongodb_server, name)
+    with MongoClient[Any](mongodb_server) as client:
+        client.drop_database(name)
+
+
+@pytest.fixture
+def mongo_process(tmp_path: Path) -> Iterator[mongodb.MongoProcess]:
+    """A MongoDB of the test's own, not started yet."""
+    with mongodb.skipped_without_server():
+        process = mongodb.MongoProcess(tmp_path)
+    yield process
+    process.stop()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A skip is a dot among a thousand; tests of a whole store that did not run must not look like success."""
+    skipped = sum(mongodb.SKIPPED in str(report.longrepr) for report in terminalreporter.getreports("skipped"))
+    if skipped:
+        line = f"TESTS OF MONGODB THAT DID NOT RUN: {skipped}. Set MONGODB_URI, or put mongod or go on the PATH."
+        terminalreporter.write_line(line, red=True, bold=True)
 
 
 @pytest.fixture

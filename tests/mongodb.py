@@ -1,0 +1,168 @@
+"""A real MongoDB server for tests: that of ``MONGODB_URI``, else ``mongod``, else a small one built from Go sources.
+
+``python -m tests.mongodb`` builds it ahead of the tests, which would wait for it otherwise: a minute, the first time.
+"""
+
+import hashlib
+import os
+import platform
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from realestate.embedded import children, locks, poll
+
+SOURCES = Path(__file__).with_name("mongo_server")
+HOST = "127.0.0.1"
+START_SECONDS = 60
+STOP_SECONDS = 30
+SKIPPED = "no MongoDB"
+"""How the reason of every skip for want of a server begins; the summary counts them by it."""
+
+
+class NoMongoDB(Exception):
+    """Why there is no server to test with, in one line."""
+
+
+@contextmanager
+def skipped_without_server() -> Iterator[None]:
+    """Where no server can be had: skip the test, or fail it if ``REALESTATE_DEMAND_MONGODB`` is set."""
+    try:
+        yield
+    except NoMongoDB as absence:
+        if os.environ.get("REALESTATE_DEMAND_MONGODB"):
+            pytest.fail(f"{SKIPPED}, and REALESTATE_DEMAND_MONGODB is set: {absence}", pytrace=False)
+        pytest.skip(f"{SKIPPED}: {absence}")
+
+
+class MongoProcess:
+    """A private server with its data in a folder, to be stopped and started again under the same URL."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as free:
+            free.bind((HOST, 0))
+            self.port: int = free.getsockname()[1]
+        self.url = f"mongodb://{HOST}:{self.port}/"
+        self.log = folder / "mongodb.log"
+        data = folder / "mongodb"
+        data.mkdir(exist_ok=True)
+        self.command = _command(data, self.port)
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Raises RuntimeError, with the end of its log, where it does not come up."""
+        self.process = process = children.spawn(self.command, env=os.environ, log=self.log)
+        poll.until(lambda: process.poll() is not None or self._answers(), START_SECONDS)
+        if process.poll() is not None or not self._answers():
+            self.stop()
+            raise RuntimeError(f"MongoDB did not start: {self.log.read_text(errors='replace')[-1000:]}")
+
+    def stop(self) -> None:
+        if self.process is not None:
+            children.stop([self.process], STOP_SECONDS)
+            self.process = None
+
+    def kill(self) -> None:
+        """As a crash would: it has no time to tidy up."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def _answers(self) -> bool:
+        try:
+            socket.create_connection((HOST, self.port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[str]:
+    """The URL of a server: the one we are told of, or a private one for as long as this lasts."""
+    if told := os.environ.get("MONGODB_URI"):
+        yield told
+        return
+    process = MongoProcess(folder)
+    try:
+        process.start()
+        yield process.url
+    finally:
+        process.stop()
+
+
+def with_database(url: str, name: str) -> str:
+    """The same server, another database. A user is still looked for where the URL said."""
+    parts = urlsplit(url)
+    options = parse_qs(parts.query)
+    if parts.username is not None:
+        options.setdefault("authSource", [parts.path.strip("/") or "admin"])
+    return parts._replace(path=f"/{name}", query=urlencode(options, doseq=True)).geturl()
+
+
+def _command(data: Path, port: int) -> list[str]:
+    if mongod := shutil.which("mongod"):
+        return [mongod, "--dbpath", str(data), "--bind_ip", HOST, "--port", str(port), "--nounixsocket"]
+    return [str(built_server()), "-data", str(data), "-listen", f"{HOST}:{port}"]
+
+
+def built_server() -> Path:
+    """The program made of our Go sources; built once for all, by whichever process comes first."""
+    binary = _cache() / f"mongo-server-{_fingerprint()}"
+    if not binary.exists():
+        go = shutil.which("go")
+        if go is None:
+            raise NoMongoDB("neither MONGODB_URI is set nor mongod on the PATH, nor go, to build a small server")
+        try:
+            binary.parent.mkdir(parents=True, exist_ok=True)
+            with locks.taken(binary.with_suffix(".lock")):
+                if not binary.exists():
+                    _build(go, binary)
+        except OSError as error:
+            raise NoMongoDB(f"the small server cannot be built in {binary.parent}: {error.strerror}") from error
+    return binary
+
+
+def _build(go: str, binary: Path) -> None:
+    draft = binary.with_suffix(".new")  # a build cut short leaves no program behind
+    command = [go, "build", "-trimpath", "-tags", "ferretdb_no_postgresql", "-o", str(draft), "."]
+    environment = {**os.environ, "CGO_ENABLED": "0"}  # without a C compiler
+    build = subprocess.run(command, cwd=SOURCES, env=environment, capture_output=True, text=True)
+    if build.returncode != 0:
+        last_line = (build.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise NoMongoDB(f"{go} cannot build the small server: {last_line}")
+    draft.replace(binary)
+
+
+def _cache() -> Path:
+    folder = os.environ.get("XDG_CACHE_HOME")
+    return (Path(folder) if folder else Path.home() / ".cache") / "realestate"
+
+
+def _fingerprint() -> str:
+    made_of = hashlib.sha256(f"{platform.system()} {platform.machine()}".encode())
+    for source in sorted(SOURCES.iterdir()):
+        made_of.update(f"\n{source.name} {source.stat().st_size}\n".encode())
+        made_of.update(source.read_bytes())
+    return made_of.hexdigest()[:16]
+
+
+def main() -> None:
+    """Have a server at hand before the tests start, or tell that they will do without."""
+    if os.environ.get("MONGODB_URI"):
+        print("MongoDB for the tests: that of MONGODB_URI")
+        return
+    try:
+        print("MongoDB for the tests:", shutil.which("mongod") or built_server())
+    except NoMongoDB as absence:
+        print(f"{SKIPPED}, its tests are skipped: {absence}")
+
+
+if __name__ == "__main__":
+    main()
