@@ -8,9 +8,9 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
-from realestate.items import CONTENT, Gone, Listing, Sighting, Status, as_record
+from realestate.items import CONTENT, Gone, Listing, Sighting, as_record
 from realestate.storage.history import Event, EventType, Observed, Outcome, PriceSeen, Source, State, Suspect
 from realestate.storage.money import MEANING, MONEY, believable, cents, completed, money, plain, priced, rehashed
 
@@ -22,8 +22,9 @@ SUSPECT_PERCENT = 60
 #: A listing read again with all of these as they were, on the market and without a doubt, is unchanged. The portal's
 #: clock is no content, but it decides what has to be read again.
 SAME = ("content_hash", "url", "posted_at", "updated_at", "parser_version")
+Left = Literal["delisted", "sold", "rented"]
 #: An advert in one of these is offered to nobody.
-OFF_THE_MARKET: tuple[Status, ...] = ("delisted", "sold", "rented")
+OFF_THE_MARKET: tuple[Left, ...] = ("delisted", "sold", "rented")
 #: Their changes have events of their own.
 _TOLD_OTHERWISE = frozenset({*MONEY, "status"})
 
@@ -106,15 +107,10 @@ class _Turn:
         state = self.outcome.state
         if state is None:
             self._first(listing)
-            return
-        known = state.listing
-        listing = completed(listing, known)
-        fields = changed_fields(known, listing) + self._status(known, listing)
-        kept = self._money(known, listing, "listing")
-        if fields:
-            self.tell("updated", {"fields": sorted(fields)})
-        if fields or self._revised or any(getattr(known, name) != getattr(listing, name) for name in SAME):
-            self.change(_kept(priced(listing, kept), known))
+        elif listing.status in OFF_THE_MARKET:
+            self._left(state.listing, listing.status)
+        else:
+            self._compared(state.listing, completed(listing, state.listing))
 
     def sighted(self, sighting: Sighting) -> None:
         """A search page tells the price only; what else it means, the listing's own page tells better."""
@@ -145,23 +141,31 @@ class _Turn:
         self._listed(listing)
 
     def _listed(self, listing: Listing) -> None:
+        """Whatever its status, no more is said."""
         self.price(listing, "listing")
-        self.tell("listed", {name: plain(value) for name, value in money(listing).items()})
-        if listing.status == "delisted":
-            self.tell("delisted", _end(*(listing.delisted_at or (self.now, self.now)), {"evidence": "marker"}))
-        elif listing.status != "active":
-            self.tell(listing.status, {})
+        told = {name: plain(value) for name, value in money(listing).items()}
+        self.tell("listed", {**told, "status": listing.status})
 
-    def _status(self, known: Listing, listing: Listing) -> list[str]:
-        """Most moves have a word of their own; the rest is a field that changed."""
-        if known.status == listing.status:
-            return []
-        returned = known.status in OFF_THE_MARKET and listing.status not in OFF_THE_MARKET
-        if returned:
+    def _left(self, known: Listing, status: Left) -> None:
+        """A page of what is offered no more is read for that alone; what it was offered for is what we knew."""
+        if known.status not in OFF_THE_MARKET:
+            self.change(replace(known, status=status))
+            self.tell(status, {})
+
+    def _compared(self, known: Listing, listing: Listing) -> None:
+        """Both are on the market, or this one is again."""
+        if known.status in OFF_THE_MARKET:
             self.tell("relisted", {"was": known.status})
-        if listing.status != "active":
-            self.tell(listing.status, {})
-        return [] if returned or listing.status != "active" else ["status"]
+        fields = changed_fields(known, listing)
+        kept = self._money(known, listing, "listing")
+        if (known.status, listing.status) == ("reserved", "active"):
+            fields.append("status")
+        if fields:
+            self.tell("updated", {"fields": sorted(fields)})
+        if listing.status == "reserved" != known.status:
+            self.tell("reserved", {})
+        if self._revised or any(getattr(known, name) != getattr(listing, name) for name in SAME):
+            self.change(_kept(priced(listing, kept), known))
 
     def _money(self, known: Listing, new: Listing, source: Source) -> dict[str, Any]:
         """The money to keep: the new, or the known while the new is not believed yet."""

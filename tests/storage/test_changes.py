@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from realestate.items import Gone, Listing, Sighting, Status
+from realestate.items import Gone, Listing, Sighting, Status, as_record
 from realestate.pipelines.clean import clean
+from realestate.simulator import history as simulator_history
 from realestate.storage.changes import (
     OFF_THE_MARKET,
     Observed,
@@ -91,6 +92,7 @@ def test_the_first_time_it_is_listed_with_its_price() -> None:
     history = History()
     assert history.see(page()) == ["listed"]
     ((_, data),) = history.events
+    assert data.pop("status") == "active"
     assert data == {"price": 350000, "currency": "EUR", "price_basis": "total", "rent_period": None}
     assert history.prices() == [(Decimal(350000), "listing", False)]
     assert history.state is not None
@@ -99,17 +101,12 @@ def test_the_first_time_it_is_listed_with_its_price() -> None:
     assert times == (history.now, history.now, history.now)
 
 
-@pytest.mark.parametrize("status", ["reserved", "sold", "rented"])
-def test_what_is_sold_when_first_seen_is_listed_and_sold(status: Status) -> None:
-    assert History().see(page(status=status)) == ["listed", status]
-
-
-def test_what_has_ended_when_first_seen_is_listed_and_delisted() -> None:
+@pytest.mark.parametrize("status", ["reserved", "sold", "rented", "delisted"])
+def test_whatever_its_status_when_first_seen_it_is_listed_and_no_more(status: Status) -> None:
     history = History()
-    assert history.see(page(status="delisted")) == ["listed", "delisted"]
-    now = history.now.isoformat()
-    assert history.events[1][1] == {"evidence": {"evidence": "marker"}, "after": now, "before": now}
-    assert history.listing.delisted_at == (history.now, history.now)
+    assert history.see(page(status=status)) == ["listed"]
+    assert history.events[0][1]["status"] == status
+    assert history.listing.delisted_at == ((history.now, history.now) if status == "delisted" else None)
 
 
 def test_a_sighting_alone_is_no_listing() -> None:
@@ -310,6 +307,35 @@ def test_a_status_has_a_word_of_its_own(known: History, status: Status) -> None:
     assert known.see(page(status=status)) == [status]
     assert known.listing.status == status
     assert known.see(page(status=status)) == []
+
+
+@pytest.mark.parametrize("status", ["sold", "rented"])
+def test_a_page_of_what_is_sold_is_read_for_that_alone(known: History, status: Status) -> None:
+    before = known.listing
+    assert known.see(page(status=status, price=Decimal(1), title="SOLD")) == [status]
+    assert known.listing == replace(before, status=status)
+    assert known.see(page()) == ["relisted"], "and nothing else changed"
+
+
+@pytest.mark.parametrize("first", OFF_THE_MARKET)
+@pytest.mark.parametrize("then", ["sold", "rented"])
+def test_what_has_left_the_market_leaves_it_once(known: History, first: Status, then: Status) -> None:
+    leave(known, first)
+    before = known.state
+    assert known.see(page(status=then)) == []
+    assert known.state == before
+
+
+def test_a_doubt_outlasts_an_absence(known: History) -> None:
+    known.see(page(price=Decimal(35000)))
+    leave(known, "delisted")
+    assert known.see(page(price=Decimal(35000))) == ["relisted", "price_changed"]
+
+
+def test_all_that_happened_between_two_looks_is_told_in_order(known: History) -> None:
+    leave(known, "delisted")
+    events = known.see(page(price=Decimal(300000), title="Back", status="reserved"))
+    assert events == ["relisted", "price_changed", "updated", "reserved"]
 
 
 def test_no_longer_reserved_is_an_update(known: History) -> None:
@@ -568,3 +594,30 @@ def _nearer(item: Observed, near: dict[Decimal, Decimal]) -> Observed:
         return item
     moved = replace(item, price=near.get(item.price, item.price))
     return clean(moved) if isinstance(moved, Listing) else moved
+
+
+@given(st.lists(st.one_of(pages(), st.builds(gone, st.sampled_from(["404", "410", "marker"]))), max_size=10))
+def test_a_look_a_day_tells_what_the_simulator_knows_to_be_true(days: list[Listing | Gone]) -> None:
+    """Two authors, one history."""
+    ours, true = History(), simulator_history.History("immoweb")
+    first = page(price=Decimal(100), title="x")
+    for day, seen in enumerate([first, *days]):
+        ours.see(seen)
+        assert ours.state is not None
+        for evidence, run in ours.outcomes[-1].evidence:
+            ours.apply(depart(ours.state, {"evidence": evidence.evidence}, ours.now, run, ours.now))
+        true.look(day, [_sight(seen)])
+    assert [_told(type, data) for type, data in ours.events] == [_told(event["type"], event) for event in true.events]
+
+
+def _sight(seen: Listing | Gone) -> simulator_history.Sight:
+    if isinstance(seen, Gone):
+        evidence: Any = seen.evidence
+        return simulator_history.Sight(seen.ref, None, evidence)
+    return simulator_history.Sight(seen.ref, as_record(seen), "marker" if seen.status == "delisted" else None)
+
+
+def _told(type: str, data: dict[str, Any]) -> tuple[Any, ...]:
+    parts = {name: data[name] for name in ("old", "new", "percent", "fields") if name in data}
+    evidence = data.get("evidence")
+    return type, parts, evidence["evidence"] if isinstance(evidence, dict) else evidence
