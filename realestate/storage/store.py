@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Literal, Protocol, Self
 
 from realestate.items import FIELDS, Listing, Status, as_record
-from realestate.storage.changes import Event, Observed, PriceSeen
+from realestate.storage.history import Event, Observed, PriceSeen
 
 #: Only a run over the whole portal can miss a listing.
 WHOLE = "all"
