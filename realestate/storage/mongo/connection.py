@@ -93,12 +93,14 @@ class Bulk:
     """They would have made a document that is there already."""
     refused: Mapping[int, str]
     upserted: frozenset[int]
+    matched: int
+    """How many found the document they change."""
 
 
 def bulk(collection: Documents, statements: Sequence[InsertOne[Any] | UpdateOne]) -> Bulk:
     """Each stands by itself: what fails keeps none of the others from being done."""
     if not statements:
-        return Bulk(frozenset(), {}, frozenset())
+        return Bulk(frozenset(), {}, frozenset(), 0)
     told: Mapping[str, Any]
     try:
         told = collection.bulk_write(statements, ordered=False).bulk_api_result
@@ -111,6 +113,7 @@ def bulk(collection: Documents, statements: Sequence[InsertOne[Any] | UpdateOne]
         frozenset(each["index"] for each in errors if each["code"] == _EXISTS_ALREADY),
         {each["index"]: _line(each["errmsg"]) for each in errors if each["code"] != _EXISTS_ALREADY},
         frozenset(each["index"] for each in told["upserted"]),
+        told["nMatched"],
     )
 
 

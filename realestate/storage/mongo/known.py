@@ -14,7 +14,7 @@ from realestate.storage.mongo.log import Log
 from realestate.storage.tally import Observations
 
 #: Enough to tell whether a listing is as it was.
-_BRIEF = dict.fromkeys(("revision", "status", "price", "suspect", *SAME), 1)
+_BRIEF = dict.fromkeys(("revision", "status", "price", "suspect", "unlogged", *SAME), 1)
 #: What is long, and no part of a listing's state.
 _HISTORY = {"events": 0, "prices": 0}
 
@@ -31,19 +31,19 @@ class Known:
 
 
 def known_of(database: Database[Document], observations: Mapping[str, Observations]) -> Known:
-    found = database["listings"].find({"_id": {"$in": list(observations)}}, _BRIEF)
-    brief = {document["_id"]: document for document in found}
+    brief = documents_of(database, list(observations), _BRIEF)
     unchanged = {id: each["revision"] for id, each in brief.items() if is_unchanged(each, observations[id])}
     changed = documents_of(database, [id for id in brief if id not in unchanged], _HISTORY)
     return Known(unchanged, {id: state_of(document) for id, document in changed.items()})
 
 
 def documents_of(database: Database[Document], ids: Sequence[str], shown: Mapping[str, int]) -> dict[str, Document]:
-    """To be changed. What others left unlogged of them is logged first: a listing's events stand in the log in the
-    order in which they happened."""
+    """`shown` is to include `unlogged`. What others left behind of that is logged first: a listing's events stand in the
+    log in the order in which they happened."""
     if not ids:
         return {}
-    found = {each["_id"]: each for each in database["listings"].find({"_id": {"$in": ids}}, shown)}
+    listings = database["listings"].find({"_id": {"$in": ids}}, shown).batch_size(len(ids) + 1)
+    found = {each["_id"]: each for each in listings}
     if waiting := [id for id, document in found.items() if document["unlogged"]]:
         Log(database).recover(waiting)
     return found

@@ -97,7 +97,8 @@ class Log:
         """Only what no failure of a server can take back."""
         first = self._entries_for_sure.find({"_id": {"$lte": _name(after + 1)}}, {"_id": 1}).sort("_id", -1).limit(1)
         start = next((entry["_id"] for entry in first), _name(1))
-        entries = self._entries_for_sure.find({"_id": {"$gte": start}}).sort("_id", 1)
+        entries = self._entries_for_sure.find({"_id": {"$gte": start}}, {"events": 1}).sort("_id", 1)
+        entries.batch_size(2 + limit // 100)  # an entry may hold many events: no more than are wanted
         return list(islice((each for each in _numbered(entries) if each.seq > after), limit))
 
     def _recover(self, listings: Iterable[Document]) -> bool:

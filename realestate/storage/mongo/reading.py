@@ -56,8 +56,8 @@ class Reading:
         with self.connection.database() as database:
             log = Log(database)
             found = log.read(after, limit)
-            if len(found) < limit and log.recover_all():
-                return log.read(after, limit)
+            if not found and log.recover_all():
+                found = log.read(after, limit)
             return found
 
     def history(self, portal: str, ref: str) -> Sequence[Event]:

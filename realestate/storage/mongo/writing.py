@@ -108,18 +108,21 @@ def _observe(
 
 
 def _touch(database: Database[Document], plan: _Plan) -> set[str]:
-    """Those that are not what was seen, or not for long: whoever delists a listing at this moment has not seen it.
+    """Those that somebody else has changed meanwhile: whoever delists a listing at this moment has not seen it.
 
-    They are found by looking afterwards, as a revision never returns. A later look at it does no harm.
+    MongoDB tells how many, not which. As no revision returns, they are found by looking.
     """
-    if not plan.touches:
+    listings, touches = database["listings"], plan.touches
+    seen = {"$max": {"last_seen_at": plan.now}}
+    read = {"$max": {"last_seen_at": plan.now, "last_fetched_at": plan.now}}
+    statements = [
+        UpdateOne({"_id": id, "revision": revision}, read if is_read else seen)
+        for id, (revision, is_read) in touches.items()
+    ]
+    if bulk(listings, statements).matched == len(touches):
         return set()
-    seen, read = {"last_seen_at": plan.now}, {"last_seen_at": plan.now, "last_fetched_at": plan.now}
-    listings = database["listings"]
-    bulk(listings, [UpdateOne({"_id": id}, {"$max": read if each[1] else seen}) for id, each in plan.touches.items()])
-    found = listings.find({"_id": {"$in": list(plan.touches)}}, {"revision": 1})
-    revisions = {document["_id"]: document["revision"] for document in found}
-    return {id for id, (revision, _) in plan.touches.items() if revisions.get(id) != revision}
+    found = {each["_id"]: each["revision"] for each in listings.find({"_id": {"$in": list(touches)}}, {"revision": 1})}
+    return {id for id, (revision, _) in touches.items() if found.get(id) != revision}
 
 
 def _correct(
