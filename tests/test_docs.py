@@ -14,8 +14,9 @@ from scrapy.http import HtmlResponse
 
 from realestate import settings
 from realestate.cli import app
-from realestate.items import FIELDS, listing_schema
+from realestate.items import FIELDS
 from realestate.queue import keys
+from realestate.schema import listing_schema
 from tests.docstrings import field_docstrings
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,8 @@ from jsonschema import Draft202012Validator
 from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 
-from realestate.items import Listing, as_record, listing_schema
+from realestate.items import Listing, as_record
+from realestate.schema import listing_schema
 from realestate.storage import Quarantined
 
 #: Fields whose absence is worth watching: a portal's change of layout shows here first.
