@@ -166,6 +166,7 @@ STORE_WAITING_MAX = 2_000
 
 # --- what a running crawl tells --------------------------------------------------------
 
+STATS_CLASS = "realestate.extensions.stats.Stats"
 EXTENSIONS = {"realestate.extensions.heartbeat.Heartbeat": 500}
 #: A lease outlives the loss of several beats.
 HEARTBEAT_SECONDS = 1.0
