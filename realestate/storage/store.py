@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from realestate.items import FIELDS, Listing, as_record
 
@@ -59,6 +59,20 @@ class MarketRow:
     median_price_per_m2: Decimal | None
 
 
+class MedianRow(NamedTuple):
+    """The median price of a square metre of the listings that are alike in all else."""
+
+    country: str
+    city: str
+    district: str | None
+    operation: str
+    property_type: str
+    rent_period: str | None
+    currency: str
+    price_per_m2: float
+    listings: int
+
+
 class Store(Protocol):
     """Listings and quarantine. Writing the same twice changes nothing but the time it was seen.
 
@@ -79,5 +93,8 @@ class Store(Protocol):
 
     def market(self, country: str | None = None) -> list[MarketRow]:
         """Median asking prices by place and operation, the largest markets first."""
+
+    def medians(self) -> list[MedianRow]:
+        """What a square metre of the listings on offer costs, wherever a city is known; the smallest groups too."""
 
     def close(self) -> None: ...
