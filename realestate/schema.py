@@ -17,10 +17,14 @@ def listing_schema() -> dict[str, Any]:
         "title": "Listing",
         "type": "object",
         "properties": properties,
-        "required": [*derived["required"], "operation", "property_type"],
+        "required": [name for name, part in properties.items() if not _may_be_null(part)],
         "additionalProperties": False,
         "allOf": _RULES,
     }
+
+
+def _may_be_null(part: dict[str, Any]) -> bool:
+    return "null" in part.get("type", ()) or None in part.get("enum", ())
 
 
 def _present(name: str) -> dict[str, Any]:

@@ -27,6 +27,13 @@ def test_the_schema_has_every_field_and_no_other() -> None:
     assert SCHEMA["additionalProperties"] is False
 
 
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_field_that_may_be_null_may_be_left_out_and_no_other(name: str) -> None:
+    record = as_record(a_listing())
+    without = {key: value for key, value in record.items() if key != name}
+    assert VALIDATOR.is_valid(without) == VALIDATOR.is_valid({**record, name: None})
+
+
 def test_a_good_listing_is_valid_for_both_validators() -> None:
     record = as_record(a_listing(delisted_at=(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))))
     VALIDATOR.validate(record)
