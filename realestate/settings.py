@@ -158,6 +158,8 @@ ITEM_PIPELINES = {
     "realestate.pipelines.validate.ValidatePipeline": 200,
     "realestate.pipelines.store.StorePipeline": 900,
 }
+#: What is usual in a district changes slowly, and asking reads the whole table.
+MEDIANS_SECONDS = 1800
 #: A batch of 500 costs PostgreSQL little more than one of 50; half a second is how stale a reader may find it.
 STORE_BATCH_SIZE = 500
 STORE_BATCH_SECONDS = 0.5
@@ -166,6 +168,7 @@ STORE_WAITING_MAX = 2_000
 
 # --- what a running crawl tells --------------------------------------------------------
 
+STATS_CLASS = "realestate.extensions.stats.Stats"
 EXTENSIONS = {"realestate.extensions.heartbeat.Heartbeat": 500}
 #: A lease outlives the loss of several beats.
 HEARTBEAT_SECONDS = 1.0

@@ -12,6 +12,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 #: room -> the rooms it may import, beside itself.
 MAY_IMPORT = {
     "items": set(),
+    "schema": {"items"},
     "parsing": set(),
     "settings": {"queue"},  # the names of the keys
     "queue": set(),
@@ -19,7 +20,7 @@ MAY_IMPORT = {
     "spiders": {"items", "parsing"},
     "middlewares": {"queue"},
     "extensions": {"queue"},
-    "pipelines": {"items", "storage", "queue"},
+    "pipelines": {"items", "schema", "storage", "queue"},
     "embedded": set(),
     "jobs": {"queue", "storage", "embedded"},
     "simulator": {"items"},

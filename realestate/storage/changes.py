@@ -188,7 +188,7 @@ class _Turn:
         if self._revised:
             price_per_m2 = _scaled(known, money["price"])
             changed = replace(known, **money, price_per_m2=price_per_m2)
-            self.change(replace(changed, content_hash=content_hash(as_record(changed))))
+            self.change(replace(changed, content_hash=content_hash(changed)))
 
     # ----- what follows
 
@@ -301,7 +301,7 @@ def _completed(listing: Listing, known: Listing) -> Listing:
         quality_flags=listing.quality_flags - {"rent_period_unknown"},
         extra={name: value for name, value in listing.extra.items() if name not in ("price", "currency")},
     )
-    return replace(completed, content_hash=content_hash(as_record(completed)))
+    return replace(completed, content_hash=content_hash(completed))
 
 
 def _kept(listing: Listing, known: Listing, **changes: Any) -> Listing:

@@ -13,7 +13,7 @@ from psycopg2.extras import DateTimeTZRange, Json, execute_values
 
 from realestate.items import FIELDS, Listing, as_record
 from realestate.storage.migrate import migrate
-from realestate.storage.store import MarketRow, Quarantined, StoreAway, StoreError, Written
+from realestate.storage.store import MarketRow, MedianRow, Quarantined, StoreAway, StoreError, Written
 
 #: A database that vanished without a word is noticed within half a minute.
 _KEEPALIVE: dict[str, Any] = {
@@ -53,6 +53,13 @@ _MARKET = """
       AND property_type IN ('apartment', 'house') AND (%(country)s::text IS NULL OR country = %(country)s)
     GROUP BY 1, 2, 3, 4, 5 ORDER BY 6 DESC, 1, 2, 3, 4
 """
+_MEDIANS = """
+    SELECT country, city, district, operation, property_type, rent_period, currency,
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY price_per_m2::float8), count(*)::int
+    FROM listings
+    WHERE price_per_m2 IS NOT NULL AND city IS NOT NULL AND status IN ('active', 'reserved')
+    GROUP BY 1, 2, 3, 4, 5, 6, 7
+"""
 
 
 class PostgresStore:
@@ -87,6 +94,11 @@ class PostgresStore:
         with self._cursor() as cursor:
             cursor.execute(_MARKET, {"country": country})
             return [MarketRow(*row) for row in cursor.fetchall()]
+
+    def medians(self) -> list[MedianRow]:
+        with self._cursor() as cursor:
+            cursor.execute(_MEDIANS)
+            return [MedianRow(*row) for row in cursor.fetchall()]
 
     def close(self) -> None:
         if self._connection is not None:

@@ -149,6 +149,23 @@ def test_an_address_of_no_store_is_refused(url: str | None) -> None:
         open_store(url)
 
 
+def test_medians_of_a_square_metre_are_of_like_listings_on_offer(store: PostgresStore) -> None:
+    def at(price: int, **changes: Any) -> Any:
+        return a_listing(ref=f"{price}{changes}", price_per_m2=Decimal(price), **changes)
+
+    rents = [at(price, operation="rent", rent_period="month") for price in (10, 11)]
+    not_on_offer = at(1, status="delisted")
+    nowhere, without_a_price = at(5, city=None), a_listing(ref="unknown")
+    store.write([at(1000), at(2000), at(9000, status="reserved"), not_on_offer, nowhere, without_a_price, *rents])
+    store.write([at(3000, district=None), at(7, currency="USD")])
+    assert {tuple(row) for row in store.medians()} == {
+        ("BE", "Namur", "Namur", "sale", "house", None, "EUR", 2000.0, 3),
+        ("BE", "Namur", None, "sale", "house", None, "EUR", 3000.0, 1),
+        ("BE", "Namur", "Namur", "rent", "house", "month", "EUR", 10.5, 2),
+        ("BE", "Namur", "Namur", "sale", "house", None, "USD", 7.0, 1),
+    }
+
+
 def test_the_market_tells_medians_by_place_and_operation(store: PostgresStore) -> None:
     prices = (100_000, 200_000, 900_000)
     store.write(
