@@ -2,6 +2,7 @@
 
 import random
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -82,7 +83,7 @@ class World:
         told = {"portal": event.portal, "ref": event.ref, "day": self.day_of[event.run], "type": event.type}
         match event.type:
             case "delisted":
-                return told | {"evidence": event.data["evidence"]["kind"]}
+                return told | {"evidence": event.data["evidence"]["evidence"]}
             case "price_changed" | "price_meaning_changed" | "updated":
                 return told | event.data
             case _:
@@ -128,7 +129,8 @@ def test_ten_days_with_crashes_give_exactly_the_truths_events(world: World, flee
             fleet.kill_one(rng)
         finished(world.server, *PORTALS)
     for portal in PORTALS:
-        assert in_order(world.recorded(portal)) == in_order(expected(world, portal))
+        recorded, truth = Counter(in_order(world.recorded(portal))), Counter(in_order(expected(world, portal)))
+        assert (list((recorded - truth).elements()), list((truth - recorded).elements())) == ([], [])
         offered = {row["ref"] for row in world.simulated.truth(portal)}
         comparison = compared(world.store, world.simulated, portal)
         assert comparison.missing == ()
