@@ -139,11 +139,16 @@ def test_ten_days_with_crashes_give_exactly_the_truths_events(world: World, flee
     assert {run.verdict for run in world.store.runs(limit=1000)} == {"applied"}
 
 
-WEATHERS = ("down", "blocked", "half_empty", "half_pages", "error_page", "all_404", "all_redirected")
+WEATHERS = {
+    "emlak": ("down", "blocked", "half_empty", "half_pages", "error_page", "all_404", "all_redirected"),
+    "immoweb": ("error_page", "all_404", "all_redirected"),
+}
+#: Together these would delist the portal, had each been believed by itself. A redirect counts where the portal is known
+#: to answer so; elsewhere it says nothing before the second sweep.
+TOO_MANY = (("emlak", "all_404"), ("emlak", "all_redirected"), ("immoweb", "all_404"))
 
 
-@pytest.mark.parametrize("kind", WEATHERS)
-@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize(("portal", "kind"), [(portal, kind) for portal, kinds in WEATHERS.items() for kind in kinds])
 def test_bad_weather_delists_nothing_and_the_next_fine_day_finds_what_is_gone(
     world: World, fleet: Fleet, portal: str, kind: str
 ) -> None:
@@ -160,7 +165,7 @@ def test_bad_weather_delists_nothing_and_the_next_fine_day_finds_what_is_gone(
     if kind not in ("half_empty", "all_404", "all_redirected"):
         (told,) = [each for each in world.store.runs(portal) if each.run == run]
         assert told.complete is False
-    if kind in ("all_404", "all_redirected"):
+    if (portal, kind) in TOO_MANY:
         assert delisted == set(), "too many at once: none is believed"
         assert "delist/withheld" in "".join(worker.text() for worker in fleet.workers)
     world.simulated.weather(portal, "fine")
