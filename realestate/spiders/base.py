@@ -36,6 +36,8 @@ class BrokenPage(ValueError):
 class ListingGone(Exception):
     """The portal itself says that the listing is no more."""
 
+    outcome = "gone"
+
 
 class PortalSpider(RedisSpider):  # type: ignore[misc]
     """One property portal.
@@ -195,34 +197,43 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
     # ----- what becomes of a page
 
     def read_search(self, response: Response) -> Iterator[Any]:
-        yield from self._watched(response, "discover", self.parse_search)
+        yield from self._watched(response, "discover")
 
     def read_listing(self, response: Response, **hints: Any) -> Iterator[Any]:
-        yield from self._watched(response, "extract", self.parse_listing, **hints)
+        yield from self._watched(response, "extract", **hints)
 
-    def _watched(self, response: Response, stage: Stage, parse: Any, **hints: Any) -> Iterator[Any]:
-        """What `parse` yields; nothing it meets ends the worker, and every outcome is counted."""
+    def parsed(self, response: Response, stage: Stage, **hints: Any) -> Iterator[Any]:
+        """What the portal's parser makes of a page, fetched now or kept from earlier; raises what it is instead."""
+        page = self._checked(response)
+        if stage == "discover":
+            yield from self.parse_search(page)
+        elif self.ref_of(response.url):
+            yield from self.parse_listing(page, **hints)
+        else:
+            raise ListingGone("redirected away from the listing")
+
+    def _watched(self, response: Response, stage: Stage, **hints: Any) -> Iterator[Any]:
+        """What the parser yields; nothing it meets ends the worker, and every outcome is counted."""
         try:
-            self._check(response)
-            if stage == "extract" and not self.ref_of(response.url):
-                raise ListingGone("redirected away from the listing")
-            yield from parse(response, **hints)
+            yield from self.parsed(response, stage, **hints)
         except ListingGone as reason:
             self._count(stage, "gone")
             self.logger.debug("page/gone: %s: %s", response.url, reason)
         except Exception as error:
             self._count(stage, "broken")
+            response.flags.append("broken")  # SnapshotMiddleware keeps such a page
             told = f"{type(error).__name__}: {error}"
             self.logger.warning("page/broken: %s: %s", response.url, told, exc_info=not isinstance(error, BrokenPage))
             self._give_up("parse", told, response.request)
         else:
             self._count(stage, "ok")
 
-    def _check(self, response: Response) -> None:
+    def _checked(self, response: Response) -> TextResponse:
         if not self.owns(response.url):
             raise BrokenPage("redirected to another site")
         if not isinstance(response, TextResponse):
             raise BrokenPage("not a text document")
+        return response
 
     def on_failure(self, failure: Failure) -> None:
         """A request without a page: gone, forbidden by robots.txt, refused, or never answered."""
