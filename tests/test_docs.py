@@ -79,7 +79,7 @@ def variables_read() -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id in {"_variable", "_number", "_word"}
+        and node.func.id in {"_variable", "_number", "_share", "_word", "_place"}
         and isinstance(node.args[0], ast.Constant)
         and isinstance(node.args[0].value, str)
     }
@@ -115,7 +115,7 @@ def test_every_setting_of_ours_is_documented() -> None:
         "DUPEFILTER_KEEP",
         "DUPEFILTER_EXPECTED",
     )
-    ours += ("DEADLETTERS_", "STORE_BATCH", "STORE_WAITING", "MEDIANS_", "HEARTBEAT_")
+    ours += ("DEADLETTERS_", "STORE_BATCH", "STORE_WAITING", "MEDIANS_", "SNAPSHOTS_", "HEARTBEAT_")
     wanted = {name for name in vars(settings) if name.startswith(ours)}
     assert wanted
     assert {name for name in wanted if f"`{name}`" not in doc("settings.md")} == set()
