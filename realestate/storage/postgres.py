@@ -12,8 +12,9 @@ from psycopg2.extensions import parse_dsn
 from psycopg2.extras import DateTimeTZRange, Json, execute_values
 
 from realestate.items import FIELDS, Listing, as_record
+from realestate.storage.errors import StoreAway, StoreError
 from realestate.storage.migrate import migrate
-from realestate.storage.store import MarketRow, MedianRow, Quarantined, StoreAway, StoreError, Written
+from realestate.storage.store import MarketRow, MedianRow, Quarantined, Written
 
 #: A database that vanished without a word is noticed within half a minute.
 _KEEPALIVE: dict[str, Any] = {

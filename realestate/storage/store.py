@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from realestate.items import FIELDS, Listing, Status, as_record
 from realestate.storage.changes import Event, Observed, PriceSeen
+from realestate.storage.snapshots import SnapshotRef
 
 #: Only a run over the whole portal can miss a listing.
 WHOLE = "all"
@@ -15,14 +16,6 @@ WHOLE = "all"
 MASS = 0.2
 #: Complete sweeps without a listing, before a direct check that shows something else than it counts as its end.
 ABSENCES = 2
-
-
-class StoreError(RuntimeError):
-    """The store cannot be used as configured; the text is for a person."""
-
-
-class StoreAway(StoreError):
-    """The database does not answer; the same call may succeed later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +44,7 @@ class Batch:
 
     observed: Sequence[tuple[Observed, str]] = ()
     quarantined: Sequence[Quarantined] = ()
+    snapshots: Sequence[SnapshotRef] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from hashlib import sha1
 from typing import Any, Literal, Self, get_args
 from urllib.parse import quote, urlsplit
 
-from realestate.storage.store import StoreError
+from realestate.storage.errors import StoreError
 
 Kind = Literal["failed", "sampled", "all"]
 """Why a page was kept: its parser or its listing failed, it was one of a sample, or all are kept."""
