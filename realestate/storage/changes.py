@@ -5,136 +5,78 @@ written meanwhile (`State.revision`); where somebody has, it reads and asks agai
 """
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from realestate.items import CONTENT, Gone, Listing, Sighting, Status, as_record, content_hash
+from realestate.items import CONTENT, Gone, Listing, Sighting, as_record
+from realestate.storage.history import Event, EventType, Observed, Outcome, PriceSeen, Source, State, Suspect
+from realestate.storage.money import MEANING, MONEY, believable, cents, completed, money, plain, priced, rehashed
 
-EventType = Literal[
-    "listed",
-    "price_changed",
-    "price_meaning_changed",
-    "updated",
-    "reserved",
-    "sold",
-    "rented",
-    "delisted",
-    "relisted",
-    "corrected",
-]
+__all__ = ["OFF_THE_MARKET", "SAME", "Event", "EventType", "Observed", "Outcome", "PriceSeen", "State", "Suspect"]
+__all__ += ["changed_fields", "correct", "decide", "depart"]
 
 #: A larger move, in percent, is more often a typing error than a price: it counts when two different runs saw it.
 SUSPECT_PERCENT = 60
-#: What a price is a price of. The same number in another currency is another price.
-MEANING = ("currency", "price_basis", "rent_period")
-MONEY = ("price", *MEANING)
+#: A listing read again with all of these as they were, on the market and without a doubt, is unchanged. The portal's
+#: clock is no content, but it decides what has to be read again.
+SAME = ("content_hash", "url", "posted_at", "updated_at", "parser_version")
+Left = Literal["delisted", "sold", "rented"]
 #: An advert in one of these is offered to nobody.
-OFF_THE_MARKET: tuple[Status, ...] = ("delisted", "sold", "rented")
-_CENT = Decimal("0.01")
+OFF_THE_MARKET: tuple[Left, ...] = ("delisted", "sold", "rented")
 #: Their changes have events of their own.
 _TOLD_OTHERWISE = frozenset({*MONEY, "status"})
 
 
-@dataclass(frozen=True, slots=True)
-class Suspect:
-    """A price too far from the last to be believed at once, and the run that saw it."""
-
-    price: Decimal
-    run: str
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What a store knows of one listing. `revision` grows with every change, not with every sighting."""
-
-    listing: Listing
-    revision: int = 0
-    suspect: Suspect | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One thing that happened to a listing. `revision` and `type` name it within its listing: told twice, it is one."""
-
-    portal: str
-    ref: str
-    revision: int
-    type: EventType
-    at: datetime
-    run: str
-    data: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class PriceSeen:
-    """A price that was not there before."""
-
-    portal: str
-    ref: str
-    revision: int
-    at: datetime
-    run: str
-    source: Literal["listing", "search"]
-    price: Decimal | None
-    currency: str | None
-    price_basis: str | None
-    rent_period: str | None
-    suspect: bool
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What is to be written. `state` is None for what nobody has ever read: a sighting alone is no listing."""
-
-    state: State | None
-    events: list[Event] = field(default_factory=list)
-    prices: list[PriceSeen] = field(default_factory=list)
-
-    def changed(self, before: State | None) -> bool:
-        """Whether more is to be written than that it was seen."""
-        return self.state is not None and (before is None or self.state.revision != before.revision)
-
-
-Observed = Listing | Sighting | Gone
-
-
 def decide(before: State | None, observed: Sequence[tuple[Observed, str]], now: datetime) -> Outcome:
-    """All that a batch says of one listing, in its order, each with its run."""
-    outcome = Outcome(before)
+    """All that a batch says of one listing, in its order, each with its run.
+
+    A batch that leaves the listing as it was tells nothing: it cannot be told from one that is written again.
+    """
+    outcome = _begun(before, now)
     for item, run in observed:
-        if isinstance(item, Gone):
-            continue  # evidence, weighed when its run is over: see `depart`
+        if gone := _gone(outcome.state, item):
+            outcome.evidence.append((gone, run))
+            continue
+        outcome.evidence.clear()  # it was seen afterwards
         turn = _Turn(outcome, run, now)
         if isinstance(item, Sighting):
             turn.sighted(item)
-        else:
+        elif isinstance(item, Listing):
             turn.read(item)
+    start = _begun(before, now)
+    if len(observed) > 1 and _alike(start.state, outcome.state):
+        start.evidence = outcome.evidence
+        return start
     return outcome
 
 
 def depart(before: State, evidence: dict[str, Any], at: datetime, run: str, now: datetime) -> Outcome:
     """The listing is gone: some time between when it was last seen and when it was known to be."""
-    outcome = Outcome(before)
+    outcome = _begun(before, now)
     if before.listing.status in OFF_THE_MARKET:
         return outcome
     listing = before.listing
     last = listing.last_seen_at or at
     turn = _Turn(outcome, run, now)
     turn.change(replace(listing, status="delisted", delisted_at=(last, max(last, at))))
-    interval = {"after": last.isoformat(), "before": max(last, at).isoformat()}
-    turn.tell("delisted", {"evidence": evidence, **interval})
+    turn.tell("delisted", _end(last, max(last, at), evidence))
     return outcome
 
 
-def correct(before: State, listing: Listing, run: str, now: datetime) -> Outcome:
-    """A better parser read the same page again: nothing happened on the market."""
-    outcome = Outcome(before)
-    known = before.listing
+def correct(before: State, listing: Listing, run: str, now: datetime, *, repriced: bool = False) -> Outcome:
+    """A better parser read the same page again: nothing happened on the market. A listing that was `repriced` since, or
+    whose price is in doubt, keeps its money: the page is older than what is known."""
+    outcome = _begun(before, now)
+    known, listing = before.listing, completed(listing, before.listing)
+    if repriced or before.suspect is not None:
+        listing = rehashed(priced(listing, money(known)))
     fields = changed_fields(known, listing, skip={"status"})
     if fields:
         turn = _Turn(outcome, run, now)
+        if not set(MONEY).isdisjoint(fields):
+            turn.price(listing, "correction")
         turn.change(_kept(listing, known, status=known.status))
         old, new = as_record(known), as_record(listing)
         turn.tell("corrected", {"fields": {name: [old[name], new[name]] for name in fields}})
@@ -165,90 +107,102 @@ class _Turn:
         state = self.outcome.state
         if state is None:
             self._first(listing)
-            return
-        known = state.listing
-        listing = _completed(listing, known)
-        fields = changed_fields(known, listing) + self._status(known, listing)
-        money = self._money(known, listing, "listing")
-        if fields:
-            self.tell("updated", {"fields": sorted(fields)})
-        if fields or self._revised or listing.content_hash != known.content_hash:
-            self.change(_kept(replace(listing, **money), known))
+        elif listing.status in OFF_THE_MARKET:
+            self._left(state.listing, listing.status)
+        else:
+            self._compared(state.listing, completed(listing, state.listing))
 
     def sighted(self, sighting: Sighting) -> None:
         """A search page tells the price only; what else it means, the listing's own page tells better."""
         state = self.outcome.state
-        if state is None or sighting.price is None or state.listing.price is None:
+        if state is None or state.listing.price is None or not believable(sighting.price):
             return
         known = state.listing
         told = {name: getattr(sighting, name) for name in MEANING if getattr(sighting, name) is not None}
         if known.status in OFF_THE_MARKET or any(getattr(known, name) != value for name, value in told.items()):
             return
-        money = self._money(known, replace(known, price=sighting.price), "search")
+        kept = self._money(known, replace(known, price=sighting.price), "search")
         if self._revised:
-            price_per_m2 = _scaled(known, money["price"])
-            changed = replace(known, **money, price_per_m2=price_per_m2)
-            self.change(replace(changed, content_hash=content_hash(changed)))
+            self.change(rehashed(priced(known, kept)))
 
     # ----- what follows
 
     def _first(self, listing: Listing) -> None:
         now = self.now
-        self.outcome.state = State(replace(listing, first_seen_at=now, last_seen_at=now, last_fetched_at=now))
-        self._revise()
-        self._price(listing, "listing", suspect=False)
-        self.tell("listed", {name: _plain(getattr(listing, name)) for name in MONEY})
-        if listing.status != "active":
-            self.tell(listing.status, {})
+        gone = (now, now) if listing.status == "delisted" else None
+        stored = replace(listing, first_seen_at=now, last_seen_at=now, last_fetched_at=now, delisted_at=gone)
+        self.outcome.state = State(stored)
+        self._listed(stored)
 
-    def _status(self, known: Listing, listing: Listing) -> list[str]:
-        """Most moves have a word of their own; the rest is a field that changed."""
-        if known.status == listing.status:
-            return []
-        if listing.status != "active":
-            self.tell(listing.status, {})
-        elif known.status in OFF_THE_MARKET:
+    def begun(self) -> None:
+        """A listing from before histories were kept: its own begins when it was first seen."""
+        listing, _ = self._now()
+        self.now = listing.first_seen_at or self.now
+        self._listed(listing)
+
+    def _listed(self, listing: Listing) -> None:
+        """Whatever its status, no more is said."""
+        self.price(listing, "listing")
+        told = {name: plain(value) for name, value in money(listing).items()}
+        self.tell("listed", {**told, "status": listing.status})
+
+    def _left(self, known: Listing, status: Left) -> None:
+        """A page of what is offered no more is read for that alone; what it was offered for is what we knew."""
+        if known.status not in OFF_THE_MARKET:
+            self.change(replace(known, status=status))
+            self.tell(status, {})
+
+    def _compared(self, known: Listing, listing: Listing) -> None:
+        """Both are on the market, or this one is again."""
+        if known.status in OFF_THE_MARKET:
             self.tell("relisted", {"was": known.status})
-        else:
-            return ["status"]
-        return []
+        fields = changed_fields(known, listing)
+        kept = self._money(known, listing, "listing")
+        if (known.status, listing.status) == ("reserved", "active"):
+            fields.append("status")
+        if fields:
+            self.tell("updated", {"fields": sorted(fields)})
+        if listing.status == "reserved" != known.status:
+            self.tell("reserved", {})
+        if self._revised or any(getattr(known, name) != getattr(listing, name) for name in SAME):
+            self.change(_kept(priced(listing, kept), known))
 
-    def _money(self, known: Listing, new: Listing, source: Literal["listing", "search"]) -> dict[str, Any]:
+    def _money(self, known: Listing, new: Listing, source: Source) -> dict[str, Any]:
         """The money to keep: the new, or the known while the new is not believed yet."""
-        told = {name: getattr(new, name) for name in MONEY}
+        told = money(new)
         if any(getattr(known, name) != told[name] for name in MEANING) or (known.price is None) != (new.price is None):
             return self._new_meaning(known, new, source)
-        if known.price is None or new.price is None or _cents(known.price) == _cents(new.price):
+        if known.price is None or new.price is None or cents(known.price) == cents(new.price):
             self._doubt(None)
             return told
         percent = (new.price - known.price) / known.price * 100
         if abs(percent) > SUSPECT_PERCENT and not self._confirmed(new.price):
             if self._doubt(new.price):
-                self._price(new, source, suspect=True)
+                self.price(new, source, suspect=True)
             return told | {"price": known.price}
         self._doubt(None)
-        self._price(new, source, suspect=False)
-        moved = {"old": _plain(known.price), "new": _plain(new.price), "currency": new.currency}
+        self.price(new, source)
+        moved = {"old": plain(known.price), "new": plain(new.price), "currency": new.currency}
         self.tell("price_changed", {**moved, "percent": round(float(percent), 2)})
         return told
 
-    def _new_meaning(self, known: Listing, new: Listing, source: Literal["listing", "search"]) -> dict[str, Any]:
+    def _new_meaning(self, known: Listing, new: Listing, source: Source) -> dict[str, Any]:
         self._doubt(None)
-        self._price(new, source, suspect=False)
-        old, told = ({name: _plain(getattr(each, name)) for name in MONEY} for each in (known, new))
+        self.price(new, source)
+        old, told = ({name: plain(value) for name, value in money(each).items()} for each in (known, new))
         self.tell("price_meaning_changed", {"old": old, "new": told})
-        return {name: getattr(new, name) for name in MONEY}
+        return money(new)
 
     def _confirmed(self, price: Decimal) -> bool:
         assert self.outcome.state is not None
         suspect = self.outcome.state.suspect
-        return suspect is not None and _cents(suspect.price) == _cents(price) and suspect.run != self.run
+        return suspect is not None and cents(suspect.price) == cents(price) and suspect.run != self.run
 
     def _doubt(self, price: Decimal | None) -> bool:
         """Whether the doubt is a new one, or an old one is over."""
         assert self.outcome.state is not None
         suspect = self.outcome.state.suspect
-        if (suspect.price if suspect else None) == price:
+        if (cents(suspect.price) if suspect else None) == (price and cents(price)):
             return False
         self._revise()
         self.outcome.state = replace(self.outcome.state, suspect=None if price is None else Suspect(price, self.run))
@@ -266,10 +220,10 @@ class _Turn:
         assert self.outcome.state is not None
         self.outcome.state = replace(self.outcome.state, listing=listing)
 
-    def _price(self, new: Listing, source: Literal["listing", "search"], *, suspect: bool) -> None:
+    def price(self, new: Listing, source: Source, *, suspect: bool = False) -> None:
         self._revise()
         listing, revision = self._now()
-        told = {name: getattr(new, name) for name in MONEY}
+        told = money(new)
         seen = PriceSeen(listing.portal, listing.ref, revision, self.now, self.run, source, **told, suspect=suspect)
         self.outcome.prices.append(seen)
 
@@ -285,23 +239,33 @@ class _Turn:
         return self.outcome.state.listing, self.outcome.state.revision
 
 
-def _completed(listing: Listing, known: Listing) -> Listing:
-    """A page that shows a rent without its period means the period we know: it stands on the search page only."""
-    aside = listing.extra.get("price")
-    if "rent_period_unknown" not in listing.quality_flags or known.rent_period is None or aside is None:
-        return listing
-    price = Decimal(str(aside))
-    completed = replace(
-        listing,
-        price=price,
-        currency=listing.extra.get("currency"),
-        price_basis=known.price_basis or "total",
-        rent_period=known.rent_period,
-        price_per_m2=_scaled(known, price),
-        quality_flags=listing.quality_flags - {"rent_period_unknown"},
-        extra={name: value for name, value in listing.extra.items() if name not in ("price", "currency")},
-    )
-    return replace(completed, content_hash=content_hash(completed))
+def _begun(before: State | None, now: datetime) -> Outcome:
+    outcome = Outcome(before)
+    if before is not None and before.revision == 0:
+        _Turn(outcome, "", now).begun()
+    return outcome
+
+
+def _gone(state: State | None, item: Observed) -> Gone | None:
+    """A page that says of a listing we know that it has ended is evidence like a page that is not there."""
+    if isinstance(item, Gone):
+        return item
+    if isinstance(item, Listing) and item.status == "delisted" and state is not None:
+        return Gone(portal=item.portal, ref=item.ref, url=item.url, evidence="marker", detail="its page says so")
+    return None
+
+
+def _alike(start: State | None, end: State | None) -> bool:
+    """Whether nothing is different that would be written, but for the revision."""
+    if start is None or end is None:
+        return start is end
+    old, new = start.listing, end.listing
+    same = start.suspect == end.suspect and all(getattr(old, n) == getattr(new, n) for n in (*SAME, *MONEY, "status"))
+    return same and not changed_fields(old, new)
+
+
+def _end(after: datetime, before: datetime, evidence: dict[str, Any]) -> dict[str, Any]:
+    return {"evidence": evidence, "after": after.isoformat(), "before": before.isoformat()}
 
 
 def _kept(listing: Listing, known: Listing, **changes: Any) -> Listing:
@@ -309,20 +273,3 @@ def _kept(listing: Listing, known: Listing, **changes: Any) -> Listing:
     status = changes.get("status", listing.status)
     ours = {name: getattr(known, name) for name in ("first_seen_at", "last_seen_at", "last_fetched_at")}
     return replace(listing, **ours, **changes, delisted_at=known.delisted_at if status == "delisted" else None)
-
-
-def _scaled(known: Listing, price: Decimal) -> Decimal | None:
-    """The price of a square metre moves with the price."""
-    if known.price_per_m2 is None or not known.price:
-        return known.price_per_m2
-    return (known.price_per_m2 * price / known.price).quantize(_CENT)
-
-
-def _cents(price: Decimal) -> Decimal:
-    return price.quantize(_CENT)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    return value

@@ -1,0 +1,623 @@
+"""What happened to a listing: the rules, without a database."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from realestate.items import Gone, Listing, Sighting, Status, as_record
+from realestate.pipelines.clean import clean
+from realestate.simulator import history as simulator_history
+from realestate.storage.changes import (
+    OFF_THE_MARKET,
+    Observed,
+    Outcome,
+    State,
+    Suspect,
+    changed_fields,
+    correct,
+    decide,
+    depart,
+)
+from tests.examples import a_listing
+
+START = datetime(2026, 9, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def page(**changes: Any) -> Listing:
+    """A listing as it comes out of the pipelines."""
+    return clean(a_listing(**changes))
+
+
+def card(price: Any = None, **told: Any) -> Sighting:
+    listing = a_listing()
+    amount = None if price is None else Decimal(price)
+    return Sighting(portal=listing.portal, ref=listing.ref, url=listing.url, price=amount, **told)
+
+
+def gone(evidence: Any = "404") -> Gone:
+    listing = a_listing()
+    return Gone(portal=listing.portal, ref=listing.ref, url=listing.url, evidence=evidence, detail="")
+
+
+class History:
+    """A store of one listing, which believes everything at once."""
+
+    def __init__(self) -> None:
+        self.state: State | None = None
+        self.now = START
+        self.events: list[tuple[str, dict[str, Any]]] = []
+        self.outcomes: list[Outcome] = []
+
+    def see(self, *items: Observed, run: str = "") -> list[str]:
+        """A day later; the types of the events it makes."""
+        self.now += DAY
+        return self.apply(decide(self.state, [(item, run or f"day {self.now.day}") for item in items], self.now))
+
+    def apply(self, outcome: Outcome) -> list[str]:
+        self.state = outcome.state
+        self.outcomes.append(outcome)
+        self.events += [(event.type, event.data) for event in outcome.events]
+        return [event.type for event in outcome.events]
+
+    @property
+    def listing(self) -> Listing:
+        assert self.state is not None
+        return self.state.listing
+
+    def prices(self) -> list[tuple[Decimal | None, str, bool]]:
+        return [(seen.price, seen.source, seen.suspect) for each in self.outcomes for seen in each.prices]
+
+
+@pytest.fixture
+def known() -> History:
+    """Listed at 350,000."""
+    history = History()
+    history.see(page())
+    history.events.clear()
+    history.outcomes.clear()
+    return history
+
+
+# ----- the first time
+
+
+def test_the_first_time_it_is_listed_with_its_price() -> None:
+    history = History()
+    assert history.see(page()) == ["listed"]
+    ((_, data),) = history.events
+    assert data.pop("status") == "active"
+    assert data == {"price": 350000, "currency": "EUR", "price_basis": "total", "rent_period": None}
+    assert history.prices() == [(Decimal(350000), "listing", False)]
+    assert history.state is not None
+    assert history.state.revision == 1
+    times = (history.listing.first_seen_at, history.listing.last_seen_at, history.listing.last_fetched_at)
+    assert times == (history.now, history.now, history.now)
+
+
+@pytest.mark.parametrize("status", ["reserved", "sold", "rented", "delisted"])
+def test_whatever_its_status_when_first_seen_it_is_listed_and_no_more(status: Status) -> None:
+    history = History()
+    assert history.see(page(status=status)) == ["listed"]
+    assert history.events[0][1]["status"] == status
+    assert history.listing.delisted_at == ((history.now, history.now) if status == "delisted" else None)
+
+
+def test_a_sighting_alone_is_no_listing() -> None:
+    outcome = decide(None, [(card(1000), "run")], START)
+    assert (outcome.state, outcome.events, outcome.prices) == (None, [], [])
+    assert not outcome.changed(None)
+
+
+# ----- nothing new
+
+
+@pytest.mark.parametrize("again", [page(), card(), card(350000), card(350000, currency="EUR")])
+def test_the_same_again_is_no_change(known: History, again: Observed) -> None:
+    before = known.state
+    assert known.see(again) == []
+    assert known.state == before
+    assert not known.outcomes[-1].changed(before)
+
+
+def test_a_listing_without_a_hash_is_compared_field_by_field() -> None:
+    history = History()
+    history.see(a_listing())
+    before = history.state
+    assert history.see(a_listing()) == []
+    assert history.state == before
+    assert history.see(a_listing(title="Another")) == ["updated"]
+
+
+def test_the_portals_clock_is_kept_without_an_event(known: History) -> None:
+    """Else a listing that was only renewed would be read again in every run."""
+    assert known.see(page(updated_at=START)) == []
+    assert known.listing.updated_at == START
+    assert known.state is not None
+    assert known.state.revision == 2
+
+
+# ----- money
+
+
+def test_a_price_cut_and_raised_back_are_two_events(known: History) -> None:
+    assert known.see(page(price=Decimal(330000))) == ["price_changed"]
+    assert known.see(page()) == ["price_changed"]
+    assert known.events == [
+        ("price_changed", {"old": 350000, "new": 330000, "currency": "EUR", "percent": -5.71}),
+        ("price_changed", {"old": 330000, "new": 350000, "currency": "EUR", "percent": 6.06}),
+    ]
+
+
+def test_a_search_page_tells_a_price_too(known: History) -> None:
+    assert known.see(card(330000)) == ["price_changed"]
+    assert known.prices() == [(Decimal(330000), "search", False)]
+    assert known.listing.price == Decimal(330000)
+    assert known.see(page(price=Decimal(330000))) == [], "its own page says the same"
+
+
+def test_the_price_of_a_square_metre_follows(known: History) -> None:
+    before = known.listing.price_per_m2
+    known.see(card(175000))
+    assert before is not None
+    assert known.listing.price_per_m2 == before / 2
+
+
+def test_a_tenth_of_a_cent_is_no_change(known: History) -> None:
+    assert known.see(page(price=Decimal("350000.001"))) == []
+
+
+@pytest.mark.parametrize("price", ["NaN", "Infinity", "0", "-5", "1e13"])
+def test_an_impossible_price_on_a_search_page_is_no_price(known: History, price: str) -> None:
+    before = known.state
+    assert known.see(card(price)) == []
+    assert known.state == before
+
+
+def test_a_price_of_another_meaning_on_a_search_page_is_not_compared(known: History) -> None:
+    before = known.state
+    assert known.see(card(595000, currency="AZN")) == []
+    assert known.see(card(2500, price_basis="per_m2")) == []
+    assert known.state == before
+
+
+@pytest.mark.parametrize("price", [Decimal(35000), Decimal(3500000)])
+def test_a_move_of_more_than_60_percent_counts_when_two_runs_saw_it(known: History, price: Decimal) -> None:
+    assert known.see(page(price=price), run="a") == []
+    assert known.see(page(price=price), run="a") == [], "the same run again is no second witness"
+    assert (known.listing.price, known.listing.price_per_m2) == (Decimal(350000), Decimal(2500))
+    assert known.prices() == [(price, "listing", True)]
+    assert known.see(page(price=price), run="b") == ["price_changed"]
+    assert known.listing.price == price
+    assert known.state is not None
+    assert known.state.suspect is None
+
+
+def test_a_search_page_may_be_the_second_witness(known: History) -> None:
+    known.see(page(price=Decimal(35000)), run="a")
+    assert known.see(card(35000), run="b") == ["price_changed"]
+
+
+def test_a_search_page_may_be_the_first_witness(known: History) -> None:
+    before = known.listing
+    assert known.see(card(35000), run="a") == []
+    assert known.listing == before
+    assert known.see(card(35000), run="b") == ["price_changed"]
+
+
+def test_exactly_60_percent_is_believed(known: History) -> None:
+    assert known.see(page(price=Decimal(140000))) == ["price_changed"]
+
+
+@pytest.mark.parametrize("corrected", [page(), card(350000)])
+def test_a_typing_error_corrected_the_next_day_is_no_event(known: History, corrected: Observed) -> None:
+    known.see(page(price=Decimal(35000)))
+    assert known.see(corrected) == []
+    assert known.state is not None
+    assert (known.state.suspect, known.listing.price) == (None, Decimal(350000))
+    assert known.events == []
+    assert known.see(page(price=Decimal(35000))) == [], "the doubt begins anew"
+
+
+def test_two_different_suspects_confirm_nothing(known: History) -> None:
+    known.see(page(price=Decimal(35000)), run="a")
+    assert known.see(page(price=Decimal(36000)), run="b") == []
+    assert known.state is not None
+    assert known.state.suspect == Suspect(Decimal(36000), "b")
+
+
+def test_other_fields_change_while_a_price_is_in_doubt(known: History) -> None:
+    assert known.see(page(price=Decimal(35000), title="Sold by owner")) == ["updated"]
+    assert (known.listing.title, known.listing.price) == ("Sold by owner", Decimal(350000))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"currency": "USD"},
+        {"price_basis": "per_m2"},
+        {"price": None, "currency": None, "price_basis": "on_request"},
+        {"operation": "rent", "rent_period": "month"},
+    ],
+)
+def test_a_price_of_another_meaning_is_told_as_such(known: History, changes: dict[str, Any]) -> None:
+    assert known.see(page(**changes))[:1] == ["price_meaning_changed"]
+    _, data = known.events[0]
+    assert data["old"] == {"price": 350000, "currency": "EUR", "price_basis": "total", "rent_period": None}
+    told = data["old"] | {name: value for name, value in changes.items() if name in data["old"]}
+    assert data["new"] == told
+
+
+def test_a_new_meaning_ends_a_doubt(known: History) -> None:
+    known.see(page(price=Decimal(35000)))
+    assert known.see(page(price=Decimal(35000), currency="USD")) == ["price_meaning_changed"]
+    assert known.state is not None
+    assert known.state.suspect is None
+
+
+def test_a_search_page_gives_no_price_to_what_is_on_request() -> None:
+    history = History()
+    history.see(page(price=None, currency=None, price_basis="on_request"))
+    assert history.see(card(1000)) == []
+    assert history.listing.price is None
+
+
+def test_a_rent_whose_page_does_not_tell_the_period_keeps_the_known_one() -> None:
+    history = History()
+    monthly = {"operation": "rent", "price": Decimal(900), "area_m2": 90.0}
+    history.see(page(**monthly, rent_period="month"))
+    before = history.state
+    assert history.see(page(**monthly)) == [], "read directly: the card with the period was not seen"
+    assert history.state == before
+    assert history.see(page(**monthly | {"price": Decimal(945)})) == ["price_changed"]
+    listing = history.listing
+    assert (listing.price, listing.rent_period, listing.price_per_m2) == (Decimal(945), "month", Decimal("10.50"))
+    assert "rent_period_unknown" not in listing.quality_flags
+    assert listing.extra == {"views": 12}
+
+
+def test_a_rent_of_unknown_period_stays_without_a_price() -> None:
+    history = History()
+    history.see(page(operation="rent", price=Decimal(900)))
+    assert history.see(page(operation="rent", price=Decimal(950))) == []
+    assert (history.listing.price, history.listing.extra["price"]) == (None, "900")
+
+
+# ----- other changes
+
+
+def test_an_update_tells_which_fields(known: History) -> None:
+    assert known.see(page(title="New", rooms=9, extra={"views": 99})) == ["updated"]
+    assert known.events == [("updated", {"fields": ["rooms", "title"]})]
+
+
+def test_a_price_and_other_fields_are_two_events_of_one_revision(known: History) -> None:
+    assert known.see(page(title="New", price=Decimal(300000))) == ["price_changed", "updated"]
+    assert {event.revision for event in known.outcomes[-1].events} == {2}
+
+
+@pytest.mark.parametrize("status", ["reserved", "sold", "rented"])
+def test_a_status_has_a_word_of_its_own(known: History, status: Status) -> None:
+    assert known.see(page(status=status)) == [status]
+    assert known.listing.status == status
+    assert known.see(page(status=status)) == []
+
+
+@pytest.mark.parametrize("status", ["sold", "rented"])
+def test_a_page_of_what_is_sold_is_read_for_that_alone(known: History, status: Status) -> None:
+    before = known.listing
+    assert known.see(page(status=status, price=Decimal(1), title="SOLD")) == [status]
+    assert known.listing == replace(before, status=status)
+    assert known.see(page()) == ["relisted"], "and nothing else changed"
+
+
+@pytest.mark.parametrize("first", OFF_THE_MARKET)
+@pytest.mark.parametrize("then", ["sold", "rented"])
+def test_what_has_left_the_market_leaves_it_once(known: History, first: Status, then: Status) -> None:
+    leave(known, first)
+    before = known.state
+    assert known.see(page(status=then)) == []
+    assert known.state == before
+
+
+def test_a_doubt_outlasts_an_absence(known: History) -> None:
+    known.see(page(price=Decimal(35000)))
+    leave(known, "delisted")
+    assert known.see(page(price=Decimal(35000))) == ["relisted", "price_changed"]
+
+
+def test_all_that_happened_between_two_looks_is_told_in_order(known: History) -> None:
+    leave(known, "delisted")
+    events = known.see(page(price=Decimal(300000), title="Back", status="reserved"))
+    assert events == ["relisted", "price_changed", "updated", "reserved"]
+
+
+def test_no_longer_reserved_is_an_update(known: History) -> None:
+    known.see(page(status="reserved"))
+    assert known.see(page()) == ["updated"]
+    assert known.events[-1] == ("updated", {"fields": ["status"]})
+
+
+@pytest.mark.parametrize("status", OFF_THE_MARKET)
+def test_back_on_the_market_with_the_same_content_is_relisted(known: History, status: Status) -> None:
+    leave(known, status)
+    assert known.see(page()) == ["relisted"]
+    assert known.events[-1] == ("relisted", {"was": status})
+    assert (known.listing.status, known.listing.delisted_at) == ("active", None)
+
+
+def test_back_and_reserved_at_once(known: History) -> None:
+    leave(known, "delisted")
+    assert known.see(page(status="reserved")) == ["relisted", "reserved"]
+
+
+def test_back_at_another_price(known: History) -> None:
+    leave(known, "delisted")
+    assert known.see(page(price=Decimal(300000))) == ["relisted", "price_changed"]
+
+
+@pytest.mark.parametrize("status", OFF_THE_MARKET)
+def test_a_search_page_brings_nothing_back(known: History, status: Status) -> None:
+    """It may be older than the listing's own page; that one tells."""
+    leave(known, status)
+    before = known.state
+    assert known.see(card(300000)) == []
+    assert known.state == before
+
+
+def leave(history: History, status: Status) -> None:
+    assert history.state is not None
+    if status == "delisted":
+        history.apply(depart(history.state, {"evidence": "404"}, history.now, "run", history.now))
+    else:
+        history.see(page(status=status))
+
+
+# ----- the end
+
+
+def test_a_departure_is_an_interval_with_its_evidence(known: History) -> None:
+    assert known.state is not None
+    seen, at = known.now, known.now + DAY
+    assert known.apply(depart(known.state, {"evidence": "404"}, at, "run", at + DAY)) == ["delisted"]
+    assert known.listing.delisted_at == (seen, at)
+    interval = {"after": seen.isoformat(), "before": at.isoformat()}
+    assert known.events == [("delisted", {"evidence": {"evidence": "404"}, **interval})]
+
+
+@pytest.mark.parametrize("status", OFF_THE_MARKET)
+def test_what_is_off_the_market_does_not_depart(known: History, status: Status) -> None:
+    leave(known, status)
+    assert known.state is not None
+    outcome = depart(known.state, {"evidence": "404"}, known.now, "run", known.now)
+    assert (outcome.events, outcome.state) == ([], known.state)
+
+
+def test_a_page_that_is_gone_is_evidence_and_changes_nothing(known: History) -> None:
+    before = known.state
+    assert known.see(gone(), run="a") == []
+    assert known.state == before
+    assert known.outcomes[-1].evidence == [(gone(), "a")]
+
+
+def test_a_page_that_says_it_has_ended_is_evidence_and_changes_nothing(known: History) -> None:
+    before = known.state
+    assert known.see(page(status="delisted", title="EXPIRED"), run="a") == []
+    assert known.state == before
+    ((evidence, run),) = known.outcomes[-1].evidence
+    assert (evidence.evidence, evidence.ref, run) == ("marker", "21000001", "a")
+
+
+@pytest.mark.parametrize("seen", [page(), card()])
+def test_evidence_is_void_when_the_listing_is_seen_afterwards(known: History, seen: Observed) -> None:
+    assert decide(known.state, [(gone(), "a"), (seen, "a")], START).evidence == []
+    assert decide(known.state, [(seen, "a"), (gone(), "a")], START).evidence == [(gone(), "a")]
+
+
+# ----- batches
+
+
+def test_a_batch_is_told_in_its_order() -> None:
+    history = History()
+    prices = (Decimal(100), Decimal(90), Decimal(100))
+    assert history.see(*(page(price=price) for price in prices)) == ["listed", "price_changed", "price_changed"]
+    assert history.state is not None
+    assert history.state.revision == 3
+
+
+def test_a_batch_that_leaves_the_listing_as_it_was_tells_nothing(known: History) -> None:
+    """It cannot be told from one that is written again because its answer was lost."""
+    batch = (page(price=Decimal(300000)), card(310000), page(price=Decimal(310000), title="New"))
+    assert known.see(*batch) == ["price_changed", "price_changed", "updated"]
+    before = known.state
+    assert known.see(*batch) == []
+    assert known.state == before
+
+
+def test_without_a_hash_a_batch_is_compared_too() -> None:
+    history = History()
+    history.see(a_listing())
+    assert history.see(a_listing(title="a"), a_listing(title="b")) == ["updated", "updated"]
+
+
+# ----- older than histories
+
+
+def test_a_listing_from_before_histories_is_listed_when_it_was_first_seen() -> None:
+    first = START - 30 * DAY
+    old = State(replace(page(), first_seen_at=first, last_seen_at=START, last_fetched_at=START), revision=0)
+    outcome = decide(old, [(page(price=Decimal(300000)), "run")], START)
+    assert [(event.type, event.at, event.revision) for event in outcome.events] == [
+        ("listed", first, 1),
+        ("price_changed", START, 2),
+    ]
+    assert [seen.price for seen in outcome.prices] == [Decimal(350000), Decimal(300000)]
+    assert decide(old, [(page(), "run")], START).changed(old)
+    assert [event.type for event in depart(old, {}, START, "run", START).events] == ["listed", "delisted"]
+
+
+# ----- corrections
+
+
+def test_a_correction_is_no_event_of_the_market(known: History) -> None:
+    assert known.state is not None
+    better = page(rooms=7, price=Decimal(340000))
+    assert known.apply(correct(known.state, better, "reparse", START)) == ["corrected"]
+    assert known.events == [("corrected", {"fields": {"price": [350000, 340000], "rooms": [8, 7]}})]
+    assert known.prices() == [(Decimal(340000), "correction", False)]
+    assert known.see(better) == []
+
+
+def test_a_correction_that_corrects_nothing_is_none(known: History) -> None:
+    assert known.state is not None
+    outcome = correct(known.state, page(), "reparse", START)
+    assert (outcome.events, outcome.state) == ([], known.state)
+
+
+def test_a_correction_does_not_bring_a_listing_back(known: History) -> None:
+    leave(known, "delisted")
+    assert known.state is not None
+    interval = known.listing.delisted_at
+    known.apply(correct(known.state, page(rooms=7), "reparse", START))
+    assert (known.listing.status, known.listing.delisted_at, known.listing.rooms) == ("delisted", interval, 7)
+
+
+def test_an_old_page_does_not_correct_a_newer_price(known: History) -> None:
+    known.see(card(340000))
+    assert known.state is not None
+    known.apply(correct(known.state, page(rooms=7), "reparse", START, repriced=True))
+    assert (known.listing.price, known.listing.rooms) == (Decimal(340000), 7)
+    assert known.see(page(rooms=7, price=Decimal(340000))) == []
+
+
+def test_a_correction_does_not_make_a_doubtful_price_true(known: History) -> None:
+    known.see(page(price=Decimal(35000)))
+    assert known.state is not None
+    known.apply(correct(known.state, page(price=Decimal(35000), rooms=7), "reparse", START))
+    assert (known.listing.price, known.listing.rooms) == (Decimal(350000), 7)
+    assert known.see(page(price=Decimal(35000), rooms=7)) == ["price_changed"]
+
+
+def test_fields_that_differ_are_found_whatever_the_hash() -> None:
+    assert changed_fields(a_listing(), a_listing(rooms=7, price=Decimal(1), status="sold")) == ["rooms"]
+    assert changed_fields(page(), page(rooms=7)) == ["rooms"]
+    assert changed_fields(page(), replace(page(rooms=7), content_hash=page().content_hash)) == []
+
+
+# ----- whatever comes
+
+RUNS = st.sampled_from(["a", "b", "c"])
+PRICES = st.sampled_from([None, *map(Decimal, (10, 12, 15, 20, 45, 100, 160, 1000))])
+STATUSES = st.sampled_from(["active", "active", "active", "reserved", "sold", "rented", "delisted"])
+
+
+@st.composite
+def pages(draw: st.DrawFn) -> Listing:
+    price = draw(PRICES)
+    currency = None if price is None else draw(st.sampled_from(["EUR", "EUR", "AZN"]))
+    basis = "on_request" if price is None else "total"
+    title, status = draw(st.sampled_from(["x", "y"])), draw(STATUSES)
+    return page(price=price, currency=currency, price_basis=basis, title=title, status=status)
+
+
+def cards() -> st.SearchStrategy[Sighting]:
+    return st.builds(card, PRICES, currency=st.sampled_from([None, "EUR", "AZN"]))
+
+
+ITEMS = st.one_of(pages(), cards(), st.builds(gone))
+OBSERVED = st.tuples(ITEMS, RUNS)
+
+
+@given(st.lists(st.lists(OBSERVED, min_size=1, max_size=3), max_size=12))
+def test_a_history_is_whole(batches: Sequence[Sequence[tuple[Observed, str]]]) -> None:
+    state: State | None = None
+    names: list[tuple[int, str]] = []
+    price: Any = None
+    last_seen: Decimal | None = None
+    for number, batch in enumerate(batches):
+        outcome = decide(state, batch, START + number * DAY)
+        for event in outcome.events:
+            if event.type == "listed":
+                price = event.data["price"]
+            if event.type == "price_changed":
+                assert event.data["old"] == price
+                price = event.data["new"]
+            if event.type == "price_meaning_changed":
+                assert event.data["old"]["price"] == price
+                price = event.data["new"]["price"]
+        last_seen = next((seen.price for seen in reversed(outcome.prices) if not seen.suspect), last_seen)
+        names += [(event.revision, event.type) for event in outcome.events]
+        if state is not None and outcome.state is not None:
+            assert outcome.state.revision >= state.revision
+            assert outcome.changed(state) or outcome.state == state
+        state = outcome.state
+    assert len(names) == len(set(names)), "told twice, an event would be one"
+    assert names == sorted(names, key=lambda name: name[0])
+    if state is not None:
+        assert state.listing.price == price == last_seen, "events and prices tell the state"
+        assert (state.listing.status == "delisted") == (state.listing.delisted_at is not None)
+
+
+@given(st.lists(OBSERVED, max_size=8), OBSERVED)
+def test_what_is_observed_twice_in_one_run_changes_once(past: list[tuple[Observed, str]], last: Any) -> None:
+    state: State | None = None
+    for each in past:
+        state = decide(state, [each], START).state
+    once = decide(state, [last], START)
+    twice = decide(once.state, [last], START + DAY)
+    assert (twice.events, twice.prices) == ([], [])
+    assert twice.state == once.state
+
+
+@given(st.lists(st.lists(OBSERVED, max_size=4), max_size=4), st.lists(OBSERVED, max_size=4))
+def test_a_batch_written_twice_changes_once(past: list[list[tuple[Observed, str]]], last: list[Any]) -> None:
+    """With prices near each other: between two that doubt each other, the order would matter."""
+    near = {Decimal(10): Decimal(100), Decimal(12): Decimal(110), Decimal(15): Decimal(120), Decimal(20): Decimal(130)}
+    near |= {Decimal(45): Decimal(90), Decimal(160): Decimal(140), Decimal(1000): Decimal(95)}
+    batches = [[(_nearer(item, near), run) for item, run in batch] for batch in (*past, last)]
+    state: State | None = None
+    for batch in batches:
+        state = decide(state, batch, START).state
+    again = decide(state, batches[-1], START + DAY)
+    assert (again.events, again.prices) == ([], [])
+    assert again.state == state
+
+
+def _nearer(item: Observed, near: dict[Decimal, Decimal]) -> Observed:
+    if isinstance(item, Gone) or item.price is None:
+        return item
+    moved = replace(item, price=near.get(item.price, item.price))
+    return clean(moved) if isinstance(moved, Listing) else moved
+
+
+@given(st.lists(st.one_of(pages(), st.builds(gone, st.sampled_from(["404", "410", "marker"]))), max_size=10))
+def test_a_look_a_day_tells_what_the_simulator_knows_to_be_true(days: list[Listing | Gone]) -> None:
+    """Two authors, one history."""
+    ours, true = History(), simulator_history.History("immoweb")
+    first = page(price=Decimal(100), title="x")
+    for day, seen in enumerate([first, *days]):
+        ours.see(seen)
+        assert ours.state is not None
+        for evidence, run in ours.outcomes[-1].evidence:
+            ours.apply(depart(ours.state, {"evidence": evidence.evidence}, ours.now, run, ours.now))
+        true.look(day, [_sight(seen)])
+    assert [_told(type, data) for type, data in ours.events] == [_told(event["type"], event) for event in true.events]
+
+
+def _sight(seen: Listing | Gone) -> simulator_history.Sight:
+    if isinstance(seen, Gone):
+        evidence: Any = seen.evidence
+        return simulator_history.Sight(seen.ref, None, evidence)
+    return simulator_history.Sight(seen.ref, as_record(seen), "marker" if seen.status == "delisted" else None)
+
+
+def _told(type: str, data: dict[str, Any]) -> tuple[Any, ...]:
+    parts = {name: data[name] for name in ("old", "new", "percent", "fields") if name in data}
+    evidence = data.get("evidence")
+    return type, parts, evidence["evidence"] if isinstance(evidence, dict) else evidence
