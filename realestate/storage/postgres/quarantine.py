@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from realestate.storage.postgres.rows import encoded, recordset
+from realestate.storage.postgres.copying import encoded
+from realestate.storage.postgres.rows import recordset
 from realestate.storage.store import Quarantined
 
 _COLUMNS = {"portal": "text", "fingerprint": "text", "ref": "text", "url": "text", "errors": "jsonb", "record": "jsonb"}

@@ -143,11 +143,11 @@ def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
     before = known.states.get(key)
     outcome = decide(before, observed, known.now)
     merge.departures += outcome.evidence
-    seen = [item for item, _ in observed if isinstance(item, Listing | Sighting)]
-    is_read = any(isinstance(item, Listing) for item in seen)
+    is_read = any(isinstance(item, Listing) for item, _ in observed)
+    is_seen = is_read or any(isinstance(item, Sighting) for item, _ in observed)
     if outcome.changed(before):
-        merge.changes.append(Change(before, outcome, run, seen=bool(seen), read=is_read))
-    elif before is not None and seen and not outcome.evidence:
+        merge.changes.append(Change(before, outcome, run, is_seen, is_read))
+    elif before is not None and is_seen and not outcome.evidence:
         merge.touches.append(Touch(*key, before.revision, run, is_read))
 
 
