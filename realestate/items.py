@@ -1,12 +1,14 @@
-"""WHAT a listing is: one typed record, the words it may use, and its JSON Schema.
+"""WHAT a listing is: one typed record, the words it may use, and how it is written as plain JSON.
 
 This room imports nothing of ours, so every other room may import it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from decimal import Decimal
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -27,7 +29,8 @@ Currency = Annotated[str, Meta(pattern="^[A-Z]{3}$")]
 Money = Annotated[Decimal, Meta(extra_json_schema={"exclusiveMinimum": 0, "maximum": 1e12})]
 SquareMetres = Annotated[float, Meta(gt=0, le=1e9)]
 Count = Annotated[int, Meta(ge=0, le=1000)]
-Moment = Annotated[datetime, Meta(tz=True)]
+#: As text it must tell its offset: a moment of unknown zone is hours wrong. (Validators need not check formats.)
+Moment = Annotated[datetime, Meta(tz=True, extra_json_schema={"pattern": r"(Z|[+-]\d\d:\d\d(:\d\d)?)$"})]
 Address = Annotated[str, Meta(pattern="^https?://")]
 
 
@@ -262,78 +265,48 @@ _NOT_CONTENT = OURS | {"portal", "ref", "url", "posted_at", "updated_at"}
 CONTENT = tuple(name for name in FIELDS if name not in _NOT_CONTENT)
 
 
+_VALUES, _CONTENT_VALUES = attrgetter(*FIELDS), attrgetter(*CONTENT)
+_CONTENT_ENCODER = msgspec.json.Encoder(order="deterministic")  # a set's words in one order
+
+
 def as_record(listing: Listing) -> dict[str, Any]:
     """The listing as plain JSON values: numbers for money, ISO 8601 for moments, sorted lists for sets."""
-    return {name: _plain(getattr(listing, name)) for name in FIELDS}
-
-
-def content_hash(record: dict[str, Any]) -> str:
-    """Fingerprint of a record's content, the same in every process."""
-    content = msgspec.json.encode([record[name] for name in CONTENT])
-    return blake2b(content, digest_size=16).hexdigest()
-
-
-def listing_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a record as `as_record` makes it, derived from the dataclass."""
-    (schema,), components = msgspec.json.schema_components([Listing])
-    derived = components[schema["$ref"].rpartition("/")[2]]
-    properties = {name: _money_as_number(part) for name, part in derived["properties"].items()}
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Listing",
-        "type": "object",
-        "properties": properties,
-        "required": [*derived["required"], "operation", "property_type"],
-        "additionalProperties": False,
-        "allOf": _RULES,
+        name: value if type(value) in _AS_IS else _plain(value)
+        for name, value in zip(FIELDS, _VALUES(listing), strict=True)
     }
 
 
-def _present(name: str) -> dict[str, Any]:
-    return {"properties": {name: {"not": {"type": "null"}}}, "required": [name]}
+def content_hash(listing: Listing) -> str:
+    """Fingerprint of what the portal says of the home, the same in every process.
 
-
-def _absent(name: str) -> dict[str, Any]:
-    return {"properties": {name: {"type": "null"}}}
-
-
-#: What must hold between fields. A price without its currency and period is no price.
-_RULES = [
-    _present("operation"),
-    _present("property_type"),
-    {"if": _present("price"), "then": _present("currency"), "else": _absent("currency")},
-    {"if": {"properties": {"operation": {"const": "sale"}}}, "then": _absent("rent_period")},
-    {
-        "if": {"allOf": [_present("price"), {"properties": {"operation": {"const": "rent"}}}]},
-        "then": _present("rent_period"),
-    },
-    {"if": _present("latitude"), "then": _present("longitude"), "else": _absent("longitude")},
-]
-
-
-def _money_as_number(part: Any) -> Any:
-    """msgspec writes Decimal as text; a record carries money as a number."""
-    if isinstance(part, list):
-        return [_money_as_number(each) for each in part]
-    if not isinstance(part, dict):
-        return part
-    if part.get("format") == "decimal":
-        kept = {key: value for key, value in part.items() if key != "format"}
-        return {**kept, "type": "number"}
-    return {key: _money_as_number(value) for key, value in part.items()}
+    Equal amounts hash alike, however they were written: 350000 and 350000.00.
+    """
+    values = [_number(value) if type(value) is Decimal else value for value in _CONTENT_VALUES(listing)]
+    return blake2b(_CONTENT_ENCODER.encode(values), digest_size=16).hexdigest()
 
 
 def _plain(value: Any) -> Any:
-    match value:
-        case None | str() | bool() | int() | float() | dict():
-            return value
-        case Decimal():
-            return int(value) if value == value.to_integral_value() else float(value)
-        case datetime():
-            return value.isoformat()
-        case frozenset():
-            return sorted(value)
-        case list() | tuple():
-            return [_plain(each) for each in value]
-        case _:
-            raise TypeError(f"a listing cannot carry {type(value).__name__}")
+    for kind, convert in _CONVERTERS.items():
+        if isinstance(value, kind):
+            return convert(value)
+    if isinstance(value, tuple(_AS_IS)):
+        return value
+    raise TypeError(f"a listing cannot carry {type(value).__name__}")
+
+
+def _number(value: Decimal) -> int | float:
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def _each(values: Any) -> list[Any]:
+    return [value if type(value) in _AS_IS else _plain(value) for value in values]
+
+
+_AS_IS = frozenset({type(None), str, bool, int, float, dict})
+_CONVERTERS: dict[type | tuple[type, ...], Callable[[Any], Any]] = {
+    Decimal: _number,
+    datetime: datetime.isoformat,
+    frozenset: sorted,
+    (list, tuple): _each,
+}

@@ -28,6 +28,13 @@ def _number(name: str, default: float) -> float:
         raise SystemExit(f"realestate: {name} is {text!r}: a number of 0 or more is needed") from None
 
 
+def _share(name: str, default: float) -> float:
+    share = _number(name, default)
+    if share > 1:
+        raise SystemExit(f"realestate: {name} is {share:g}: a number from 0 to 1 is needed")
+    return share
+
+
 def _word(name: str, words: tuple[str, ...]) -> str:
     """One of the words, the first by default."""
     text = (_variable(name) or words[0]).upper()
@@ -57,6 +64,14 @@ def _store_url() -> str | None:
     return None
 
 
+def _place(name: str, default: Path) -> str:
+    """A folder, or a bucket."""
+    text = _variable(name) or str(default)
+    if "://" in text and not text.startswith(("file:///", "s3://")):
+        raise SystemExit(f"realestate: {name} is {text!r}: a folder or s3://bucket/prefix is needed")
+    return text
+
+
 def environment(**changes: str) -> Mapping[str, str]:
     """The environment for a process we start: ours, with these changes."""
     return {**os.environ, **changes}
@@ -69,6 +84,8 @@ REDIS_URL = _redis_url()
 STORE_URL = _store_url()
 #: Where the embedded services keep their data, and what a crawl on a laptop leaves behind.
 REALESTATE_HOME = Path(_variable("REALESTATE_HOME") or ".realestate")
+#: Where raw pages are kept: a folder or s3://bucket/prefix. Unset, only those that failed, on this machine.
+SNAPSHOTS_URL = _place("SNAPSHOTS_URL", REALESTATE_HOME / "snapshots")
 #: Set: the portals are those the simulator names at $SIMULATOR_URL/_portals, not the real sites.
 SIMULATOR_URL = _variable("SIMULATOR_URL")
 
@@ -142,6 +159,7 @@ ROBOTSTXT_PARSER = "realestate.middlewares.robots.RobotParser"
 BACKOFF_STATUSES = [429, 503]
 SPIDER_MIDDLEWARES = {
     "realestate.middlewares.leases.ChildrenMiddleware": 10,  # nearest the engine: sees what all others left
+    "realestate.middlewares.snapshots.SnapshotMiddleware": 60,  # after HttpError (50) has sorted out the refused
     "realestate.middlewares.leases.LeaseMiddleware": 950,  # nearest the spider but one: sees all it yields
 }
 DOWNLOADER_MIDDLEWARES = {
@@ -158,14 +176,28 @@ ITEM_PIPELINES = {
     "realestate.pipelines.validate.ValidatePipeline": 200,
     "realestate.pipelines.store.StorePipeline": 900,
 }
+#: What is usual in a district changes slowly, and asking reads the whole table.
+MEDIANS_SECONDS = 1800
 #: A batch of 500 costs PostgreSQL little more than one of 50; half a second is how stale a reader may find it.
 STORE_BATCH_SIZE = 500
 STORE_BATCH_SECONDS = 0.5
 #: Items waiting for a slow database before the crawl itself waits.
 STORE_WAITING_MAX = 2_000
 
+# --- the raw pages ---------------------------------------------------------------------
+
+#: The share of pages that is kept though nothing failed, for trying out tomorrow's parsers; 1 keeps all.
+SNAPSHOTS_SAMPLE = _share("SNAPSHOTS_SAMPLE", 0.01 if _variable("SNAPSHOTS_URL") else 0.0)
+#: A file ends with the page that takes it so far: large enough for S3, small enough for memory.
+SNAPSHOTS_FILE_BYTES = 64 * 1024 * 1024
+#: Or when it is so old: pages in a bucket's spool are lost with their machine.
+SNAPSHOTS_FILE_SECONDS = 15 * 60.0
+#: Pages waiting for a slow disk, in memory; more of the sample are not kept.
+SNAPSHOTS_WAITING_BYTES = 64 * 1024 * 1024
+
 # --- what a running crawl tells --------------------------------------------------------
 
+STATS_CLASS = "realestate.extensions.stats.Stats"
 EXTENSIONS = {"realestate.extensions.heartbeat.Heartbeat": 500}
 #: A lease outlives the loss of several beats.
 HEARTBEAT_SECONDS = 1.0

@@ -115,6 +115,43 @@ def sql(store_url: str) -> Iterator[Callable[..., list[tuple[Any, ...]]]]:
     connection.close()
 
 
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """A real S3 API on this machine."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A client of it; what is started from here speaks to it too."""
+    import boto3
+
+    told = {
+        "AWS_ENDPOINT_URL": s3_endpoint,
+        "AWS_ACCESS_KEY_ID": "nobody",
+        "AWS_SECRET_ACCESS_KEY": "nothing",
+        "AWS_DEFAULT_REGION": "eu-central-1",
+        "NO_PROXY": "127.0.0.1",
+    }
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    return boto3.client("s3")
+
+
+@pytest.fixture
+def bucket(s3: Any) -> str:
+    """The name of an empty bucket."""
+    name = f"pages-{uuid4().hex[:12]}"
+    s3.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
+    return name
+
+
 @pytest.fixture
 def make_crawler() -> Callable[..., Crawler]:
     """A crawler with the project's settings, its stats ready, nothing running."""

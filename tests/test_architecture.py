@@ -12,16 +12,17 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 #: room -> the rooms it may import, beside itself.
 MAY_IMPORT = {
     "items": set(),
+    "schema": {"items"},
     "parsing": set(),
     "settings": {"queue"},  # the names of the keys
     "queue": set(),
     "storage": {"items"},
     "spiders": {"items", "parsing"},
-    "middlewares": {"queue"},
+    "middlewares": {"queue", "storage"},
     "extensions": {"queue"},
-    "pipelines": {"items", "storage", "queue"},
+    "pipelines": {"items", "schema", "storage", "queue"},
     "embedded": set(),
-    "jobs": {"queue", "storage", "embedded"},
+    "jobs": {"items", "queue", "storage", "embedded"},
     "simulator": {"items"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage"},
     "bench": {"settings", "embedded", "demo", "jobs", "queue", "storage", "simulator"},

@@ -14,8 +14,10 @@ from scrapy.http import HtmlResponse
 
 from realestate import settings
 from realestate.cli import app
-from realestate.items import FIELDS, listing_schema
+from realestate.items import FIELDS
+from realestate.pipelines.rules import AREAS, RULES
 from realestate.queue import keys
+from realestate.schema import listing_schema
 from realestate.simulator import server, weather
 from tests.docstrings import field_docstrings
 
@@ -77,10 +79,23 @@ def variables_read() -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id in {"_variable", "_number", "_word"}
+        and node.func.id in {"_variable", "_number", "_share", "_word", "_place"}
         and isinstance(node.args[0], ast.Constant)
         and isinstance(node.args[0].value, str)
     }
+
+
+def test_the_table_of_rules_is_what_is_checked() -> None:
+    schema = [(rule["title"], "error", rule["description"]) for rule in listing_schema()["allOf"]]
+    ours = [(rule.name, rule.severity, rule.holds) for rule in RULES.values()]
+    assert [(name.strip("`"), *rest) for name, *rest in rows(doc("validation.md"), 3)] == schema + ours
+
+
+def test_the_table_of_areas_is_what_is_checked() -> None:
+    told = {
+        kind: [float(bound.replace(",", "")) for bound in bounds] for kind, *bounds in rows(doc("validation.md"), 5)
+    }
+    assert told == {f"`{kind}`": list(bounds) for kind, bounds in AREAS.items()}
 
 
 def test_every_variable_that_is_read_is_documented_and_no_other() -> None:
@@ -100,7 +115,7 @@ def test_every_setting_of_ours_is_documented() -> None:
         "DUPEFILTER_KEEP",
         "DUPEFILTER_EXPECTED",
     )
-    ours += ("DEADLETTERS_", "STORE_BATCH", "STORE_WAITING", "HEARTBEAT_")
+    ours += ("DEADLETTERS_", "STORE_BATCH", "STORE_WAITING", "MEDIANS_", "SNAPSHOTS_", "HEARTBEAT_")
     wanted = {name for name in vars(settings) if name.startswith(ours)}
     assert wanted
     assert {name for name in wanted if f"`{name}`" not in doc("settings.md")} == set()

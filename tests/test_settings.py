@@ -10,7 +10,7 @@ from scrapy.utils.misc import load_object
 SHOW = """
 import json
 from realestate import settings
-names = ("REDIS_URL", "STORE_URL", "SIMULATOR_URL", "PACE_RATE", "LOG_LEVEL")
+names = ("REDIS_URL", "STORE_URL", "SIMULATOR_URL", "PACE_RATE", "LOG_LEVEL", "SNAPSHOTS_URL", "SNAPSHOTS_SAMPLE")
 print(json.dumps({name: getattr(settings, name) for name in names}))
 """
 
@@ -46,16 +46,29 @@ def test_nothing_is_set_by_default_and_no_secret_has_a_default() -> None:
         ({"SIMULATOR_URL": "http://127.0.0.1:8800"}, "PACE_RATE", 0.0),
         ({"SIMULATOR_URL": "http://127.0.0.1:8800", "PACE_RATE": "2.5"}, "PACE_RATE", 2.5),
         ({"LOG_LEVEL": "DEBUG"}, "LOG_LEVEL", "DEBUG"),
+        ({"REALESTATE_HOME": "/data"}, "SNAPSHOTS_URL", "/data/snapshots"),
+        ({}, "SNAPSHOTS_SAMPLE", 0.0),
+        ({"SNAPSHOTS_URL": "s3://bucket/raw"}, "SNAPSHOTS_URL", "s3://bucket/raw"),
+        ({"SNAPSHOTS_URL": "s3://bucket/raw"}, "SNAPSHOTS_SAMPLE", 0.01),
+        ({"SNAPSHOTS_URL": "/pages", "SNAPSHOTS_SAMPLE": "1"}, "SNAPSHOTS_SAMPLE", 1.0),
     ],
 )
 def test_the_environment_is_understood(env: dict[str, str], name: str, value: object) -> None:
     assert settings_with(**env)[name] == value
 
 
-def test_a_number_that_is_none_is_one_clear_line() -> None:
-    done = subprocess.run([sys.executable, "-c", SHOW], env={"PACE_RATE": "fast"}, capture_output=True, text=True)
+@pytest.mark.parametrize(
+    ("env", "line"),
+    [
+        ({"PACE_RATE": "fast"}, "PACE_RATE is 'fast': a number of 0 or more is needed"),
+        ({"SNAPSHOTS_SAMPLE": "3"}, "SNAPSHOTS_SAMPLE is 3: a number from 0 to 1 is needed"),
+        ({"SNAPSHOTS_URL": "ftp://x"}, "SNAPSHOTS_URL is 'ftp://x': a folder or s3://bucket/prefix is needed"),
+    ],
+)
+def test_a_value_that_is_none_is_one_clear_line(env: dict[str, str], line: str) -> None:
+    done = subprocess.run([sys.executable, "-c", SHOW], env=env, capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr.strip() == "realestate: PACE_RATE is 'fast': a number of 0 or more is needed"
+    assert done.stderr.strip() == f"realestate: {line}"
 
 
 def test_every_component_named_can_be_loaded() -> None:

@@ -4,6 +4,7 @@ Rooms are imported inside the commands: `realestate --help` must not wait for Sc
 """
 
 import sys
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -162,6 +163,21 @@ def resume(portals: Annotated[list[str], typer.Argument(help="Portals to go on w
     from realestate.cli import queues
 
     print(f"resumed: {', '.join(queues.resume(portals))}")
+
+
+@app.command(epilog="Example: realestate reparse --portal immoweb --since 2026-11-01 --dry-run")
+def reparse(
+    portal: Annotated[str, typer.Option(help="The portal's name; `scrapy list` names all.")],
+    since: Annotated[
+        datetime | None, typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="Pages fetched since, in UTC.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be corrected.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Read kept pages with today's parser, without a request, and correct what is stored."""
+    from realestate.cli import show, snapshots
+
+    show.reparsed(snapshots.reparse(portal, since, dry_run=dry_run), dry_run=dry_run, as_json=json)
 
 
 @app.command(epilog="Example: realestate bench queue --quick")

@@ -9,7 +9,7 @@ from redis.exceptions import RedisError
 
 from realestate.embedded import EmbeddedError
 from realestate.jobs.local import WorkerDied
-from realestate.storage.store import StoreError
+from realestate.storage.errors import StoreError
 
 #: Typer's code after Ctrl-C.
 INTERRUPTED = 130

@@ -1,5 +1,6 @@
 """How results look on a terminal."""
 
+import reprlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from realestate.cli.local import CrawlOutcome, Status, Submitted
 from realestate.demo import Outcome
 from realestate.doctor import Finding
 from realestate.jobs.local import Progress
+from realestate.jobs.reparse import Reparsed
 from realestate.queue.deadletters import DeadLetter
 
 #: Progress goes where it disturbs no pipe.
@@ -26,6 +28,8 @@ _LINE_SECONDS = 5.0
 #: The demo names so many wrong fields and places of a market; its file has all.
 _FAULTS_SHOWN = 15
 _MARKETS_SHOWN = 4
+#: Corrections and pages still broken; `--json` has more.
+_CHANGES_SHOWN = 20
 
 
 @contextmanager
@@ -169,6 +173,24 @@ def letters(found: Sequence[DeadLetter], *, as_json: bool) -> None:
         at = each.at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
         table.add_row(each.id.hex(), at, each.told["reason"], escape(each.told["error"]), escape(what))
     _console.print(table)
+
+
+def reparsed(told: Reparsed, *, dry_run: bool, as_json: bool) -> None:
+    pages, listings, fields = dict(told.pages), dict(told.listings), dict(told.fields)
+    if as_json:
+        counted = {"dry_run": dry_run, "pages": pages, "listings": listings, "fields": fields}
+        _print_json({"portal": told.portal, "run": told.run, **counted, "changes": told.changes, "broken": told.broken})
+        return
+    for change in told.changes[:_CHANGES_SHOWN]:
+        print(f"{change.ref}: {change.name}: {reprlib.repr(change.old)} -> {reprlib.repr(change.new)}")
+    for url, reason in told.broken[:_CHANGES_SHOWN]:
+        print(f"still broken: {url}: {reason}")
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in told.pages.most_common()) or "none"
+    print(f"{told.portal}: {told.pages.total()} pages: {outcomes}")
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in told.listings.most_common()) or "none"
+    print(f"listings{', if it were not a dry run' if dry_run else ''}: {outcomes}")
+    if fields:
+        print(f"fields: {', '.join(f'{name} {count}' for name, count in told.fields.most_common())}")
 
 
 def _status_table(found: Status) -> Table:

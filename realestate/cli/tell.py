@@ -8,7 +8,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from realestate.storage.changes import Event, PriceSeen
+from realestate.storage.history import Event, PriceSeen
 from realestate.storage.store import Conclusion, Numbered, Run
 
 _console = Console()

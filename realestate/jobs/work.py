@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
@@ -25,9 +26,13 @@ def refusal(portal: str, url: str, simulator: str | None) -> str | None:
     return reason
 
 
+def spider_class(portal: str) -> Any:
+    return _loader().load(portal)
+
+
 def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bool = False) -> bool:
     """Serve these portals' queues; False when a spider could not start."""
-    settings = _settings()
+    settings = project_settings()
     settings.set("UNTIL_DONE", until_done, priority="cmdline")
     settings.set("REDIS_URL", redis_url, priority="cmdline")
     settings.set("STORE_URL", store_url, priority="cmdline")
@@ -38,7 +43,7 @@ def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bo
     return not process.bootstrap_failed
 
 
-def _settings() -> Settings:
+def project_settings() -> Settings:
     """As Scrapy reads them inside the project, but from any folder."""
     settings = Settings()
     settings.setmodule("realestate.settings", priority="project")
@@ -47,4 +52,4 @@ def _settings() -> Settings:
 
 @cache
 def _loader() -> SpiderLoaderProtocol:
-    return get_spider_loader(_settings())
+    return get_spider_loader(project_settings())

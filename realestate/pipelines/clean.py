@@ -4,7 +4,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from realestate.items import Listing, as_record, content_hash
+from realestate.items import Listing, content_hash
 from realestate.storage import Quarantined
 
 _CENT = Decimal("0.01")
@@ -25,7 +25,7 @@ class CleanPipeline:
 def clean(listing: Listing) -> Listing:
     listing = _rent_without_period(listing)
     listing.price_per_m2 = _price_per_m2(listing)
-    listing.content_hash = content_hash(as_record(listing))
+    listing.content_hash = content_hash(listing)
     return listing
 
 

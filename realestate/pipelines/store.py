@@ -19,11 +19,12 @@ from scrapy.statscollectors import StatsCollector
 from realestate.items import Gone, Listing, Sighting
 from realestate.queue import signals
 from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written, open_store
+from realestate.storage.snapshots import SnapshotRef
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 #: What the store keeps; any other item is not ours.
-Kept = Listing | Sighting | Gone | Quarantined
+Kept = Listing | Sighting | Gone | Quarantined | SnapshotRef
 
 #: A worker that ends waits so long for a database that is away; then its pages go back to the queue.
 CLOSING_SECONDS = 10.0
@@ -74,6 +75,7 @@ class StorePipeline:
         pipeline = cls(crawler, lambda: open_store(url), BatchSettings.from_settings(crawler.settings))
         crawler.signals.connect(pipeline.serving, signal=signals.serving)
         crawler.signals.connect(pipeline.item_scraped, signal=scrapy_signals.item_scraped)
+        crawler.signals.connect(pipeline.page_kept, signal=signals.page_kept)
         return pipeline
 
     def serving(self) -> None:
@@ -103,13 +105,22 @@ class StorePipeline:
         if not isinstance(item, Kept):
             return
         job = response.meta.get("job") if response is not None else None
-        self._waiting.append((item, job or "none"))
+        self._add(item, job or "none")
+
+    def page_kept(self, ref: SnapshotRef) -> None:
+        """A raw page's place in the index is written with the next batch."""
+        self._begin()
+        self._add(ref, ref.job or "none")
+
+    def _add(self, item: Kept, run: str) -> None:
+        self._waiting.append((item, run))
         self._tell()
         if len(self._waiting) >= self.batch.size:
             self._wake.set()
 
     async def close_spider(self) -> None:
         """Everything is stored before the worker ends, unless the database stays away: then it is fetched again."""
+        await self.crawler.signals.send_catch_log_async(signals.last_batch)
         self._give_up_at = time.monotonic() + CLOSING_SECONDS
         self._wake.set()
         if self._writer is not None:
@@ -154,9 +165,10 @@ class StorePipeline:
 
     async def _write(self, items: list[tuple[Kept, str]]) -> Written:
         assert self._store is not None
-        observed = [(item, run) for item, run in items if not isinstance(item, Quarantined)]
+        observed = [(item, run) for item, run in items if not isinstance(item, Quarantined | SnapshotRef)]
         quarantined = [item for item, _ in items if isinstance(item, Quarantined)]
-        return await self._patiently(partial(self._store.write, Batch(observed, quarantined)))
+        snapshots = [item for item, _ in items if isinstance(item, SnapshotRef)]
+        return await self._patiently(partial(self._store.write, Batch(observed, quarantined, snapshots)))
 
     async def _patiently(self, act: Callable[[], T]) -> T:
         """In the store's thread; again and again while the database is away, but not for ever once the worker ends."""

@@ -6,3 +6,7 @@ serving = object()
 item_waits = object()
 #: (items) These are durable now: stored, or in quarantine.
 items_stored = object()
+#: (ref) A page is kept as a snapshot; its row goes into the index with the next batch, and is among `items_stored`.
+page_kept = object()
+#: () The last batch is about to be written: who still has something for it hands it over now. Handlers may be async.
+last_batch = object()

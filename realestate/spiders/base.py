@@ -230,7 +230,7 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
 
     async def read_search(self, response: Response) -> AsyncIterator[Any]:
         found = []
-        for each in self._watched(response, "discover", self.parse_search):
+        for each in self._watched(response, "discover"):
             if isinstance(each, Found):
                 found.append(each)
             else:
@@ -252,37 +252,45 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
         return [each for each in found if is_news(each.sighting, known.get(each.sighting.ref), now)]
 
     async def read_listing(self, response: Response, **hints: Any) -> AsyncIterator[Any]:
-        for each in self._watched(response, "extract", self.parse_listing, **hints):
+        for each in self._watched(response, "extract", **hints):
             if isinstance(each, Gone) and response.request is not None:
                 await self._open_job(response.request)
             yield each
 
-    def _watched(self, response: Response, stage: Stage, parse: Any, **hints: Any) -> Iterator[Any]:
-        """What `parse` yields; nothing it meets ends the worker, and every outcome is counted."""
+    def parsed(self, response: Response, stage: Stage, **hints: Any) -> Iterator[Any]:
+        """What the portal's parser makes of a page, fetched now or kept from earlier; raises what it is instead."""
+        page = self._checked(response)
+        if stage == "discover":
+            yield from self.parse_search(page)
+        else:
+            self._still_there(response)
+            yield from self.parse_listing(page, **hints)
+
+    def _watched(self, response: Response, stage: Stage, **hints: Any) -> Iterator[Any]:
+        """What the parser yields; nothing it meets ends the worker, and every outcome is counted."""
         try:
-            self._check(response)
-            if stage == "extract":
-                self._still_there(response)
-            yield from parse(response, **hints)
+            yield from self.parsed(response, stage, **hints)
         except ListingGone as reason:
             self._count(stage, "gone")
             self.logger.debug("page/gone: %s: %s", response.url, reason)
             yield self._gone(response, reason)
         except Exception as error:
             self._count(stage, "broken")
+            response.flags.append("broken")  # SnapshotMiddleware keeps such a page
             told = f"{type(error).__name__}: {error}"
             self.logger.warning("page/broken: %s: %s", response.url, told, exc_info=not isinstance(error, BrokenPage))
             self._give_up("parse", told, response.request)
         else:
             self._count(stage, "ok")
 
-    def _check(self, response: Response) -> None:
+    def _checked(self, response: Response) -> TextResponse:
         if response.status in GONE_STATUSES:
             raise ListingGone(f"status {response.status}", "404" if response.status == 404 else "410")
         if not self.owns(response.url):
             raise BrokenPage("redirected to another site")
         if not isinstance(response, TextResponse):
             raise BrokenPage("not a text document")
+        return response
 
     def _still_there(self, response: Response) -> None:
         if not self.ref_of(response.url):

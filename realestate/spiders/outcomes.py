@@ -20,6 +20,8 @@ class BrokenPage(ValueError):
 class ListingGone(Exception):
     """The portal itself says that the listing is no more; or, as `absent`, shows something else in its place."""
 
+    outcome = "gone"
+
     def __init__(self, detail: str, evidence: Evidence = "marker") -> None:
         super().__init__(detail)
         self.evidence = evidence

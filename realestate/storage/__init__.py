@@ -1,6 +1,7 @@
 """The ONLY room that speaks to a database."""
 
-from realestate.storage.store import WHOLE, Batch, Quarantined, Store, StoreAway, StoreError, Written
+from realestate.storage.errors import StoreAway, StoreError
+from realestate.storage.store import WHOLE, Batch, Quarantined, Store, Written
 
 __all__ = ["WHOLE", "Batch", "Quarantined", "Store", "StoreAway", "StoreError", "Written", "open_store"]
 

@@ -4,25 +4,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from realestate.items import FIELDS, Listing, Status, as_record
 from realestate.storage.history import Event, Observed, PriceSeen
+from realestate.storage.snapshots import SnapshotRef
 
-#: Only a run over the whole portal can miss a listing.
+#: Only a run over the whole portal can miss a listing,
 WHOLE = "all"
+#: and of these modes: the others do not look everywhere.
+SWEEPS = ("full", "sweep")
 #: A run that would delist a larger share of its portal's offers delists none: it is more often us than the market.
 MASS = 0.2
 #: Complete sweeps without a listing, before a direct check that shows something else than it counts as its end.
 ABSENCES = 2
-
-
-class StoreError(RuntimeError):
-    """The store cannot be used as configured; the text is for a person."""
-
-
-class StoreAway(StoreError):
-    """The database does not answer; the same call may succeed later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +46,7 @@ class Batch:
 
     observed: Sequence[tuple[Observed, str]] = ()
     quarantined: Sequence[Quarantined] = ()
+    snapshots: Sequence[SnapshotRef] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +126,20 @@ class MarketRow:
     median_price_per_m2: Decimal | None
 
 
+class MedianRow(NamedTuple):
+    """The median price of a square metre of the listings that are alike in all else."""
+
+    country: str
+    city: str
+    district: str | None
+    operation: str
+    property_type: str
+    rent_period: str | None
+    currency: str
+    price_per_m2: float
+    listings: int
+
+
 class Store(Protocol):
     """Listings with their history. Writing the same twice changes nothing but the time it was seen.
 
@@ -194,6 +204,5 @@ class Store(Protocol):
     def market(self, country: str | None = None) -> list[MarketRow]:
         """Median asking prices by place and operation, the largest markets first."""
 
-    def medians(self) -> Sequence[tuple[Any, ...]]:
-        """(country, city, district, operation, property_type, rent_period, currency, median price_per_m2, listings)
-        of what is offered, for places with enough of it to have a median."""
+    def medians(self) -> list[MedianRow]:
+        """What a square metre of the listings on offer costs, wherever a city is known; the smallest groups too."""

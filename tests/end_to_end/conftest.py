@@ -81,9 +81,10 @@ def simulate(tmp_path: Path) -> Iterator[Callable[[int], Simulated]]:
 
 
 @pytest.fixture
-def env(redis_url: str, server: Redis, store_url: str) -> dict[str, str]:
-    """For processes: where Redis and the store are."""
-    return {**os.environ, "REDIS_URL": redis_url, "STORE_URL": store_url, "LOG_LEVEL": "INFO"}
+def env(redis_url: str, server: Redis, store_url: str, tmp_path: Path) -> dict[str, str]:
+    """For processes: where Redis and the store are, and where to leave what is kept on this machine."""
+    services = {"REDIS_URL": redis_url, "STORE_URL": store_url}
+    return {**os.environ, **services, "REALESTATE_HOME": str(tmp_path / "home"), "LOG_LEVEL": "INFO"}
 
 
 class Worker:

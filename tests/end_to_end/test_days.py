@@ -2,6 +2,7 @@
 
 import random
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -82,7 +83,7 @@ class World:
         told = {"portal": event.portal, "ref": event.ref, "day": self.day_of[event.run], "type": event.type}
         match event.type:
             case "delisted":
-                return told | {"evidence": event.data["evidence"]["kind"]}
+                return told | {"evidence": event.data["evidence"]["evidence"]}
             case "price_changed" | "price_meaning_changed" | "updated":
                 return told | event.data
             case _:
@@ -128,7 +129,8 @@ def test_ten_days_with_crashes_give_exactly_the_truths_events(world: World, flee
             fleet.kill_one(rng)
         finished(world.server, *PORTALS)
     for portal in PORTALS:
-        assert in_order(world.recorded(portal)) == in_order(expected(world, portal))
+        recorded, truth = Counter(in_order(world.recorded(portal))), Counter(in_order(expected(world, portal)))
+        assert (list((recorded - truth).elements()), list((truth - recorded).elements())) == ([], [])
         offered = {row["ref"] for row in world.simulated.truth(portal)}
         comparison = compared(world.store, world.simulated, portal)
         assert comparison.missing == ()
@@ -137,11 +139,16 @@ def test_ten_days_with_crashes_give_exactly_the_truths_events(world: World, flee
     assert {run.verdict for run in world.store.runs(limit=1000)} == {"applied"}
 
 
-WEATHERS = ("down", "blocked", "half_empty", "half_pages", "error_page", "all_404", "all_redirected")
+WEATHERS = {
+    "emlak": ("down", "blocked", "half_empty", "half_pages", "error_page", "all_404", "all_redirected"),
+    "immoweb": ("error_page", "all_404", "all_redirected"),
+}
+#: Together these would delist the portal, had each been believed by itself. A redirect counts where the portal is known
+#: to answer so; elsewhere it says nothing before the second sweep.
+TOO_MANY = (("emlak", "all_404"), ("emlak", "all_redirected"), ("immoweb", "all_404"))
 
 
-@pytest.mark.parametrize("kind", WEATHERS)
-@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize(("portal", "kind"), [(portal, kind) for portal, kinds in WEATHERS.items() for kind in kinds])
 def test_bad_weather_delists_nothing_and_the_next_fine_day_finds_what_is_gone(
     world: World, fleet: Fleet, portal: str, kind: str
 ) -> None:
@@ -158,7 +165,7 @@ def test_bad_weather_delists_nothing_and_the_next_fine_day_finds_what_is_gone(
     if kind not in ("half_empty", "all_404", "all_redirected"):
         (told,) = [each for each in world.store.runs(portal) if each.run == run]
         assert told.complete is False
-    if kind in ("all_404", "all_redirected"):
+    if (portal, kind) in TOO_MANY:
         assert delisted == set(), "too many at once: none is believed"
         assert "delist/withheld" in "".join(worker.text() for worker in fleet.workers)
     world.simulated.weather(portal, "fine")

@@ -7,7 +7,7 @@ from realestate.queue.pace import Pace
 
 
 def state(**changes: int) -> State:
-    nothing = {"seeds": 0, "ready": 0, "delayed": 0, "in_flight": 0, "dead": 0}
+    nothing = {"seeds": 0, "ready": 0, "delayed": 0, "in_flight": 0, "dead": 0, "open_jobs": 0}
     return State(workers={}, pace=Pace(), **{**nothing, **changes})
 
 
@@ -20,15 +20,16 @@ def test_a_look_counts_what_is_there(server: Redis) -> None:
     server.zadd(keys.delayed("bina"), {"d": 0})
     server.zadd(keys.inflight("bina"), {"f1": 0, "f2": 0})
     server.zadd(keys.dead("bina"), {"x": 0})
+    server.hset(keys.open_jobs("bina"), "j", "{}")
     seen = look(server, "bina")
     assert (seen.seeds, seen.ready, seen.delayed, seen.in_flight, seen.dead) == (3, 2, 1, 2, 1)
     assert {worker: beat.pages for worker, beat in seen.workers.items()} == {"w": 7}
-    assert seen.waiting == 6
+    assert (seen.waiting, seen.open_jobs) == (6, 1)
     assert str(seen.pace) == "free"
 
 
 def test_finished_when_nothing_waits_and_nothing_is_in_flight() -> None:
     assert state().finished
     assert state(dead=5).finished
-    for name in ("seeds", "ready", "delayed", "in_flight"):
+    for name in ("seeds", "ready", "delayed", "in_flight", "open_jobs"):
         assert not state(**{name: 1}).finished

@@ -1,6 +1,6 @@
 from decimal import Decimal
 
-from realestate.items import as_record, content_hash
+from realestate.items import content_hash
 from realestate.pipelines.clean import CleanPipeline, clean
 from realestate.storage import Quarantined
 from tests.examples import a_listing
@@ -30,7 +30,7 @@ def test_a_rent_of_unknown_period_is_no_price_but_kept_aside() -> None:
 
 def test_the_hash_is_of_the_cleaned_listing() -> None:
     cleaned = clean(a_listing(operation="rent"))
-    assert cleaned.content_hash == content_hash(as_record(cleaned))
+    assert cleaned.content_hash == content_hash(cleaned)
 
 
 def test_what_cannot_be_cleaned_goes_to_quarantine() -> None:

@@ -10,7 +10,8 @@ from datetime import timedelta
 import jsonschema_rs
 import pytest
 
-from realestate.items import FIELDS, listing_schema
+from realestate.items import FIELDS
+from realestate.schema import listing_schema
 from realestate.simulator.adverts import START
 from realestate.simulator.places import AZERBAIJAN, BELGIUM
 from realestate.simulator.portals import PORTALS

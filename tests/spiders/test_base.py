@@ -220,6 +220,23 @@ def test_a_real_parser_never_raises_on_a_broken_page(spider: ImmowebSpider, lett
     assert len(letters.given_up) == 2
 
 
+def test_a_broken_page_is_marked_for_keeping_and_no_other(spider: ImmowebSpider) -> None:
+    broken, gone = page(), page("https://www.immoweb.be/en/search/")
+    for each in (broken, gone):
+        list(spider._watched(each, "extract"))
+    assert (broken.flags, gone.flags) == (["broken"], [])
+
+
+def test_outside_a_crawl_a_page_says_what_it_is(spider: ImmowebSpider, letters: Letters) -> None:
+    with pytest.raises(BrokenPage):
+        list(spider.parsed(page(), "extract"))
+    with pytest.raises(ListingGone):
+        list(spider.parsed(page("https://www.immoweb.be/en/search/"), "extract"))
+    assert ListingGone.outcome == "gone"
+    assert stats(spider) == {}
+    assert letters.given_up == []
+
+
 def failure(error: Exception, stage: str = "extract") -> Failure:
     failed = Failure(error)  # type: ignore[no-untyped-call]
     failed.request = page(stage=stage).request  # type: ignore[attr-defined]

@@ -1,0 +1,214 @@
+"""Today's parser over pages kept earlier: nothing is fetched, and nothing happens on the market."""
+
+import asyncio
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any, Literal, Protocol, runtime_checkable
+from uuid import uuid4
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DropItem
+from scrapy.http import Headers, Response
+from scrapy.responsetypes import responsetypes
+from scrapy.statscollectors import MemoryStatsCollector
+from scrapy.utils.conf import build_component_list
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from realestate.items import FIELDS, OURS, Listing, as_record
+from realestate.jobs.work import project_settings, spider_class
+from realestate.storage.snapshots import Kind, Page, SnapshotRef
+
+#: The one pipeline that is not run: what was read goes to the store as corrections.
+STORING = "realestate.pipelines.store.StorePipeline"
+#: A page is stored with its batch, by the database's clock: so much after its worker says it was fetched, at most.
+SLACK = timedelta(minutes=10)
+BATCH = 500
+#: Changes told one by one; all are counted.
+CHANGES_TOLD = 1000
+#: What a parser says, and what an old page may still say of a listing that has moved on.
+COMPARED = tuple(name for name in FIELDS if name not in OURS | {"portal", "ref", "url", "status"})
+
+Verdict = Literal["correct", "release", "stale"]
+
+
+@runtime_checkable
+class Corrections(Protocol):
+    """What a store does with pages that were read again."""
+
+    def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Listing]:
+        """The listings as they are stored, by ref; without those that are not."""
+
+    def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
+        """What a better parser made of pages read before: corrections, no events of the market."""
+
+    def release(self, listings: Sequence[Listing], run: str) -> int:
+        """Store what its page was too bad to be stored then, and take it out of quarantine. Returns how many were in.
+
+        `last_fetched_at` says when the page was fetched; none of it is older than what is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One field of one listing, as it was stored and as it is read now."""
+
+    ref: str
+    name: str
+    old: Any
+    new: Any
+
+
+@dataclass(slots=True)
+class Reparsed:
+    """What came of it."""
+
+    portal: str
+    run: str
+    pages: Counter[str] = field(default_factory=Counter)
+    """By outcome: ok, broken, gone."""
+
+    listings: Counter[str] = field(default_factory=Counter)
+    """By outcome: unchanged, corrected, released, invalid, dropped, stale."""
+
+    fields: Counter[str] = field(default_factory=Counter)
+    """Corrections by field."""
+
+    changes: list[Change] = field(default_factory=list)
+    """The first of them, one by one."""
+
+    broken: list[tuple[str, str]] = field(default_factory=list)
+    """Addresses that still cannot be read, and why; the first of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    kind: Kind
+    listing: Listing
+
+
+def reparse(
+    portal: str, pages: Iterable[tuple[SnapshotRef, Page]], store: Corrections, *, dry_run: bool = False
+) -> Reparsed:
+    """Read the pages with today's parser, and hand the store what is different. Run twice, it changes nothing more."""
+    told = Reparsed(portal, f"reparse-{uuid4().hex[:12]}")
+    parser = Parser(portal)
+    found = _found(parser, pages, told)
+    while batch := list(islice(found, BATCH)):
+        _hand_over(batch, store, told, dry_run)
+    return told
+
+
+def judge(kind: Kind, fetched_at: datetime, stored: Listing | None) -> Verdict:
+    """Whether a page still speaks for what is stored.
+
+    One that was good was stored at once, so it may correct only the row it made: if that has been read again since, or
+    is no longer kept, the page is of another day. One that failed made no row; it counts unless a newer one did."""
+    read_at = stored.last_fetched_at if stored else None
+    if kind == "failed":
+        return "release" if read_at is None or read_at <= fetched_at else "stale"
+    return "correct" if read_at is not None and abs(read_at - fetched_at) <= SLACK else "stale"
+
+
+def differences(old: Listing, new: Listing) -> Iterator[Change]:
+    before, after = as_record(old), as_record(new)
+    for name in COMPARED:
+        if before[name] != after[name]:
+            yield Change(new.ref, name, before[name], after[name])
+
+
+def response_of(page: Page) -> Response:
+    """As the spider got it, of the same class."""
+    headers = Headers()
+    for name, value in page.headers:
+        headers.appendlist(name.encode("latin-1"), value.encode("latin-1"))
+    kind = responsetypes.from_args(headers=headers, url=page.url, body=page.body)
+    request = Request(page.url, cb_kwargs=dict(page.hints), meta={"stage": page.stage, "job": page.job})
+    return kind(page.url, status=page.status, headers=headers, body=page.body, request=request)
+
+
+class Parser:
+    """A portal's spider and the pipelines before the store, without a crawl around them."""
+
+    def __init__(self, portal: str) -> None:
+        settings = project_settings()
+        crawler = Crawler(spider_class(portal), settings)
+        crawler.stats = MemoryStatsCollector(crawler)
+        self.spider: Any = crawler.spidercls.from_crawler(crawler)
+        crawler.spider = self.spider
+        paths = build_component_list(settings.get_component_priority_dict_with_base("ITEM_PIPELINES"))
+        self._steps: list[Callable[[Any], Any]] = [
+            build_from_crawler(load_object(path), crawler).process_item for path in paths if path != STORING
+        ]
+
+    def items(self, page: Page) -> Iterator[Any]:
+        """What the page's parser yields; raises what the page is instead."""
+        yield from self.spider.parsed(response_of(page), page.stage, **page.hints)
+
+    def through_pipelines(self, item: Any) -> Any:
+        for step in self._steps:
+            item = step(item)
+            if inspect.isawaitable(item):
+                item = asyncio.run(item)  # type: ignore[arg-type]
+        return item
+
+
+def _found(parser: Parser, pages: Iterable[tuple[SnapshotRef, Page]], told: Reparsed) -> Iterator[_Found]:
+    for ref, page in pages:
+        try:
+            listings = [item for item in parser.items(page) if isinstance(item, Listing)]
+        except Exception as error:  # whatever a kept page does to a parser, the next one is read
+            outcome = getattr(error, "outcome", "broken")
+            told.pages[outcome] += 1
+            if outcome == "broken" and len(told.broken) < CHANGES_TOLD:
+                told.broken.append((ref.url, f"{type(error).__name__}: {error}"))
+            continue
+        told.pages["ok"] += 1
+        for listing in listings:
+            if good := _good(parser, listing, told):
+                yield _Found(page.kind, replace(good, last_fetched_at=page.fetched_at))
+
+
+def _good(parser: Parser, listing: Listing, told: Reparsed) -> Listing | None:
+    try:
+        made = parser.through_pipelines(listing)
+    except DropItem:
+        told.listings["dropped"] += 1
+        return None
+    if isinstance(made, Listing):
+        return made
+    told.listings["invalid"] += 1
+    return None
+
+
+def _hand_over(batch: Sequence[_Found], store: Corrections, told: Reparsed, dry_run: bool) -> None:
+    stored = store.current(told.portal, sorted({found.listing.ref for found in batch}))
+    corrected: list[Listing] = []
+    released: list[Listing] = []
+    for found in batch:
+        listing, row = found.listing, stored.get(found.listing.ref)
+        assert listing.last_fetched_at is not None
+        verdict = judge(found.kind, listing.last_fetched_at, row)
+        if verdict == "release":
+            released.append(listing)
+        elif verdict == "stale":
+            told.listings["stale"] += 1
+        elif row is not None and _note(told, list(differences(row, listing))):
+            corrected.append(listing)
+    told.listings["released"] += len(released)
+    if not dry_run:
+        if corrected:
+            store.correct(corrected, told.run)
+        if released:
+            store.release(sorted(released, key=lambda each: str(each.last_fetched_at)), told.run)
+
+
+def _note(told: Reparsed, changes: Sequence[Change]) -> bool:
+    """Whether anything changed."""
+    told.listings["corrected" if changes else "unchanged"] += 1
+    told.fields.update(change.name for change in changes)
+    told.changes.extend(changes[: CHANGES_TOLD - len(told.changes)])
+    return bool(changes)

@@ -1,0 +1,271 @@
+"""What must hold between the fields of a listing, and what is odd: a table of rules, and functions that check them.
+
+An error blocks the listing: something in it is surely wrong, and nobody can tell what else is. What may be true,
+however odd, is a warning: a word in `quality_flags`. What is missing breaks no rule. The rules that the JSON Schema
+itself can say are in schema.py.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from math import nan
+from typing import Literal, NamedTuple
+
+from realestate.items import Listing
+from realestate.pipelines import countries
+from realestate.pipelines.medians import Medians
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Its name is also the flag it leaves and part of a statistic's name: it never changes."""
+
+    name: str
+    severity: Literal["error", "warning"]
+    holds: str
+    """What is so where the rule is kept."""
+
+
+_RULES = (
+    Rule("floor_above_building", "error", "`floor` is at most one above `floors_total`"),
+    Rule("floor_under_roof", "warning", "`floor` is not one above `floors_total`: an attic, or another way to count"),
+    Rule("area_impossible", "error", "the area is possible for the `property_type`"),
+    Rule("area_unusual", "warning", "the area is usual for the `property_type`"),
+    Rule("plot_unusual", "warning", "what is built stands on a plot of 5 m² to a square kilometre"),
+    Rule("more_bedrooms_than_rooms", "warning", "`rooms` counts the `bedrooms` too"),
+    Rule("too_many_rooms_for_area", "warning", "a room has 3 m² at least"),
+    Rule("price_per_m2_beyond_district", "error", "`price_per_m2` is within 1/50 and 50 times the district's median"),
+    Rule("price_per_m2_unlike_district", "warning", "`price_per_m2` is within 1/10 and 10 times the district's median"),
+    Rule("price_tiny", "warning", "`price` is more than a placeholder such as 1"),
+    Rule("price_though_on_request", "warning", "a `price` on request is not told"),
+    Rule("charges_of_a_sale", "warning", "only a rent has `charges`"),
+    Rule("charges_above_rent", "warning", "`charges` are less than the rent they come on top of"),
+    Rule("built_in_future", "warning", "`year_built` is at most ten years ahead"),
+    Rule("coordinates_at_zero", "warning", "somebody set the pin: 0° north, 0° east lies in the sea"),
+    Rule("coordinates_outside_country", "warning", "`latitude` and `longitude` lie in the `country`"),
+    Rule("date_in_future", "warning", "`posted_at` and `updated_at` are at most a day ahead of the fetch"),
+    Rule("date_before_the_web", "warning", "`posted_at` and `updated_at` are later than 1994"),
+    Rule("posted_after_updated", "warning", "`posted_at` is not after `updated_at`, give or take a day"),
+)
+RULES = {rule.name: rule for rule in _RULES}
+
+
+class Broken(NamedTuple):
+    rule: str
+    why: str
+
+
+class Context(NamedTuple):
+    """What a check may know beside the listing."""
+
+    now: datetime
+    median: float | None
+    """Of the price of a square metre, where the home is and of its kind."""
+
+
+def broken_by(listing: Listing, now: datetime, medians: Medians) -> list[Broken]:
+    """The rules the listing breaks, and why. The words are made only for those."""
+    context = Context(now, _median(listing, medians))
+    return [broken for check in _CHECKS if (broken := check(listing, context)) is not None]
+
+
+# --- size ------------------------------------------------------------------------------
+
+
+class Bounds(NamedTuple):
+    """In m². Outside the inner two it is odd, outside the outer two it is a mistake: a price, centimetres, hectares."""
+
+    impossible_below: float
+    odd_below: float
+    odd_above: float
+    impossible_above: float
+
+
+#: property_type -> the area that counts for it: the plot of land, else the living area.
+AREAS = {
+    "apartment": Bounds(5, 12, 600, 5_000),
+    "house": Bounds(8, 25, 1_500, 20_000),
+    "room": Bounds(3, 6, 60, 500),
+    "office": Bounds(3, 8, 10_000, 200_000),
+    "commercial": Bounds(1.5, 5, 30_000, 1_000_000),  # from a kiosk to a distribution centre
+    "garage": Bounds(3, 8, 200, 20_000),  # from a motorcycle's place to a car park
+    "building": Bounds(15, 60, 20_000, 500_000),
+    "land": Bounds(1, 30, 1_000_000, 100_000_000),
+    "other": Bounds(1, 3, 100_000, 10_000_000),
+}
+PLOT_M2 = (5, 1_000_000)
+ROOM_M2 = 3
+
+
+def _floor(listing: Listing, context: Context) -> Broken | None:
+    floor, floors = listing.floor, listing.floors_total
+    if floor is None or floors is None or floor <= floors:
+        return None
+    return Broken("floor_under_roof" if floor == floors + 1 else "floor_above_building", f"floor {floor} of {floors}")
+
+
+def _area(listing: Listing, context: Context) -> Broken | None:
+    kind = listing.property_type
+    area = listing.plot_m2 if kind == "land" and listing.plot_m2 is not None else listing.area_m2
+    if area is None or kind is None:
+        return None
+    bounds = AREAS[kind]
+    if bounds.odd_below <= area <= bounds.odd_above:
+        return None
+    is_possible = bounds.impossible_below <= area <= bounds.impossible_above
+    return Broken("area_unusual" if is_possible else "area_impossible", f"{area} m² for a property of type {kind}")
+
+
+def _plot(listing: Listing, context: Context) -> Broken | None:
+    plot = listing.plot_m2
+    if plot is None or listing.property_type == "land" or PLOT_M2[0] <= plot <= PLOT_M2[1]:
+        return None
+    return Broken("plot_unusual", f"a plot of {plot} m²")
+
+
+def _rooms(listing: Listing, context: Context) -> Broken | None:
+    rooms, bedrooms, area = listing.rooms, listing.bedrooms, listing.area_m2
+    if rooms is None:
+        return None
+    if bedrooms is not None and bedrooms > rooms:
+        return Broken("more_bedrooms_than_rooms", f"{bedrooms} bedrooms of {rooms} rooms")
+    if area is not None and area < rooms * ROOM_M2:
+        return Broken("too_many_rooms_for_area", f"{rooms} rooms in {area} m²")
+    return None
+
+
+# --- money -----------------------------------------------------------------------------
+
+UNLIKE, BEYOND = 10, 50
+#: Plots of one district differ that far: a meadow beside building land. So does what we have no word for.
+VARIED_TYPES = frozenset({"land", "other"})
+#: Flags of prices that are not what a home costs.
+UNUSUAL_PRICES = frozenset({"life_annuity", "public_sale"})
+#: No currency is worth more than a few euros, so below these no home is sold or let in any of them.
+LOWEST_SALE = 500
+LOWEST_RENT = {"day": 2, "week": 5, "month": 15, "year": 150}
+
+
+def _median(listing: Listing, medians: Medians) -> float | None:
+    if listing.price_per_m2 is None:
+        return None
+    return medians.of(
+        listing.country,
+        listing.city,
+        listing.district,
+        listing.operation,
+        listing.property_type,
+        listing.rent_period,
+        listing.currency,
+    )
+
+
+def _price_per_m2(listing: Listing, context: Context) -> Broken | None:
+    """An error beyond fifty times: no home is so much dearer than its neighbours. It is cents for euros, a rent as a
+    sale, a wrong unit of area; stored, it would spoil every average it goes into."""
+    median = context.median
+    if median is None or listing.price_per_m2 is None:
+        return None
+    price = _float(listing.price_per_m2)
+    if median <= price * UNLIKE and price <= median * UNLIKE:
+        return None
+    may_be = median <= price * BEYOND and price <= median * BEYOND
+    may_be = may_be or listing.property_type in VARIED_TYPES or not UNUSUAL_PRICES.isdisjoint(listing.quality_flags)
+    told = f"{price:.2f} a m², where the median of {listing.district or listing.city} is {median:.2f}"
+    return Broken("price_per_m2_unlike_district" if may_be else "price_per_m2_beyond_district", told)
+
+
+def _price(listing: Listing, context: Context) -> Broken | None:
+    price, basis, period = listing.price, listing.price_basis, listing.rent_period
+    if price is None or basis == "per_m2":
+        return None
+    if basis == "on_request":
+        return Broken("price_though_on_request", f"{price} {listing.currency}")
+    if _float(price) < (LOWEST_SALE if period is None else LOWEST_RENT[period]):
+        return Broken("price_tiny", f"{price} {listing.currency}")
+    return None
+
+
+def _charges(listing: Listing, context: Context) -> Broken | None:
+    charges, price = listing.charges, listing.price
+    if charges is None:
+        return None
+    if listing.operation == "sale":
+        return Broken("charges_of_a_sale", f"charges of {charges}")
+    if price is not None and _float(charges) > _float(price):
+        return Broken("charges_above_rent", f"charges of {charges} on a rent of {price}")
+    return None
+
+
+def _float(amount: Decimal | float) -> float:
+    try:
+        return float(amount)
+    except (ValueError, OverflowError):  # a signalling NaN, an integer beyond all floats
+        return nan
+
+
+# --- building and place ----------------------------------------------------------------
+
+#: What is sold off the plan is finished within a few years.
+YEARS_AHEAD = 10
+
+
+def _year(listing: Listing, context: Context) -> Broken | None:
+    year = listing.year_built
+    if year is None or year <= context.now.year + YEARS_AHEAD:
+        return None
+    return Broken("built_in_future", f"in {year}")
+
+
+def _coordinates(listing: Listing, context: Context) -> Broken | None:
+    latitude, longitude, country = listing.latitude, listing.longitude, listing.country
+    if latitude is None or longitude is None:
+        return None
+    if latitude == 0 and longitude == 0:
+        return Broken("coordinates_at_zero", "0, 0")
+    if countries.may_hold(country, latitude, longitude):
+        return None
+    swapped = ", but would be if swapped" if countries.may_hold(country, longitude, latitude) else ""
+    return Broken("coordinates_outside_country", f"{latitude}, {longitude} is not in {country}{swapped}")
+
+
+# --- time ------------------------------------------------------------------------------
+
+#: Clocks differ, and some portals tell the day alone, in their own zone.
+A_DAY = timedelta(days=1)
+#: An earlier date is a zero taken for a time.
+THE_WEB = 1995
+
+
+def _dates(listing: Listing, context: Context) -> Broken | None:
+    for moment in (listing.posted_at, listing.updated_at):
+        if moment is None:
+            continue
+        if moment.year < THE_WEB:
+            return Broken("date_before_the_web", f"{moment}")
+        if _is_a_day_after(moment, context.now):
+            return Broken("date_in_future", f"{moment}")
+    return None
+
+
+def _order_of_dates(listing: Listing, context: Context) -> Broken | None:
+    posted, updated = listing.posted_at, listing.updated_at
+    if posted is None or updated is None or not _is_a_day_after(posted, updated):
+        return None
+    return Broken("posted_after_updated", f"posted {posted}, updated {updated}")
+
+
+def _is_a_day_after(later: datetime, earlier: datetime) -> bool:
+    try:
+        return later - earlier > A_DAY
+    except TypeError:  # one of them is without its zone, which the schema refuses
+        return False
+
+
+_CHECKS: tuple[Callable[[Listing, Context], Broken | None], ...] = (
+    *(_floor, _area, _plot, _rooms),
+    *(_price_per_m2, _price, _charges),
+    *(_year, _coordinates),
+    *(_dates, _order_of_dates),
+)

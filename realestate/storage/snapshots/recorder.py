@@ -1,0 +1,105 @@
+"""Keeps pages in a thread of its own, so that no crawl waits for a disk."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from realestate.storage.snapshots.page import Page, SnapshotError, SnapshotRef
+from realestate.storage.snapshots.writer import SnapshotWriter
+
+logger = logging.getLogger(__name__)
+
+#: How often files that have grown old are looked for.
+LOOK_SECONDS = 5.0
+#: A worker that ends waits so long for a disk.
+CLOSING_SECONDS = 30.0
+#: Pages that share one fsync, so that the first of a crowd need not wait for the last.
+_TOGETHER = 100
+
+_Waiting = tuple[Page, "Future[SnapshotRef]"]
+
+
+class Recorder:
+    """Takes pages while it has room for them. One whose parser failed is always taken: the site may
+    never show it again."""
+
+    def __init__(self, writer: SnapshotWriter, *, waiting_bytes: int) -> None:
+        self._writer = writer
+        self._most = waiting_bytes
+        self._waiting: deque[_Waiting] = deque()
+        self._bytes = 0
+        self._closing = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="snapshots", daemon=True)
+        self._thread.start()
+
+    def take(self, page: Page) -> "Future[SnapshotRef] | None":
+        """Done when the page is safe; None if too much waits, and the page is not kept."""
+        with self._changed:
+            if page.kind != "failed" and self._bytes + _size(page) > self._most:
+                return None
+            future: Future[SnapshotRef] = Future()
+            future.set_running_or_notify_cancel()  # who waits may give up; the page is written all the same
+            self._waiting.append((page, future))
+            self._bytes += _size(page)
+            self._changed.notify()
+            return future
+
+    def close(self) -> None:
+        """All that was taken is written, and on its way to where it belongs."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(CLOSING_SECONDS)
+
+    def _run(self) -> None:
+        while not self._is_over():
+            self._write(self._next())
+            self._tidy(self._writer.rotate)
+        self._tidy(self._writer.close)
+
+    def _is_over(self) -> bool:
+        with self._changed:
+            return self._closing and not self._waiting
+
+    def _next(self) -> list[_Waiting]:
+        with self._changed:
+            if not self._waiting and not self._closing:
+                self._changed.wait(LOOK_SECONDS)
+            return [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
+
+    def _write(self, batch: list[_Waiting]) -> None:
+        """Nobody hears of a page before it is on the disk."""
+        written: list[tuple[Future[SnapshotRef], SnapshotRef]] = []
+        for page, future in batch:
+            try:
+                written.append((future, self._writer.write(page)))
+            except Exception as error:  # whatever a page is made of, the next one is kept
+                future.set_exception(_told(error))
+        try:
+            self._writer.flush()
+        except OSError as error:
+            for future, _ in written:
+                future.set_exception(_told(error))
+        else:
+            for future, ref in written:
+                future.set_result(ref)
+        with self._changed:
+            self._bytes -= sum(_size(page) for page, _ in batch)
+
+    def _tidy(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except OSError as error:
+            logger.error("snapshot/failed: %s", error)
+
+
+def _size(page: Page) -> int:
+    """What it takes in memory, about; an empty page takes some too."""
+    return len(page.body) + 2048
+
+
+def _told(error: Exception) -> SnapshotError:
+    return SnapshotError(f"a page could not be kept: {type(error).__name__}: {error}")

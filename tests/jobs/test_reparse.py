@@ -1,0 +1,249 @@
+"""Today's parser over real files of pages; only the store is a stand-in."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse
+
+from realestate.cli import show
+from realestate.items import Listing
+from realestate.jobs.reparse import SLACK, Corrections, Parser, Reparsed, differences, judge, reparse, response_of
+from realestate.storage.snapshots import Page, pages
+from tests.examples import a_listing
+from tests.recorded import FOLDER
+from tests.storage.snapshots.examples import a_writer
+
+FETCHED = datetime(2026, 11, 4, 12, 0, tzinfo=UTC)
+STORED = FETCHED + timedelta(seconds=2)
+HTML = (("Content-Type", "text/html; charset=utf-8"),)
+
+
+def recorded(name: str, **changes: Any) -> Page:
+    """A recorded page as a worker would have kept it."""
+    told = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    portal, _, short = name.partition("/")
+    body = FOLDER / f"{name}.html"
+    kept = Page(
+        portal=portal,
+        url=told["url"],
+        status=200,
+        headers=HTML if body.exists() else (("Content-Type", "application/json"),),
+        body=(body if body.exists() else FOLDER / f"{name}.page.json").read_bytes(),
+        fetched_at=FETCHED,
+        kind="sampled",
+        stage="extract" if short.startswith("listing") else "discover",
+        hints=told.get("hints", {}),
+    )
+    return replace(kept, **changes)
+
+
+def as_stored(page: Page, **changes: Any) -> Listing:
+    """The row that the page made."""
+    parser = Parser(page.portal)
+    (listing,) = (parser.through_pipelines(item) for item in parser.items(page))
+    assert isinstance(listing, Listing)
+    return replace(listing, **{"last_fetched_at": STORED, **changes})
+
+
+class Book:
+    """The border to the store: rows by ref, and what was asked of it."""
+
+    def __init__(self, *rows: Listing) -> None:
+        self.rows = {row.ref: row for row in rows}
+        self.corrected: list[Listing] = []
+        self.released: list[Listing] = []
+
+    def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Listing]:
+        return {ref: self.rows[ref] for ref in refs if ref in self.rows}
+
+    def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
+        for listing in listings:
+            self.rows[listing.ref] = replace(listing, last_fetched_at=self.rows[listing.ref].last_fetched_at)
+        self.corrected += listings
+        return {}
+
+    def release(self, listings: Sequence[Listing], run: str) -> int:
+        self.rows |= {each.ref: replace(each, last_fetched_at=FETCHED + timedelta(days=9)) for each in listings}
+        self.released += listings
+        return len(listings)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Any]:
+    """Reparse pages that were really kept."""
+    with closing(a_writer(tmp_path)) as writer:
+
+        def act(book: Book, *kept: Page, dry_run: bool = False) -> Reparsed:
+            for page in kept:
+                writer.write(page)
+            return reparse(kept[0].portal, pages(str(tmp_path), kept[0].portal), book, dry_run=dry_run)
+
+        yield act
+
+
+HOUSE = "immoweb/listing-house-sale"
+
+
+def test_the_border_is_as_it_is_written() -> None:
+    assert isinstance(Book(), Corrections)
+
+
+def test_a_page_that_reads_as_before_changes_nothing(run: Any) -> None:
+    page = recorded(HOUSE)
+    book = Book(as_stored(page))
+    told = run(book, page)
+    assert (dict(told.pages), dict(told.listings)) == ({"ok": 1}, {"unchanged": 1, "released": 0})
+    assert not book.corrected
+    assert not book.released
+
+
+def test_a_better_parser_corrects_field_by_field(run: Any) -> None:
+    page = recorded(HOUSE)
+    right = as_stored(page)
+    book = Book(replace(right, area_m2=1.0, title="wrong", city=None))
+    told = run(book, page)
+    assert {(change.ref, change.name, change.old, change.new) for change in told.changes} == {
+        ("21500123", "area_m2", 1.0, 176.0),
+        ("21500123", "title", "wrong", right.title),
+        ("21500123", "city", None, right.city),
+    }
+    assert dict(told.fields) == {"area_m2": 1, "title": 1, "city": 1}
+    (listing,) = book.corrected
+    assert (listing.area_m2, listing.last_fetched_at) == (176.0, FETCHED)
+    assert run(book, page).listings["corrected"] == 0, "the second time there is nothing to correct"
+
+
+def test_a_dry_run_tells_the_same_and_changes_nothing(run: Any) -> None:
+    page = recorded(HOUSE)
+    book = Book(as_stored(page, area_m2=1.0))
+    told = run(book, page, replace(recorded("immoweb/listing-project"), kind="failed"), dry_run=True)
+    assert [(change.name, change.old, change.new) for change in told.changes] == [("area_m2", 1.0, 176.0)]
+    assert told.listings["released"] == 1
+    assert not book.corrected
+    assert not book.released
+
+
+def test_an_old_page_does_not_correct_a_newer_reading(run: Any) -> None:
+    page = recorded(HOUSE)
+    book = Book(as_stored(page, price=1, last_fetched_at=FETCHED + timedelta(days=3)))
+    assert run(book, page).listings["stale"] == 1
+    assert not book.corrected
+
+
+def test_what_is_no_longer_kept_does_not_come_back(run: Any) -> None:
+    """Erased on somebody's demand, or past its days."""
+    book = Book()
+    assert run(book, recorded(HOUSE)).listings["stale"] == 1
+    assert book.rows == {}
+
+
+def test_a_failed_page_that_parses_now_is_released_once(run: Any) -> None:
+    page = recorded(HOUSE, kind="failed")
+    book = Book()
+    assert run(book, page).listings["released"] == 1
+    (listing,) = book.released
+    assert (listing.ref, listing.last_fetched_at) == ("21500123", FETCHED)
+    assert run(book, page).listings["released"] == 0
+
+
+def test_several_failed_pages_of_one_listing_are_released_in_their_order(run: Any) -> None:
+    days = [2, 0, 1]
+    book = Book()
+    run(book, *(recorded(HOUSE, kind="failed", fetched_at=FETCHED + timedelta(days=day)) for day in days))
+    assert [each.last_fetched_at for each in book.released] == [FETCHED + timedelta(days=day) for day in (0, 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "read_after", "verdict"),
+    [
+        ("sampled", timedelta(seconds=2), "correct"),
+        ("all", -SLACK, "correct"),  # a worker's clock may be ahead
+        ("sampled", SLACK * 1.01, "stale"),
+        ("sampled", -SLACK * 1.01, "stale"),
+        ("sampled", None, "stale"),
+        ("failed", None, "release"),
+        ("failed", timedelta(days=-1), "release"),
+        ("failed", timedelta(), "release"),
+        ("failed", timedelta(seconds=1), "stale"),
+    ],
+)
+def test_whether_a_page_speaks_for_what_is_stored(kind: Any, read_after: timedelta | None, verdict: str) -> None:
+    row = None if read_after is None else a_listing(last_fetched_at=FETCHED + read_after)
+    assert judge(kind, FETCHED, row) == verdict
+
+
+def test_every_page_has_its_outcome_and_none_ends_the_run(run: Any) -> None:
+    good = recorded(HOUSE)
+    url = good.url
+    told = run(
+        Book(as_stored(good)),
+        replace(good, body=b"<html>a wall</html>", kind="failed"),
+        replace(good, body=b"", kind="failed"),
+        replace(good, body=b"\x89PNG\r\n\x1a\n\x00", headers=(("Content-Type", "image/png"),), kind="failed"),
+        replace(good, url="https://www.immoweb.be/en/search/house"),
+        replace(good, url="https://elsewhere.example/en/classified/21500123", kind="failed"),
+        replace(good, body=good.body.replace(b"FOR_SALE", b"FOR_BARTER"), kind="failed"),
+        recorded("immoweb/search"),
+        good,
+    )
+    assert dict(told.pages) == {"broken": 4, "gone": 1, "ok": 3}
+    assert dict(told.listings) == {"invalid": 1, "unchanged": 1, "released": 0}
+    assert (url, "BrokenPage: no window.classified") in told.broken
+
+
+def test_the_hints_of_the_search_page_are_given_again(run: Any) -> None:
+    page = recorded("emlak/listing-house-rent-daily")
+    book = Book(as_stored(page, rent_period="month"))
+    assert [(change.name, change.new) for change in run(book, page).changes] == [("rent_period", "day")]
+
+
+def test_a_status_is_no_correction() -> None:
+    """A page of last week does not say that a listing is active today."""
+    assert list(differences(a_listing(status="delisted"), a_listing(status="active"))) == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "kind", "text"),
+    [
+        (HTML, "<html>ə</html>".encode(), HtmlResponse, "<html>ə</html>"),
+        ((("Content-Type", "text/html; charset=windows-1251"),), "Ж".encode("cp1251"), HtmlResponse, "Ж"),
+        (
+            (),
+            b"<html><meta charset=windows-1251>\xc6</html>",
+            HtmlResponse,
+            "<html><meta charset=windows-1251>Ж</html>",
+        ),
+        ((("Content-Type", "application/json"),), b'{"a": 1}', JsonResponse, '{"a": 1}'),
+        ((("Content-Type", "image/png"),), b"\x89PNG\r\n\x1a\n\0", Response, None),
+    ],
+)
+def test_a_response_is_as_the_spider_got_it(
+    headers: tuple[tuple[str, str], ...], body: bytes, kind: type[Response], text: str | None
+) -> None:
+    response = response_of(recorded(HOUSE, headers=headers, body=body, status=203, hints={"a": [1]}))
+    assert type(response) is kind
+    assert (response.status, response.body, response.cb_kwargs) == (203, body, {"a": [1]})
+    if isinstance(response, TextResponse):
+        assert response.text == text
+
+
+def test_a_person_and_a_program_can_read_what_came_of_it(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    page = recorded(HOUSE)
+    told = run(Book(as_stored(page, area_m2=1.0, description="x" * 9000)), page, replace(page, body=b"", kind="failed"))
+    show.reparsed(told, dry_run=True, as_json=False)
+    out = capsys.readouterr().out
+    assert "21500123: area_m2: 1.0 -> 176.0\n" in out
+    assert f"still broken: {page.url}: " in out
+    assert "immoweb: 2 pages: 1 ok, 1 broken" in out
+    assert max(map(len, out.splitlines())) < 300
+    show.reparsed(told, dry_run=True, as_json=True)
+    read = json.loads(capsys.readouterr().out)
+    assert read["pages"] == {"ok": 1, "broken": 1}
+    assert read["fields"]["area_m2"] == 1
+    assert {"ref": "21500123", "name": "area_m2", "old": 1.0, "new": 176.0} in read["changes"]

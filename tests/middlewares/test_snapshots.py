@@ -1,0 +1,301 @@
+"""Which pages are kept, and what their leases wait for."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy import signals as scrapys
+from scrapy.crawler import Crawler
+from scrapy.http import HtmlResponse, Response
+
+from realestate.middlewares.snapshots import SnapshotMiddleware, is_chosen
+from realestate.queue import signals
+from realestate.queue.engine import LEASE
+from realestate.queue.ledger import Ledger
+from realestate.queue.request_queue import Ending, Lease
+from realestate.spiders.immoweb import ImmowebSpider
+from realestate.storage import Quarantined
+from realestate.storage.snapshots import Page, SnapshotError, SnapshotRef, pages
+from tests.examples import a_listing
+
+URL = "https://www.immoweb.be/en/classified/21000001"
+BAD = Quarantined.of(a_listing(), "price: too high")
+
+
+class Index:
+    """Takes rows as the store's pipeline does, and says that they are stored when it is told to."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.rows: list[SnapshotRef] = []
+        crawler.signals.connect(self.page_kept, signal=signals.page_kept)
+
+    def page_kept(self, ref: SnapshotRef) -> None:
+        self.rows.append(ref)
+
+    def store(self) -> None:
+        self.crawler.signals.send_catch_log(signals.items_stored, items=list(self.rows))
+
+
+class Desk:
+    """The middleware in a crawler with one open lease, and its folder."""
+
+    def __init__(self, make_crawler: Callable[..., Crawler], folder: Path, sample: float = 0.0, **changes: Any) -> None:
+        self.folder = folder
+        named = {"SNAPSHOTS_URL": str(folder), "SNAPSHOTS_SAMPLE": sample, **changes}
+        self.crawler = make_crawler(ImmowebSpider, REALESTATE_HOME=str(folder / "home"), **named)
+        self.crawler.spider = ImmowebSpider.from_crawler(self.crawler)
+        self.ended: list[Ending] = []
+        self.ledger = Ledger(self.ended.append)
+        self.key = self.ledger.open(Lease(b"id", "1", 0, 0, 0, "j", "extract", b""))
+        self.crawler.engine = SimpleNamespace(  # type: ignore[assignment]
+            scheduler=SimpleNamespace(ledger=self.ledger, worker="host:1:abc")
+        )
+        self.middleware = SnapshotMiddleware.from_crawler(self.crawler)
+
+    def page(self, **meta: Any) -> Response:
+        request = Request(URL, meta={"stage": "extract", "job": "j", LEASE: self.key, **meta}, cb_kwargs={"seen": 1})
+        headers = {"Content-Type": "text/html", "Set-Cookie": "id=1"}
+        return HtmlResponse(URL, body=b"<html>\xff</html>", headers=headers, request=request)
+
+    async def serve(self, response: Response, *results: Any, flags: tuple[str, ...] = ()) -> list[Any]:
+        """The page as Scrapy would handle it: its callback, then its items through the pipelines."""
+        self.middleware.process_spider_input(response)
+
+        async def output() -> AsyncIterator[Any]:
+            for each in results:
+                if isinstance(each, Exception):
+                    raise each
+                yield each
+            response.flags.extend(flags)
+
+        made = [each async for each in self.middleware.process_spider_output(response, output())]
+        self.ledger.finished(self.key)  # LeaseMiddleware's word
+        return made
+
+    async def through(self, item: Any, response: Response, signal: Any = scrapys.item_scraped) -> None:
+        await self.crawler.signals.send_catch_log_async(signal, item=item, response=response, spider=None)
+
+    def run(self, act: Any) -> None:
+        async def whole() -> None:
+            self.crawler.signals.send_catch_log(signals.serving)
+            await act()
+            await self.crawler.signals.send_catch_log_async(signals.last_batch)
+            await self.crawler.signals.send_catch_log_async(scrapys.spider_closed, spider=None, reason="")
+
+        asyncio.run(asyncio.wait_for(whole(), 60))
+
+    def kept(self) -> list[Page]:
+        return [page for _, page in pages(str(self.folder))]
+
+    def stat(self, name: str) -> Any:
+        assert self.crawler.stats is not None
+        return self.crawler.stats.get_value(f"snapshot/{name}")
+
+
+@pytest.fixture
+def desk(make_crawler: Callable[..., Crawler], tmp_path: Path) -> Desk:
+    return Desk(make_crawler, tmp_path)
+
+
+def test_a_page_that_could_not_be_read_is_kept_with_all_its_parser_needs(desk: Desk) -> None:
+    async def act() -> None:
+        await desk.serve(desk.page(), flags=("broken",))
+
+    desk.run(act)
+    (page,) = desk.kept()
+    assert (page.portal, page.url, page.ref, page.stage, page.job) == ("immoweb", URL, "21000001", "extract", "j")
+    assert (page.kind, page.status, page.body, page.hints) == ("failed", 200, b"<html>\xff</html>", {"seen": 1})
+    assert page.headers == (("Content-Type", "text/html"),), "and no cookie"
+    assert desk.stat("failed") == 1
+
+
+def test_a_good_page_is_not_kept_and_its_lease_ends(desk: Desk) -> None:
+    async def act() -> None:
+        response = desk.page()
+        item = a_listing()
+        await desk.serve(response, item, Request("https://x.example/"))
+        assert not desk.ended, "its item may yet go to quarantine"
+        await desk.through(item, response)
+        assert desk.ended
+
+    desk.run(act)
+    assert desk.kept() == []
+    assert not desk.middleware._watched
+
+
+def test_a_page_whose_listing_goes_to_quarantine_is_kept_once(desk: Desk) -> None:
+    async def act() -> None:
+        response = desk.page()
+        await desk.serve(response, a_listing(), a_listing(ref="2"), a_listing(ref="3"))
+        await desk.through(BAD, response)
+        await desk.through(a_listing(), response)
+        assert not desk.kept()
+        await desk.through(BAD, response)
+
+    desk.run(act)
+    assert [page.kind for page in desk.kept()] == ["failed"]
+
+
+@pytest.mark.parametrize(("signal", "kinds"), [(scrapys.item_error, ["failed"]), (scrapys.item_dropped, [])])
+def test_an_item_that_got_lost_is_a_failure_unless_on_purpose(desk: Desk, signal: Any, kinds: list[str]) -> None:
+    async def act() -> None:
+        response = desk.page()
+        await desk.serve(response, a_listing())
+        await desk.through(a_listing(), response, signal)
+
+    desk.run(act)
+    assert [page.kind for page in desk.kept()] == kinds
+    assert len(desk.ended) == 1
+
+
+def test_a_callback_that_raises_is_a_failure(desk: Desk) -> None:
+    async def act() -> None:
+        with pytest.raises(KeyError):
+            await desk.serve(desk.page(), Request("https://x.example/"), KeyError("id"))
+
+    desk.run(act)
+    assert [page.kind for page in desk.kept()] == ["failed"]
+
+
+def test_a_callback_that_raises_at_once_is_a_failure(desk: Desk) -> None:
+    async def act() -> None:
+        response = desk.page()
+        desk.middleware.process_spider_input(response)
+        desk.middleware.process_spider_exception(response, KeyError("id"))
+        desk.ledger.finished(desk.key)
+
+    desk.run(act)
+    assert [page.kind for page in desk.kept()] == ["failed"]
+    assert len(desk.ended) == 1
+
+
+def test_the_lease_of_a_failed_page_waits_for_its_row(desk: Desk) -> None:
+    index = Index(desk.crawler)
+
+    async def act() -> None:
+        await desk.serve(desk.page(), flags=("broken",))
+        assert [row.ref for row in index.rows] == ["21000001"], "safe before anybody hears of it"
+        assert not desk.ended
+        index.store()
+        assert len(desk.ended) == 1
+
+    desk.run(act)
+
+
+def test_without_an_index_the_file_is_enough(desk: Desk) -> None:
+    async def act() -> None:
+        await desk.serve(desk.page(), flags=("broken",))
+        assert len(desk.ended) == 1
+
+    desk.run(act)
+    assert len(desk.kept()) == 1
+
+
+def test_the_sample_holds_no_lease_and_its_rows_are_in_the_last_batch(
+    make_crawler: Callable[..., Crawler], tmp_path: Path
+) -> None:
+    desk = Desk(make_crawler, tmp_path, sample=1.0)
+    index = Index(desk.crawler)
+
+    async def act() -> None:
+        await desk.serve(desk.page())
+        assert len(desk.ended) == 1
+        await desk.crawler.signals.send_catch_log_async(signals.last_batch)
+        assert [row.kind for row in index.rows] == ["all"]
+
+    desk.run(act)
+    assert desk.stat("all") == 1
+
+
+def test_a_sampled_page_that_finds_no_room_is_dropped_and_counted(
+    make_crawler: Callable[..., Crawler], tmp_path: Path
+) -> None:
+    desk = Desk(make_crawler, tmp_path, sample=1.0, SNAPSHOTS_WAITING_BYTES=10)
+
+    async def act() -> None:
+        await desk.serve(desk.page())
+        await desk.serve(desk.page(**{LEASE: None}), flags=("broken",))
+
+    desk.run(act)
+    assert [page.kind for page in desk.kept()] == ["failed"]
+    assert (desk.stat("dropped"), desk.stat("failed")) == (1, 1)
+    assert len(desk.ended) == 1
+
+
+def test_a_page_that_cannot_be_written_is_told_and_holds_nobody_up(
+    make_crawler: Callable[..., Crawler], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    desk = Desk(make_crawler, tmp_path / "file")
+
+    async def act() -> None:
+        await desk.serve(desk.page(), flags=("broken",))
+        assert len(desk.ended) == 1
+
+    desk.run(act)
+    assert desk.stat("unwritten") == 1
+    assert [record.levelno for record in caplog.records if "snapshot/unwritten" in record.message] == [logging.ERROR]
+
+
+def test_a_refused_page_passes_untouched(desk: Desk) -> None:
+    """HttpError raised before this middleware saw it; its errback's output comes by all the same."""
+
+    async def act() -> None:
+        response = desk.page()
+
+        async def output() -> AsyncIterator[Any]:
+            yield "anything"
+
+        assert [each async for each in desk.middleware.process_spider_output(response, output())] == ["anything"]
+        await desk.through("anything", response)
+        desk.middleware.process_spider_exception(response, KeyError())
+
+    desk.run(act)
+    assert desk.kept() == []
+
+
+def test_what_is_not_a_workers_is_not_kept(desk: Desk) -> None:
+    async def act() -> None:
+        assert await desk.serve(desk.page(), "an item", flags=("broken",)) == ["an item"]
+
+    asyncio.run(act())
+    assert desk.kept() == []
+
+
+def test_a_callback_cut_short_by_the_end_of_the_worker_is_no_failure(desk: Desk) -> None:
+    async def act() -> None:
+        response = desk.page()
+        desk.middleware.process_spider_input(response)
+
+        async def output() -> AsyncIterator[Any]:
+            yield 1
+            yield 2
+
+        reading = desk.middleware.process_spider_output(response, output())
+        await anext(reading)
+        await reading.aclose()  # type: ignore[attr-defined]
+
+    desk.run(act)
+    assert desk.kept() == []
+    assert not desk.ended
+
+
+def test_the_sample_is_the_same_pages_everywhere_and_of_the_right_size() -> None:
+    urls = [f"https://www.immoweb.be/en/classified/{number}" for number in range(20_000)]
+    chosen = [url for url in urls if is_chosen(url, 0.05)]
+    assert 850 < len(chosen) < 1150
+    assert set(chosen) <= {url for url in urls if is_chosen(url, 0.1)}
+    assert [is_chosen(urls[0], share) for share in (0.0, 1.0)] == [False, True]
+    assert is_chosen("https://x.example/\ud800", 1.0)
+    assert [is_chosen(url, 0.5) for url in urls[:5]] == [True, False, True, True, False], "in every process"
+
+
+def test_a_wrong_address_shows_before_the_first_page(make_crawler: Callable[..., Crawler]) -> None:
+    with pytest.raises(SnapshotError, match="SNAPSHOTS_URL begins with 'ftp'"):
+        SnapshotMiddleware.from_crawler(make_crawler(ImmowebSpider, SNAPSHOTS_URL="ftp://x"))

@@ -1,0 +1,127 @@
+"""The end of a job, one turn at a time; Redis and the store are played, their own tests are on real ones."""
+
+import asyncio
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from realestate.queue.openjobs import OpenJob
+from realestate.spiders.conclusion import Conclusions
+
+
+class Jobs:
+    def __init__(self, given_up: int) -> None:
+        self.open: dict[str, OpenJob] = {"j": OpenJob("full", "all")}
+        self.claimed: set[str] = set()
+        self._given_up = given_up
+
+    async def some(self) -> dict[str, OpenJob]:
+        return dict(self.open)
+
+    async def claim(self, job: str) -> bool:
+        return job not in self.claimed
+
+    async def release(self, job: str) -> None: ...
+
+    async def check(self, job: str, told: OpenJob) -> None:
+        self.open[job] = OpenJob(told.mode, told.scope, checking=True)
+
+    async def close(self, job: str) -> None:
+        del self.open[job]
+
+    async def given_up(self, job: str, stage: str) -> int:
+        return self._given_up
+
+
+class Played:
+    """A spider with its scheduler and its store."""
+
+    name = "emlak"
+
+    def __init__(self, missing: list[tuple[str, str]], given_up: int = 0, verdict: str = "applied") -> None:
+        self.missing = missing
+        self.verdict = verdict
+        self.asked: list[Any] = []
+        self.pushed: list[str] = []
+        self.is_over = True
+        self.counted: dict[str, int] = {}
+        self.jobs = Jobs(given_up)
+        queue = SimpleNamespace(is_over=self._over)
+        scheduler = SimpleNamespace(jobs=self.jobs, queue=queue, push=self._push)
+        stats = SimpleNamespace(inc_value=self._count)
+        self.crawler = SimpleNamespace(stats=stats, engine=SimpleNamespace(scheduler=scheduler))
+
+    async def ask_store(self, question: Callable[[Any], Any]) -> Any:
+        return question(SimpleNamespace(end_sweep=self._end_sweep, conclude=self._conclude))
+
+    def check(self, url: str, job: str, mode: str) -> str:
+        return f"{url} {job} {mode}"
+
+    def look(self) -> None:
+        asyncio.run(Conclusions(self)._look())
+
+    def _end_sweep(self, job: str, *, complete: bool, reason: str | None) -> list[tuple[str, str]]:
+        self.asked.append(("end_sweep", complete, reason))
+        return self.missing
+
+    def _conclude(self, job: str) -> Any:
+        self.asked.append(("conclude",))
+        return SimpleNamespace(verdict=self.verdict, found=9, offered=20, delisted=0)
+
+    async def _over(self, job: str) -> bool:
+        return self.is_over
+
+    async def _push(self, requests: Any) -> None:
+        self.pushed += list(requests)
+
+    def _count(self, name: str, count: int = 1) -> None:
+        self.counted[name] = self.counted.get(name, 0) + count
+
+
+def test_a_job_with_something_left_is_left_alone() -> None:
+    spider = Played([])
+    spider.is_over = False
+    spider.look()
+    assert (spider.asked, list(spider.jobs.open)) == ([], ["j"])
+
+
+def test_a_job_another_worker_concludes_is_left_alone() -> None:
+    spider = Played([])
+    spider.jobs.claimed = {"j"}
+    spider.look()
+    assert spider.asked == []
+
+
+def test_a_job_that_missed_nothing_is_concluded_at_once() -> None:
+    spider = Played([])
+    spider.look()
+    assert spider.asked == [("end_sweep", True, None), ("conclude",)]
+    assert spider.jobs.open == {}
+
+
+def test_what_a_job_did_not_see_is_looked_for_before_it_is_concluded() -> None:
+    spider = Played([("1", "https://emlak.az/1-x.html")])
+    spider.look()
+    assert spider.pushed == ["https://emlak.az/1-x.html j full"]
+    assert spider.asked == [("end_sweep", True, None)]
+    assert spider.jobs.open["j"].checking
+    spider.look()
+    assert spider.asked[1:] == [("conclude",)]
+    assert spider.jobs.open == {}
+
+
+def test_a_job_with_search_pages_given_up_is_not_complete() -> None:
+    spider = Played([], given_up=2)
+    spider.look()
+    assert spider.asked[0] == ("end_sweep", False, "2 search pages given up")
+    assert spider.counted["sweep/incomplete"] == 1
+
+
+def test_too_much_to_be_believed_is_an_alert(caplog: pytest.LogCaptureFixture) -> None:
+    spider = Played([], verdict="withheld")
+    spider.look()
+    assert spider.counted["delist/withheld"] == 1
+    assert [record.levelname for record in caplog.records if "delist/withheld" in record.message] == ["ERROR"]
+    assert "9 of 20" in caplog.text
