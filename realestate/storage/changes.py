@@ -11,10 +11,6 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from realestate.items import CONTENT, Gone, Listing, Sighting, as_record
-<<<<<<< HEAD
-from realestate.storage.history import Event, EventType, Observed, Outcome, PriceSeen, Source, State, Suspect
-from realestate.storage.money import MEANING, MONEY, believable, cents, completed, money, plain, priced, rehashed
-=======
 from realestate.storage.history import Event, EventType, Observed, Outcome, PriceSeen, Source, State, Suspect, altered
 from realestate.storage.money import (
     MEANING,
@@ -29,7 +25,6 @@ from realestate.storage.money import (
     priced,
     rehashed,
 )
->>>>>>> postgres
 
 __all__ = ["OFF_THE_MARKET", "SAME", "Event", "EventType", "Observed", "Outcome", "PriceSeen", "State", "Suspect"]
 __all__ += ["changed_fields", "correct", "decide", "depart"]
@@ -62,12 +57,7 @@ def decide(before: State | None, observed: Sequence[tuple[Observed, str]], now: 
             turn.sighted(item)
         elif isinstance(item, Listing):
             turn.read(item)
-<<<<<<< HEAD
-    start = _begun(before, now)
-    if len(observed) > 1 and _alike(start.state, outcome.state):
-=======
     if len(observed) > 1 and _alike((start := _begun(before, now)).state, outcome.state):
->>>>>>> postgres
         start.evidence = outcome.evidence
         return start
     return outcome
@@ -81,11 +71,7 @@ def depart(before: State, evidence: dict[str, Any], at: datetime, run: str, now:
     listing = before.listing
     last = listing.last_seen_at or at
     turn = _Turn(outcome, run, now)
-<<<<<<< HEAD
-    turn.change(replace(listing, status="delisted", delisted_at=(last, max(last, at))))
-=======
     turn.change(altered(listing, status="delisted", delisted_at=(last, max(last, at))))
->>>>>>> postgres
     turn.tell("delisted", _end(last, max(last, at), evidence))
     return outcome
 
@@ -146,30 +132,18 @@ class _Turn:
         told = {name: getattr(sighting, name) for name in MEANING if getattr(sighting, name) is not None}
         if known.status in OFF_THE_MARKET or any(getattr(known, name) != value for name, value in told.items()):
             return
-<<<<<<< HEAD
-        kept = self._money(known, replace(known, price=sighting.price), "search")
-=======
         kept = self._money(known, altered(known, price=sighting.price), "search")
->>>>>>> postgres
         if self._revised:
             self.change(rehashed(priced(known, kept)))
 
     # ----- what follows
 
     def _first(self, listing: Listing) -> None:
-<<<<<<< HEAD
-        now = self.now
-        gone = (now, now) if listing.status == "delisted" else None
-        stored = replace(listing, first_seen_at=now, last_seen_at=now, last_fetched_at=now, delisted_at=gone)
-        self.outcome.state = State(stored)
-        self._listed(stored)
-=======
         """Its times are the store's to set, and are set on it: a copy would cost as much as all the rest."""
         listing.first_seen_at = listing.last_seen_at = listing.last_fetched_at = self.now
         listing.delisted_at = (self.now, self.now) if listing.status == "delisted" else None
         self.outcome.state, self._revised = State(listing, revision=1), True
         self._listed(listing)
->>>>>>> postgres
 
     def begun(self) -> None:
         """A listing from before histories were kept: its own begins when it was first seen."""
@@ -180,21 +154,12 @@ class _Turn:
     def _listed(self, listing: Listing) -> None:
         """Whatever its status, no more is said."""
         self.price(listing, "listing")
-<<<<<<< HEAD
-        told = {name: plain(value) for name, value in money(listing).items()}
-        self.tell("listed", {**told, "status": listing.status})
-=======
         self.tell("listed", {**plain_money(listing), "status": listing.status})
->>>>>>> postgres
 
     def _left(self, known: Listing, status: Left) -> None:
         """A page of what is offered no more is read for that alone; what it was offered for is what we knew."""
         if known.status not in OFF_THE_MARKET:
-<<<<<<< HEAD
-            self.change(replace(known, status=status))
-=======
             self.change(altered(known, status=status))
->>>>>>> postgres
             self.tell(status, {})
 
     def _compared(self, known: Listing, listing: Listing) -> None:
@@ -234,12 +199,7 @@ class _Turn:
     def _new_meaning(self, known: Listing, new: Listing, source: Source) -> dict[str, Any]:
         self._doubt(None)
         self.price(new, source)
-<<<<<<< HEAD
-        old, told = ({name: plain(value) for name, value in money(each).items()} for each in (known, new))
-        self.tell("price_meaning_changed", {"old": old, "new": told})
-=======
         self.tell("price_meaning_changed", {"old": plain_money(known), "new": plain_money(new)})
->>>>>>> postgres
         return money(new)
 
     def _confirmed(self, price: Decimal) -> bool:
@@ -272,14 +232,8 @@ class _Turn:
     def price(self, new: Listing, source: Source, *, suspect: bool = False) -> None:
         self._revise()
         listing, revision = self._now()
-<<<<<<< HEAD
-        told = money(new)
-        seen = PriceSeen(listing.portal, listing.ref, revision, self.now, self.run, source, **told, suspect=suspect)
-        self.outcome.prices.append(seen)
-=======
         told = (listing.portal, listing.ref, revision, self.now, self.run, source, *money_of(new), suspect)
         self.outcome.prices.append(PriceSeen(*told))
->>>>>>> postgres
 
     def _revise(self) -> None:
         """Once for all that one observation changes."""
@@ -327,8 +281,4 @@ def _kept(listing: Listing, known: Listing, **changes: Any) -> Listing:
     """What only the store knows stays; a listing that is offered again is not delisted."""
     status = changes.get("status", listing.status)
     ours = {name: getattr(known, name) for name in ("first_seen_at", "last_seen_at", "last_fetched_at")}
-<<<<<<< HEAD
-    return replace(listing, **ours, **changes, delisted_at=known.delisted_at if status == "delisted" else None)
-=======
     return altered(listing, **ours, **changes, delisted_at=known.delisted_at if status == "delisted" else None)
->>>>>>> postgres

@@ -3,16 +3,10 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-<<<<<<< HEAD
-from typing import Any, Literal
-
-from realestate.items import Gone, Listing, Sighting
-=======
 from operator import attrgetter
 from typing import Any, Literal
 
 from realestate.items import FIELDS, Gone, Listing, Sighting
->>>>>>> postgres
 
 EventType = Literal[
     "listed",
@@ -94,8 +88,6 @@ class Outcome:
     def changed(self, before: State | None) -> bool:
         """Whether more is to be written than that it was seen."""
         return self.state is not None and (before is None or self.state.revision != before.revision)
-<<<<<<< HEAD
-=======
 
 
 _values = attrgetter(*FIELDS)
@@ -109,4 +101,3 @@ def altered(listing: Listing, **changes: Any) -> Listing:
     for name, value in changes.items():
         setattr(copy, name, value)
     return copy
->>>>>>> postgres
