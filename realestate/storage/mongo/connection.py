@@ -23,8 +23,8 @@ from pymongo.errors import (
     WriteConcernError,
 )
 
+from realestate.storage.errors import StoreAway, StoreError
 from realestate.storage.mongo.schema import migrate
-from realestate.storage.store import StoreAway, StoreError
 
 Document = dict[str, Any]
 Documents = Collection[Document]
@@ -52,7 +52,7 @@ class Refused(ValueError):
 
 
 #: What a listing can do wrong: to the rules, on its way into a document, or to MongoDB.
-REFUSED = (Refused, TypeError, ValueError, ArithmeticError, RecursionError)
+REFUSED = (Refused, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
 
 class Connection:

@@ -38,8 +38,8 @@ def known_of(database: Database[Document], observations: Mapping[str, Observatio
 
 
 def documents_of(database: Database[Document], ids: Sequence[str], shown: Mapping[str, int]) -> dict[str, Document]:
-    """`shown` is to include `unlogged`. What others left behind of that is logged first: a listing's events stand in the
-    log in the order in which they happened."""
+    """`shown` is to include `unlogged`. What others left behind of that is logged first: a listing's events stand in
+    the log in the order in which they happened."""
     if not ids:
         return {}
     listings = database["listings"].find({"_id": {"$in": ids}}, shown).batch_size(len(ids) + 1)

@@ -6,19 +6,18 @@ from datetime import datetime
 from pymongo import InsertOne
 from pymongo.database import Database
 
+from realestate.storage.errors import StoreError
 from realestate.storage.mongo.connection import Document, bulk
 from realestate.storage.mongo.documents import packed, screened
 from realestate.storage.storable import fingerprint, storable
-from realestate.storage.store import Quarantined, StoreError
+from realestate.storage.store import Quarantined
 
 
-def quarantine(database: Database[Document], items: Iterable[Quarantined], now: datetime) -> int:
-    """How many there were. The same fault is kept once."""
-    found = {document["_id"]: document for document in map(_document, items)}
-    inserts = [InsertOne(screened({**document, "quarantined_at": now})) for document in found.values()]
+def quarantine(database: Database[Document], items: Iterable[Quarantined], now: datetime) -> None:
+    """The same fault is kept once."""
+    inserts = [InsertOne(screened({**_document(item), "quarantined_at": now})) for item in items]
     if refused := bulk(database["quarantine"], inserts).refused:
         raise StoreError(f"MongoDB refuses even to quarantine: {next(iter(refused.values()))}")
-    return len(found)
 
 
 def _document(item: Quarantined) -> Document:

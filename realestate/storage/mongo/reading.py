@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from operator import itemgetter
 from statistics import median
 from typing import Any
 
@@ -11,12 +12,10 @@ from realestate.storage.history import Event, PriceSeen
 from realestate.storage.mongo.connection import Connection, Document, server_time
 from realestate.storage.mongo.documents import event_of, id_of, ids_of_portal, listing_of, money, price_of
 from realestate.storage.mongo.log import Log
-from realestate.storage.store import Known, MarketRow, Numbered
+from realestate.storage.store import Known, MarketRow, MedianRow, Numbered
 
 #: Documents of one answer, where all are asked for.
 _PAGE = 1000
-#: Fewer have no median to speak of.
-_FEWEST = 3
 _HISTORY = {"events": 0, "prices": 0}
 _KNOWN = ("status", "currency", "last_fetched_at", "updated_at")
 _PLACE = ("country", "city", "district", "operation", "currency")
@@ -90,14 +89,13 @@ class Reading:
         rows = [_market_row(place, documents) for place, documents in _grouped(found, _place).items()]
         return sorted(rows, key=lambda row: (-row.listings, row.country, row.city, row.district, row.operation))
 
-    def medians(self) -> Sequence[tuple[Any, ...]]:
-        wanted = {"price_per_m2": {"$ne": None}, "status": {"$nin": list(OFF_THE_MARKET)}}
-        found = self._found(wanted, dict.fromkeys(("price_per_m2", *_KIND), 1))
-        groups = _grouped(found, lambda document: tuple(document[name] for name in _KIND))
+    def medians(self) -> list[MedianRow]:
+        wanted = {name: {"$ne": None} for name in ("price_per_m2", "city", "operation", "property_type")}
+        offered = {**wanted, "status": {"$nin": list(OFF_THE_MARKET)}}
+        found = self._found(offered, dict.fromkeys(("price_per_m2", *_KIND), 1))
         return [
-            (*kind, _median(documents, "price_per_m2", "0.01"), len(documents))
-            for kind, documents in groups.items()
-            if len(documents) >= _FEWEST
+            MedianRow(*kind, float(median(each["price_per_m2"] for each in documents)), len(documents))
+            for kind, documents in _grouped(found, itemgetter(*_KIND)).items()
         ]
 
     def _kept(self, portal: str, ref: str, what: str) -> list[Document]:

@@ -12,11 +12,12 @@ from pymongo.database import Database
 from pymongo.errors import DuplicateKeyError
 
 from realestate.storage.changes import OFF_THE_MARKET, depart
+from realestate.storage.errors import StoreError
 from realestate.storage.mongo.change import Change, apply
 from realestate.storage.mongo.connection import Connection, Document, bulk, server_time
 from realestate.storage.mongo.documents import id_of, state_of
 from realestate.storage.mongo.known import documents_of
-from realestate.storage.store import ABSENCES, MASS, SWEEPS, WHOLE, Conclusion, Run, StoreError
+from realestate.storage.store import ABSENCES, MASS, SWEEPS, WHOLE, Conclusion, Run
 
 #: Listings looked at together.
 _TOGETHER = 500

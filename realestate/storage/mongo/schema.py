@@ -34,6 +34,7 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     "departures": {"run": ("run",)},
     "runs": {"portal": ("portal", "started_at")},
     "quarantine": {"portal": ("portal",)},
+    "snapshots": {"portal": ("portal", "fetched_at"), "listing": ("portal", "ref", "fetched_at")},
 }
 
 

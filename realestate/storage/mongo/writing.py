@@ -14,9 +14,11 @@ from realestate.items import Gone, Listing
 from realestate.storage.changes import correct, decide
 from realestate.storage.mongo.change import Change, apply
 from realestate.storage.mongo.connection import REFUSED, Connection, Document, bulk, server_time
-from realestate.storage.mongo.documents import as_kept, id_of, screened, state_of
+from realestate.storage.mongo.documents import as_kept, id_of, moment, screened, state_of
 from realestate.storage.mongo.known import Known, documents_of, known_of
 from realestate.storage.mongo.quarantine import quarantine
+from realestate.storage.snapshots import SnapshotRef
+from realestate.storage.storable import storable
 from realestate.storage.store import Batch, Written
 from realestate.storage.tally import Observations, Tally, by_listing, is_read, is_seen
 
@@ -33,7 +35,9 @@ class Writing:
             while waiting:
                 waiting = _observe(database, waiting, tally)
             if tally.quarantined:
-                tally.kept = quarantine(database, tally.quarantined, server_time(database))
+                quarantine(database, tally.quarantined, server_time(database))
+                tally.kept = len(tally.quarantined)
+            bulk(database["snapshots"], [InsertOne(_snapshot(place)) for place in batch.snapshots])
         return tally.written()
 
     def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
@@ -159,6 +163,12 @@ def _is_repriced(document: Document) -> bool:
 
 def _kept(item: Any) -> Any:
     return as_kept(item) if isinstance(item, Listing) else item
+
+
+def _snapshot(place: SnapshotRef) -> Document:
+    told: Document = storable(asdict(place))
+    run, name = told.pop("job"), f"{place.file}:{place.offset}"
+    return {"_id": storable(name), **told, "run": run, "fetched_at": moment(place.fetched_at)}
 
 
 def _departure(gone: Gone, run: str, now: datetime) -> Document:
