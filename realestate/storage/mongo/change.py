@@ -37,11 +37,13 @@ class Change:
     def statement(self) -> InsertOne[Any] | UpdateOne:
         """Raises one of REFUSED if no server would take it."""
         assert self.outcome.state is not None
-        kept, told = state_document(self.outcome.state), self._told()
+        state, told = state_document(self.outcome.state), self._told()
+        kept = {name: value for name, value in state.items() if value is not None}
         if self.before is None:
             return InsertOne(screened({"_id": self.id, **kept, **told}))
         update = {
             "$set": {name: value for name, value in kept.items() if name not in _CLOCK},
+            "$unset": dict.fromkeys(state.keys() - kept.keys(), ""),
             "$max": {name: self.now for name, moves in zip(_CLOCK, (self.seen, self.read), strict=True) if moves},
             "$push": {name: {"$each": more} for name, more in told.items() if more},
         }

@@ -1,7 +1,7 @@
 """Listings and what happened to them, as documents.
 
-Money is a plain number, exact to the cent; moments are cut to the millisecond MongoDB keeps. Whatever some server of
-MongoDB's kind does not take as it is (keys with a dot, lists in lists) is kept as JSON text.
+What is None has no field. Money is a plain number, exact to the cent; moments are cut to the millisecond MongoDB keeps.
+Whatever some server of MongoDB's kind does not take as it is (keys with a dot, lists in lists) is kept as JSON text.
 """
 
 import math
@@ -17,7 +17,7 @@ from bson.raw_bson import RawBSONDocument
 
 from realestate.items import FIELDS, Listing
 from realestate.storage.history import Event, PriceSeen, State, Suspect
-from realestate.storage.money import cents, plain
+from realestate.storage.money import cents
 from realestate.storage.mongo.connection import Document, Refused
 
 #: MongoDB's own limit.
@@ -49,8 +49,7 @@ def amount(value: Decimal) -> int | float:
     exact = cents(value)
     if not abs(exact) < _DEAREST:
         raise Refused(f"{value} is no amount of money")
-    number: int | float = plain(exact)
-    return number
+    return int(exact) if exact == exact.to_integral_value() else float(exact)
 
 
 def money(value: float) -> Decimal:
@@ -135,15 +134,15 @@ def state_document(state: State) -> Document:
 
 
 def listing_of(document: Document) -> Listing:
-    values = {name: document[name] for name in FIELDS}
+    values = {name: document.get(name) for name in FIELDS}
     for name, convert in _READ.items():
         if values[name] is not None:
             values[name] = convert(values[name])
-    return Listing(**values)
+    return Listing(**values)  # type: ignore[arg-type]
 
 
 def state_of(document: Document) -> State:
-    suspect = document["suspect"]
+    suspect = document.get("suspect")
     doubt = Suspect(money(suspect["price"]), suspect["run"]) if suspect else None
     return State(listing_of(document), document["revision"], doubt)
 

@@ -52,7 +52,7 @@ def documents_of(database: Database[Document], ids: Sequence[str], shown: Mappin
 def is_unchanged(known: Document, observed: Observations) -> bool:
     """Nothing is left to decide: see `changes.SAME`; of a sighting, its price. What cannot be compared is left to who
     decides, and refuses it."""
-    if len(observed) > 1 or known["suspect"] is not None or known["status"] in OFF_THE_MARKET:
+    if len(observed) > 1 or "suspect" in known or known["status"] in OFF_THE_MARKET:
         return False
     try:
         return _is_as(known, observed[0][0])
@@ -62,8 +62,8 @@ def is_unchanged(known: Document, observed: Observations) -> bool:
 
 def _is_as(known: Document, item: Observed) -> bool:
     if isinstance(item, Sighting):
-        return item.price is None or (known["price"] is not None and item.price == money(known["price"]))
+        return item.price is None or ("price" in known and item.price == money(known["price"]))
     if isinstance(item, Listing) and item.content_hash is not None:
         kept = as_kept(item)
-        return all(getattr(kept, name) == known[name] for name in SAME)
+        return all(getattr(kept, name) == known.get(name) for name in SAME)
     return False

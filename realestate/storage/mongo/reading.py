@@ -1,8 +1,10 @@
 """Reading: listings, their history, and what follows from them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from decimal import ROUND_HALF_UP, Decimal
-from operator import itemgetter
 from statistics import median
 from typing import Any
 
@@ -16,8 +18,8 @@ from realestate.storage.store import Known, MarketRow, MedianRow, Numbered
 
 #: Documents of one answer, where all are asked for.
 _PAGE = 1000
+_LOOK_SECONDS = 1.0
 _HISTORY = {"events": 0, "prices": 0}
-_KNOWN = ("status", "currency", "last_fetched_at", "updated_at")
 _PLACE = ("country", "city", "district", "operation", "currency")
 _KIND = ("country", "city", "district", "operation", "property_type", "rent_period", "currency")
 #: Daily rents would drown the monthly ones they stand beside.
@@ -33,6 +35,7 @@ class Reading:
     """The part of the store that answers."""
 
     connection: Connection
+    _looked_at = -math.inf
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Does not migrate: who only looks changes nothing."""
@@ -55,7 +58,7 @@ class Reading:
         with self.connection.database() as database:
             log = Log(database)
             found = log.read(after, limit)
-            if not found and log.recover_all():
+            if not found and self._may_look() and log.recover_all():
                 found = log.read(after, limit)
             return found
 
@@ -67,11 +70,8 @@ class Reading:
 
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]:
         wanted = {"_id": {"$in": [id_of(portal, ref) for ref in refs]}}
-        shown = dict.fromkeys(("ref", "price", *_KNOWN), 1)
-        return {
-            each["ref"]: Known(**{name: each[name] for name in _KNOWN}, price=_price(each["price"]))
-            for each in self._found(wanted, shown)
-        }
+        found = self._found(wanted, dict.fromkeys(("ref", *(each.name for each in fields(Known))), 1))
+        return {each["ref"]: _known(each) for each in found}
 
     def watermark(self, portal: str, scope: str) -> str | None:
         with self.connection.database() as database:
@@ -86,7 +86,7 @@ class Reading:
     def market(self, country: str | None = None) -> list[MarketRow]:
         wanted = _MARKET if country is None else {**_MARKET, "country": country}
         found = self._found(wanted, dict.fromkeys(("price", "price_per_m2", *_PLACE), 1))
-        rows = [_market_row(place, documents) for place, documents in _grouped(found, _place).items()]
+        rows = [_market_row(place, documents) for place, documents in _grouped(found, _PLACE).items()]
         return sorted(rows, key=lambda row: (-row.listings, row.country, row.city, row.district, row.operation))
 
     def medians(self) -> list[MedianRow]:
@@ -94,9 +94,16 @@ class Reading:
         offered = {**wanted, "status": {"$nin": list(OFF_THE_MARKET)}}
         found = self._found(offered, dict.fromkeys(("price_per_m2", *_KIND), 1))
         return [
-            MedianRow(*kind, float(median(each["price_per_m2"] for each in documents)), len(documents))
-            for kind, documents in _grouped(found, itemgetter(*_KIND)).items()
+            MedianRow._make((*kind, float(median(each["price_per_m2"] for each in documents)), len(documents)))
+            for kind, documents in _grouped(found, _KIND).items()
         ]
+
+    def _may_look(self) -> bool:
+        """For what the dead left behind: not each time that somebody waits for what the living do."""
+        now = time.monotonic()
+        is_time = now >= self._looked_at + _LOOK_SECONDS
+        self._looked_at = now if is_time else self._looked_at
+        return is_time
 
     def _kept(self, portal: str, ref: str, what: str) -> list[Document]:
         found = self._found({"_id": id_of(portal, ref)}, {what: 1})
@@ -108,28 +115,32 @@ class Reading:
             return list(found.sort("_id", 1).limit(limit) if limit else found)
 
 
-def _price(price: float | None) -> Decimal | None:
-    return None if price is None else money(price)
+def _known(document: Document) -> Known:
+    price = document.get("price")
+    return Known(
+        document["status"],
+        None if price is None else money(price),
+        document.get("currency"),
+        document["last_fetched_at"],
+        document.get("updated_at"),
+    )
 
 
-def _place(document: Document) -> tuple[str, str, str, str, str]:
-    country, city, district, operation, currency = (document[name] for name in _PLACE)
-    return country, city or "?", district or "?", operation, currency
-
-
-def _grouped(documents: Iterable[Document], by: Callable[[Document], tuple[Any, ...]]) -> dict[Any, list[Document]]:
-    groups: dict[Any, list[Document]] = {}
+def _grouped(documents: Iterable[Document], by: Sequence[str]) -> dict[tuple[Any, ...], list[Document]]:
+    groups: dict[tuple[Any, ...], list[Document]] = {}
     for document in documents:
-        groups.setdefault(by(document), []).append(document)
+        groups.setdefault(tuple(map(document.get, by)), []).append(document)
     return groups
 
 
-def _market_row(place: tuple[str, str, str, str, str], documents: Sequence[Document]) -> MarketRow:
+def _market_row(place: tuple[Any, ...], documents: Sequence[Document]) -> MarketRow:
+    country, city, district, operation, currency = place
     price = _median(documents, "price", "1")
     assert price is not None
-    return MarketRow(*place, len(documents), price, _median(documents, "price_per_m2", "0.01"))
+    of_a_metre = _median(documents, "price_per_m2", "0.01")
+    return MarketRow(country, city or "?", district or "?", operation, currency, len(documents), price, of_a_metre)
 
 
 def _median(documents: Sequence[Document], name: str, exact: str) -> Decimal | None:
-    values = [money(document[name]) for document in documents if document[name] is not None]
+    values = [money(document[name]) for document in documents if name in document]
     return median(values).quantize(Decimal(exact), ROUND_HALF_UP) if values else None
