@@ -7,7 +7,7 @@ events are numbered in the order in which they become visible. The lock is never
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
@@ -21,6 +21,7 @@ from realestate.storage.postgres import quarantine
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.copying import copy, encoded
 from realestate.storage.postgres.rows import COLUMNS, as_json, fields_of, joined, recordset
+from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Quarantined
 
 Key = tuple[str, str]
@@ -38,6 +39,8 @@ _PRICE |= {"rent_period": "text", "suspect": "boolean"}
 #: Events and prices share a table. Its rows are in order: it is emptied after each merge.
 _HISTORY = {**_EVENT, **_PRICE}
 _TOUCHED = {**_KEY, "revision": "integer", "last_run": "text", "read": "boolean"}
+_SNAPSHOT = {**_KEY, "url": "text", "stage": "text", "job": "text", "kind": "text", "status": "integer"}
+_SNAPSHOT |= {"fetched_at": "timestamptz", "file": "text", '"offset"': "bigint", "length": "bigint", "digest": "text"}
 _DEPARTURE = {**_KEY, "run": "text", "evidence": "text", "detail": "text", "url": "text"}
 
 
@@ -97,8 +100,13 @@ _DEPARTURES = f"""
         INSERT INTO departures ({", ".join(_DEPARTURE)}, at) SELECT {", ".join(_DEPARTURE)}, clock.now
         FROM {recordset("departed", _DEPARTURE)}, clock ON CONFLICT DO NOTHING
     )"""
+_SNAPSHOTS = f"""
+    snapped AS (
+        INSERT INTO snapshots ({", ".join("run" if name == "job" else name for name in _SNAPSHOT)})
+        SELECT * FROM {recordset("snapped", _SNAPSHOT)} ON CONFLICT DO NOTHING
+    )"""
 _PARTS = {"added": _ADDED, "changed": _CHANGED, "touched": _TOUCHES, "departed": _DEPARTURES}
-_PARTS["quarantined"] = quarantine.INSERT
+_PARTS |= {"quarantined": quarantine.INSERT, "snapped": _SNAPSHOTS}
 _LOST = "SELECT portal, ref FROM {given} EXCEPT SELECT portal, ref FROM {applied}"
 
 
@@ -151,6 +159,7 @@ class Merge:
     touches: list[Touch] = field(default_factory=list)
     departures: list[tuple[Gone, str]] = field(default_factory=list)
     quarantined: Sequence[Quarantined] = ()
+    snapshots: Sequence[SnapshotRef] = ()
 
     def into(self, connection: Connection) -> Merged:
         parameters = self._parameters()
@@ -178,6 +187,8 @@ class Merge:
             found["departed"] = as_json(joined(gone, {"run": run}) for gone, run in self.departures)
         if self.quarantined:
             found["quarantined"] = as_json(map(quarantine.row, self.quarantined))
+        if self.snapshots:
+            found["snapped"] = as_json(encoded(quarantine.storable(asdict(each))) for each in self.snapshots)
         return found
 
 
