@@ -20,7 +20,7 @@ def money(listing: Listing) -> dict[str, Any]:
 
 def cents(price: Decimal) -> Decimal:
     """As it is stored."""
-    return price.quantize(_CENT)
+    return Decimal(price).quantize(_CENT)
 
 
 def believable(price: Decimal | None) -> bool:

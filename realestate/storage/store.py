@@ -9,8 +9,10 @@ from typing import Any, Literal, Protocol, Self
 from realestate.items import FIELDS, Listing, Status, as_record
 from realestate.storage.history import Event, Observed, PriceSeen
 
-#: Only a run over the whole portal can miss a listing.
+#: Only a run over the whole portal can miss a listing,
 WHOLE = "all"
+#: and of these modes: the others do not look everywhere.
+SWEEPS = ("full", "sweep")
 #: A run that would delist a larger share of its portal's offers delists none: it is more often us than the market.
 MASS = 0.2
 #: Complete sweeps without a listing, before a direct check that shows something else than it counts as its end.

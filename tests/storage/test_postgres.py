@@ -1,103 +1,91 @@
+"""What is PostgreSQL's own."""
+
+import random
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from importlib.resources import files
 from typing import Any
 
 import psycopg2
 import pytest
 
-from realestate.items import FIELDS, OURS, as_record
-from realestate.storage import Quarantined, StoreAway, StoreError, Written, open_store
+from realestate.items import FIELDS
+from realestate.storage import Batch, StoreAway, StoreError, Written, open_store
 from realestate.storage.migrate import migrate, newest
 from realestate.storage.postgres import PostgresStore
+from realestate.storage.postgres.merge import Merge
 from tests.examples import a_listing
+from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, record, types
 
 Ask = Callable[..., list[tuple[Any, ...]]]
+#: No index takes an entry of this size.
+LONG = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=9000))
 
 
-def quarantined(ref: str = "9") -> Quarantined:
-    record = as_record(a_listing(ref=ref))
-    return Quarantined(portal="immoweb", ref=ref, url="https://x.example/", errors=("price: bad",), record=record)
+# ----- what it refuses
 
 
-def test_what_is_written_is_read_back(store: PostgresStore) -> None:
-    listing = a_listing(price=Decimal("350000.50"))
-    store.write([listing])
-    (record,) = store.records("immoweb")
-    true = as_record(listing)
-    assert {name: record[name] for name in FIELDS if name not in OURS} == {
-        name: true[name] for name in FIELDS if name not in OURS
-    }
-    assert record["extra"] == {"views": 12}
-    assert record["first_seen_at"] == record["last_seen_at"] == record["last_fetched_at"]
-
-
-def test_writing_twice_is_the_same_as_once(store: PostgresStore, sql: Ask) -> None:
-    listings = [a_listing(ref=str(number)) for number in range(50)]
-    assert store.write(listings, [quarantined()]) == Written(new=50, known=0, quarantined=1)
-    before = sql("SELECT portal, ref, content_hash, first_seen_at FROM listings ORDER BY ref")
-    assert store.write(listings, [quarantined()]).new == 0
-    assert sql("SELECT portal, ref, content_hash, first_seen_at FROM listings ORDER BY ref") == before
-    assert sql("SELECT count(*) FROM quarantine") == [(1,)]
-
-
-def test_a_listing_twice_in_one_batch_is_kept_once_as_last_seen(store: PostgresStore) -> None:
-    assert store.write([a_listing(), a_listing(title="Newer")]) == Written(new=1)
-    assert [record["title"] for record in store.records("immoweb")] == ["Newer"]
-
-
-def test_the_same_ref_on_two_portals_is_two_listings(store: PostgresStore) -> None:
-    store.write([a_listing(), a_listing(portal="emlak")])
-    assert store.counts() == {"immoweb": (1, 0), "emlak": (1, 0)}
-
-
-def test_a_row_the_database_refuses_goes_to_quarantine_and_the_others_are_stored(
-    store: PostgresStore, sql: Ask
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"title": "nul \0 inside"},
+        {"rooms": 2**40},
+        {"price": Decimal(10) ** 15},
+        {"extra": {"deep": "\0"}},
+        {
+            "city": "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=9000))
+        },  # no index takes so long an entry
+        {"price": "cheap"},
+        {"features": frozenset({"a\0"})},
+        {"content_hash": "\0"},
+        {"ref": "\0"},
+    ],
+    ids=lambda bad: next(iter(bad)),
+)
+def test_a_row_it_refuses_goes_to_quarantine_and_the_others_are_stored(
+    store: PostgresStore, sql: Ask, bad: dict[str, Any]
 ) -> None:
-    bad = a_listing(ref="bad", title="nul \0 inside")
-    too_big = a_listing(ref="big", rooms=2**40)
-    written = store.write([a_listing(ref="1"), bad, too_big, a_listing(ref="2")])
-    assert written == Written(new=2, known=0, quarantined=2)
+    refused = a_listing(**{"ref": "bad", **bad})
+    assert store.write(batch(page("1"), refused, page("2"))) == Written(new=2, quarantined=1, events={"listed": 2})
     assert sql("SELECT ref FROM listings ORDER BY ref") == [("1",), ("2",)]
-    errors: dict[str, str] = dict(sql("SELECT ref, errors->>0 FROM quarantine"))
-    assert set(errors) == {"bad", "big"}
-    assert all(error.startswith("refused by the database: ") for error in errors.values())
+    (error,) = (error for (error,) in sql("SELECT errors->>0 FROM quarantine"))
+    assert error.startswith("refused by the database: ")
 
 
-def test_quarantine_takes_anything(store: PostgresStore, sql: Ask) -> None:
-    hostile = {"title": "nul \0, half a pair \ud800", "nested": [{"\0": object()}]}
-    item = Quarantined(portal="immoweb", ref="\0", url="\ud800", errors=("bad \0",), record=hostile)
-    assert store.write((), [item]) == Written(quarantined=1)
-    assert sql("SELECT ref, errors->>0, record->>'title' FROM quarantine") == [
-        ("\ufffd", "bad \ufffd", "nul \ufffd, half a pair ?")
-    ]
+def test_a_change_it_refuses_leaves_the_listing_as_it_was(store: PostgresStore) -> None:
+    store.write(batch(page("1"), page("2")))
+    written = store.write(batch(page("1", title="nul \0"), page("2", title="New")))
+    assert (written.known, written.quarantined, written.events) == (1, 1, {"updated": 1})
+    assert types(store, "1") == ["listed"]
 
 
-def test_two_writers_of_the_same_listings_neither_deadlock_nor_double(store_url: str, sql: Ask) -> None:
-    listings = [a_listing(ref=str(number)) for number in range(200)]
-    failures: list[BaseException] = []
-    together = threading.Barrier(4)
+def test_quarantine_replaces_what_cannot_be_written(store: PostgresStore, sql: Ask) -> None:
+    store.write(batch(a_listing(ref="\0", title="nul \0, half a pair \ud800")))
+    assert sql("SELECT ref, record->>'title' FROM quarantine") == [("\ufffd", "nul \ufffd, half a pair ?")]
 
-    def write(order: list[Any]) -> None:
-        own = PostgresStore(store_url)
-        try:
-            together.wait()
-            for _ in range(5):
-                own.write(order)
-        except BaseException as error:
-            failures.append(error)
-        finally:
-            own.close()
 
-    orders = (listings, listings[::-1], listings[100:] + listings[:100], listings)
-    threads = [threading.Thread(target=write, args=(order,)) for order in orders]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert sql("SELECT count(*), count(DISTINCT ref) FROM listings") == [(200, 200)]
+# ----- the schema
+
+
+def test_the_table_has_a_column_for_every_field(store: PostgresStore, sql: Ask) -> None:
+    columns = {name for (name,) in sql("SELECT attname FROM pg_attribute WHERE attrelid = 'listings'::regclass")}
+    assert columns >= {*FIELDS, "revision", "last_run", "suspect_price", "suspect_run"}
+
+
+def test_being_seen_again_touches_no_index(store: PostgresStore, sql: Ask) -> None:
+    many = batch(*pages(200))
+    store.write(many)
+    sql("VACUUM listings")
+    for _ in range(3):
+        store.write(many)
+    with store.connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+        cursor.execute("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'listings'")
+        updates, hot = cursor.fetchone()
+    assert updates == 600
+    assert hot > 550, "every version of a row finds room on its page"
 
 
 def test_migrations_run_once_although_many_begin_together(store_url: str, sql: Ask) -> None:
@@ -119,20 +107,184 @@ def test_migrations_run_once_although_many_begin_together(store_url: str, sql: A
     assert sql("SELECT version FROM schema_version ORDER BY 1") == [(number,) for number in range(1, newest() + 1)]
 
 
-def test_the_table_has_a_column_for_every_field(store: PostgresStore, sql: Ask) -> None:
-    columns = sql("SELECT column_name FROM information_schema.columns WHERE table_name = 'listings'")
-    assert {name for (name,) in columns} == set(FIELDS)
+@pytest.fixture
+def first_version(sql: Ask) -> Callable[[str], None]:
+    """A database of the first version, and how its workers write."""
+    step = files("realestate.storage.migrations") / "0001_listings.sql"
+    sql("CREATE TABLE schema_version (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())")
+    sql(step.read_text("utf-8"))
+    sql("INSERT INTO schema_version (version) VALUES (1)")
+    upsert = (
+        "INSERT INTO listings (portal, ref, url, country, price, currency, price_basis, content_hash)"
+        " VALUES (%s, %s, 'https://x.example/', 'BE', 1000.50, 'EUR', 'total', 'x')"
+        " ON CONFLICT (portal, ref) DO UPDATE SET last_seen_at = now()"
+    )
+
+    def write(ref: str) -> None:
+        sql(upsert, PORTAL, ref)
+
+    return write
+
+
+def test_what_was_stored_before_histories_gets_one(
+    store_url: str, first_version: Callable[[str], None], sql: Ask
+) -> None:
+    first_version("1")
+    first_version("2")
+    store = PostgresStore(store_url)
+    store.migrate()
+    ((first,),) = sql("SELECT first_seen_at FROM listings WHERE ref = '1'")
+    (event,) = store.history(PORTAL, "1")
+    assert (event.type, event.at, event.revision, event.run) == ("listed", first, 1, "")
+    assert event.data == {
+        "price": 1000.5,
+        "currency": "EUR",
+        "price_basis": "total",
+        "rent_period": None,
+        "status": "active",
+    }
+    (price,) = store.prices(PORTAL, "1")
+    assert (price.price, price.at, price.source) == (Decimal("1000.50"), first, "listing")
+    assert store.write(batch(card("1", 900))).events == {"price_changed": 1}
+    assert [event.revision for event in store.history(PORTAL, "1")] == [1, 2]
+    store.close()
+
+
+def test_what_an_older_worker_still_stores_gets_its_history_when_it_is_seen(
+    store_url: str, first_version: Callable[[str], None]
+) -> None:
+    store = PostgresStore(store_url)
+    store.migrate()
+    first_version("late")
+    assert types(store, "late") == []
+    assert store.write(batch(card("late", 1000.50))).events == {"listed": 1}
+    assert types(store, "late") == ["listed"]
+    store.close()
+
+
+def test_a_migration_while_older_and_newer_workers_write_loses_nothing(
+    store_url: str, first_version: Callable[[str], None], sql: Ask
+) -> None:
+    for number in range(500):
+        first_version(f"before {number}")
+    over = threading.Event()
+
+    def older(worker: int) -> int:
+        """As the first version writes, on a connection of its own."""
+        connection = psycopg2.connect(store_url)
+        written = 0
+        with connection.cursor() as cursor:
+            while not over.is_set() or written < 20:
+                cursor.execute(
+                    "INSERT INTO listings (portal, ref, url, country) VALUES (%s, %s, 'https://x.example/', 'BE')",
+                    (PORTAL, f"older {worker} {written}"),
+                )
+                connection.commit()
+                written += 1
+        connection.close()
+        return written
+
+    def newer(worker: int) -> int:
+        store = PostgresStore(store_url)
+        for turn in range(5):
+            store.write(batch(*(page(f"newer {worker} {turn} {number}") for number in range(50))))
+        store.close()
+        return 250
+
+    with ThreadPoolExecutor(5) as threads:
+        old = [threads.submit(older, worker) for worker in range(2)]
+        new = [threads.submit(newer, worker) for worker in range(3)]
+        count = sum(each.result() for each in new)
+        over.set()
+        count += sum(each.result() for each in old)
+    assert sql("SELECT count(*), count(DISTINCT ref) FROM listings") == [(500 + count, 500 + count)]
+    assert sql("SELECT count(*) FROM events WHERE starts_with(ref, 'newer') AND type = 'listed'") == [(750,)]
+    assert sql("SELECT count(*) FROM listings WHERE revision > 0 AND ref NOT IN (SELECT ref FROM events)") == [(0,)]
+
+
+def test_looking_does_not_migrate(store_url: str, sql: Ask) -> None:
+    store = open_store(store_url)
+    assert store.counts() == {}
+    assert sql("SELECT to_regclass('listings')") == [(None,)]
+    store.write(batch(page()))
+    assert store.counts() == {PORTAL: (1, 0)}
+    store.close()
+
+
+# ----- away, slow, elsewhere
 
 
 def test_a_database_that_went_away_is_found_again(store: PostgresStore, sql: Ask) -> None:
-    store.write([a_listing()])
+    store.write(batch(page("1")))
+    _end_sessions(sql)
+    with pytest.raises(StoreAway):
+        store.write(batch(page("2")))
+    assert store.write(batch(page("2"))).new == 1
+
+
+def test_a_batch_whose_answer_was_lost_is_written_once(store: PostgresStore, store_url: str, sql: Ask) -> None:
+    """Connections are cut at any moment, also between a commit and its answer; the batch is repeated."""
+    batches = [batch(*(page(f"{turn}-{number}") for number in range(30))) for turn in range(15)]
+    batches += [batch(*(card(f"{turn}-{number}", 340000) for number in range(30))) for turn in range(15)]
+    cut = 0
+    over = threading.Event()
+
+    def cutter() -> None:
+        while not over.wait(0.005):
+            _end_sessions(sql)
+
+    thread = threading.Thread(target=cutter)
+    thread.start()
+    try:
+        for each in batches:
+            while True:
+                try:
+                    store.write(each)
+                    break
+                except StoreAway:
+                    cut += 1
+                    if cut == 200:  # a machine so slow that no batch gets through
+                        over.set()
+    finally:
+        over.set()
+        thread.join()
+    assert cut
+    assert sql("SELECT type, count(*)::int FROM events GROUP BY 1 ORDER BY 1") == [
+        ("listed", 450),
+        ("price_changed", 450),
+    ]
+    assert sql("SELECT count(*)::int, count(DISTINCT (ref, revision))::int FROM prices") == [(900, 900)]
+
+
+def _end_sessions(sql: Ask) -> None:
     sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE pid <> pg_backend_pid() AND datname = current_database()"
     )
-    with pytest.raises(StoreAway):
-        store.write([a_listing(ref="2")])
-    assert store.write([a_listing(ref="2")]).new == 1
+
+
+def test_a_server_that_may_only_be_read_is_waited_for(store: PostgresStore, sql: Ask) -> None:
+    """After a failover, a connection may lead to the server that was the first one until now."""
+    ((database,),) = sql("SELECT current_database()")
+    sql(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
+    store.close()
+    with pytest.raises(StoreAway, match="read-only"):
+        store.write(batch(page()))
+    sql(f"ALTER DATABASE {database} RESET default_transaction_read_only")
+    assert store.write(batch(page())).new == 1
+
+
+def test_no_transaction_is_open_between_two_calls(store: PostgresStore, sql: Ask) -> None:
+    """A worker that stalls there holds up nobody."""
+    store.write(batch(*pages(3)))
+    reading = store.records(PORTAL)
+    next(reading)
+    states = sql("SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+    assert states == [("idle",)]
+    with store.connection.cursor() as cursor:
+        for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
+            cursor.execute(f"SHOW {name}")
+            assert cursor.fetchone()[0] not in ("0", "")
 
 
 def test_a_database_that_is_not_there_is_said_in_one_line() -> None:
@@ -149,16 +301,41 @@ def test_an_address_of_no_store_is_refused(url: str | None) -> None:
         open_store(url)
 
 
-def test_the_market_tells_medians_by_place_and_operation(store: PostgresStore) -> None:
-    prices = (100_000, 200_000, 900_000)
-    store.write(
-        [replace(a_listing(), ref=str(p), price=Decimal(p), price_per_m2=Decimal(p) / 100) for p in prices]
-        + [a_listing(ref="rent", operation="rent", rent_period="month", price=Decimal(900))]
-        + [a_listing(ref="daily", operation="rent", rent_period="day", price=Decimal(50))]
-        + [a_listing(ref="gone", price=Decimal(1), status="delisted")]
-    )
-    sale, rent = store.market("BE")
-    assert (sale.city, sale.operation, sale.listings) == ("Namur", "sale", 3)
-    assert (sale.median_price, sale.median_price_per_m2) == (Decimal(200_000), Decimal(2000))
-    assert (rent.operation, rent.listings, rent.median_price) == ("rent", 1, Decimal(900))
-    assert store.market("AZ") == []
+def test_a_password_is_not_repeated_in_an_error() -> None:
+    with pytest.raises(StoreError) as caught:
+        open_store("postgresql://me:p#ss/w@rd@host:x/db").counts()
+    assert "ss/w" not in str(caught.value)
+
+
+# ----- a verdict that was interrupted
+
+
+def test_a_conclusion_interrupted_half_way_goes_on_where_it_was(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guard is not asked again: half of the listings are gone already."""
+    store.write(batch(*pages(20)))
+    later()
+    store.begin_run("a", PORTAL, "full", "all")
+    store.write(batch(*(gone(str(number)) for number in range(4)), run="a"))
+    later()
+    monkeypatch.setattr("realestate.storage.postgres.runs._TOGETHER", 1)
+    merge, merged = Merge.into, 0
+
+    def dies(self: Merge, connection: Any) -> Any:
+        nonlocal merged
+        merged += 1
+        if merged == 3:
+            raise StoreAway("killed")
+        return merge(self, connection)
+
+    monkeypatch.setattr(Merge, "into", dies)
+    with pytest.raises(StoreAway):
+        store.conclude("a")
+    assert [run.verdict for run in store.runs()] == ["applied"]
+    assert [run.concluded_at for run in store.runs()] == [None]
+    store.write(Batch([(gone(str(number)), "a") for number in range(4, 20)]))
+    conclusion = store.conclude("a")
+    assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 4, 20, 4)
+    assert sum(each.event.type == "delisted" for each in all_events(store)) == 4
+    assert record(store, "5")["status"] == "active"

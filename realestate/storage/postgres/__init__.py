@@ -1,0 +1,21 @@
+"""The store in PostgreSQL."""
+
+from realestate.storage.postgres.connection import Connection
+from realestate.storage.postgres.reading import Reading
+from realestate.storage.postgres.runs import Runs
+from realestate.storage.postgres.writing import Writing
+
+
+class PostgresStore(Writing, Runs, Reading):
+    """See `Store`. Connects and migrates when first used, and again after the database was away."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.connection = Connection(url)
+
+    def migrate(self) -> None:
+        with self.connection.cursor():
+            pass
+
+    def close(self) -> None:
+        self.connection.close()

@@ -1,0 +1,110 @@
+"""A connection that comes back after the database was away."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg2
+from psycopg2.extensions import TRANSACTION_STATUS_INERROR, TRANSACTION_STATUS_INTRANS, parse_dsn
+
+from realestate.storage.migrate import migrate
+from realestate.storage.store import StoreAway, StoreError
+
+#: A database that vanished without a word is noticed within half a minute.
+_KEEPALIVE: dict[str, Any] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+#: So that a worker that stalls cannot hold up the others for long, and moments read alike everywhere.
+_SESSION = """
+    SET statement_timeout = '2min';
+    SET idle_in_transaction_session_timeout = '30s';
+    SET timezone = 'UTC'
+"""
+#: Classes of PostgreSQL's errors that are the row's fault: data, constraints, and limits such as an index entry's size.
+_ROWS_FAULT = ("22", "23", "54")
+#: The transaction may not write, or was ended: another server is the first one now.
+_WRONG_STATE = "25"
+
+
+class Refused(ValueError):
+    """PostgreSQL does not take a row of the statement; the text says why."""
+
+
+class Connection:
+    """Every statement, and every string of statements, is a transaction of its own: none is open while we think."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._connection: Any = None
+        self._is_migrated = False
+        self._prepared: set[str] = set()
+
+    @contextmanager
+    def cursor(self, *, migrated: bool = True) -> Iterator[Any]:
+        try:
+            with self._opened(migrated).cursor() as cursor:
+                try:
+                    yield cursor
+                except BaseException:
+                    self._roll_back()
+                    raise
+        except psycopg2.Error as error:
+            raise self._explained(error) from error
+
+    def once(self, statement: str) -> None:
+        """For what lasts as long as the connection."""
+        if statement not in self._prepared:
+            with self._connection.cursor() as cursor:
+                cursor.execute(statement)
+            self._prepared.add(statement)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection, self._is_migrated = None, False
+            self._prepared.clear()
+
+    def _opened(self, migrated: bool) -> Any:
+        if self._connection is None:
+            self._connection = psycopg2.connect(_readable(self.url), connect_timeout=10, **_KEEPALIVE)
+            self._settle()
+        if migrated and not self._is_migrated:
+            self._connection.autocommit = False
+            migrate(self._connection)
+            self._is_migrated = True
+            self._settle()
+        return self._connection
+
+    def _roll_back(self) -> None:
+        """What a string of statements began, and did not end."""
+        if self._connection.info.transaction_status in (TRANSACTION_STATUS_INTRANS, TRANSACTION_STATUS_INERROR):
+            with self._connection.cursor() as cursor:
+                cursor.execute("ROLLBACK")
+
+    def _settle(self) -> None:
+        self._connection.autocommit = True
+        with self._connection.cursor() as cursor:
+            cursor.execute(_SESSION)
+
+    def _explained(self, error: psycopg2.Error) -> Exception:
+        told, kind = str(error).strip().partition("\n")[0], (error.pgcode or "")[:2]
+        if kind in _ROWS_FAULT:
+            return Refused(told)
+        self.close()
+        if kind == _WRONG_STATE or isinstance(error, psycopg2.OperationalError | psycopg2.InterfaceError):
+            return StoreAway(told)
+        return StoreError(f"PostgreSQL: {told}")
+
+
+def _readable(url: str) -> str:
+    """Errors about a malformed address would repeat parts of it, perhaps of its password."""
+    try:
+        parse_dsn(url)
+        urlsplit(url).port  # noqa: B018
+    except (psycopg2.ProgrammingError, ValueError):
+        raise StoreError("STORE_URL cannot be read: is a special character in it not %-encoded?") from None
+    return url

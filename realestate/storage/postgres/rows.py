@@ -1,0 +1,90 @@
+"""Listings as rows, rows as listings, and parameters as tables."""
+
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from realestate.items import FIELDS, Listing
+from realestate.storage.history import State, Suspect
+from realestate.storage.postgres.copying import array
+
+_WORDS = dict.fromkeys(("features", "photos", "quality_flags"), "text[]")
+_MONEY = dict.fromkeys(("price", "charges", "price_per_m2"), "numeric(14, 2)")
+_MEASURES = dict.fromkeys(("area_m2", "plot_m2", "energy_kwh_m2", "latitude", "longitude"), "double precision")
+_YES_OR_NO = dict.fromkeys(("is_new_building", "has_deed", "has_mortgage"), "boolean")
+_COUNTS = dict.fromkeys(
+    ("rooms", "bedrooms", "bathrooms", "floor", "floors_total", "year_built", "facades", "parser_version"), "integer"
+)
+_MOMENTS = dict.fromkeys(("posted_at", "updated_at"), "timestamptz")
+#: Its fields, but for the times at which we saw it: those are the database's own.
+COLUMNS = {
+    **{name: "text" for name in FIELDS if name not in ("first_seen_at", "last_seen_at", "last_fetched_at")},
+    **_WORDS,
+    **_MONEY,
+    **_MEASURES,
+    **_YES_OR_NO,
+    **_COUNTS,
+    **_MOMENTS,
+    "delisted_at": "tstzrange",
+    "extra": "jsonb",
+}
+#: What a store knows of a listing: its fields, and these.
+STATE = (*FIELDS, "revision", "suspect_price", "suspect_run")
+
+_values = attrgetter(*COLUMNS)
+_PLACES = {name: place for place, name in enumerate(COLUMNS)}
+_FEATURES, _PHOTOS, _FLAGS = _PLACES["features"], _PLACES["photos"], _PLACES["quality_flags"]
+_DELISTED, _EXTRA = _PLACES["delisted_at"], _PLACES["extra"]
+_READ_DELISTED, _READ_SETS = FIELDS.index("delisted_at"), [FIELDS.index("features"), FIELDS.index("quality_flags")]
+
+_JSON = msgspec.json.Encoder(enc_hook=repr)
+
+
+def recordset(parameter: str, columns: Mapping[str, str]) -> str:
+    """A parameter, a list of JSON objects, as a table: quicker than COPY for a few narrow columns."""
+    typed = ", ".join(f"{column} {type}" for column, type in columns.items())
+    return f"json_to_recordset(%({parameter})s) AS {parameter} ({typed})"
+
+
+def encoded(value: Any) -> bytes:
+    return bytes(_JSON.encode(value))
+
+
+def joined(value: Any, more: Any) -> bytes:
+    """Two objects as one."""
+    return encoded(value)[:-1] + b"," + encoded(more)[1:]
+
+
+def as_json(objects: Iterable[bytes]) -> str:
+    """A list of objects that are JSON already."""
+    return (b"[" + b",".join(objects) + b"]").decode()
+
+
+def fields_of(listing: Listing) -> list[Any]:
+    """The values of COLUMNS, as `copying` takes them."""
+    values = list(_values(listing))
+    values[_FEATURES] = array(sorted(values[_FEATURES]))
+    values[_PHOTOS] = array(values[_PHOTOS])
+    values[_FLAGS] = array(sorted(values[_FLAGS]))
+    values[_EXTRA] = encoded(values[_EXTRA]).decode()
+    if gone := values[_DELISTED]:
+        values[_DELISTED] = f"[{gone[0]},{gone[1]}]"
+    return values
+
+
+def listing_of(row: tuple[Any, ...]) -> Listing:
+    """From the columns of FIELDS."""
+    values = list(row)
+    gone = values[_READ_DELISTED]
+    values[_READ_DELISTED] = (gone.lower, gone.upper) if gone is not None else None
+    for place in _READ_SETS:
+        values[place] = frozenset(values[place])
+    return Listing(**dict(zip(FIELDS, values, strict=True)))
+
+
+def state_of(row: tuple[Any, ...]) -> State:
+    """From the columns of STATE."""
+    *fields, revision, price, run = row
+    return State(listing_of(tuple(fields)), revision, None if price is None else Suspect(price, run))

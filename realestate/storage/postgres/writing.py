@@ -1,0 +1,173 @@
+"""Writing: read what is known, decide, merge; again for what somebody else has written meanwhile."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from realestate.items import Listing, Sighting
+from realestate.storage.changes import correct, decide
+from realestate.storage.history import Observed
+from realestate.storage.postgres.connection import Connection, Refused
+from realestate.storage.postgres.known import Key, Known, known_of
+from realestate.storage.postgres.merge import Change, Merge, Touch
+from realestate.storage.store import Batch, Quarantined, StoreError, Written
+
+T = TypeVar("T")
+#: All that was observed of one listing, each with its run.
+Observations = Sequence[tuple[Observed, str]]
+
+#: What a listing can do wrong: to the rules, on its way into JSON, or to PostgreSQL.
+_REFUSED = (Refused, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
+
+#: Listings whose price was told by a search page, after their own.
+_REPRICED = """
+    SELECT portal, ref FROM (
+        SELECT DISTINCT ON (portal, ref) portal, ref, source
+        FROM prices WHERE portal = ANY (%s) AND ref = ANY (%s) AND NOT suspect ORDER BY portal, ref, revision DESC
+    ) AS newest WHERE source = 'search'
+"""
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What a batch has done so far, and what of it is still to be quarantined."""
+
+    quarantined: list[Quarantined]
+    new: int = 0
+    known: int = 0
+    seen: int = 0
+    kept: int = 0
+    events: Counter[str] = field(default_factory=Counter)
+
+    def written(self) -> Written:
+        return Written(self.new, self.known, self.seen, self.kept, dict(self.events))
+
+
+class Writing:
+    """The part of the store that writes listings."""
+
+    connection: Connection
+
+    def write(self, batch: Batch) -> Written:
+        by_listing: dict[Key, list[tuple[Observed, str]]] = {}
+        for item, run in batch.observed:
+            by_listing.setdefault((item.portal, item.ref), []).append((item, run))
+        tally = _Tally(list(batch.quarantined))
+        _until_written(by_listing, partial(self._observe, tally), partial(_quarantine, tally))
+        if tally.quarantined:
+            self._merge(Merge(), tally)
+        return tally.written()
+
+    def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
+        """How many were `corrected`, `unchanged`, `unknown` and `refused`."""
+        counts: Counter[str] = Counter()
+
+        def refuse(_: Listing, error: Exception) -> None:
+            counts["refused"] += 1
+
+        waiting = {(listing.portal, listing.ref): listing for listing in listings}
+        _until_written(waiting, partial(self._correct, run, counts), refuse)
+        return counts
+
+    def _observe(self, tally: _Tally, by_listing: Mapping[Key, Observations]) -> set[Key]:
+        known = known_of(self.connection, by_listing)
+        merge = Merge(known.now)
+        for key, observed in by_listing.items():
+            _plan(merge, key, observed, known)
+        lost = self._merge(merge, tally)
+        for key, observed in by_listing.items():
+            if key not in lost:
+                _count(tally, observed, is_known=key in known.unchanged or key in known.states)
+        return lost
+
+    def _merge(self, merge: Merge, tally: _Tally) -> set[Key]:
+        merge.quarantined, tally.quarantined = tally.quarantined, []
+        try:
+            done = merge.into(self.connection)
+        except _REFUSED as error:
+            tally.quarantined = list(merge.quarantined)
+            if not merge.changes and not merge.touches:
+                raise StoreError(f"PostgreSQL refuses even to quarantine: {error}") from error
+            raise
+        tally.kept += len(merge.quarantined)
+        tally.events += done.events
+        return done.lost
+
+    def _correct(self, run: str, counts: Counter[str], listings: Mapping[Key, Listing]) -> set[Key]:
+        known = known_of(self.connection, dict.fromkeys(listings, ()))
+        repriced = self._repriced(known.states)
+        changes: dict[Key, Change] = {}
+        for key, state in known.states.items():
+            outcome = correct(state, listings[key], run, known.now, repriced=key in repriced)
+            if outcome.changed(state):
+                changes[key] = Change(state, outcome, run)
+        lost = Merge(changes=list(changes.values())).into(self.connection).lost if changes else set()
+        counts["corrected"] += len(changes) - len(lost)
+        counts["unchanged"] += len(known.states) - len(changes)
+        counts["unknown"] += len(listings) - len(known.states)
+        return lost
+
+    def _repriced(self, keys: Mapping[Key, object]) -> set[Key]:
+        with self.connection.cursor() as cursor:
+            cursor.execute(_REPRICED, ([portal for portal, _ in keys], [ref for _, ref in keys]))
+            return set(cursor.fetchall())
+
+
+def _until_written(
+    work: Mapping[Key, T], act: Callable[[Mapping[Key, T]], set[Key]], refuse: Callable[[T, Exception], None]
+) -> None:
+    """What somebody else has written meanwhile is done again; what spoils a batch is found by halves."""
+    while work:
+        try:
+            lost = act(work)
+        except _REFUSED as error:
+            keys = list(work)
+            if len(keys) == 1:
+                refuse(work[keys[0]], error)
+                return
+            half = len(keys) // 2
+            for part in (keys[:half], keys[half:]):
+                _until_written({key: work[key] for key in part}, act, refuse)
+            return
+        work = {key: work[key] for key in lost}
+
+
+def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
+    run = observed[-1][1]
+    if key in known.unchanged:
+        merge.touches.append(Touch(*key, known.unchanged[key], run, isinstance(observed[0][0], Listing)))
+        return
+    before = known.states.get(key)
+    outcome = decide(before, observed, known.now)
+    merge.departures += outcome.evidence
+    seen = [item for item, _ in observed if isinstance(item, Listing | Sighting)]
+    is_read = any(isinstance(item, Listing) for item in seen)
+    if outcome.changed(before):
+        merge.changes.append(Change(before, outcome, run, seen=bool(seen), read=is_read))
+    elif before is not None and seen and not outcome.evidence:
+        merge.touches.append(Touch(*key, before.revision, run, is_read))
+
+
+def _count(tally: _Tally, observed: Observations, *, is_known: bool) -> None:
+    if any(isinstance(item, Listing) for item, _ in observed):
+        tally.known += is_known
+        tally.new += not is_known
+    tally.seen += any(isinstance(item, Sighting) for item, _ in observed)
+
+
+def _quarantine(tally: _Tally, observed: Observations, error: Exception) -> None:
+    tally.quarantined += _refused(observed, f"refused by the database: {error}")
+
+
+def _refused(observed: Observations, reason: str) -> Iterator[Quarantined]:
+    """The listings; where there is none, what else was told."""
+    listings = [item for item, _ in observed if isinstance(item, Listing)]
+    if listings:
+        yield from (Quarantined.of(listing, reason) for listing in listings)
+        return
+    for item, _ in observed:
+        yield Quarantined(
+            portal=item.portal, ref=str(item.ref), url=str(item.url), errors=(reason,), record=asdict(item)
+        )

@@ -1,0 +1,467 @@
+"""What every store does, on a real server of each kind."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from realestate.items import FIELDS, OURS, as_record
+from realestate.storage import Batch, Quarantined, Store, StoreError, Written
+from realestate.storage.store import WHOLE
+from tests.examples import a_listing
+from tests.storage.batches import (
+    PORTAL,
+    all_events,
+    batch,
+    card,
+    gone,
+    later,
+    page,
+    pages,
+    quarantined,
+    record,
+    types,
+)
+
+
+def everything(store: Store) -> tuple[Any, ...]:
+    """All a store keeps, but for when it was seen."""
+    clock = {"last_seen_at", "last_fetched_at"}
+    listings = [{name: row[name] for name in FIELDS if name not in clock} for row in store.records(PORTAL)]
+    prices = [store.prices(PORTAL, row["ref"]) for row in listings]
+    return listings, prices, all_events(store), store.counts()
+
+
+# ----- writing
+
+
+def test_what_is_written_is_read_back(any_store: Store) -> None:
+    listing = page(price=Decimal("350000.50"), quality_flags=frozenset({"odd"}), parser_version=3)
+    any_store.write(batch(listing))
+    (found,) = any_store.records(PORTAL)
+    told = {name for name in FIELDS if name not in OURS} | {"price_per_m2", "content_hash", "extra", "parser_version"}
+    true = as_record(listing)
+    assert {name: found[name] for name in told} == {name: true[name] for name in told}
+    assert found["quality_flags"] == ["odd"]
+    assert found["first_seen_at"] == found["last_seen_at"] == found["last_fetched_at"]
+    assert found["delisted_at"] is None
+
+
+def test_hostile_texts_are_read_back(any_store: Store) -> None:
+    text = "tab\t newline\n return\r quote' \" backslash\\ \\N \\x {1,2} %s %(x)s $1 ; -- /* ə 家 🏠 \u2028"
+    extra: dict[str, Any] = {"a.b": text, "$where": [None, True, 1.5, {"": []}]}
+    any_store.write(batch(page(title=text, features=frozenset({text, ""}), photos=[text], extra=extra)))
+    found = record(any_store)
+    assert (found["title"], found["photos"], found["extra"]) == (text, [text], extra)
+    assert set(found["features"]) == {text, ""}
+
+
+def test_writing_twice_is_the_same_as_once(any_store: Store) -> None:
+    many = Batch([(each, "run") for each in pages(50)], [quarantined()])
+    assert any_store.write(many) == Written(new=50, quarantined=1, events={"listed": 50})
+    before = everything(any_store)
+    assert any_store.write(many) == Written(known=50, quarantined=1)
+    assert everything(any_store) == before
+
+
+def test_a_batch_of_changes_written_twice_is_the_same_as_once(any_store: Store) -> None:
+    any_store.write(batch(*pages(3)))
+    changes = batch(
+        page("0", price=Decimal(340000)), card("0", 330000), page("1", title="New"), card("2", 300000), gone("1")
+    )
+    events = {"price_changed": 3, "updated": 1}
+    assert any_store.write(changes) == Written(known=2, seen=2, events=events)
+    before = everything(any_store)
+    assert any_store.write(changes) == Written(known=2, seen=2)
+    assert everything(any_store) == before
+
+
+def test_an_empty_batch_is_nothing(any_store: Store) -> None:
+    assert any_store.write(Batch()) == Written()
+
+
+def test_a_listing_twice_in_one_batch_is_told_in_order(any_store: Store) -> None:
+    assert any_store.write(batch(page(), page(title="Newer"))) == Written(new=1, events={"listed": 1, "updated": 1})
+    assert record(any_store)["title"] == "Newer"
+
+
+def test_the_same_ref_on_two_portals_is_two_listings(any_store: Store) -> None:
+    any_store.write(batch(page(), page(portal="emlak")))
+    assert any_store.counts() == {"immoweb": (1, 0), "emlak": (1, 0)}
+
+
+def test_a_row_the_database_refuses_goes_to_quarantine_and_the_others_are_stored(any_store: Store) -> None:
+    half_a_pair, too_big = a_listing(ref="bad", title="\ud800"), a_listing(ref="big", rooms=2**70)
+    good = pages(20)
+    written = any_store.write(Batch([(each, "run") for each in (*good, half_a_pair, too_big)], [quarantined()]))
+    assert written == Written(new=20, quarantined=3, events={"listed": 20})
+    assert any_store.counts() == {PORTAL: (20, 3)}
+    assert len(all_events(any_store)) == 20
+
+
+def test_a_sighting_the_database_refuses_goes_to_quarantine_too(any_store: Store) -> None:
+    any_store.write(batch(page()))
+    assert any_store.write(batch(card("\ud800"), card("1", 340000))).quarantined == 1
+    assert types(any_store) == ["listed", "price_changed"]
+
+
+def test_quarantine_takes_anything(any_store: Store) -> None:
+    hostile = {"title": "nul \0, half a pair \ud800", "nested": [{"\0": object()}], 5: 2**80, "x": float("nan")}
+    item = Quarantined(portal=PORTAL, ref="\0", url="\ud800", errors=("bad \0",), record=hostile)  # type: ignore[arg-type]
+    assert any_store.write(Batch(quarantined=[item])) == Written(quarantined=1)
+    assert any_store.counts() == {PORTAL: (0, 1)}
+
+
+# ----- history
+
+
+def test_each_change_is_an_event_and_each_price_is_kept(any_store: Store) -> None:
+    any_store.write(batch(page(), run="a"))
+    any_store.write(batch(page(price=Decimal(330000), title="New"), run="b"))
+    any_store.write(batch(card(price=350000), run="c"))
+    assert types(any_store) == ["listed", "price_changed", "updated", "price_changed"]
+    events = any_store.history(PORTAL, "1")
+    assert [(event.revision, event.run) for event in events] == [(1, "a"), (2, "b"), (2, "b"), (3, "c")]
+    assert events[1].data == {"old": 350000, "new": 330000, "currency": "EUR", "percent": -5.71}
+    prices = any_store.prices(PORTAL, "1")
+    assert [(seen.price, seen.source) for seen in prices] == [
+        (Decimal(350000), "listing"),
+        (Decimal(330000), "listing"),
+        (Decimal(350000), "search"),
+    ]
+    assert record(any_store)["price"] == 350000
+
+
+def test_events_are_numbered_as_they_were_told(any_store: Store) -> None:
+    any_store.write(batch(*pages(5)))
+    any_store.write(batch(page("3", price=Decimal(340000), title="New", status="reserved")))
+    numbered = all_events(any_store, page_size=2)
+    assert [each.seq for each in numbered] == sorted({each.seq for each in numbered})
+    assert [each.event.type for each in numbered[5:]] == ["price_changed", "updated", "reserved"]
+    assert any_store.events(numbered[-1].seq) == []
+    assert [each.seq for each in any_store.events(0, 3)] == [each.seq for each in numbered[:3]]
+
+
+def test_a_suspect_price_counts_when_another_run_sees_it(any_store: Store) -> None:
+    any_store.write(batch(page()))
+    low = page(price=Decimal(35000))
+    for _ in range(2):
+        assert any_store.write(batch(low, run="a")).events == {}
+    assert record(any_store)["price"] == 350000
+    assert [(seen.price, seen.suspect) for seen in any_store.prices(PORTAL, "1")][1:] == [(Decimal(35000), True)]
+    assert any_store.write(batch(low, run="b")).events == {"price_changed": 1}
+    assert record(any_store)["price"] == 35000
+
+
+def test_a_typing_error_that_is_put_right_is_never_told(any_store: Store) -> None:
+    for price, run in ((350000, "a"), (3500000, "b"), (350000, "c"), (3500000, "d")):
+        any_store.write(batch(page(price=Decimal(price)), run=run))
+    assert types(any_store) == ["listed"]
+
+
+def test_a_sighting_is_seen_but_not_read(any_store: Store) -> None:
+    any_store.write(batch(page()))
+    before = record(any_store)
+    later()
+    assert any_store.write(batch(card())) == Written(seen=1)
+    after = record(any_store)
+    assert after["last_seen_at"] > before["last_seen_at"]
+    assert after["last_fetched_at"] == before["last_fetched_at"]
+    later()
+    any_store.write(batch(page()))
+    assert record(any_store)["last_fetched_at"] > after["last_fetched_at"]
+    assert record(any_store)["first_seen_at"] == before["first_seen_at"]
+
+
+def test_a_change_is_seen_and_read_too(any_store: Store) -> None:
+    any_store.write(batch(page()))
+    before = record(any_store)
+    later()
+    any_store.write(batch(card(price=340000)))
+    sighted = record(any_store)
+    assert sighted["last_seen_at"] > before["last_seen_at"]
+    assert sighted["last_fetched_at"] == before["last_fetched_at"]
+    later()
+    any_store.write(batch(page(price=Decimal(330000))))
+    assert record(any_store)["last_fetched_at"] > before["last_fetched_at"]
+
+
+def test_a_sighting_of_what_nobody_has_read_is_no_listing(any_store: Store) -> None:
+    assert any_store.write(batch(card(price=1000))) == Written(seen=1)
+    assert any_store.counts() == {}
+
+
+def test_what_is_renewed_is_known_to_be_newer(any_store: Store) -> None:
+    any_store.write(batch(page()))
+    renewed = page(updated_at=a_listing().posted_at)
+    assert any_store.write(batch(renewed)).events == {}
+    known = any_store.known(PORTAL, ["1", "2"])
+    assert set(known) == {"1"}
+    assert known["1"].updated_at == a_listing().posted_at
+    assert (known["1"].status, known["1"].price, known["1"].currency) == ("active", Decimal(350000), "EUR")
+
+
+def test_a_correction_is_no_event_of_the_market(any_store: Store) -> None:
+    any_store.write(batch(page("1"), page("2"), page("3")))
+    any_store.write(batch(card("3", 340000)))
+    before = record(any_store)
+    later()
+    told = any_store.correct([page("1", rooms=7), page("2"), page("3", bedrooms=2), page("4")], "reparse")
+    assert told == {"corrected": 2, "unchanged": 1, "unknown": 1}
+    assert types(any_store) == ["listed", "corrected"]
+    assert record(any_store)["last_seen_at"] == before["last_seen_at"], "an old page is no sighting"
+    third = record(any_store, "3")
+    assert (third["bedrooms"], third["price"]) == (2, 340000), "the page is older than the price"
+    assert any_store.correct([page("1", rooms=7)], "reparse") == {"corrected": 0, "unchanged": 1, "unknown": 0}
+
+
+# ----- what is gone
+
+
+def sweep(store: Store, run: str, *seen: Any, **ended: Any) -> list[str]:
+    """A whole run over the portal; the refs it missed."""
+    store.begin_run(run, PORTAL, ended.pop("mode", "full"), ended.pop("scope", WHOLE))
+    later()
+    store.write(batch(*seen, run=run))
+    later()
+    return [ref for ref, _ in store.end_sweep(run, **{"complete": True, **ended})]
+
+
+def found_gone(store: Store, run: str, *refs: str, evidence: Any = "404") -> None:
+    store.write(batch(*(gone(ref, evidence) for ref in refs), run=run))
+    later()
+
+
+def test_a_complete_sweep_tells_what_it_did_not_see(any_store: Store) -> None:
+    any_store.write(batch(*pages(4), page("sold", status="sold"), page("x", portal="emlak")))
+    later()
+    assert sweep(any_store, "a", page("0"), card("2")) == ["1", "3"]
+    assert any_store.end_sweep("a", complete=True) == [
+        (ref, f"https://www.immoweb.be/en/classified/{ref}") for ref in ("1", "3")
+    ], "safe to ask again"
+
+
+@pytest.mark.parametrize(
+    "how", [{"complete": False, "reason": "blocked"}, {"scope": "namur"}, {"mode": "incremental"}, {"mode": "refresh"}]
+)
+def test_no_other_run_can_miss_a_listing(any_store: Store, how: dict[str, Any]) -> None:
+    any_store.write(batch(*pages(2)))
+    later()
+    assert sweep(any_store, "a", page("0"), **how) == []
+
+
+def test_runs_are_kept_as_they_went(any_store: Store) -> None:
+    sweep(any_store, "a", complete=False, reason="3 pages given up")
+    any_store.begin_run("a", PORTAL, "sweep", "elsewhere")
+    later()
+    any_store.begin_run("b", "emlak", "sweep", "baku")
+    newest, first = any_store.runs()
+    assert (newest.run, newest.portal, newest.mode, newest.scope) == ("b", "emlak", "sweep", "baku")
+    assert (newest.swept_at, newest.complete, newest.verdict, newest.concluded_at) == (None, None, None, None)
+    assert (first.run, first.mode, first.scope) == ("a", "full", WHOLE), "the first word counts"
+    assert (first.complete, first.reason) == (False, "3 pages given up")
+    assert [run.run for run in any_store.runs(PORTAL)] == ["a"]
+    assert [run.run for run in any_store.runs(limit=1)] == ["b"]
+
+
+@pytest.mark.parametrize("ask", [lambda store: store.end_sweep("?", complete=True), lambda store: store.conclude("?")])
+def test_a_run_nobody_began_is_said_to_be_none(any_store: Store, ask: Any) -> None:
+    with pytest.raises(StoreError, match=r"no run '\?'"):
+        ask(any_store)
+
+
+@pytest.mark.parametrize("evidence", ["404", "410", "marker"])
+def test_what_a_run_found_gone_is_delisted_when_it_is_over(any_store: Store, evidence: Any) -> None:
+    any_store.write(batch(*pages(10)))
+    later()
+    sweep(any_store, "a", *pages(9), complete=False)
+    found_gone(any_store, "a", "9", evidence=evidence)
+    assert types(any_store, "9") == ["listed"], "a page alone decides nothing"
+    conclusion = any_store.conclude("a")
+    assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 1, 10, 1)
+    listed, delisted = any_store.history(PORTAL, "9")
+    assert (delisted.type, delisted.run, delisted.data["evidence"]["evidence"]) == ("delisted", "a", evidence)
+    kept = record(any_store, "9")
+    assert kept["status"] == "delisted"
+    assert kept["delisted_at"] == [delisted.data["after"], delisted.data["before"]]
+    assert delisted.data["after"] == listed.at.isoformat()
+    assert any_store.conclude("a") == conclusion, "safe to ask again"
+    assert types(any_store, "9") == ["listed", "delisted"]
+    (run,) = any_store.runs()
+    assert (run.verdict, run.departures) == ("applied", 1)
+    assert run.concluded_at is not None
+
+
+def test_a_run_that_found_nothing_gone_is_concluded_too(any_store: Store) -> None:
+    any_store.write(batch(*pages(2)))
+    sweep(any_store, "a")
+    conclusion = any_store.conclude("a")
+    assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 0, 2, 0)
+
+
+def test_too_much_at_once_delists_nothing_unless_a_person_insists(any_store: Store) -> None:
+    any_store.write(batch(*pages(10)))
+    later()
+    sweep(any_store, "a")
+    found_gone(any_store, "a", "1", "2", "3")
+    for _ in range(2):
+        conclusion = any_store.conclude("a")
+        assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("withheld", 3, 10, 0)
+    assert {row["status"] for row in any_store.records(PORTAL)} == {"active"}
+    any_store.write(batch(page("3")))
+    conclusion = any_store.conclude("a", force=True)
+    assert (conclusion.verdict, conclusion.found, conclusion.delisted) == ("applied", 2, 2), "one was seen since"
+    assert any_store.conclude("a") == conclusion
+
+
+def test_a_fifth_is_not_too_much(any_store: Store) -> None:
+    any_store.write(batch(*pages(10)))
+    later()
+    sweep(any_store, "a")
+    found_gone(any_store, "a", "1", "2")
+    assert any_store.conclude("a").delisted == 2
+
+
+def test_evidence_of_one_listing_counts_once(any_store: Store) -> None:
+    any_store.write(batch(*pages(5)))
+    later()
+    sweep(any_store, "a")
+    for evidence in ("404", "410", "404"):
+        found_gone(any_store, "a", "1", evidence=evidence)
+    assert any_store.conclude("a").found == 1
+
+
+@pytest.mark.parametrize("seen", [page("1"), card("1"), page("1", title="New")])
+def test_evidence_is_void_if_the_listing_was_seen_after_it(any_store: Store, seen: Any) -> None:
+    any_store.write(batch(*pages(10)))
+    later()
+    sweep(any_store, "a")
+    found_gone(any_store, "a", "1")
+    any_store.write(batch(seen, run="b"))
+    assert any_store.conclude("a").found == 0
+    assert record(any_store)["status"] == "active"
+
+
+def test_evidence_that_comes_late_does_not_change_a_verdict(any_store: Store) -> None:
+    any_store.write(batch(*pages(10)))
+    later()
+    sweep(any_store, "a")
+    before = any_store.conclude("a")
+    found_gone(any_store, "a", *map(str, range(10)))
+    assert any_store.conclude("a") == before
+    assert {row["status"] for row in any_store.records(PORTAL)} == {"active"}
+
+
+def test_what_is_sold_is_not_delisted_when_its_page_goes(any_store: Store) -> None:
+    any_store.write(batch(*pages(9), page("9", status="sold")))
+    later()
+    sweep(any_store, "a")
+    found_gone(any_store, "a", "9", "unheard of")
+    assert any_store.conclude("a").found == 0
+    assert record(any_store, "9")["status"] == "sold"
+
+
+def test_a_page_that_says_it_has_ended_is_evidence(any_store: Store) -> None:
+    any_store.write(batch(*pages(10)))
+    later()
+    sweep(any_store, "a", *pages(9))
+    assert any_store.write(batch(page("9", status="delisted"), run="a")).events == {}
+    assert any_store.conclude("a").delisted == 1
+
+
+def test_absence_counts_after_two_complete_sweeps(any_store: Store) -> None:
+    any_store.write(batch(*pages(10)))
+    later()
+    for run, delisted in (("a", 0), ("b", 1)):
+        assert sweep(any_store, run, *pages(9)) == ["9"]
+        found_gone(any_store, run, "9", evidence="absent")
+        assert any_store.conclude(run).delisted == delisted
+
+
+@pytest.mark.parametrize(
+    "how", [{"complete": False}, {"scope": "namur"}, {"mode": "incremental"}, {"mode": "refresh"}], ids=str
+)
+def test_only_complete_sweeps_of_the_whole_portal_count_for_absence(any_store: Store, how: dict[str, Any]) -> None:
+    any_store.write(batch(*pages(10)))
+    later()
+    sweep(any_store, "a", *pages(9), **how)
+    sweep(any_store, "b", *pages(9))
+    found_gone(any_store, "b", "9", evidence="absent")
+    assert any_store.conclude("b").found == 0
+
+
+def test_a_listing_that_was_seen_between_two_sweeps_is_not_absent(any_store: Store) -> None:
+    any_store.write(batch(*pages(10)))
+    later()
+    sweep(any_store, "a", *pages(9))
+    any_store.write(batch(card("9"), run="x"))
+    later()
+    sweep(any_store, "b", *pages(9))
+    found_gone(any_store, "b", "9", evidence="absent")
+    assert any_store.conclude("b").found == 0
+
+
+def test_a_listing_that_returns_is_relisted_by_its_own_page(any_store: Store) -> None:
+    any_store.write(batch(*pages(10)))
+    later()
+    sweep(any_store, "a", *pages(9))
+    found_gone(any_store, "a", "9")
+    any_store.conclude("a")
+    assert any_store.write(batch(card("9", 340000))).events == {}
+    assert any_store.known(PORTAL, ["9"])["9"].status == "delisted"
+    assert any_store.write(batch(page("9"))).events == {"relisted": 1}
+    kept = record(any_store, "9")
+    assert (kept["status"], kept["delisted_at"]) == ("active", None)
+
+
+# ----- reading
+
+
+def test_a_watermark_stands_where_it_was_set_last(any_store: Store) -> None:
+    assert any_store.watermark(PORTAL, "namur") is None
+    any_store.set_watermark(PORTAL, "namur", "2026-09-01", "a")
+    any_store.set_watermark(PORTAL, "namur", "2026-09-02", "b")
+    any_store.set_watermark(PORTAL, "liege", "5", "b")
+    assert (any_store.watermark(PORTAL, "namur"), any_store.watermark(PORTAL, "liege")) == ("2026-09-02", "5")
+
+
+def test_records_come_in_order_however_many(any_store: Store) -> None:
+    for first in range(0, 2500, 500):
+        any_store.write(batch(*(page(f"{number:05}") for number in range(first, first + 500))))
+    assert [row["ref"] for row in any_store.records(PORTAL)] == [f"{number:05}" for number in range(2500)]
+    assert list(any_store.records("nobody")) == []
+
+
+def test_the_market_tells_medians_by_place_and_operation(any_store: Store) -> None:
+    prices = (100_000, 200_000, 900_000)
+    rent = {"operation": "rent", "area_m2": None}
+    any_store.write(
+        batch(
+            *(page(str(price), price=Decimal(price), area_m2=100.0) for price in prices),
+            page("rent", rent_period="month", price=Decimal(900), **rent),
+            page("daily", rent_period="day", price=Decimal(50), **rent),
+            page("gone", price=Decimal(1), status="delisted"),
+        )
+    )
+    sale, let = any_store.market("BE")
+    assert (sale.city, sale.operation, sale.listings) == ("Namur", "sale", 3)
+    assert (sale.median_price, sale.median_price_per_m2) == (Decimal(200_000), Decimal(2000))
+    assert (let.operation, let.listings, let.median_price) == ("rent", 1, Decimal(900))
+    assert any_store.market("AZ") == []
+
+
+def test_medians_are_told_for_places_with_enough(any_store: Store) -> None:
+    prices = (100_000, 200_000, 300_000, 400_000, 900_000)
+    many = [page(str(price), price=Decimal(price), area_m2=100.0) for price in prices]
+    any_store.write(batch(*many, page("sold", status="sold", price=Decimal(10)), page("alone", city="Dinant")))
+    ((*place, median, count),) = any_store.medians()
+    assert place == ["BE", "Namur", "Namur", "sale", "house", None, "EUR"]
+    assert (float(median), count) == (3000.0, 5)
+
+
+def test_looking_into_an_empty_database_makes_nothing(any_url: str) -> None:
+    from realestate.storage import open_store
+
+    store = open_store(any_url)
+    assert store.counts() == {}
+    store.close()

@@ -1,0 +1,29 @@
+"""A worker that writes the same batches over and over until it is killed: `python -m … <address of the store>`."""
+
+import sys
+from decimal import Decimal
+from itertools import cycle
+
+from realestate.storage import Batch, open_store
+from tests.storage.batches import card, gone, page
+
+SIZE = 40
+
+
+def batches() -> list[Batch]:
+    """Two for each price: the pages, and what a search page and a check tell of them."""
+    made = []
+    for number, price in enumerate((350000, 340000, 330000)):
+        refs = [str(ref) for ref in range(SIZE)]
+        pages = [(page(ref, price=Decimal(price), title=f"Home at {price}"), f"run {number}") for ref in refs]
+        cards = [(card(ref, price - 5000), f"run {number}") for ref in refs]
+        made += [Batch(pages), Batch([*cards, (gone("0"), f"run {number}")])]
+    return made
+
+
+if __name__ == "__main__":
+    store = open_store(sys.argv[1])
+    store.migrate()
+    for batch in cycle(batches()):
+        store.write(batch)
+        print(flush=True)
