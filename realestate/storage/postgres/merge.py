@@ -20,6 +20,7 @@ from realestate.storage.postgres import quarantine
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.copying import copy
 from realestate.storage.postgres.rows import COLUMNS, as_json, encoded, fields_of, joined, recordset
+from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Quarantined
 
 Key = tuple[str, str]
@@ -38,6 +39,13 @@ _PRICE |= {"rent_period": "text", "suspect": "boolean"}
 _HISTORY = {"place": "integer", **_EVENT, **_PRICE}
 _TOUCHED = {**_KEY, "revision": "integer", "last_run": "text", "read": "boolean"}
 _DEPARTURE = {**_KEY, "run": "text", "evidence": "text", "detail": "text", "url": "text"}
+_PAGE = {"file": "text", "offset": "bigint", "length": "bigint", "digest": "text", **_KEY, "url": "text"}
+_PAGE |= {"stage": "text", "run": "text", "kind": "text", "status": "integer", "fetched_at": "timestamptz"}
+
+
+def _names(columns: dict[str, str]) -> str:
+    """Quoted: `offset` is a word of SQL."""
+    return ", ".join(f'"{name}"' for name in columns)
 
 
 def _table(name: str, columns: dict[str, str]) -> str:
@@ -96,6 +104,11 @@ _DEPARTURES = f"""
         INSERT INTO departures ({", ".join(_DEPARTURE)}, at) SELECT {", ".join(_DEPARTURE)}, clock.now
         FROM {recordset("departed", _DEPARTURE)}, clock ON CONFLICT DO NOTHING
     )"""
+_PAGES = f"""
+    kept AS (
+        INSERT INTO snapshots ({_names(_PAGE)}) SELECT {_names(_PAGE)} FROM {recordset("kept", _PAGE)}
+        ON CONFLICT DO NOTHING
+    )"""
 _LOST = "SELECT portal, ref FROM {given} EXCEPT SELECT portal, ref FROM {applied}"
 
 
@@ -148,6 +161,7 @@ class Merge:
     touches: list[Touch] = field(default_factory=list)
     departures: list[tuple[Gone, str]] = field(default_factory=list)
     quarantined: Sequence[Quarantined] = ()
+    snapshots: Sequence[SnapshotRef] = ()
 
     def into(self, connection: Connection) -> Merged:
         parameters = self._parameters()
@@ -176,6 +190,8 @@ class Merge:
             found["departed"] = as_json(joined(gone, {"run": run}) for gone, run in self.departures)
         if self.quarantined:
             found["quarantined"] = as_json(map(quarantine.row, self.quarantined))
+        if self.snapshots:
+            found["kept"] = as_json(joined(each, {"run": each.job}) for each in self.snapshots)
         return found
 
 
@@ -203,6 +219,8 @@ def _statement(has_changes: bool, *parameters: str) -> str:
         parts.append(_DEPARTURES)
     if "quarantined" in parameters:
         parts.append(quarantine.INSERT)
+    if "kept" in parameters:
+        parts.append(_PAGES)
     keys = " UNION ALL ".join(f"({each})" for each in lost) or "SELECT NULL AS portal, NULL AS ref WHERE false"
     answer = f"json_build_array((SELECT json_agg(json_build_array(portal, ref)) FROM ({keys}) AS lost), {told})::text"
     return f"""

@@ -44,7 +44,7 @@ _JSON = msgspec.json.Encoder(enc_hook=repr)
 
 def recordset(parameter: str, columns: Mapping[str, str]) -> str:
     """A parameter, a list of JSON objects, as a table: quicker than COPY for a few narrow columns."""
-    typed = ", ".join(f"{column} {type}" for column, type in columns.items())
+    typed = ", ".join(f'"{column}" {type}' for column, type in columns.items())
     return f"json_to_recordset(%({parameter})s) AS {parameter} ({typed})"
 
 

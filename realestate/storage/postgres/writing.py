@@ -57,8 +57,8 @@ class Writing:
             by_listing.setdefault((item.portal, item.ref), []).append((item, run))
         tally = _Tally(list(batch.quarantined))
         _until_written(by_listing, partial(self._observe, tally), partial(_quarantine, tally))
-        if tally.quarantined:
-            self._merge(Merge(), tally)
+        if tally.quarantined or batch.snapshots:
+            self._merge(Merge(snapshots=batch.snapshots), tally)
         return tally.written()
 
     def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
