@@ -12,6 +12,7 @@ from realestate.storage.history import Event, PriceSeen
 from realestate.storage.store import Conclusion, Numbered, Run
 
 _console = Console()
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 def history(events: Sequence[Event], prices: Sequence[PriceSeen], *, as_json: bool) -> None:
@@ -90,4 +91,4 @@ def _money(told: Mapping[str, Any]) -> str:
 
 
 def _json(value: Any) -> None:
-    print(msgspec.json.encode(value, enc_hook=float).decode())
+    print(_ENCODER.encode(value).decode())
