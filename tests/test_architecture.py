@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "jobs": {"items", "queue", "storage", "embedded"},
     "simulator": {"items"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage"},
-    "bench": {"settings", "embedded", "demo", "jobs", "queue", "storage", "simulator"},
+    "bench": {"settings", "embedded", "demo", "items", "jobs", "queue", "storage", "simulator"},
     "demo": {"settings", "embedded", "jobs", "storage", "items"},
     "cli": {"settings", "embedded", "jobs", "queue", "storage", "demo", "doctor", "simulator", "bench"},
     "__main__": {"cli"},

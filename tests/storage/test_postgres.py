@@ -4,6 +4,7 @@ import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from importlib.resources import files
@@ -66,6 +67,19 @@ def test_a_change_it_refuses_leaves_the_listing_as_it_was(store: PostgresStore) 
 def test_quarantine_replaces_what_cannot_be_written(store: PostgresStore, sql: Ask) -> None:
     store.write(batch(a_listing(ref="\0", title="nul \0, half a pair \ud800")))
     assert sql("SELECT ref, record->>'title' FROM quarantine") == [("\ufffd", "nul \ufffd, half a pair ?")]
+
+
+def test_the_places_of_kept_pages_are_kept_with_the_batch(store: PostgresStore, sql: Ask) -> None:
+    at = datetime(2026, 9, 1, tzinfo=UTC)
+    where = {"file": "a.warc.gz", "offset": 7, "length": 99, "digest": "sha1:X"}
+    told = {"portal": PORTAL, "url": "https://x.example/1", "ref": "1", "stage": "extract", "job": "run", "status": 200}
+    snapshot = SnapshotRef(**told, **where, kind="all", fetched_at=at)  # type: ignore[arg-type]
+    for _ in range(2):
+        store.write(Batch([(page(), "run"), (page("bad", title="\0"), "run")], snapshots=[snapshot]))
+    found = sql('SELECT portal, ref, url, stage, run, kind, status, fetched_at, file, "offset", length FROM snapshots')
+    assert found == [(PORTAL, "1", told["url"], "extract", "run", "all", 200, at, "a.warc.gz", 7, 99)]
+    store.write(Batch(snapshots=[replace(snapshot, offset=200, ref=None, job=None)]))
+    assert sql("SELECT count(*) FROM snapshots") == [(2,)]
 
 
 # ----- the schema
@@ -341,25 +355,3 @@ def test_a_conclusion_interrupted_half_way_goes_on_where_it_was(
     assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 4, 20, 4)
     assert sum(each.event.type == "delisted" for each in all_events(store)) == 4
     assert record(store, "5")["status"] == "active"
-
-
-def test_a_kept_page_is_in_the_index_once(store: PostgresStore, sql: Ask) -> None:
-    ref = SnapshotRef(
-        portal="immoweb",
-        url="https://www.immoweb.be/en/classified/1",
-        ref="1",
-        stage="extract",
-        job="j",
-        kind="failed",
-        status=200,
-        fetched_at=datetime(2026, 9, 1, tzinfo=UTC),
-        file="immoweb/failed/x.warc.gz",
-        offset=17,
-        length=300,
-        digest="sha1:x",
-    )
-    for _ in range(2):
-        store.write(Batch(snapshots=[ref]))
-    assert sql('SELECT portal, ref, run, kind, file, "offset", length FROM snapshots') == [
-        ("immoweb", "1", "j", "failed", "immoweb/failed/x.warc.gz", 17, 300)
-    ]

@@ -9,7 +9,8 @@ from realestate.items import Listing, Sighting
 from realestate.storage.changes import OFF_THE_MARKET, SAME
 from realestate.storage.history import Observed, State
 from realestate.storage.postgres.connection import Connection
-from realestate.storage.postgres.rows import COLUMNS, STATE, as_json, encoded, recordset, state_of
+from realestate.storage.postgres.copying import encoded
+from realestate.storage.postgres.rows import COLUMNS, STATE, as_json, recordset, state_of
 
 Key = tuple[str, str]
 

@@ -33,8 +33,10 @@ _MARKET = """
 """
 _MEDIANS = """
     SELECT country, city, district, operation, property_type, rent_period, currency,
-           percentile_cont(0.5) WITHIN GROUP (ORDER BY price_per_m2)::float8, count(*)::int
-    FROM listings WHERE price_per_m2 IS NOT NULL AND city IS NOT NULL AND status <> ALL (%s)
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY price_per_m2)::double precision, count(*)::int
+    FROM listings
+    WHERE price_per_m2 IS NOT NULL AND city IS NOT NULL AND operation IS NOT NULL AND property_type IS NOT NULL
+      AND status <> ALL (%s)
     GROUP BY 1, 2, 3, 4, 5, 6, 7
 """
 
