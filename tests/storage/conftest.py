@@ -8,7 +8,7 @@ from realestate.storage import Store, open_store
 
 OpenStore = Callable[[], Store]
 #: kind -> the fixture that gives the address of an empty database.
-KINDS = {"postgres": "store_url"}
+KINDS = {"postgres": "store_url", "mongodb": "mongodb_url"}
 
 
 @pytest.fixture(params=KINDS)
