@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "spiders": {"items", "parsing"},
     "middlewares": {"queue"},
     "extensions": {"queue"},
-    "pipelines": {"items", "storage", "queue"},
+    "pipelines": {"items", "parsing", "storage", "queue"},
     "embedded": set(),
     "jobs": {"queue", "storage", "embedded"},
     "simulator": {"items"},

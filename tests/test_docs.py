@@ -76,7 +76,7 @@ def variables_read() -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id in {"_variable", "_number", "_word"}
+        and node.func.id in {"_variable", "_number", "_word", "_keys"}
         and isinstance(node.args[0], ast.Constant)
         and isinstance(node.args[0].value, str)
     }

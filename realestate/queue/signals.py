@@ -6,3 +6,5 @@ serving = object()
 item_waits = object()
 #: (items) These are durable now: stored, or in quarantine.
 items_stored = object()
+#: (contacts) What was taken out of a listing that is on its way to the store; only with CONTACTS on.
+contacts_found = object()
