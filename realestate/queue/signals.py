@@ -10,3 +10,5 @@ items_stored = object()
 page_kept = object()
 #: () The last batch is about to be written: who still has something for it hands it over now. Handlers may be async.
 last_batch = object()
+#: (contacts) What was taken out of a listing that is on its way to the store; only with CONTACTS on.
+contacts_found = object()
