@@ -58,8 +58,7 @@ class Connection:
     def once(self, statement: str) -> None:
         """For what lasts as long as the connection."""
         if statement not in self._prepared:
-            with self._connection.cursor() as cursor:
-                cursor.execute(statement)
+            self._execute(statement)
             self._prepared.add(statement)
 
     def close(self) -> None:
@@ -73,26 +72,35 @@ class Connection:
             self._connection = psycopg2.connect(_readable(self.url), connect_timeout=10, **_KEEPALIVE)
             self._settle()
         if migrated and not self._is_migrated:
-            self._connection.autocommit = False
-            migrate(self._connection)
-            self._is_migrated = True
-            self._settle()
+            self._migrate()
         return self._connection
+
+    def _migrate(self) -> None:
+        self._connection.autocommit = False
+        try:
+            migrate(self._connection)
+        except BaseException:
+            self.close()
+            raise
+        self._is_migrated = True
+        self._settle()
 
     def _roll_back(self) -> None:
         """What a string of statements began, and did not end."""
         if self._connection.info.transaction_status in (TRANSACTION_STATUS_INTRANS, TRANSACTION_STATUS_INERROR):
-            with self._connection.cursor() as cursor:
-                cursor.execute("ROLLBACK")
+            self._execute("ROLLBACK")
 
     def _settle(self) -> None:
         self._connection.autocommit = True
+        self._execute(_SESSION)
+
+    def _execute(self, statement: str) -> None:
         with self._connection.cursor() as cursor:
-            cursor.execute(_SESSION)
+            cursor.execute(statement)
 
     def _explained(self, error: psycopg2.Error) -> Exception:
         told, kind = str(error).strip().partition("\n")[0], (error.pgcode or "")[:2]
-        if kind in _ROWS_FAULT:
+        if kind in _ROWS_FAULT and self._connection is not None:
             return Refused(told)
         self.close()
         if kind == _WRONG_STATE or isinstance(error, psycopg2.OperationalError | psycopg2.InterfaceError):
