@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from realestate import __version__
 from realestate.queue import keys
@@ -72,8 +72,18 @@ def _store_url() -> str | None:
         login = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
         return f"postgresql://{login}@{host}:{_variable('POSTGRES_PORT') or 5432}/{_variable('POSTGRES_DB') or user}"
     if uri := _variable("MONGODB_URI"):
-        return f"{uri.rstrip('/')}/{_variable('DATABASE_NAME') or 'realestate'}"
+        return _mongodb_url(uri, _variable("DATABASE_NAME"))
     return None
+
+
+def _mongodb_url(uri: str, database: str | None) -> str:
+    """The database's name goes before the options. If the address named another, a user is still looked for there."""
+    parts = urlsplit(uri)
+    named = parts.path.strip("/")
+    query = parts.query
+    if database and named and "@" in parts.netloc and "authsource=" not in query.lower():
+        query = f"{query}&authSource={named}" if query else f"authSource={named}"
+    return parts._replace(path=f"/{database or named or 'realestate'}", query=query).geturl()
 
 
 def _place(name: str, default: Path) -> str:
