@@ -2,6 +2,8 @@
 
 #: () The spider serves the fleet from now on.
 serving = object()
+#: () The worker was told to end: it takes no more, and finishes what it has.
+stopping = object()
 #: (item) An item waits for the store; it is durable only with `items_stored`.
 item_waits = object()
 #: (items) These are durable now: stored, or in quarantine.

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg2
 from psycopg2.extensions import TRANSACTION_STATUS_INERROR, TRANSACTION_STATUS_INTRANS, parse_dsn
 
 from realestate.storage.errors import StoreAway, StoreError
 from realestate.storage.migrate import migrate
+from realestate.storage.postgres.silence import WatchedConnection, WatchedCursor
 
 #: A database that vanished without a word is noticed within half a minute.
 _KEEPALIVE: dict[str, Any] = {
@@ -46,7 +46,7 @@ class Connection:
     @contextmanager
     def cursor(self, *, migrated: bool = True) -> Iterator[Any]:
         try:
-            with self._opened(migrated).cursor() as cursor:
+            with self._opened(migrated).cursor(cursor_factory=WatchedCursor) as cursor:
                 try:
                     yield cursor
                 except BaseException:
@@ -69,7 +69,9 @@ class Connection:
 
     def _opened(self, migrated: bool) -> Any:
         if self._connection is None:
-            self._connection = psycopg2.connect(_readable(self.url), connect_timeout=10, **_KEEPALIVE)
+            self._connection = psycopg2.connect(
+                _readable(self.url), connect_timeout=10, connection_factory=WatchedConnection, **_KEEPALIVE
+            )
             self._settle()
         if migrated and not self._is_migrated:
             self._migrate()
@@ -111,8 +113,9 @@ class Connection:
 def _readable(url: str) -> str:
     """Errors about a malformed address would repeat parts of it, perhaps of its password."""
     try:
-        parse_dsn(url)
-        urlsplit(url).port  # noqa: B018
-    except (psycopg2.ProgrammingError, ValueError):
-        raise StoreError("STORE_URL cannot be read: is a special character in it not %-encoded?") from None
+        ports = parse_dsn(url).get("port", "").split(",")
+    except psycopg2.ProgrammingError:
+        ports = ["unreadable"]
+    if not all(port.isdigit() or not port for port in ports):
+        raise StoreError("STORE_URL cannot be read: is a special character in it not %-encoded?")
     return url
