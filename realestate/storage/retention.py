@@ -54,4 +54,4 @@ def retain(
 
 def _by_kind(files: list[str]) -> Mapping[str, int]:
     told = (FileName.parse(name) for name in files)
-    return Counter(name.kind for name in told if name)
+    return dict(Counter(name.kind for name in told if name))
