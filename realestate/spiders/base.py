@@ -319,6 +319,8 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
             status = error.response.status
             self._count(stage, "failed")
             self._give_up("ban" if status in REFUSALS else "http", f"status {status}", request, status=status)
+        elif outcome := getattr(error, "outcome", None):
+            self._count(stage, outcome)  # nobody is to try again
         elif isinstance(error, IgnoreRequest):
             forbidden = "robots.txt" in str(error)
             self._count(stage, "forbidden" if forbidden else "failed")

@@ -11,6 +11,7 @@ from realestate.storage.changes import correct, decide
 from realestate.storage.errors import StoreError
 from realestate.storage.history import Observed
 from realestate.storage.postgres.connection import Connection, Refused
+from realestate.storage.postgres.erased import erased_among
 from realestate.storage.postgres.known import Key, Known, known_of
 from realestate.storage.postgres.merge import Change, Merge, Touch
 from realestate.storage.snapshots import SnapshotRef
@@ -80,10 +81,11 @@ class Writing:
         for key, observed in by_listing.items():
             _plan(merge, key, observed, known)
         lost = self._merge(merge, tally)
+        erased = erased_among(self.connection, lost) if lost else set()
         for key, observed in by_listing.items():
             if key not in lost:
                 _count(tally, observed, is_known=key in known.unchanged or key in known.states)
-        return lost
+        return lost - erased
 
     def _merge(self, merge: Merge, tally: _Tally) -> set[Key]:
         merge.quarantined, merge.snapshots = tally.quarantined, tally.snapshots
