@@ -228,6 +228,14 @@ def test_looking_does_not_migrate(store_url: str, sql: Ask) -> None:
     store.close()
 
 
+def test_a_listing_that_was_deleted_without_its_history_may_come_back(store: PostgresStore, sql: Ask) -> None:
+    store.write(batch(page("1"), page("2")))
+    sql("DELETE FROM listings WHERE ref = '1'")
+    assert store.write(batch(page("1"), page("3"))) == Written(new=2, events={"listed": 1})
+    assert store.counts() == {PORTAL: (3, 0)}
+    assert store.write(batch(page("1", price=Decimal(340000)))).events == {"price_changed": 1}
+
+
 # ----- between reading and writing
 
 
