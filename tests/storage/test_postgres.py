@@ -373,6 +373,19 @@ def test_no_transaction_is_open_between_two_calls(store: PostgresStore, sql: Ask
             assert cursor.fetchone()[0] not in ("0", "")
 
 
+def test_the_lock_of_a_worker_that_stalls_is_taken_from_it(store: PostgresStore, store_url: str) -> None:
+    """Were a worker ever to hold it open, PostgreSQL ends the session after the timeout that every worker asks for."""
+    with store.connection.cursor() as cursor:
+        cursor.execute("SET idle_in_transaction_session_timeout = '100ms'; BEGIN")
+        cursor.execute("SELECT pg_advisory_xact_lock(0x7772697465)")
+        other = PostgresStore(store_url)
+        assert other.write(batch(page())).new == 1
+        other.close()
+        with pytest.raises(psycopg2.Error):
+            cursor.execute("SELECT 1")
+    store.close()
+
+
 def test_a_database_that_is_not_there_is_said_in_one_line() -> None:
     store = open_store("postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(StoreAway) as caught:
