@@ -66,9 +66,10 @@ def killed_at(where: Any, name: str, call: int = 1) -> Iterator[None]:
             raise Died
         return true(*args, **told)
 
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Died):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(where, name, act)
-        yield
+        with pytest.raises(Died):
+            yield
 
 
 # ----- what it refuses
