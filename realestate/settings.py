@@ -4,6 +4,7 @@ The only reader of the environment; docs/settings.md lists every variable read h
 """
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -41,6 +42,17 @@ def _word(name: str, words: tuple[str, ...]) -> str:
     if text not in words:
         raise SystemExit(f"realestate: {name} is {text!r}: one of {', '.join(words)} is needed")
     return text
+
+
+def _keys(name: str) -> tuple[str, ...]:
+    """Fernet keys, parted by commas. What is wrong with one is told without telling it."""
+    keys = tuple(filter(None, (key.strip() for key in (_variable(name) or "").split(","))))
+    for place, key in enumerate(keys, start=1):
+        if not re.fullmatch(r"[\w-]{43}=", key, re.ASCII):
+            raise SystemExit(
+                f"realestate: {name}: key {place} is no Fernet key (docs/settings.md says how to make one)"
+            )
+    return keys
 
 
 def _redis_url() -> str | None:
@@ -177,11 +189,23 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.backoff.BackoffMiddleware": 560,  # sees every refusal, before Retry (550) takes it
 }
 
+# --- persons ---------------------------------------------------------------------------
+
+#: Off: names, telephones and e-mails are taken out and forgotten. On: what was taken out is kept apart, encrypted.
+CONTACTS = _word("CONTACTS", ("OFF", "ON")) == "ON"
+#: The newest first: it seals, the others still open, the last makes the marks by which an erased contact is known.
+CONTACTS_KEYS = _keys("CONTACTS_KEYS")
+if CONTACTS and not CONTACTS_KEYS:
+    raise SystemExit(
+        "realestate: CONTACTS is on and CONTACTS_KEYS is not set (docs/settings.md says how to make a key)"
+    )
+
 # --- what happens to one listing -------------------------------------------------------
 
 #: Scrapy starts this many tasks for every response; ours yield one item or none (a third of its time saved).
 CONCURRENT_ITEMS = 1
 ITEM_PIPELINES = {
+    "realestate.pipelines.privacy.PrivacyPipeline": 50,  # before validation: quarantine keeps no persons either
     "realestate.pipelines.clean.CleanPipeline": 100,
     "realestate.pipelines.validate.ValidatePipeline": 200,
     "realestate.pipelines.store.StorePipeline": 900,

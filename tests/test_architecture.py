@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "spiders": {"items", "parsing"},
     "middlewares": {"queue", "storage"},
     "extensions": {"queue"},
-    "pipelines": {"items", "schema", "storage", "queue"},
+    "pipelines": {"items", "parsing", "schema", "storage", "queue"},
     "embedded": set(),
     "jobs": {"items", "queue", "storage", "embedded"},
     "simulator": {"items"},

@@ -252,9 +252,9 @@ def test_no_other_run_can_miss_a_listing(any_store: Store, how: dict[str, Any]) 
 
 def test_runs_are_kept_as_they_went(any_store: Store) -> None:
     sweep(any_store, "a", complete=False, reason="3 pages given up")
-    any_store.begin_run("a", PORTAL, "sweep", "elsewhere")
+    assert not any_store.begin_run("a", PORTAL, "sweep", "elsewhere")
     later()
-    any_store.begin_run("b", "emlak", "sweep", "baku")
+    assert any_store.begin_run("b", "emlak", "sweep", "baku")
     newest, first = any_store.runs()
     assert (newest.run, newest.portal, newest.mode, newest.scope) == ("b", "emlak", "sweep", "baku")
     assert (newest.swept_at, newest.complete, newest.verdict, newest.concluded_at) == (None, None, None, None)

@@ -1,7 +1,6 @@
 """Runs: what was swept, what is missing, and what of it is gone."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
@@ -31,12 +30,15 @@ class Runs:
 
     connection: Connection
 
-    def begin_run(self, run: str, portal: str, mode: str, scope: str) -> None:
+    def begin_run(self, run: str, portal: str, mode: str, scope: str) -> bool:
         told = {"portal": portal, "mode": mode, "scope": scope}
         with self.connection.database() as database:
             begun = {**dict.fromkeys(_RUN), **told, "started_at": server_time(database), "departures": 0, "offered": 0}
-            with suppress(DuplicateKeyError):
+            try:
                 database["runs"].insert_one({"_id": run, **begun})
+            except DuplicateKeyError:
+                return False
+            return True
 
     def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[tuple[str, str]]:
         with self.connection.database() as database:

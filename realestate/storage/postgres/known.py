@@ -31,7 +31,8 @@ _KNOWN = f"""
         SELECT portal, ref, known.revision, {_UNCHANGED} AS unchanged
         FROM {recordset("asked", _ASKED)} JOIN listings AS known USING (portal, ref)
     ) AS seen ON true
-    LEFT JOIN listings AS whole ON NOT seen.unchanged AND whole.portal = seen.portal AND whole.ref = seen.ref
+    LEFT JOIN listings AS whole ON whole.portal = CASE WHEN NOT seen.unchanged THEN seen.portal END
+        AND whole.ref = seen.ref -- what is unchanged is not even looked up
 """
 
 
