@@ -22,6 +22,7 @@ from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.copying import copy, encoded
 from realestate.storage.postgres.rows import COLUMNS, as_json, fields_of, joined, recordset
 from realestate.storage.snapshots import SnapshotRef
+from realestate.storage.storable import storable
 from realestate.storage.store import Quarantined
 
 Key = tuple[str, str]
@@ -188,7 +189,7 @@ class Merge:
         if self.quarantined:
             found["quarantined"] = as_json(map(quarantine.row, self.quarantined))
         if self.snapshots:
-            found["snapped"] = as_json(encoded(quarantine.storable(asdict(each))) for each in self.snapshots)
+            found["snapped"] = as_json(encoded(storable(asdict(each))) for each in self.snapshots)
         return found
 
 
