@@ -24,8 +24,8 @@ from realestate.storage.postgres.rows import COLUMNS, as_json, fields_of, joined
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.storable import storable
 from realestate.storage.store import Quarantined
+from realestate.storage.tally import Key
 
-Key = tuple[str, str]
 #: Any number nobody else takes as an advisory lock in this database.
 _LOCK = 0x7772697465  # "write"
 
