@@ -9,14 +9,16 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
+from dns.resolver import NXDOMAIN
+from pymongo import InsertOne, MongoClient
 from pymongo.database import Database
+from pymongo.errors import BulkWriteError
 
 from realestate.storage import Batch, StoreAway, StoreError, Written, open_store
 from realestate.storage.changes import decide
 from realestate.storage.mongo import MongoStore, change, runs, schema, writing
 from realestate.storage.mongo.change import Change, apply
-from realestate.storage.mongo.connection import server_time
+from realestate.storage.mongo.connection import bulk, server_time
 from realestate.storage.mongo.documents import state_of
 from realestate.storage.mongo.known import known_of
 from realestate.storage.mongo.log import Log
@@ -236,6 +238,16 @@ def test_a_worker_that_stalls_before_it_writes_moves_nothing_back(store: MongoSt
     assert (applied.done, applied.lost) == ([], [late])
     assert record(store)["title"] == "Newer"
     assert types(store) == ["listed", "updated", "updated"]
+
+
+@pytest.mark.parametrize("seen", [page(), card(price=340000)], ids=["unchanged", "changed"])
+def test_a_worker_that_stalls_moves_no_time_back(store: MongoStore, monkeypatch: pytest.MonkeyPatch, seen: Any) -> None:
+    store.write(batch(page()))
+    before = record(store)
+    monkeypatch.setattr(writing, "server_time", lambda database: server_time(database) - timedelta(hours=1))
+    store.write(batch(seen))
+    after = record(store)
+    assert (after["last_seen_at"], after["last_fetched_at"]) == (before["last_seen_at"], before["last_fetched_at"])
 
 
 def test_a_listing_deleted_meanwhile_does_not_return_by_a_late_change(store: MongoStore, db: Db) -> None:
@@ -470,6 +482,51 @@ def test_an_address_that_cannot_be_read_is_one_line_without_its_password(url: st
     assert "cret" not in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not isinstance(caught.value, StoreAway)
+
+
+@pytest.mark.parametrize(
+    ("told", "is_away"),
+    [
+        ({"writeConcernErrors": [{"code": 64, "errmsg": "waiting for replication timed out"}]}, True),
+        ({"writeErrors": [{"index": 0, "code": 189, "errmsg": "primary stepped down"}]}, True),
+        ({"writeErrors": [{"index": 0, "code": 14031, "errmsg": "no space left"}]}, True),
+        ({"writeErrors": [{"index": 0, "code": 10334, "errmsg": "too large"}]}, False),
+    ],
+)
+def test_only_a_documents_own_fault_is_its_own(told: dict[str, Any], is_away: bool) -> None:
+    """A server that fails must not send a batch to quarantine. No server fails so when it is asked to."""
+    none: dict[str, Any] = {"writeErrors": [], "writeConcernErrors": [], "upserted": [], "nMatched": 0}
+
+    class Failing:
+        def bulk_write(self, *_: Any, **__: Any) -> Any:
+            raise BulkWriteError({**none, **told})
+
+    if is_away:
+        with pytest.raises(StoreAway):
+            bulk(Failing(), [InsertOne({})])  # type: ignore[arg-type]
+    else:
+        assert bulk(Failing(), [InsertOne({})]).refused == {0: "too large"}  # type: ignore[arg-type]
+
+
+def test_a_name_that_is_not_found_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: Any, **__: Any) -> Any:
+        raise NXDOMAIN
+
+    monkeypatch.setattr("pymongo.synchronous.srv_resolver._resolve", unknown)
+    store = open_store("mongodb+srv://me:secret@cluster.example.org/db")
+    with pytest.raises(StoreAway, match="DNS"):
+        store.counts()
+    store.close()
+
+
+def test_a_user_who_is_not_let_in_is_said_in_one_line(mongodb_url: str) -> None:
+    store = open_store(mongodb_url.replace("mongodb://", "mongodb://me:s%2Fcret@"))
+    with pytest.raises(StoreError) as caught:
+        store.counts()
+    store.close()
+    assert not isinstance(caught.value, StoreAway)
+    assert "cret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_writes_that_nobody_acknowledges_are_refused(mongodb_url: str) -> None:
