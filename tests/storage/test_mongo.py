@@ -229,6 +229,20 @@ def test_a_worker_that_stalls_before_it_tells_tells_nothing_twice(
     assert names.index(("0", 2)) < names.index(("0", 3))
 
 
+def test_a_worker_that_stalls_as_soon_as_it_wrote_tells_nothing_twice(
+    store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stalls(*args: Any) -> Any:
+        monkeypatch.setattr(change, "bulk", bulk)
+        done = bulk(*args)
+        assert len(all_events(another)) == 3
+        return done
+
+    monkeypatch.setattr(change, "bulk", stalls)
+    store.write(batch(*pages(3)))
+    assert [each.seq for each in all_events(store)] == [1, 2, 3]
+
+
 def test_a_worker_that_stalls_before_it_writes_moves_nothing_back(store: MongoStore) -> None:
     store.write(batch(page()))
     late = changed(store, title="Late")
