@@ -177,6 +177,8 @@ DOWNLOAD_VERIFY_CERTIFICATES = True
 #: No portal needs them so far, and a session cookie would tie a request to one worker.
 COOKIES_ENABLED = False
 ROBOTSTXT_PARSER = "realestate.middlewares.robots.RobotParser"
+#: How often a worker asks what was erased. The store refuses it at once; this spares the site, and the raw pages.
+ERASED_SECONDS = 60.0
 #: Answers by which a site says that we are too fast, or that it is too busy.
 BACKOFF_STATUSES = [429, 503]
 SPIDER_MIDDLEWARES = {
@@ -186,6 +188,7 @@ SPIDER_MIDDLEWARES = {
 }
 DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.failures.FailureMiddleware": 10,  # nearest the engine: sees what all others left
+    "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt (100) is asked for its sake
     "realestate.middlewares.backoff.BackoffMiddleware": 560,  # sees every refusal, before Retry (550) takes it
 }
 
@@ -195,6 +198,8 @@ DOWNLOADER_MIDDLEWARES = {
 CONTACTS = _word("CONTACTS", ("OFF", "ON")) == "ON"
 #: The newest first: it seals, the others still open, the last makes the marks by which an erased contact is known.
 CONTACTS_KEYS = _keys("CONTACTS_KEYS")
+#: How long they are kept after they were last seen.
+CONTACTS_DAYS = 90
 if CONTACTS and not CONTACTS_KEYS:
     raise SystemExit(
         "realestate: CONTACTS is on and CONTACTS_KEYS is not set (docs/settings.md says how to make a key)"
@@ -228,6 +233,18 @@ SNAPSHOTS_FILE_BYTES = 64 * 1024 * 1024
 SNAPSHOTS_FILE_SECONDS = 15 * 60.0
 #: Pages waiting for a slow disk, in memory; more of the sample are not kept.
 SNAPSHOTS_WAITING_BYTES = 64 * 1024 * 1024
+
+# --- what is let go (`realestate retain`); 0 is for ever -------------------------------
+
+#: A parser is mended within a season, or not at all.
+RETAIN_FAILED_DAYS = _number("RETAIN_FAILED_DAYS", 90)
+#: What tomorrow's parsers are tried on need not be older; a raw page may show a person's telephone.
+RETAIN_SAMPLED_DAYS = _number("RETAIN_SAMPLED_DAYS", 30)
+RETAIN_ALL_DAYS = _number("RETAIN_ALL_DAYS", 30)
+#: As long as the pages it was read from.
+RETAIN_QUARANTINE_DAYS = _number("RETAIN_QUARANTINE_DAYS", 90)
+#: Adverts come back within months; then nobody needs the texts, and the history is all that counts.
+RETAIN_DELISTED_DAYS = _number("RETAIN_DELISTED_DAYS", 365)
 
 # --- what a running crawl tells --------------------------------------------------------
 

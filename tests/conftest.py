@@ -1,6 +1,7 @@
 """Real servers for all tests: a Redis, a PostgreSQL, a MongoDB a test process, an empty database each a test."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -47,17 +48,30 @@ def redis_process(tmp_path: Path) -> Iterator[RedisProcess]:
     process.stop()
 
 
-@pytest.fixture
-def store_url(services: embedded.Services) -> Iterator[str]:
-    """An empty database, dropped afterwards."""
+@contextmanager
+def empty_database(server_url: str) -> Iterator[str]:
+    """Dropped afterwards."""
     name = f"test_{uuid4().hex[:12]}"
-    connection = psycopg2.connect(services.store_url)
+    connection = psycopg2.connect(server_url)
     connection.autocommit = True
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE {name}")
-        yield urlsplit(services.store_url)._replace(path=f"/{name}").geturl()
+        yield urlsplit(server_url)._replace(path=f"/{name}").geturl()
         cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
     connection.close()
+
+
+@pytest.fixture
+def store_url(services: embedded.Services) -> Iterator[str]:
+    with empty_database(services.store_url) as url:
+        yield url
+
+
+@pytest.fixture
+def second_store_url(services: embedded.Services) -> Iterator[str]:
+    """Beside the first."""
+    with empty_database(services.store_url) as url:
+        yield url
 
 
 @pytest.fixture

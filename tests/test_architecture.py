@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "parsing": set(),
     "settings": {"queue"},  # the names of the keys
     "queue": set(),
-    "storage": {"items"},
+    "storage": {"items", "schema"},
     "spiders": {"items", "parsing"},
     "middlewares": {"queue", "storage"},
     "extensions": {"queue"},

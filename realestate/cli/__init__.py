@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from realestate import __version__
-from realestate.cli import deadletters, history
+from realestate.cli import deadletters, history, keeping, quarantine
 
 
 class Mode(StrEnum):
@@ -33,9 +33,15 @@ app = typer.Typer(
 )
 
 app.add_typer(deadletters.app, name="deadletters")
+app.add_typer(quarantine.app, name="quarantine")
 app.add_typer(history.runs, name="runs")
 app.command(epilog="Example: realestate history emlak 840001")(history.history)
 app.command(epilog="Example: realestate events --after 1500 --json")(history.events)
+app.command(epilog="Example: realestate retain --delisted-days 180 --dry-run")(keeping.retain)
+app.command(epilog="Example: realestate erase --ref emlak/840001")(keeping.erase)
+app.command(epilog="Example: realestate upkeep --json")(keeping.upkeep)
+app.command(epilog="Example: realestate backup realestate-2026-11-01.zip")(keeping.backup)
+app.command(epilog="Example: realestate restore realestate-2026-11-01.zip")(keeping.restore)
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 ModeOption = Annotated[Mode, typer.Option(help="full: read every listing; sweep: only the new and the changed.")]
@@ -175,9 +181,11 @@ def reparse(
     json: JsonFlag = False,
 ) -> None:
     """Read kept pages with today's parser, without a request, and correct what is stored."""
-    from realestate.cli import show, snapshots
+    from realestate.cli import report, show, snapshots
 
-    show.reparsed(snapshots.reparse(portal, since, dry_run=dry_run), dry_run=dry_run, as_json=json)
+    with report.counting("page") as progress:
+        told = snapshots.reparse(portal, since, progress, dry_run=dry_run)
+    show.reparsed(told, dry_run=dry_run, as_json=json)
 
 
 @app.command(epilog="Example: realestate bench queue --quick")

@@ -3,9 +3,9 @@
 import asyncio
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from typing import Any, Literal, Protocol, runtime_checkable
 from uuid import uuid4
@@ -19,37 +19,32 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import build_from_crawler, load_object
 
-from realestate.items import FIELDS, OURS, Listing, as_record
+from realestate.items import Listing
 from realestate.jobs.work import project_settings, spider_class
+from realestate.storage.changes import correct
+from realestate.storage.keeping import SLACK, Current
 from realestate.storage.snapshots import Kind, Page, SnapshotRef
 
 #: The one pipeline that is not run: what was read goes to the store as corrections.
 STORING = "realestate.pipelines.store.StorePipeline"
-#: A page is stored with its batch, by the database's clock: so much after its worker says it was fetched, at most.
-SLACK = timedelta(minutes=10)
 BATCH = 500
 #: Changes told one by one; all are counted.
 CHANGES_TOLD = 1000
-#: What a parser says, and what an old page may still say of a listing that has moved on.
-COMPARED = tuple(name for name in FIELDS if name not in OURS | {"portal", "ref", "url", "status"})
 
 Verdict = Literal["correct", "release", "stale"]
 
 
 @runtime_checkable
 class Corrections(Protocol):
-    """What a store does with pages that were read again."""
+    """What a store does with pages that were read again: see `Store` and `Keeping`."""
 
-    def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Listing]:
-        """The listings as they are stored, by ref; without those that are not."""
+    def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Current]: ...
 
-    def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
-        """What a better parser made of pages read before: corrections, no events of the market."""
+    def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]: ...
 
-    def release(self, listings: Sequence[Listing], run: str) -> int:
-        """Store what its page was too bad to be stored then, and take it out of quarantine. Returns how many were in.
+    def release(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]: ...
 
-        `last_fetched_at` says when the page was fetched; none of it is older than what is stored."""
+    def medians(self) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +67,7 @@ class Reparsed:
     """By outcome: ok, broken, gone."""
 
     listings: Counter[str] = field(default_factory=Counter)
-    """By outcome: unchanged, corrected, released, invalid, dropped, stale."""
+    """By outcome: unchanged, corrected, released, erased, refused, invalid, dropped, stale."""
 
     fields: Counter[str] = field(default_factory=Counter)
     """Corrections by field."""
@@ -96,6 +91,7 @@ def reparse(
     """Read the pages with today's parser, and hand the store what is different. Run twice, it changes nothing more."""
     told = Reparsed(portal, f"reparse-{uuid4().hex[:12]}")
     parser = Parser(portal)
+    parser.prepare(store)
     found = _found(parser, pages, told)
     while batch := list(islice(found, BATCH)):
         _hand_over(batch, store, told, dry_run)
@@ -113,11 +109,15 @@ def judge(kind: Kind, fetched_at: datetime, stored: Listing | None) -> Verdict:
     return "correct" if read_at is not None and abs(read_at - fetched_at) <= SLACK else "stale"
 
 
-def differences(old: Listing, new: Listing) -> Iterator[Change]:
-    before, after = as_record(old), as_record(new)
-    for name in COMPARED:
-        if before[name] != after[name]:
-            yield Change(new.ref, name, before[name], after[name])
+def differences(current: Current, listing: Listing, now: datetime) -> list[Change]:
+    """What the store would correct: the rule is the same."""
+    told = correct(current.state, listing, "", now, repriced=current.repriced).events
+    return [
+        Change(listing.ref, name, old, new)
+        for event in told
+        if event.type == "corrected"
+        for name, (old, new) in event.data["fields"].items()
+    ]
 
 
 def response_of(page: Page) -> Response:
@@ -140,9 +140,13 @@ class Parser:
         self.spider: Any = crawler.spidercls.from_crawler(crawler)
         crawler.spider = self.spider
         paths = build_component_list(settings.get_component_priority_dict_with_base("ITEM_PIPELINES"))
-        self._steps: list[Callable[[Any], Any]] = [
-            build_from_crawler(load_object(path), crawler).process_item for path in paths if path != STORING
-        ]
+        self._steps = [build_from_crawler(load_object(path), crawler) for path in paths if path != STORING]
+
+    def prepare(self, store: Any) -> None:
+        """Some pipelines ask the store, once, what a crawl would ask now and then."""
+        for step in self._steps:
+            if hasattr(step, "prepare"):
+                step.prepare(store)
 
     def items(self, page: Page) -> Iterator[Any]:
         """What the page's parser yields; raises what the page is instead."""
@@ -150,7 +154,7 @@ class Parser:
 
     def through_pipelines(self, item: Any) -> Any:
         for step in self._steps:
-            item = step(item)
+            item = step.process_item(item)
             if inspect.isawaitable(item):
                 item = asyncio.run(item)  # type: ignore[arg-type]
         return item
@@ -186,29 +190,35 @@ def _good(parser: Parser, listing: Listing, told: Reparsed) -> Listing | None:
 
 def _hand_over(batch: Sequence[_Found], store: Corrections, told: Reparsed, dry_run: bool) -> None:
     stored = store.current(told.portal, sorted({found.listing.ref for found in batch}))
-    corrected: list[Listing] = []
+    corrected: dict[str, Listing] = {}
     released: list[Listing] = []
     for found in batch:
         listing, row = found.listing, stored.get(found.listing.ref)
         assert listing.last_fetched_at is not None
-        verdict = judge(found.kind, listing.last_fetched_at, row)
+        verdict = judge(found.kind, listing.last_fetched_at, row.state.listing if row else None)
         if verdict == "release":
             released.append(listing)
         elif verdict == "stale":
             told.listings["stale"] += 1
-        elif row is not None and _note(told, list(differences(row, listing))):
-            corrected.append(listing)
-    told.listings["released"] += len(released)
-    if not dry_run:
-        if corrected:
-            store.correct(corrected, told.run)
-        if released:
-            store.release(sorted(released, key=lambda each: str(each.last_fetched_at)), told.run)
+        elif row is not None and _note(told, differences(row, listing, listing.last_fetched_at)):
+            corrected[listing.ref] = listing
+    if dry_run:
+        told.listings.update(corrected=len(corrected), released=len(released))
+        return
+    if corrected:
+        told.listings.update(store.correct(list(corrected.values()), told.run))
+    if released:
+        told.listings.update(store.release(sorted(released, key=_fetched_at), told.run))
+
+
+def _fetched_at(listing: Listing) -> str:
+    return str(listing.last_fetched_at)
 
 
 def _note(told: Reparsed, changes: Sequence[Change]) -> bool:
     """Whether anything changed."""
-    told.listings["corrected" if changes else "unchanged"] += 1
+    if not changes:
+        told.listings["unchanged"] += 1
     told.fields.update(change.name for change in changes)
     told.changes.extend(changes[: CHANGES_TOLD - len(told.changes)])
     return bool(changes)

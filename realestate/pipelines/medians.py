@@ -66,6 +66,10 @@ class LiveMedians:
         self._load = load
         self._seconds = seconds
 
+    def take(self, rows: Iterable[Row]) -> None:
+        """For who has no event loop to keep up with."""
+        self.current = Medians(rows)
+
     async def keep_up(self) -> None:
         """For ever. While the database is away, the last ones will do."""
         thread = Aside("medians")

@@ -18,7 +18,7 @@ from realestate.pipelines.medians import LiveMedians, Row
 from realestate.pipelines.rules import RULES, Broken, broken_by
 from realestate.queue import signals
 from realestate.schema import listing_schema
-from realestate.storage import Quarantined, open_store
+from realestate.storage import Quarantined, Store, open_store
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +59,10 @@ class ValidatePipeline:
     def serving(self) -> None:
         """A worker begins. Until the first medians are there, the rules do without."""
         self._keeping_up = asyncio.create_task(self.medians.keep_up())
+
+    def prepare(self, store: Store) -> None:
+        """Without a crawl around it."""
+        self.medians.take(store.medians())
 
     def close_spider(self) -> None:
         if self._keeping_up is not None:

@@ -34,6 +34,8 @@ SUSPECT_PERCENT = 60
 #: A listing read again with all of these as they were, on the market and without a doubt, is unchanged. The portal's
 #: clock is no content, but it decides what has to be read again.
 SAME = ("content_hash", "url", "posted_at", "updated_at", "parser_version")
+#: The portal's clock. It is no content, but what was misread can be corrected.
+CLOCK = ("posted_at", "updated_at")
 Left = Literal["delisted", "sold", "rented"]
 #: An advert in one of these is offered to nobody.
 OFF_THE_MARKET: tuple[Left, ...] = ("delisted", "sold", "rented")
@@ -84,13 +86,14 @@ def correct(before: State, listing: Listing, run: str, now: datetime, *, reprice
     if repriced or before.suspect is not None:
         listing = rehashed(priced(listing, money(known)))
     fields = changed_fields(known, listing, skip={"status"})
+    fields += [name for name in CLOCK if getattr(known, name) != getattr(listing, name)]
     if fields:
         turn = _Turn(outcome, run, now)
         if not set(MONEY).isdisjoint(fields):
             turn.price(listing, "correction")
         turn.change(_kept(listing, known, status=known.status))
         old, new = as_record(known), as_record(listing)
-        turn.tell("corrected", {"fields": {name: [old[name], new[name]] for name in fields}})
+        turn.tell("corrected", {"fields": {name: [old[name], new[name]] for name in sorted(fields)}})
     return outcome
 
 

@@ -5,15 +5,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse
 
 from realestate.cli import show
 from realestate.items import Listing
-from realestate.jobs.reparse import SLACK, Corrections, Parser, Reparsed, differences, judge, reparse, response_of
+from realestate.jobs.reparse import Corrections, Parser, Reparsed, differences, judge, reparse, response_of
+from realestate.storage.history import State, Suspect
+from realestate.storage.keeping import SLACK, Current
+from realestate.storage.money import rehashed
 from realestate.storage.snapshots import Page, pages
 from tests.examples import a_listing
 from tests.recorded import FOLDER
@@ -48,30 +53,35 @@ def as_stored(page: Page, **changes: Any) -> Listing:
     parser = Parser(page.portal)
     (listing,) = (parser.through_pipelines(item) for item in parser.items(page))
     assert isinstance(listing, Listing)
-    return replace(listing, **{"last_fetched_at": STORED, **changes})
+    return rehashed(replace(listing, **{"last_fetched_at": STORED, **changes}))
 
 
 class Book:
     """The border to the store: rows by ref, and what was asked of it."""
+
+    repriced = False
 
     def __init__(self, *rows: Listing) -> None:
         self.rows = {row.ref: row for row in rows}
         self.corrected: list[Listing] = []
         self.released: list[Listing] = []
 
-    def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Listing]:
-        return {ref: self.rows[ref] for ref in refs if ref in self.rows}
+    def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Current]:
+        return {ref: Current(State(self.rows[ref], 1), self.repriced) for ref in refs if ref in self.rows}
 
     def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
         for listing in listings:
             self.rows[listing.ref] = replace(listing, last_fetched_at=self.rows[listing.ref].last_fetched_at)
         self.corrected += listings
-        return {}
+        return {"corrected": len(listings)}
 
-    def release(self, listings: Sequence[Listing], run: str) -> int:
+    def release(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
         self.rows |= {each.ref: replace(each, last_fetched_at=FETCHED + timedelta(days=9)) for each in listings}
         self.released += listings
-        return len(listings)
+        return {"released": len(listings)}
+
+    def medians(self) -> list[Any]:
+        return []
 
 
 @pytest.fixture
@@ -98,7 +108,7 @@ def test_a_page_that_reads_as_before_changes_nothing(run: Any) -> None:
     page = recorded(HOUSE)
     book = Book(as_stored(page))
     told = run(book, page)
-    assert (dict(told.pages), dict(told.listings)) == ({"ok": 1}, {"unchanged": 1, "released": 0})
+    assert (dict(told.pages), dict(told.listings)) == ({"ok": 1}, {"unchanged": 1})
     assert not book.corrected
     assert not book.released
 
@@ -106,7 +116,7 @@ def test_a_page_that_reads_as_before_changes_nothing(run: Any) -> None:
 def test_a_better_parser_corrects_field_by_field(run: Any) -> None:
     page = recorded(HOUSE)
     right = as_stored(page)
-    book = Book(replace(right, area_m2=1.0, title="wrong", city=None))
+    book = Book(rehashed(replace(right, area_m2=1.0, title="wrong", city=None)))
     told = run(book, page)
     assert {(change.ref, change.name, change.old, change.new) for change in told.changes} == {
         ("21500123", "area_m2", 1.0, 176.0),
@@ -193,7 +203,7 @@ def test_every_page_has_its_outcome_and_none_ends_the_run(run: Any) -> None:
         good,
     )
     assert dict(told.pages) == {"broken": 4, "gone": 1, "ok": 3}
-    assert dict(told.listings) == {"invalid": 1, "unchanged": 1, "released": 0}
+    assert dict(told.listings) == {"invalid": 1, "unchanged": 1}
     assert (url, "BrokenPage: no window.classified") in told.broken
 
 
@@ -205,7 +215,31 @@ def test_the_hints_of_the_search_page_are_given_again(run: Any) -> None:
 
 def test_a_status_is_no_correction() -> None:
     """A page of last week does not say that a listing is active today."""
-    assert list(differences(a_listing(status="delisted"), a_listing(status="active"))) == []
+    assert differences(Current(State(a_listing(status="delisted"), 1)), a_listing(status="active"), FETCHED) == []
+
+
+def test_the_portals_clock_is_corrected_and_the_same_moment_elsewhere_is_the_same() -> None:
+    row, baku = Current(State(a_listing(posted_at=FETCHED), 1)), ZoneInfo("Asia/Baku")
+    assert differences(row, a_listing(posted_at=FETCHED.astimezone(baku)), FETCHED) == []
+    (change,) = differences(row, a_listing(posted_at=FETCHED.replace(tzinfo=baku)), FETCHED)
+    assert (change.name, change.old, change.new) == (
+        "posted_at",
+        "2026-11-04T12:00:00+00:00",
+        "2026-11-04T12:00:00+04:00",
+    )
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        Current(State(a_listing(price=Decimal(1000)), 1), repriced=True),
+        Current(State(a_listing(price=Decimal(1000)), 1, Suspect(Decimal(9), "run"))),
+    ],
+    ids=["repriced", "in doubt"],
+)
+def test_a_price_that_others_have_told_since_is_not_taken_back(row: Current) -> None:
+    told = differences(row, a_listing(price=Decimal(2000), title="New"), FETCHED)
+    assert [change.name for change in told] == ["title"]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from realestate.storage.history import Outcome, State
 from realestate.storage.postgres import quarantine
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.copying import copy, encoded
+from realestate.storage.postgres.erased import stays_away
 from realestate.storage.postgres.rows import COLUMNS, as_json, fields_of, joined, recordset
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.storable import storable
@@ -62,7 +63,8 @@ _READ_NOW = "greatest(known.last_fetched_at, clock.now)"
 _ADDED = f"""
     added AS (
         INSERT INTO listings ({", ".join(_WRITTEN)}, first_seen_at, last_seen_at, last_fetched_at)
-        SELECT {", ".join(_WRITTEN)}, %(now)s, %(now)s, %(now)s FROM staged WHERE expected IS NULL
+        SELECT {", ".join(_WRITTEN)}, %(now)s, %(now)s, %(now)s FROM staged
+        WHERE expected IS NULL AND NOT {stays_away("staged")}
         ON CONFLICT (portal, ref) DO NOTHING RETURNING portal, ref
     )"""
 _CHANGED = f"""
@@ -99,7 +101,7 @@ _TOUCHES = f"""
 _DEPARTURES = f"""
     departed AS (
         INSERT INTO departures ({", ".join(_DEPARTURE)}, at) SELECT {", ".join(_DEPARTURE)}, clock.now
-        FROM {recordset("departed", _DEPARTURE)}, clock ON CONFLICT DO NOTHING
+        FROM {recordset("departed", _DEPARTURE)}, clock WHERE NOT {stays_away("departed")} ON CONFLICT DO NOTHING
     )"""
 _SNAPSHOTS = f"""
     snapped AS (

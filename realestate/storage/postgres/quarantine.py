@@ -1,6 +1,7 @@
 """What failed validation, or PostgreSQL itself: kept whatever it is made of."""
 
 from realestate.storage.postgres.copying import encoded
+from realestate.storage.postgres.erased import stays_away
 from realestate.storage.postgres.rows import recordset
 from realestate.storage.storable import fingerprint, storable
 from realestate.storage.store import Quarantined
@@ -10,7 +11,8 @@ _COLUMNS = {"portal": "text", "fingerprint": "text", "ref": "text", "url": "text
 INSERT = f"""
     kept AS (
         INSERT INTO quarantine ({", ".join(_COLUMNS)}) SELECT {", ".join(_COLUMNS)}
-        FROM {recordset("quarantined", _COLUMNS)} ON CONFLICT (portal, fingerprint) DO NOTHING
+        FROM {recordset("quarantined", _COLUMNS)} WHERE NOT {stays_away("quarantined")}
+        ON CONFLICT (portal, fingerprint) DO NOTHING
     )"""
 
 

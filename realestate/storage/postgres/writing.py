@@ -9,6 +9,7 @@ from realestate.items import Listing
 from realestate.storage.changes import correct, decide
 from realestate.storage.errors import StoreError
 from realestate.storage.postgres.connection import Connection, Refused
+from realestate.storage.postgres.erased import erased_among
 from realestate.storage.postgres.known import Known, known_of
 from realestate.storage.postgres.merge import Change, Merge, Touch
 from realestate.storage.store import Batch, Written
@@ -57,10 +58,11 @@ class Writing:
         for key, observed in observations.items():
             _plan(merge, key, observed, known)
         lost = self._merge(merge, tally)
+        erased = erased_among(self.connection, lost) if lost else set()
         for key, observed in observations.items():
             if key not in lost:
                 tally.count(observed, is_known=key in known.unchanged or key in known.states)
-        return lost
+        return lost - erased
 
     def _merge(self, merge: Merge, tally: Tally) -> set[Key]:
         merge.quarantined, merge.snapshots = tally.quarantined, tally.snapshots

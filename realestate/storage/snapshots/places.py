@@ -1,10 +1,11 @@
 """Where snapshot files are: a folder, or a bucket that speaks S3."""
 
 import fcntl
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any, Literal, Protocol
 from urllib.parse import unquote, urlsplit
 
 from realestate.storage.snapshots import filenames
@@ -22,6 +23,10 @@ _CLIENT: dict[str, Any] = {
 #: What S3 deletes by one request.
 _AT_ONCE = 1000
 
+#: A file that is missing may lie on another machine, until that one uploads it.
+Replaced = Literal["done", "in use", "missing"]
+Change = Callable[[bytes], bytes]
+
 
 class Place(Protocol):
     """Files by name; see `filenames`."""
@@ -35,6 +40,10 @@ class Place(Protocol):
         """Whether a worker still writes to it."""
 
     def remove(self, files: Sequence[str]) -> None: ...
+
+    def replace(self, name: str, change: Change) -> Replaced:
+        """Put what `change` makes of a file in its place, wholly or not at all, and leave nothing of what it was; one
+        that is empty then is removed."""
 
 
 def open_place(url: str, spool: Path | None = None) -> Place:
@@ -86,6 +95,19 @@ class Folder:
         for name in files:
             (self.path / filenames.checked(name)).unlink(missing_ok=True)
 
+    def replace(self, name: str, change: Change) -> Replaced:
+        path = self.path / filenames.checked(name)
+        try:
+            with path.open("rb") as file:
+                if not locked(file) or not is_still(path, file):
+                    return "in use"
+                before = file.read()
+                if (after := change(before)) != before:
+                    _replace(path, after)
+                return "done"
+        except FileNotFoundError:
+            return "missing"
+
 
 class Bucket:
     """Behind any server that speaks S3; boto3 reads its usual variables (`AWS_ENDPOINT_URL` …).
@@ -110,13 +132,10 @@ class Bucket:
     def read(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
         whole = not offset and length is None
         span = {} if whole else {"Range": f"bytes={offset}-{'' if length is None else offset + length - 1}"}
-        key = self.prefix + filenames.checked(name)
         try:
-            with self._told():
-                body: bytes = self._client.get_object(Bucket=self.bucket, Key=key, **span)["Body"].read()
-                return body
+            return self._get(name, **span)
         except SnapshotError as error:
-            if self.spool and isinstance(error.__cause__, self._client.exceptions.NoSuchKey):
+            if self.spool and self._is_missing(error):
                 return self.spool.read(name, offset, length)
             raise
 
@@ -133,10 +152,49 @@ class Bucket:
         if self.spool:
             self.spool.remove(files)
 
+    def replace(self, name: str, change: Change) -> Replaced:
+        """Also what is on its way there: it would be uploaded as it was."""
+        waiting = self.spool.replace(name, change) if self.spool else "missing"
+        if waiting == "in use":
+            return "in use"
+        try:
+            before = self._get(name)
+        except SnapshotError as error:
+            if self._is_missing(error):
+                return waiting
+            raise
+        if (after := change(before)) != before:
+            self._replace(self.prefix + name, after)
+        return "done"
+
     def put(self, name: str, file: IO[bytes]) -> None:
         key = self.prefix + filenames.checked(name)
         with self._told():
             self._client.put_object(Bucket=self.bucket, Key=key, Body=file, ContentType="application/warc")
+
+    def _get(self, name: str, **span: str) -> bytes:
+        key = self.prefix + filenames.checked(name)
+        with self._told():
+            body: bytes = self._client.get_object(Bucket=self.bucket, Key=key, **span)["Body"].read()
+            return body
+
+    def _is_missing(self, error: SnapshotError) -> bool:
+        return isinstance(error.__cause__, self._client.exceptions.NoSuchKey)
+
+    def _replace(self, key: str, body: bytes) -> None:
+        """A bucket that keeps versions would keep what it was."""
+        named = {"Bucket": self.bucket, "Key": key}
+        with self._told():
+            if body:
+                now = self._client.put_object(**named, Body=body, ContentType="application/warc")
+            else:
+                now = self._client.delete_object(**named)
+            if "VersionId" not in now:
+                return
+            for answer in self._client.get_paginator("list_object_versions").paginate(Bucket=self.bucket, Prefix=key):
+                for each in (*answer.get("Versions", ()), *answer.get("DeleteMarkers", ())):
+                    if each["Key"] == key and each["VersionId"] != now["VersionId"]:
+                        self._client.delete_object(**named, VersionId=each["VersionId"])
 
     def _listed(self, prefix: str) -> Iterator[str]:
         with self._told():
@@ -161,6 +219,36 @@ def locked(file: IO[bytes]) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def is_still(path: Path, file: IO[bytes]) -> bool:
+    """The lock is of the file, not of its name: another may have removed or replaced it before we had the lock."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
+
+
+def fsync_folder(folder: Path) -> None:
+    """The name of a new file outlives a power cut too."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    if data:
+        hidden = path.with_name(f".{path.name}.new")
+        with hidden.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        hidden.replace(path)
+    else:
+        path.unlink()
+    fsync_folder(path.parent)
 
 
 def _in_order(found: Iterable[str]) -> list[str]:

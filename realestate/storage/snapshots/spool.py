@@ -4,7 +4,7 @@ import logging
 import threading
 
 from realestate.storage.snapshots.page import SnapshotError
-from realestate.storage.snapshots.places import Bucket, Folder, locked
+from realestate.storage.snapshots.places import Bucket, Folder, is_still, locked
 
 logger = logging.getLogger(__name__)
 
@@ -21,8 +21,7 @@ def sweep(spool: Folder, bucket: Bucket) -> int:
         path = spool.path / name
         try:
             with path.open("rb") as file:
-                # The lock is of the file, not of its name: another worker may just have uploaded and removed it.
-                if not locked(file) or not path.exists():
+                if not locked(file) or not is_still(path, file):
                     continue
                 if path.stat().st_size:
                     bucket.put(name, file)

@@ -11,7 +11,7 @@ from typing import IO
 
 from realestate.storage.snapshots import filenames, warc
 from realestate.storage.snapshots.page import Kind, Page, SnapshotError, SnapshotRef
-from realestate.storage.snapshots.places import Bucket, Folder, folder_of, locked, spool_of
+from realestate.storage.snapshots.places import Bucket, Folder, folder_of, fsync_folder, locked, spool_of
 from realestate.storage.snapshots.spool import Uploader
 
 logger = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ class SnapshotWriter:
         file = hidden.open("xb", buffering=0)
         locked(file)
         hidden.rename(path)
-        _fsync_folder(path.parent)
+        fsync_folder(path.parent)
         return _OpenFile(name, now, file)
 
     def _finish(self, key: tuple[str, Kind]) -> None:
@@ -148,12 +148,3 @@ def _write_all(file: IO[bytes], data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[file.write(rest) :]
-
-
-def _fsync_folder(folder: Path) -> None:
-    """The name of a new file outlives a power cut too."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

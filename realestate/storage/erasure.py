@@ -1,0 +1,78 @@
+"""Erases a listing everywhere: in the store, and in the files of raw pages."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from realestate.storage.keeping import Erased, Keeping
+from realestate.storage.snapshots import Page, open_place
+from realestate.storage.snapshots.erasing import rewrite
+
+
+@dataclass(slots=True)
+class RawPages:
+    """What became of the raw pages."""
+
+    erased: int = 0
+    files: int = 0
+    """Files that were rewritten."""
+    in_use: list[str] = field(default_factory=list)
+    """A worker still writes to these: they are rewritten when the same is asked later."""
+    missing: list[str] = field(default_factory=list)
+    """These are not here: perhaps on the machine that wrote them."""
+
+    @property
+    def is_over(self) -> bool:
+        return not self.in_use and not self.missing
+
+
+def erase(store: Keeping, keys: Iterable[tuple[str, str]], marks: Iterable[str] = ()) -> list[Erased]:
+    """The listings of these portals and refs, and all that have one of these contacts' marks (`Vault.lookup`)."""
+    wanted = dict.fromkeys(keys)
+    for mark in marks:
+        wanted |= dict.fromkeys(store.erase_contact(mark))
+    return [store.erase(portal, ref) for portal, ref in wanted]
+
+
+def erase_pages(
+    store: Keeping,
+    url: str,
+    *,
+    spool: Path | None = None,
+    scan: Sequence[str] = (),
+    progress: Callable[[str], object] = lambda file: None,
+) -> RawPages:
+    """Make the raw pages of all that was ever erased unreadable, as far as they still are. Safe to ask again.
+
+    They are found by the index. A page that a worker kept and died before its row was stored has none: of the portals
+    in `scan` every file is read."""
+    files = dict.fromkeys(row.file for row in store.erased_pages())
+    for portal in scan:
+        files |= dict.fromkeys(open_place(url, spool).names(portal))
+    is_erased = _Memory(store)
+    told = RawPages()
+    for file in files:
+        progress(file)
+        rewritten = rewrite(url, file, is_erased, spool=spool)
+        if rewritten.outcome == "in use":
+            told.in_use.append(file)
+        elif rewritten.outcome == "missing":
+            told.missing.append(file)
+        else:
+            store.reindex(file, rewritten.rows)
+            told.erased += rewritten.erased
+            told.files += bool(rewritten.erased)
+    return told
+
+
+class _Memory:
+    """Whether a page is of a listing that was erased; each portal is asked for once."""
+
+    def __init__(self, store: Keeping) -> None:
+        self._store = store
+        self._refs: dict[str, frozenset[str]] = {}
+
+    def __call__(self, page: Page) -> bool:
+        if page.portal not in self._refs:
+            self._refs[page.portal] = self._store.erased(page.portal)
+        return page.ref in self._refs[page.portal]

@@ -1,0 +1,111 @@
+"""What goes: past its days, or erased for good."""
+
+from collections.abc import Sequence
+
+from realestate.storage.changes import OFF_THE_MARKET
+from realestate.storage.keeping import TRIMMED, Erased, Expired
+from realestate.storage.postgres.asking import Asking
+from realestate.storage.postgres.erased import stays_away
+from realestate.storage.postgres.looking import PAGES, page_of
+from realestate.storage.postgres.merge import _LOCK
+from realestate.storage.records import erased_name
+from realestate.storage.snapshots import SnapshotRef
+
+#: Listings trimmed in one transaction, while no worker can write; and found by one look at the whole table.
+_TOGETHER = 500
+_AT_ONCE = 50_000
+
+_OLD = "quarantined_at < now() - make_interval(secs => %(seconds)s)"
+_WORDY = """
+    status = ANY (%(off_the_market)s) AND last_seen_at < now() - make_interval(secs => %(seconds)s)
+    AND (description IS NOT NULL OR photos <> '{}' OR extra <> '{}'
+         OR EXISTS (SELECT FROM contacts WHERE (contacts.portal, contacts.ref) = (listings.portal, listings.ref)))
+"""
+_DUE = f"SELECT portal, ref FROM listings WHERE {_WORDY} LIMIT {_AT_ONCE}"
+#: Its hash stays that of the whole: if it is offered again as it was, nothing is new but that.
+_TRIM = f"""
+    SELECT pg_advisory_xact_lock(%(lock)s);
+    WITH due AS (SELECT * FROM unnest(%(portals)s, %(refs)s) AS due (portal, ref)),
+    trimmed AS (
+        UPDATE listings SET description = NULL, photos = '{{}}', extra = '{{}}',
+            quality_flags = ARRAY (SELECT DISTINCT flag FROM unnest(quality_flags || %(flag)s::text) AS flag ORDER BY 1)
+        FROM due WHERE (listings.portal, listings.ref) = (due.portal, due.ref) AND {_WORDY}
+        RETURNING listings.portal, listings.ref
+    ),
+    unknown AS (DELETE FROM contacts WHERE (portal, ref) IN (SELECT portal, ref FROM trimmed))
+    SELECT count(*)::int FROM trimmed
+"""
+
+#: All that is kept of one listing, but for where its raw pages are.
+_OF_A_LISTING = ("listings", "events", "prices", "departures", "quarantine", "contacts")
+_ERASE = f"""
+    SELECT pg_advisory_xact_lock(%(lock)s);
+    WITH remembered AS (INSERT INTO erased (kind, what) VALUES ('listing', %(what)s) ON CONFLICT DO NOTHING),
+    {
+    ", ".join(
+        f"no_{table} AS (DELETE FROM {table} WHERE portal = %(portal)s AND ref = %(ref)s RETURNING 1)"
+        for table in _OF_A_LISTING
+    )
+}
+    SELECT {", ".join(f"(SELECT count(*)::int FROM no_{table})" for table in _OF_A_LISTING)}
+"""
+
+
+class Forgetting(Asking):
+    """The part of the store that lets go."""
+
+    def expire(self, *, quarantine_days: float | None, delisted_days: float | None, dry_run: bool = False) -> Expired:
+        return Expired(
+            quarantined=self._drop("quarantine", _OLD, quarantine_days, dry_run),
+            contacts=self._drop("contacts", "expires_at <= now()", 0, dry_run),
+            trimmed=self._trim(delisted_days, dry_run),
+        )
+
+    def erase(self, portal: str, ref: str) -> Erased:
+        told = {"lock": _LOCK, "what": erased_name(portal, ref), "portal": portal, "ref": ref}
+        (counts,) = self._ask(_ERASE, told)
+        return Erased(portal, ref, dict(zip(_OF_A_LISTING, counts, strict=True)))
+
+    def erased(self, portal: str) -> frozenset[str]:
+        start = erased_name(portal, "")
+        rows = self._ask("SELECT what FROM erased WHERE kind = 'listing' AND starts_with(what, %s)", (start,))
+        return frozenset(what.removeprefix(start) for (what,) in rows)
+
+    def erased_pages(self) -> Sequence[SnapshotRef]:
+        rows = self._ask(f'{PAGES} WHERE ref IS NOT NULL AND {stays_away("snapshots")} ORDER BY file, "offset"')
+        return [page_of(row) for row in rows]
+
+    def erase_contact(self, mark: str) -> Sequence[tuple[str, str]]:
+        self._ask("INSERT INTO erased (kind, what) VALUES ('contact', %s) ON CONFLICT DO NOTHING", (mark,))
+        rows = self._ask("SELECT portal, ref FROM contacts WHERE lookups @> ARRAY[%s] ORDER BY 1, 2", (mark,))
+        return [(portal, ref) for portal, ref in rows]
+
+    def erased_contacts(self, marks: Sequence[str]) -> frozenset[str]:
+        rows = self._ask("SELECT what FROM erased WHERE kind = 'contact' AND what = ANY (%s)", (list(marks),))
+        return frozenset(what for (what,) in rows)
+
+    def _drop(self, table: str, condition: str, days: float | None, dry_run: bool) -> int:
+        if days is None:
+            return 0
+        statement = f"SELECT count(*)::int FROM {table} WHERE {condition}"
+        if not dry_run:
+            statement = (
+                f"WITH gone AS (DELETE FROM {table} WHERE {condition} RETURNING 1) SELECT count(*)::int FROM gone"
+            )
+        ((count,),) = self._ask(statement, {"seconds": days * 86400})
+        return int(count)
+
+    def _trim(self, days: float | None, dry_run: bool) -> int:
+        if days is None:
+            return 0
+        told = {"off_the_market": list(OFF_THE_MARKET), "seconds": days * 86400}
+        if dry_run:
+            ((count,),) = self._ask(f"SELECT count(*)::int FROM listings WHERE {_WORDY}", told)
+            return int(count)
+        told |= {"lock": _LOCK, "flag": TRIMMED}
+        total = 0
+        while due := self._ask(_DUE, told):
+            for some in (due[start : start + _TOGETHER] for start in range(0, len(due), _TOGETHER)):
+                keys = {"portals": [portal for portal, _ in some], "refs": [ref for _, ref in some]}
+                total += self._ask(_TRIM, {**told, **keys})[0][0]
+        return total

@@ -1,0 +1,112 @@
+"""All a store keeps, in records that no kind of database owns: what a backup is made of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypedDict, get_type_hints
+
+import msgspec
+
+from realestate.items import Listing
+from realestate.storage.history import PriceSeen, Suspect
+from realestate.storage.keeping import InQuarantine
+from realestate.storage.snapshots import SnapshotRef
+from realestate.storage.store import Numbered, Run
+
+
+@dataclass(frozen=True, slots=True)
+class StoredListing:
+    listing: dict[str, Any]
+    """As `items.as_record` writes it."""
+    revision: int
+    last_run: str
+    suspect: Suspect | None
+
+
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """The last number an event had; the one who had it may have been erased."""
+
+    last_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    run: Run
+    offered: int
+    """What its verdict was about: so many listings were offered then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """Evidence that a listing is gone."""
+
+    run: str
+    portal: str
+    ref: str
+    evidence: str
+    detail: str
+    url: str
+    at: datetime
+    weighed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    portal: str
+    scope: str
+    value: str
+    run: str
+    set_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SealedContacts:
+    """Nobody without the key can read them, here either."""
+
+    portal: str
+    ref: str
+    sealed: bytes
+    lookups: list[str]
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedMark:
+    kind: str
+    """`listing` or `contact`."""
+    what: str
+    """`portal/ref`, or the mark of a contact."""
+    at: datetime
+
+
+#: name -> what it is made of, in the order in which they are told.
+PARTS: Mapping[str, type] = {
+    "numbering": Numbering,
+    "listings": StoredListing,
+    "events": Numbered,
+    "prices": PriceSeen,
+    "runs": StoredRun,
+    "departures": Departure,
+    "watermarks": Watermark,
+    "quarantine": InQuarantine,
+    "snapshots": SnapshotRef,
+    "contacts": SealedContacts,
+    "erased": ErasedMark,
+}
+
+
+def erased_name(portal: str, ref: str) -> str:
+    """A portal's name is that of a Python module: the first slash ends it."""
+    return f"{portal}/{ref}"
+
+
+#: A listing's fields with their types, but without their bounds.
+_FIELDS: Any = TypedDict("_FIELDS", get_type_hints(Listing), total=False)  # type: ignore[misc]
+
+
+def listing_of(record: Mapping[str, Any]) -> Listing:
+    """The inverse of `as_record`. Raises msgspec.ValidationError if a value is not of its type, TypeError if one that
+    every listing has is missing."""
+    values: dict[str, Any] = msgspec.convert(dict(record), _FIELDS)
+    return Listing(**values)

@@ -1,0 +1,57 @@
+"""How long things are kept, by what they are: docs/keeping.md has the table."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from realestate.storage.erasure import RawPages, erase_pages
+from realestate.storage.keeping import Expired, Keeping
+from realestate.storage.snapshots import Kind, expired, open_place, prune
+from realestate.storage.snapshots.filenames import FileName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Days:
+    """None is for ever. Contacts have their own day: it was set when they were stored."""
+
+    failed: float | None
+    sampled: float | None
+    all: float | None
+    quarantine: float | None
+    delisted: float | None
+
+    @property
+    def raw(self) -> Mapping[Kind, float]:
+        days: dict[Kind, float | None] = {"failed": self.failed, "sampled": self.sampled, "all": self.all}
+        return {kind: each for kind, each in days.items() if each is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Retained:
+    """What went, or would go."""
+
+    files: Mapping[str, int]
+    """Files of raw pages, by kind."""
+    expired: Expired
+    erased: RawPages = field(default_factory=RawPages)
+    """Raw pages of what was erased, whose files were in use then."""
+
+
+def retain(
+    store: Keeping, days: Days, url: str, now: datetime, *, spool: Path | None = None, dry_run: bool = False
+) -> Retained:
+    """Let go what is past its days, and finish what an erasure could not."""
+    if dry_run:
+        files = expired(open_place(url, spool), days.raw, now)
+    else:
+        files = prune(url, days.raw, now, forget=store.forget_snapshots, spool=spool)
+    gone = store.expire(quarantine_days=days.quarantine, delisted_days=days.delisted, dry_run=dry_run)
+    erased = RawPages() if dry_run else erase_pages(store, url, spool=spool)
+    return Retained(_by_kind(files), gone, erased)
+
+
+def _by_kind(files: list[str]) -> Mapping[str, int]:
+    told = (FileName.parse(name) for name in files)
+    return dict(Counter(name.kind for name in told if name))

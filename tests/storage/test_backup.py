@@ -1,0 +1,380 @@
+"""One file with all a store keeps, proved by the way there and back, on a real server of each kind."""
+
+import json
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from realestate.items import FIELDS, as_record
+from realestate.storage import Batch, open_store
+from realestate.storage.backup import BackupError, Header, backup, restore
+from realestate.storage.keeping import RELEASED, KeptStore, NotEmpty
+from realestate.storage.records import PARTS, Departure, ErasedMark, SealedContacts, Watermark, listing_of
+from realestate.storage.snapshots import SnapshotRef
+from tests.examples import a_listing
+from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, quarantined
+from tests.storage.snapshots.examples import a_page
+from tests.storage.test_together import histories_are_whole
+
+NOW = datetime.now(UTC)
+#: kind -> the fixture that gives the address of another empty database.
+OTHERS = {"postgres": "second_store_url"}
+HOSTILE = "tab\t newline\n return\r quote' \" backslash\\ \\N None \\x {1,2} %s ə 家 🏠 \u2028 \x01"
+
+
+@pytest.fixture(params=OTHERS)
+def other_url(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(OTHERS[request.param]))
+
+
+@pytest.fixture
+def other(other_url: str) -> Iterator[KeptStore]:
+    """Empty: of every kind, whatever the first is."""
+    store: Any = open_store(other_url)
+    store.migrate()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def full(any_store: KeptStore) -> KeptStore:
+    """Something of everything."""
+    store = any_store
+    hostile: dict[str, Any] = {"a.b": HOSTILE, "$where": [None, True, 1.5, {"": []}]}
+    store.write(
+        batch(*pages(30), page("odd", title=HOSTILE, photos=[f"https://x.example/{HOSTILE}"], extra=hostile), run="a")
+    )
+    store.write(batch(page("1", price=Decimal("340000.55"), title="New"), card("2", 330000), run="b"))
+    store.write(batch(page("3", price=Decimal(35000)), run="b"))
+    store.write(batch(page("4", status="sold"), page("5", price=None, currency=None, price_basis="on_request")))
+    later()
+    store.begin_run("c", PORTAL, "full", "part")
+    store.begin_run("d", PORTAL, "sweep", "all")
+    store.write(batch(gone("6"), gone("7", "410"), run="c"))
+    store.conclude("c", force=True)
+    store.end_sweep("d", complete=False, reason="2 pages were given up")
+    store.set_watermark(PORTAL, "all", HOSTILE, "a")
+    store.write(Batch(quarantined=[quarantined(), replace(quarantined("8"), record={"x": [HOSTILE, None, 1e300]})]))
+    row = SnapshotRef.of(a_page(), "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 100)
+    store.reindex(row.file, [row, replace(row, offset=2**40, ref=None, job=None, url=HOSTILE)])
+    store.erase(PORTAL, "29")
+    store.erase_contact("k:mark")
+    return store
+
+
+def everything(store: KeptStore) -> dict[str, list[str]]:
+    """By part, in an order of ours; a moment is kept to the millisecond by some."""
+    found: dict[str, list[str]] = {part: [] for part in PARTS}
+    for part, record in store.everything():
+        found[part].append(repr(record))
+    return {part: sorted(told) for part, told in found.items()}
+
+
+@pytest.fixture
+def file(full: KeptStore, tmp_path: Path) -> Path:
+    path = tmp_path / "store.backup"
+    backup(full, path, NOW)
+    return path
+
+
+# ----- there and back
+
+
+def test_what_is_restored_is_what_was_there(full: KeptStore, other: KeptStore, file: Path) -> None:
+    before = everything(full)
+    assert all(before[part] for part in PARTS if part != "contacts")
+    header = restore(other, file)
+    assert everything(other) == before
+    assert header.counts == {part: len(told) for part, told in before.items()}
+    assert list(other.records(PORTAL)) == list(full.records(PORTAL))
+    assert all_events(other) == all_events(full)
+    assert [other.prices(PORTAL, str(ref)) for ref in range(9)] == [full.prices(PORTAL, str(ref)) for ref in range(9)]
+    assert (other.runs(), other.watermark(PORTAL, "all")) == (full.runs(), HOSTILE)
+    assert other.quarantined() == full.quarantined()
+    assert other.erased(PORTAL) == {"29"}
+    assert other.counts() == full.counts()
+
+
+def test_life_goes_on_as_it_would_have(full: KeptStore, other: KeptStore, file: Path) -> None:
+    restore(other, file)
+    today = batch(*pages(30), page("new"), card("2", 320000), page("3", price=Decimal(35000)), run="e")
+    assert other.write(today).events == full.write(today).events
+    told = [(each.seq, each.event.ref, each.event.type) for each in all_events(other)]
+    assert told == [(each.seq, each.event.ref, each.event.type) for each in all_events(full)]
+    assert other.erased(PORTAL) == {"29"}
+
+
+def test_a_number_is_not_given_twice_though_its_event_was_erased(
+    any_store: KeptStore, other: KeptStore, tmp_path: Path
+) -> None:
+    any_store.write(batch(page("1")))
+    any_store.write(batch(page("2")))
+    last = all_events(any_store)[-1].seq
+    any_store.erase(PORTAL, "2")
+    backup(any_store, tmp_path / "file", NOW)
+    restore(other, tmp_path / "file")
+    other.write(batch(page("3")))
+    assert all_events(other)[-1].seq > last
+
+
+def test_an_empty_store_is_restored_too(any_store: KeptStore, other: KeptStore, tmp_path: Path) -> None:
+    header = backup(any_store, tmp_path / "file", NOW)
+    assert set(header.counts) == set(PARTS)
+    restore(other, tmp_path / "file")
+    other.write(batch(page()))
+    assert [each.seq for each in all_events(other)] == [1]
+
+
+def test_sealed_contacts_stay_sealed(any_store: KeptStore, other: KeptStore) -> None:
+    """Nobody here stores contacts yet: they come in by a restore."""
+    sealed = SealedContacts(PORTAL, "1", bytes(range(256)), ["k:a", HOSTILE], NOW.replace(microsecond=0))
+    any_store.restore([("contacts", sealed)])
+    assert [record for part, record in any_store.everything() if part == "contacts"] == [sealed]
+    assert any_store.erase_contact("k:a") == [(PORTAL, "1")]
+    assert any_store.expire(quarantine_days=None, delisted_days=None).contacts == 1
+
+
+def test_a_backup_is_of_one_moment_whoever_writes(
+    any_store: KeptStore, other: KeptStore, open_another: Callable[[], KeptStore], tmp_path: Path
+) -> None:
+    any_store.write(batch(*pages(300)))
+    stop, writing = threading.Event(), open_another()
+
+    def write() -> None:
+        for price in range(310000, 400000):
+            if stop.is_set():
+                return
+            writing.write(batch(*(page(str(ref), price=Decimal(price)) for ref in range(0, 300, 5))))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for number in range(5):
+        backup(any_store, tmp_path / str(number), NOW)
+    stop.set()
+    writer.join()
+    restore(other, tmp_path / "4")
+    histories_are_whole(other)
+    assert len(all_events(other)) > 300
+
+
+def test_the_file_is_plain_to_any_tool_and_to_its_owner_alone(file: Path) -> None:
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with zipfile.ZipFile(file) as archive:
+        assert sorted(archive.namelist()) == sorted(["header.json", *(f"{part}.jsonl" for part in PARTS)])
+        header = json.loads(archive.read("header.json"))
+        first = json.loads(archive.read("listings.jsonl").splitlines()[0])
+    assert (header["format"], header["version"], header["counts"]["listings"]) == ("realestate backup", 1, 30)
+    assert first["listing"]["portal"] == PORTAL
+    assert set(first) == {"listing", "revision", "last_run", "suspect"}
+
+
+def test_a_file_that_is_there_is_not_overwritten(full: KeptStore, file: Path) -> None:
+    before = file.read_bytes()
+    with pytest.raises(BackupError, match="is there already"):
+        backup(full, file, NOW)
+    assert file.read_bytes() == before
+
+
+def test_a_backup_cut_short_leaves_no_file(full: KeptStore, tmp_path: Path) -> None:
+    def stop(part: str, count: int) -> None:
+        if part == "events":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        backup(full, tmp_path / "new", NOW, stop)
+    assert not list(tmp_path.glob("*new*"))
+    assert full.counts()[PORTAL][0] == 30, "the store goes on"
+
+
+# ----- what is not restored
+
+
+def test_only_an_empty_store_is_restored_into(full: KeptStore, other: KeptStore, file: Path) -> None:
+    before = everything(full)
+    with pytest.raises(NotEmpty, match="not empty"):
+        restore(full, file)
+    assert everything(full) == before
+    other.begin_run("run", PORTAL, "full", "all")
+    with pytest.raises(NotEmpty, match="runs"):
+        restore(other, file)
+
+
+def is_empty(store: KeptStore) -> bool:
+    return [told for part, told in store.everything() if part != "numbering"] == []
+
+
+def changed(file: Path, **members: bytes | None) -> Path:
+    """The same file with other members: header=b"…", or events=None to leave it out."""
+    new = file.with_name("changed")
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(new, "w") as archive:
+        for name in old.namelist():
+            data = members.get(name.partition(".")[0], old.read(name))
+            if data is not None:
+                archive.writestr(name, data)
+    return new
+
+
+def told_header(file: Path, **changes: Any) -> bytes:
+    with zipfile.ZipFile(file) as archive:
+        return json.dumps({**json.loads(archive.read("header.json")), **changes}).encode()
+
+
+def lines(file: Path, part: str) -> list[dict[str, Any]]:
+    with zipfile.ZipFile(file) as archive:
+        return [json.loads(line) for line in archive.read(f"{part}.jsonl").splitlines()]
+
+
+def written(records: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda file: changed(file, header=None), "no backup"),
+        (lambda file: changed(file, header=b"[1]"), "no backup"),
+        (lambda file: changed(file, header=told_header(file, format="tar")), "no backup of ours"),
+        (lambda file: changed(file, header=told_header(file, version=99)), "newer version"),
+        (lambda file: changed(file, header=told_header(file, counts={})), "not whole"),
+        (lambda file: changed(file, events=None), "not whole: it has no events.jsonl"),
+        (lambda file: changed(file, prices=b""), "prices.jsonl has 0 records"),
+        (lambda file: changed(file, erased=b"{}\n"), "erased.jsonl, line 1"),
+        (lambda file: changed(file, erased=b"\xff\n"), "erased.jsonl, line 1"),
+        (lambda file: changed(file, events=written(lines(file, "events") * 2)), "refuses|has"),
+    ],
+)
+def test_what_is_not_a_whole_backup_of_ours_is_refused_in_one_line(
+    other: KeptStore, file: Path, spoil: Callable[[Path], Path], told: str
+) -> None:
+    with pytest.raises(BackupError, match=told) as error:
+        restore(other, spoil(file))
+    assert "\n" not in str(error.value)
+    assert is_empty(other)
+
+
+def test_half_a_file_or_another_is_refused(other: KeptStore, file: Path, tmp_path: Path) -> None:
+    whole = file.read_bytes()
+    damaged = bytearray(whole)
+    damaged[len(whole) // 3] ^= 0xFF
+    for data in (b"", b"not a zip", whole[: len(whole) // 2], bytes(damaged)):
+        bad = tmp_path / "bad"
+        bad.write_bytes(data)
+        with pytest.raises(BackupError):
+            restore(other, bad)
+        assert is_empty(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("price", -5, r"listing immoweb/0: \$\.price"),
+        ("rooms", "many", r"\$\.rooms"),
+        ("country", None, r"\$\.country"),
+        ("surprise", 1, "surprise"),
+        ("currency", None, r"listing immoweb/0"),
+    ],
+)
+def test_a_listing_the_schema_refuses_is_named_and_nothing_is_restored(
+    other: KeptStore, file: Path, name: str, value: Any, told: str
+) -> None:
+    records = lines(file, "listings")
+    records[0]["listing"][name] = value
+    with pytest.raises(BackupError, match=told):
+        restore(other, changed(file, listings=written(records)))
+    assert is_empty(other)
+
+
+def test_what_a_person_let_pass_needs_not_be_valid_but_a_listing(other: KeptStore, file: Path) -> None:
+    records = lines(file, "listings")
+    records[0]["listing"] |= {"quality_flags": [RELEASED], "rooms": 5000}
+    restore(other, changed(file, listings=written(records)))
+    assert next(iter(other.records(PORTAL)))["rooms"] == 5000
+
+
+def test_what_is_no_listing_at_all_does_not_pass_by_a_flag(other: KeptStore, file: Path) -> None:
+    records = lines(file, "listings")
+    records[0]["listing"] |= {"quality_flags": [RELEASED], "rooms": "many"}
+    with pytest.raises(BackupError, match="rooms"):
+        restore(other, changed(file, listings=written(records)))
+    assert is_empty(other)
+
+
+KILLED = """
+import sys, time
+from realestate.storage import open_store
+from realestate.storage.backup import restore
+from pathlib import Path
+
+def stop(part, count):
+    if part == "events":
+        print("in the middle", flush=True)
+        time.sleep(600)
+
+restore(open_store(sys.argv[1]), Path(sys.argv[2]), stop)
+"""
+
+
+def test_a_restore_killed_in_the_middle_leaves_an_empty_store(other: KeptStore, other_url: str, file: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", KILLED, other_url, str(file)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"in the middle\n"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    assert is_empty(other)
+    restore(other, file)
+    assert not is_empty(other)
+
+
+# ----- records
+
+
+EVERY_FIELD = a_listing(
+    **{"rent_period": "month", "is_new_building": False, "charges": Decimal("120.50"), "price_per_m2": Decimal("2.01")},
+    **{"price": Decimal("123456789012.35"), "bathrooms": 2, "floor": -1, "floors_total": 4, "year_built": 1890},
+    **{"condition": "good", "energy_class": "A++", "energy_kwh_m2": -12.5, "heating": "gas", "facades": 2},
+    **{"has_deed": True, "has_mortgage": False, "region": "X", "metro_station": "28 May", "street": HOSTILE},
+    **{"postal_code": "0123", "description": HOSTILE, "seller_type": "owner", "agency_name": "A", "agency_ref": "B"},
+    **{"updated_at": NOW, "first_seen_at": NOW, "last_seen_at": NOW, "last_fetched_at": NOW, "status": "delisted"},
+    **{"delisted_at": (NOW, NOW + timedelta(days=1)), "content_hash": "0" * 32, "parser_version": 7},
+    **{"quality_flags": frozenset({"odd"}), "extra": {"a": [1, {"b": None}]}},
+)
+
+
+def test_a_record_is_read_back_as_the_listing_it_was() -> None:
+    assert None not in (getattr(EVERY_FIELD, name) for name in FIELDS)
+    assert listing_of(json.loads(json.dumps(as_record(EVERY_FIELD)))) == EVERY_FIELD
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Departure("r", PORTAL, "1", "404", "", "https://x.example/", NOW, True),
+        Watermark(PORTAL, "all", "v", "r", NOW),
+        ErasedMark("listing", "immoweb/1", NOW),
+    ],
+    ids=lambda record: type(record).__name__,
+)
+def test_a_part_comes_in_alone(any_store: KeptStore, record: Any) -> None:
+    (part,) = (name for name, kind in PARTS.items() if kind is type(record))
+    any_store.restore([(part, record)])
+    (found,) = (told for name, told in any_store.everything() if name == part)
+    assert abs(getattr(found, "at", NOW) - NOW) < timedelta(milliseconds=1)
+
+
+def test_a_header_says_what_it_is_of(file: Path) -> None:
+    with zipfile.ZipFile(file) as archive:
+        told = json.loads(archive.read("header.json"))
+    assert set(told) == set(Header.__dataclass_fields__)
+    assert datetime.fromisoformat(told["made_at"]) == NOW
