@@ -23,9 +23,10 @@ from realestate.storage.postgres.copying import copy, encoded
 from realestate.storage.postgres.erased import stays_away
 from realestate.storage.postgres.rows import COLUMNS, as_json, fields_of, joined, recordset
 from realestate.storage.snapshots import SnapshotRef
+from realestate.storage.storable import storable
 from realestate.storage.store import Quarantined
+from realestate.storage.tally import Key
 
-Key = tuple[str, str]
 #: Any number nobody else takes as an advisory lock in this database.
 _LOCK = 0x7772697465  # "write"
 
@@ -199,7 +200,7 @@ class Merge:
         if self.quarantined:
             found["quarantined"] = as_json(map(quarantine.row, self.quarantined))
         if self.snapshots:
-            found["snapped"] = as_json(encoded(quarantine.storable(asdict(each))) for each in self.snapshots)
+            found["snapped"] = as_json(encoded(storable(asdict(each))) for each in self.snapshots)
         return found
 
 
