@@ -4,9 +4,10 @@ The only reader of the environment; docs/settings.md lists every variable read h
 """
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from realestate import __version__
 from realestate.queue import keys
@@ -43,6 +44,17 @@ def _word(name: str, words: tuple[str, ...]) -> str:
     return text
 
 
+def _keys(name: str) -> tuple[str, ...]:
+    """Fernet keys, parted by commas. What is wrong with one is told without telling it."""
+    keys = tuple(filter(None, (key.strip() for key in (_variable(name) or "").split(","))))
+    for place, key in enumerate(keys, start=1):
+        if not re.fullmatch(r"[\w-]{43}=", key, re.ASCII):
+            raise SystemExit(
+                f"realestate: {name}: key {place} is no Fernet key (docs/settings.md says how to make one)"
+            )
+    return keys
+
+
 def _redis_url() -> str | None:
     """REDIS_URL, or the parts that scrapy-redis users set."""
     host = _variable("REDIS_HOST")
@@ -60,8 +72,18 @@ def _store_url() -> str | None:
         login = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
         return f"postgresql://{login}@{host}:{_variable('POSTGRES_PORT') or 5432}/{_variable('POSTGRES_DB') or user}"
     if uri := _variable("MONGODB_URI"):
-        return f"{uri.rstrip('/')}/{_variable('DATABASE_NAME') or 'realestate'}"
+        return _mongodb_url(uri, _variable("DATABASE_NAME"))
     return None
+
+
+def _mongodb_url(uri: str, database: str | None) -> str:
+    """The database's name goes before the options. If the address named another, a user is still looked for there."""
+    parts = urlsplit(uri)
+    named = parts.path.strip("/")
+    query = parts.query
+    if database and named and "@" in parts.netloc and "authsource=" not in query.lower():
+        query = f"{query}&authSource={named}" if query else f"authSource={named}"
+    return parts._replace(path=f"/{database or named or 'realestate'}", query=query).geturl()
 
 
 def _place(name: str, default: Path) -> str:
@@ -170,11 +192,23 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.backoff.BackoffMiddleware": 560,  # sees every refusal, before Retry (550) takes it
 }
 
+# --- persons ---------------------------------------------------------------------------
+
+#: Off: names, telephones and e-mails are taken out and forgotten. On: what was taken out is kept apart, encrypted.
+CONTACTS = _word("CONTACTS", ("OFF", "ON")) == "ON"
+#: The newest first: it seals, the others still open, the last makes the marks by which an erased contact is known.
+CONTACTS_KEYS = _keys("CONTACTS_KEYS")
+if CONTACTS and not CONTACTS_KEYS:
+    raise SystemExit(
+        "realestate: CONTACTS is on and CONTACTS_KEYS is not set (docs/settings.md says how to make a key)"
+    )
+
 # --- what happens to one listing -------------------------------------------------------
 
 #: Scrapy starts this many tasks for every response; ours yield one item or none (a third of its time saved).
 CONCURRENT_ITEMS = 1
 ITEM_PIPELINES = {
+    "realestate.pipelines.privacy.PrivacyPipeline": 50,  # before validation: quarantine keeps no persons either
     "realestate.pipelines.clean.CleanPipeline": 100,
     "realestate.pipelines.validate.ValidatePipeline": 200,
     "realestate.pipelines.store.StorePipeline": 900,

@@ -1,9 +1,7 @@
-"""More than one Redis: three nodes of a cluster; a master, its replica and three sentinels; a line that can be cut."""
+"""More than one Redis: three nodes of a cluster; a master, its replica and three sentinels."""
 
-import select
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -161,83 +159,6 @@ def _master_port(sentinel: Node) -> int:
     with sentinel.client() as client:
         told: Any = client.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)
         return int(told[1])
-
-
-class Relay:
-    """A line to Redis that a test can break at the worst moment: Redis has done what it was asked, and the answer is
-    lost on its way."""
-
-    def __init__(self, port: int) -> None:
-        self._target = port
-        self._listener = socket.create_server((HOST, 0))
-        self.url = f"redis://{HOST}:{self._listener.getsockname()[1]}/0"
-        self.lost = threading.Event()
-        self._losing: tuple[bytes, int] | None = None
-        self._open: set[socket.socket] = set()
-        self._lock = threading.Lock()
-        self._threads = [threading.Thread(target=self._accept, daemon=True)]
-        self._threads[0].start()
-
-    def lose_an_answer_to(self, word: bytes, longer_than: int) -> None:
-        """The next answer of that length to a command with that word in it; then the line is cut, new ones are whole.
-        `lost` is set when it has happened."""
-        self._losing = (word, longer_than)
-
-    def close(self) -> None:
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        with self._lock:
-            for line in self._open:
-                with suppress(OSError):
-                    line.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join(10)
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                near, _ = self._listener.accept()
-            except OSError:
-                return
-            try:
-                far = socket.create_connection((HOST, self._target))
-            except OSError:
-                near.close()
-                continue
-            thread = threading.Thread(target=self._carry, args=(near, far), daemon=True)
-            self._threads.append(thread)
-            thread.start()
-
-    def _carry(self, near: socket.socket, far: socket.socket) -> None:
-        asked = b""
-        with near, far:
-            with self._lock:
-                self._open |= {near, far}
-            try:
-                while True:
-                    readable, _, _ = select.select([near, far], [], [])
-                    for source, target in ((near, far), (far, near)):
-                        if source not in readable:
-                            continue
-                        data = source.recv(1 << 20)
-                        if not data or (source is far and self._loses(asked, data)):
-                            return
-                        asked = data if source is near else asked
-                        target.sendall(data)
-            except OSError:
-                pass
-            finally:
-                with self._lock:
-                    self._open -= {near, far}
-
-    def _loses(self, asked: bytes, answer: bytes) -> bool:
-        with self._lock:
-            if self._losing is None or self._losing[0] not in asked or len(answer) <= self._losing[1]:
-                return False
-            self._losing = None
-            self.lost.set()
-            return True
 
 
 def free_port() -> int:

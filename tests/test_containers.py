@@ -123,7 +123,8 @@ def test_no_secret_has_a_default() -> None:
         if SECRET.search(variable)
     }
     assert ("postgres", "POSTGRES_PASSWORD") in values
-    assert [where for where, value in values.items() if not re.fullmatch(r"\$\{\w+:\?[^}]+\}", value)] == []
+    needed_or_unset = re.compile(r"\$\{\w+:(?:\?[^}]+|-)\}")
+    assert [where for where, value in values.items() if not needed_or_unset.fullmatch(value)] == []
     assert not any(value for name, value in _example_variables().items() if SECRET.search(name))
     assert not any(SECRET.search(rest) for word, rest in DOCKERFILE if word in ("ARG", "ENV"))
     assert "HOST_AUTH_METHOD" not in COMPOSE_TEXT

@@ -10,7 +10,10 @@ from scrapy.utils.misc import load_object
 SHOW = """
 import json
 from realestate import settings
-names = ("REDIS_URL", "STORE_URL", "SIMULATOR_URL", "PACE_RATE", "LOG_LEVEL", "SNAPSHOTS_URL", "SNAPSHOTS_SAMPLE")
+names = ("REDIS_URL", "STORE_URL", "SIMULATOR_URL", "PACE_RATE", "LOG_LEVEL", "SNAPSHOTS_URL", "SNAPSHOTS_SAMPLE") + (
+    "CONTACTS",
+    "CONTACTS_KEYS",
+)
 print(json.dumps({name: getattr(settings, name) for name in names}))
 """
 
@@ -43,6 +46,20 @@ def test_nothing_is_set_by_default_and_no_secret_has_a_default() -> None:
         ),
         ({"POSTGRES_HOST": "h"}, "STORE_URL", "postgresql://postgres@h:5432/postgres"),
         ({"MONGODB_URI": "mongodb://h:1/", "DATABASE_NAME": "d"}, "STORE_URL", "mongodb://h:1/d"),
+        ({"MONGODB_URI": "mongodb://a:1,b:2"}, "STORE_URL", "mongodb://a:1,b:2/realestate"),
+        ({"MONGODB_URI": "mongodb://h/own?w=1"}, "STORE_URL", "mongodb://h/own?w=1"),
+        ({"MONGODB_URI": "mongodb://h/?w=1&tls=true", "DATABASE_NAME": "d"}, "STORE_URL", "mongodb://h/d?w=1&tls=true"),
+        ({"MONGODB_URI": "mongodb+srv://u:p@h?w=1", "DATABASE_NAME": "d"}, "STORE_URL", "mongodb+srv://u:p@h/d?w=1"),
+        (
+            {"MONGODB_URI": "mongodb://u:p%2F@h/admin", "DATABASE_NAME": "d"},
+            "STORE_URL",
+            "mongodb://u:p%2F@h/d?authSource=admin",
+        ),
+        (
+            {"MONGODB_URI": "mongodb://u:p@h/x?w=1&authSource=y", "DATABASE_NAME": "d"},
+            "STORE_URL",
+            "mongodb://u:p@h/d?w=1&authSource=y",
+        ),
         ({"SIMULATOR_URL": "http://127.0.0.1:8800"}, "PACE_RATE", 0.0),
         ({"SIMULATOR_URL": "http://127.0.0.1:8800", "PACE_RATE": "2.5"}, "PACE_RATE", 2.5),
         ({"LOG_LEVEL": "DEBUG"}, "LOG_LEVEL", "DEBUG"),
@@ -69,6 +86,38 @@ def test_a_value_that_is_none_is_one_clear_line(env: dict[str, str], line: str) 
     done = subprocess.run([sys.executable, "-c", SHOW], env=env, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.strip() == f"realestate: {line}"
+
+
+KEY = "A" * 43 + "="
+
+
+def test_contacts_are_off_and_have_no_key_by_default() -> None:
+    told = settings_with()
+    assert (told["CONTACTS"], told["CONTACTS_KEYS"]) == (False, [])
+
+
+@pytest.mark.parametrize("keys", [KEY, f" {KEY}, {KEY} ,"])
+def test_contacts_are_switched_on_with_a_key(keys: str) -> None:
+    told = settings_with(CONTACTS="on", CONTACTS_KEYS=keys)
+    assert told["CONTACTS"] is True
+    assert told["CONTACTS_KEYS"] == [KEY] * keys.count(KEY)
+
+
+@pytest.mark.parametrize(
+    ("env", "line"),
+    [
+        ({"CONTACTS": "on"}, "CONTACTS is on and CONTACTS_KEYS is not set"),
+        ({"CONTACTS": "on", "CONTACTS_KEYS": " , "}, "CONTACTS is on and CONTACTS_KEYS is not set"),
+        ({"CONTACTS": "yes"}, "CONTACTS is 'YES': one of OFF, ON is needed"),
+        ({"CONTACTS_KEYS": f"{KEY},secret"}, "CONTACTS_KEYS: key 2 is no Fernet key"),
+    ],
+)
+def test_contacts_without_a_key_are_one_clear_line(env: dict[str, str], line: str) -> None:
+    done = subprocess.run([sys.executable, "-c", SHOW], env=env, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"realestate: {line}")
+    assert done.stderr.count("\n") == 1
+    assert "secret" not in done.stderr
 
 
 def test_every_component_named_can_be_loaded() -> None:

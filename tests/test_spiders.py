@@ -13,7 +13,7 @@ from realestate.spiders.base import PortalSpider
 from tests import recorded
 
 FOLDER = Path(__file__).parents[1] / "realestate" / "spiders"
-NO_PORTALS = {"__init__", "base", "seeds"}
+NO_PORTALS = {"__init__", "base", "conclusion", "outcomes", "seeds"}
 PORTALS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NO_PORTALS)
 
 

@@ -1,6 +1,6 @@
 """How what happened looks on a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,6 +12,7 @@ from realestate.storage.history import Event, PriceSeen
 from realestate.storage.store import Conclusion, Numbered, Run
 
 _console = Console()
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 def history(events: Sequence[Event], prices: Sequence[PriceSeen], *, as_json: bool) -> None:
@@ -19,12 +20,11 @@ def history(events: Sequence[Event], prices: Sequence[PriceSeen], *, as_json: bo
         _json({"events": [_event(each) for each in events], "prices": [asdict(each) for each in prices]})
         return
     for event in events:
-        _console.print(f"{event.at:%Y-%m-%d %H:%M}  {event.type:<22} {_data(event)}", highlight=False)
-    table = Table("seen", "price", "of", "where", "", box=None, header_style="dim")
+        print(f"{event.at:%Y-%m-%d %H:%M}  {event.type:<22} {_data(event)}")
+    table = Table("seen", "price", "where", "", box=None, header_style="dim")
     for each in prices:
-        amount = "on request" if each.price is None else f"{each.price:,.0f} {each.currency}"
-        of = each.rent_period or each.price_basis or ""
-        table.add_row(f"{each.at:%Y-%m-%d %H:%M}", amount, of, each.source, "not believed yet" if each.suspect else "")
+        doubt = "not believed yet" if each.suspect else ""
+        table.add_row(f"{each.at:%Y-%m-%d %H:%M}", _money(asdict(each)), each.source, doubt)
     _console.print(table)
 
 
@@ -36,9 +36,7 @@ def events(found: Sequence[Numbered], *, as_json: bool) -> None:
     for each in found:
         event = each.event
         what = f"{event.portal}/{event.ref}"
-        _console.print(
-            f"{each.seq:>8}  {event.at:%m-%d %H:%M}  {what:<18} {event.type:<22} {_data(event)}", highlight=False
-        )
+        print(f"{each.seq:>8}  {event.at:%m-%d %H:%M}  {what:<18} {event.type:<22} {_data(event)}")
 
 
 def runs(found: Sequence[Run], *, as_json: bool) -> None:
@@ -71,15 +69,26 @@ def _data(event: Event) -> str:
     match event.data:
         case {"old": int() | float() as old, "new": int() | float() as new, "percent": float() as percent}:
             return f"{old:,} -> {new:,} ({percent:+.1f} %)"
-        case {"fields": list() as fields}:
+        case {"old": dict() as old, "new": dict() as new}:
+            return f"{_money(old)} -> {_money(new)}"
+        case {"fields": list() | dict() as fields}:
             return ", ".join(fields)
-        case {"price": int() | float() as price, "currency": str() as currency}:
-            return f"{price:,} {currency}"
+        case {"price": _, "currency": _}:
+            return _money(event.data)
         case {"evidence": dict() as evidence}:
             return str(evidence.get("detail") or evidence.get("kind") or "")
         case data:
             return msgspec.json.encode(data, enc_hook=str).decode() if data else ""
 
 
+def _money(told: Mapping[str, Any]) -> str:
+    """A price with what it is a price of."""
+    if told["price"] is None:
+        return "on request" if told.get("price_basis") == "on_request" else "no price"
+    amount = f"{told['price']:,.2f}".removesuffix(".00")
+    of = f" a {told['rent_period']}" if told.get("rent_period") else ""
+    return f"{amount} {told['currency']}{of}{' a m²' if told.get('price_basis') == 'per_m2' else ''}"
+
+
 def _json(value: Any) -> None:
-    print(msgspec.json.encode(value, enc_hook=float).decode())
+    print(_ENCODER.encode(value).decode())

@@ -5,6 +5,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from realestate.embedded.account import account_for, give
@@ -29,6 +30,7 @@ class PostgresServer(Server):
     title = "PostgreSQL"
     # "fast" (ends sessions, writes all out), "immediate" (recovers at the next start), and the last resort
     stop_signals = (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
+    settings: Mapping[str, str] = SETTINGS
 
     @property
     def data(self) -> Path:
@@ -49,7 +51,7 @@ class PostgresServer(Server):
         # Nobody runs on these data, the lock says. PostgreSQL goes by the process id in this file, and would not
         # start while a killed server is a zombie, which it stays for good in a container whose init collects none.
         (self.data / "postmaster.pid").unlink(missing_ok=True)
-        options = {**SETTINGS, "port": str(port)}
+        options = {**self.settings, "port": str(port)}
         arguments = [f"--{name}={value}" for name, value in options.items()]
         return self._postgres("-D", str(self.data), *arguments)
 

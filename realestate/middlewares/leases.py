@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 
 from realestate.queue import signals as ours
@@ -69,7 +70,11 @@ class LeaseMiddleware:
         self._gave_up(response, exception)
 
     def _gave_up(self, response: Response, error: Exception) -> None:
-        if response.request is not None and response.meta.get(LEASE):
+        if response.request is None or not (key := response.meta.get(LEASE)):
+            return
+        if isinstance(error, CloseSpider):  # not the page's fault: somebody else will read it
+            self.scheduler.ledger.end(key, "back")
+        else:
             told = f"{type(error).__name__}: {error}"
             self.scheduler.give_up("parse", told, response.request, url=response.url)
             self.scheduler.finished(response.request)

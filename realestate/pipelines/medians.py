@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import Any
 
+from realestate.pipelines.aside import Aside
 from realestate.storage import StoreError
 
 logger = logging.getLogger(__name__)
@@ -71,12 +72,16 @@ class LiveMedians:
 
     async def keep_up(self) -> None:
         """For ever. While the database is away, the last ones will do."""
-        while True:
-            try:
-                self.current = await asyncio.to_thread(self._loaded)
-            except StoreError as error:
-                logger.warning("medians/away: %s", error)
-            await asyncio.sleep(self._seconds)
+        thread = Aside("medians")
+        try:
+            while True:
+                try:
+                    self.current = await thread.run(self._loaded)
+                except StoreError as error:
+                    logger.warning("medians/away: %s", error)
+                await asyncio.sleep(self._seconds)
+        finally:
+            thread.end()
 
     def _loaded(self) -> Medians:
         return Medians(self._load())

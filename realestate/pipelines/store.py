@@ -3,20 +3,20 @@
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, TypeVar
 
 from scrapy import signals as scrapy_signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from scrapy.statscollectors import StatsCollector
 
 from realestate.items import Gone, Listing, Sighting
+from realestate.pipelines.aside import Aside
 from realestate.queue import signals
 from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written, open_store
 from realestate.storage.snapshots import SnapshotRef
@@ -26,8 +26,10 @@ T = TypeVar("T")
 #: What the store keeps; any other item is not ours.
 Kept = Listing | Sighting | Gone | Quarantined | SnapshotRef
 
-#: A worker that ends waits so long for a database that is away; then its pages go back to the queue.
+#: A worker that ends waits so long for a database that is away or says nothing; then its pages go back to the queue.
 CLOSING_SECONDS = 10.0
+#: A database that is away is asked again after half a second, and then less and less often.
+LONGEST_DELAY_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +64,20 @@ class StorePipeline:
         self._store: Store | None = None
         self._waiting: list[tuple[Kept, str]] = []
         self._writing = 0
-        self._opened = asyncio.Event()
+        self._opened_or_failed = asyncio.Event()
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
-        self._give_up_at: float | None = None
-        self._thread = ThreadPoolExecutor(1, "store")
+        self._told_to_stop = asyncio.Event()
+        self._is_closing = False
+        self._thread = Aside("store")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         url = crawler.settings.get("STORE_URL")
         pipeline = cls(crawler, lambda: open_store(url), BatchSettings.from_settings(crawler.settings))
         crawler.signals.connect(pipeline.serving, signal=signals.serving)
+        crawler.signals.connect(pipeline.stopping, signal=signals.stopping)
         crawler.signals.connect(pipeline.item_scraped, signal=scrapy_signals.item_scraped)
         crawler.signals.connect(pipeline.page_kept, signal=signals.page_kept)
         return pipeline
@@ -84,10 +88,21 @@ class StorePipeline:
         self.crawler.spider.ask_store = self.ask  # type: ignore[union-attr]
 
     async def ask(self, question: Callable[[Store], T]) -> T:
-        """In the store's thread, after what is being written there."""
-        await self._opened.wait()
+        """In the store's thread, after what is being written there. Without an answer the worker ends, and the page
+        for which it was asked goes back to the queue."""
+        await self._opened_or_failed.wait()
+        if self._ended():
+            raise CloseSpider("store_failed")
         assert self._store is not None
-        return await self._patiently(partial(question, self._store))
+        try:
+            return await self._patiently(partial(question, self._store))
+        except StoreAway:
+            raise CloseSpider("store_failed") from None
+
+    def stopping(self) -> None:
+        """The worker was told to end. Scrapy closes a pipeline only when all its pages are read, and they may be
+        waiting for us."""
+        self._told_to_stop.set()
 
     async def process_item(self, item: Any) -> Any:
         """Makes the crawl wait for a database that is far behind."""
@@ -121,13 +136,12 @@ class StorePipeline:
     async def close_spider(self) -> None:
         """Everything is stored before the worker ends, unless the database stays away: then it is fetched again."""
         await self.crawler.signals.send_catch_log_async(signals.last_batch)
-        self._give_up_at = time.monotonic() + CLOSING_SECONDS
+        self._is_closing = True
+        self._told_to_stop.set()
         self._wake.set()
         if self._writer is not None:
             await self._writer
-        if self._store is not None:
-            self._thread.submit(self._store.close)
-        self._thread.shutdown()
+        self._thread.end()
 
     def _begin(self) -> None:
         if self._writer is None:
@@ -140,19 +154,22 @@ class StorePipeline:
         try:
             self._store = self._open_it()
             await self._patiently(self._store.migrate)
-            self._opened.set()
+            self._opened_or_failed.set()
             await self._write_batches()
+            await self._patiently(self._store.close)
         except StoreError as error:
             self.stats.inc_value("store/failed")
             logger.error("store/failed: %s; %d items go back to the queue", error, self._unstored())
-            self._room.set()
-            if self._give_up_at is None:
+            if not self._told_to_stop.is_set():
                 assert self.crawler.engine is not None
                 self._ending = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason="store_failed"))
+        finally:
+            self._opened_or_failed.set()
+            self._room.set()
 
     async def _write_batches(self) -> None:
-        while self._waiting or self._give_up_at is None:
-            if len(self._waiting) < self.batch.size and self._give_up_at is None:
+        while self._waiting or not self._is_closing:
+            if len(self._waiting) < self.batch.size and not self._is_closing:
                 await self._pause(self.batch.seconds)
             items, self._waiting = self._waiting[: self.batch.size], self._waiting[self.batch.size :]
             if items:
@@ -172,23 +189,39 @@ class StorePipeline:
 
     async def _patiently(self, act: Callable[[], T]) -> T:
         """In the store's thread; again and again while the database is away, but not for ever once the worker ends."""
-        loop = asyncio.get_running_loop()
+        patience = asyncio.ensure_future(self._patience())
         delay = 0.5
-        while True:
-            try:
-                return await loop.run_in_executor(self._thread, act)
-            except StoreAway as error:
-                if self._give_up_at is not None and time.monotonic() > self._give_up_at:
-                    raise
-                self.stats.inc_value("store/away")
-                logger.warning("store/away: %s; %d items wait", error, self._unstored())
-                await asyncio.sleep(random.uniform(delay / 2, delay))
-                delay = min(delay * 2, 10.0)
+        try:
+            while True:
+                try:
+                    return await self._answered(act, patience)
+                except StoreAway as error:
+                    self.stats.inc_value("store/away")
+                    logger.warning("store/away: %s; %d items wait", error, self._unstored())
+                    await asyncio.wait({patience}, timeout=random.uniform(delay / 2, delay))
+                    if patience.done():
+                        raise
+                    delay = min(delay * 2, LONGEST_DELAY_SECONDS)
+        finally:
+            patience.cancel()
+
+    async def _patience(self) -> None:
+        await self._told_to_stop.wait()
+        await asyncio.sleep(CLOSING_SECONDS)
+
+    async def _answered(self, act: Callable[[], T], patience: "asyncio.Future[None]") -> T:
+        answer = self._thread.run(act)
+        either: set[asyncio.Future[Any]] = {answer, patience}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            answer.cancel()
+            raise StoreAway("it has not answered")
+        return answer.result()
 
     async def _pause(self, seconds: float) -> None:
         """Until the time is over or a batch is full."""
         self._wake.clear()
-        if len(self._waiting) < self.batch.size and self._give_up_at is None:
+        if len(self._waiting) < self.batch.size and not self._is_closing:
             waiter = asyncio.ensure_future(self._wake.wait())
             await asyncio.wait({waiter}, timeout=seconds)
             waiter.cancel()

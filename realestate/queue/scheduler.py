@@ -145,6 +145,8 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
 
     def stop_serving(self) -> None:
         """Take no more, and give back at once what has not been sent."""
+        if self.serving:
+            self.crawler.signals.send_catch_log(signals.stopping)
         self.serving = False
         self._hand_back()
 

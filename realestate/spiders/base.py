@@ -54,6 +54,8 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
     currency: ClassVar[str]
     timezone: ClassVar[ZoneInfo]
 
+    handle_httpstatus_list = GONE_STATUSES
+
     redirects_gone: ClassVar[bool] = False
     """Whether the portal is known to send a visitor of a listing that is gone to another of its pages."""
 
@@ -216,19 +218,21 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
         return request
 
     def _request(self, url: str, stage: Stage, **parts: Any) -> Request:
-        of_listing = stage == "extract"
         return Request(
             urljoin(self.site, url),
-            callback=self.read_listing if of_listing else self.read_search,
+            callback=self.read_listing if stage == "extract" else self.read_search,
             errback=self.on_failure,
             priority=PRIORITY[stage],
-            meta={"stage": stage, **({"handle_httpstatus_list": GONE_STATUSES} if of_listing else {})},
+            meta={"stage": stage},
             **parts,
         )
 
     # ----- what becomes of a page
 
     async def read_search(self, response: Response) -> AsyncIterator[Any]:
+        if response.status in GONE_STATUSES and response.request is not None:
+            self._failed(response.request, HttpError(response))  # a listing may be gone, a search may not
+            return
         found = []
         for each in self._watched(response, "discover"):
             if isinstance(each, Found):

@@ -36,11 +36,21 @@ class Conclusions:
             if not await self.scheduler.queue.is_over(job) or not await jobs.claim(job):
                 continue
             try:
+                await self._remind(job, told)
                 if told.checking or not await self._check(job, told):
                     await self._conclude(job)
                     await jobs.close(job)
             finally:
                 await jobs.release(job)
+
+    async def _remind(self, job: str, told: Any) -> None:
+        """A database that lost its last moments may have forgotten the job, and with it what the job saw: then nothing
+        follows from what it did not see."""
+        if await self.spider.ask_store(lambda store: store.begin_run(job, self.spider.name, told.mode, told.scope)):
+            reason = "the store has lost its beginning"
+            logger.warning("sweep/forgotten: job %s of %s: %s", job, self.spider.name, reason)
+            self.stats.inc_value("sweep/forgotten")
+            await self.spider.ask_store(lambda store: store.end_sweep(job, complete=False, reason=reason))
 
     async def _check(self, job: str, told: Any) -> bool:
         """Ask for the pages of all that a complete run did not see. Whether there is any."""

@@ -8,10 +8,14 @@ __all__ = ["WHOLE", "Batch", "Quarantined", "Store", "StoreAway", "StoreError", 
 
 def open_store(url: str | None) -> Store:
     """The store behind STORE_URL. Nothing is connected yet: a store connects when it is first used."""
-    from realestate.storage.postgres import PostgresStore
-
     if not url:
-        raise StoreError("STORE_URL is not set: give a postgresql:// address")
+        raise StoreError("STORE_URL is not set: give a postgresql:// or mongodb:// address")
     if url.startswith(("postgresql://", "postgres://")):
+        from realestate.storage.postgres import PostgresStore
+
         return PostgresStore(url)
-    raise StoreError(f"STORE_URL begins with {url.split(':')[0]!r}: a postgresql:// address is needed")
+    if url.startswith(("mongodb://", "mongodb+srv://")):
+        from realestate.storage.mongo import MongoStore
+
+        return MongoStore(url)
+    raise StoreError(f"STORE_URL begins with {url.split(':')[0]!r}: a postgresql:// or mongodb:// address is needed")

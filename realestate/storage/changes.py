@@ -11,8 +11,20 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from realestate.items import CONTENT, Gone, Listing, Sighting, as_record
-from realestate.storage.history import Event, EventType, Observed, Outcome, PriceSeen, Source, State, Suspect
-from realestate.storage.money import MEANING, MONEY, believable, cents, completed, money, plain, priced, rehashed
+from realestate.storage.history import Event, EventType, Observed, Outcome, PriceSeen, Source, State, Suspect, altered
+from realestate.storage.money import (
+    MEANING,
+    MONEY,
+    believable,
+    cents,
+    completed,
+    money,
+    money_of,
+    plain,
+    plain_money,
+    priced,
+    rehashed,
+)
 
 __all__ = ["OFF_THE_MARKET", "SAME", "Event", "EventType", "Observed", "Outcome", "PriceSeen", "State", "Suspect"]
 __all__ += ["changed_fields", "correct", "decide", "depart"]
@@ -47,8 +59,7 @@ def decide(before: State | None, observed: Sequence[tuple[Observed, str]], now: 
             turn.sighted(item)
         elif isinstance(item, Listing):
             turn.read(item)
-    start = _begun(before, now)
-    if len(observed) > 1 and _alike(start.state, outcome.state):
+    if len(observed) > 1 and _alike((start := _begun(before, now)).state, outcome.state):
         start.evidence = outcome.evidence
         return start
     return outcome
@@ -62,7 +73,7 @@ def depart(before: State, evidence: dict[str, Any], at: datetime, run: str, now:
     listing = before.listing
     last = listing.last_seen_at or at
     turn = _Turn(outcome, run, now)
-    turn.change(replace(listing, status="delisted", delisted_at=(last, max(last, at))))
+    turn.change(altered(listing, status="delisted", delisted_at=(last, max(last, at))))
     turn.tell("delisted", _end(last, max(last, at), evidence))
     return outcome
 
@@ -124,18 +135,18 @@ class _Turn:
         told = {name: getattr(sighting, name) for name in MEANING if getattr(sighting, name) is not None}
         if known.status in OFF_THE_MARKET or any(getattr(known, name) != value for name, value in told.items()):
             return
-        kept = self._money(known, replace(known, price=sighting.price), "search")
+        kept = self._money(known, altered(known, price=sighting.price), "search")
         if self._revised:
             self.change(rehashed(priced(known, kept)))
 
     # ----- what follows
 
     def _first(self, listing: Listing) -> None:
-        now = self.now
-        gone = (now, now) if listing.status == "delisted" else None
-        stored = replace(listing, first_seen_at=now, last_seen_at=now, last_fetched_at=now, delisted_at=gone)
-        self.outcome.state = State(stored)
-        self._listed(stored)
+        """Its times are the store's to set, and are set on it: a copy would cost as much as all the rest."""
+        listing.first_seen_at = listing.last_seen_at = listing.last_fetched_at = self.now
+        listing.delisted_at = (self.now, self.now) if listing.status == "delisted" else None
+        self.outcome.state, self._revised = State(listing, revision=1), True
+        self._listed(listing)
 
     def begun(self) -> None:
         """A listing from before histories were kept: its own begins when it was first seen."""
@@ -146,13 +157,12 @@ class _Turn:
     def _listed(self, listing: Listing) -> None:
         """Whatever its status, no more is said."""
         self.price(listing, "listing")
-        told = {name: plain(value) for name, value in money(listing).items()}
-        self.tell("listed", {**told, "status": listing.status})
+        self.tell("listed", {**plain_money(listing), "status": listing.status})
 
     def _left(self, known: Listing, status: Left) -> None:
         """A page of what is offered no more is read for that alone; what it was offered for is what we knew."""
         if known.status not in OFF_THE_MARKET:
-            self.change(replace(known, status=status))
+            self.change(altered(known, status=status))
             self.tell(status, {})
 
     def _compared(self, known: Listing, listing: Listing) -> None:
@@ -192,8 +202,7 @@ class _Turn:
     def _new_meaning(self, known: Listing, new: Listing, source: Source) -> dict[str, Any]:
         self._doubt(None)
         self.price(new, source)
-        old, told = ({name: plain(value) for name, value in money(each).items()} for each in (known, new))
-        self.tell("price_meaning_changed", {"old": old, "new": told})
+        self.tell("price_meaning_changed", {"old": plain_money(known), "new": plain_money(new)})
         return money(new)
 
     def _confirmed(self, price: Decimal) -> bool:
@@ -226,15 +235,15 @@ class _Turn:
     def price(self, new: Listing, source: Source, *, suspect: bool = False) -> None:
         self._revise()
         listing, revision = self._now()
-        told = money(new)
-        seen = PriceSeen(listing.portal, listing.ref, revision, self.now, self.run, source, **told, suspect=suspect)
-        self.outcome.prices.append(seen)
+        told = (listing.portal, listing.ref, revision, self.now, self.run, source, *money_of(new), suspect)
+        self.outcome.prices.append(PriceSeen(*told))
 
     def _revise(self) -> None:
         """Once for all that one observation changes."""
         assert self.outcome.state is not None
         if not self._revised:
-            self.outcome.state = replace(self.outcome.state, revision=self.outcome.state.revision + 1)
+            state = self.outcome.state
+            self.outcome.state = State(state.listing, state.revision + 1, state.suspect)
             self._revised = True
 
     def _now(self) -> tuple[Listing, int]:
@@ -275,4 +284,4 @@ def _kept(listing: Listing, known: Listing, **changes: Any) -> Listing:
     """What only the store knows stays; a listing that is offered again is not delisted."""
     status = changes.get("status", listing.status)
     ours = {name: getattr(known, name) for name in ("first_seen_at", "last_seen_at", "last_fetched_at")}
-    return replace(listing, **ours, **changes, delisted_at=known.delisted_at if status == "delisted" else None)
+    return altered(listing, **ours, **changes, delisted_at=known.delisted_at if status == "delisted" else None)

@@ -17,6 +17,7 @@ def migrate(connection: Any) -> int:
             connection.commit()
             for number, sql in _steps():
                 if number > version:
+                    cursor.execute("SET LOCAL statement_timeout = 0")  # a large table takes its time
                     cursor.execute(sql)
                     cursor.execute("INSERT INTO schema_version (version) VALUES (%s)", (number,))
                     connection.commit()

@@ -1,10 +1,12 @@
 """What a price is a price of, and how one follows from another: pure rules, for `changes`."""
 
-from dataclasses import replace
+from collections.abc import Callable
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
 from realestate.items import Listing, content_hash
+from realestate.storage.history import altered
 
 #: What a price is a price of. The same number in another currency is another price.
 MEANING = ("currency", "price_basis", "rent_period")
@@ -14,8 +16,18 @@ _CENT = Decimal("0.01")
 _DEAREST = Decimal(10) ** 12
 
 
+#: The values of MONEY.
+money_of: Callable[[Listing], tuple[Any, ...]] = attrgetter(*MONEY)
+
+
 def money(listing: Listing) -> dict[str, Any]:
-    return {name: getattr(listing, name) for name in MONEY}
+    return dict(zip(MONEY, money_of(listing), strict=True))
+
+
+def plain_money(listing: Listing) -> dict[str, Any]:
+    """As it stands in JSON."""
+    price, currency, basis, period = money_of(listing)
+    return {"price": plain(price), "currency": currency, "price_basis": basis, "rent_period": period}
 
 
 def cents(price: Decimal) -> Decimal:
@@ -27,23 +39,23 @@ def believable(price: Decimal | None) -> bool:
     return price is not None and price.is_finite() and 0 < price <= _DEAREST
 
 
-def plain(value: Any) -> Any:
-    """As it stands in JSON."""
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    return value
+def plain(price: Decimal | None) -> float | None:
+    if price is None:
+        return None
+    whole = int(price)
+    return whole if whole == price else float(price)
 
 
 def priced(listing: Listing, wanted: dict[str, Any]) -> Listing:
     """With other money; the price of a square metre moves with the price."""
     if money(listing) == wanted:
         return listing
-    return replace(listing, **wanted, price_per_m2=_scaled(listing, wanted["price"]))
+    return altered(listing, **wanted, price_per_m2=_scaled(listing, wanted["price"]))
 
 
 def rehashed(listing: Listing) -> Listing:
     """For content that no page showed as it stands here."""
-    return replace(listing, content_hash=content_hash(listing))
+    return altered(listing, content_hash=content_hash(listing))
 
 
 def completed(listing: Listing, known: Listing) -> Listing:
@@ -52,7 +64,7 @@ def completed(listing: Listing, known: Listing) -> Listing:
     if "rent_period_unknown" not in listing.quality_flags or known.rent_period is None or aside is None:
         return listing
     price = Decimal(str(aside))
-    whole = replace(
+    whole = altered(
         listing,
         price=price,
         currency=listing.extra.get("currency"),

@@ -163,8 +163,8 @@ class Store(Protocol):
 
     # ----- runs: what is gone
 
-    def begin_run(self, run: str, portal: str, mode: str, scope: str) -> None:
-        """Told by every seed of the run; the first counts."""
+    def begin_run(self, run: str, portal: str, mode: str, scope: str) -> bool:
+        """Told by every seed of the run; the first counts. Whether this was the first."""
 
     def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[tuple[str, str]]:
         """All search pages were read or given up. Answers ref and address of the listings that are offered as far as

@@ -14,6 +14,7 @@ from redis import Redis
 from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.storage import WHOLE
+from realestate.storage.history import Event
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import PYTHON, Simulated, Worker, compared, finished, running, until
 
@@ -79,7 +80,7 @@ class World:
             found += [each.event for each in page if each.event.portal == portal]
         return [self._as_truth(each) for each in found]
 
-    def _as_truth(self, event: Any) -> dict[str, Any]:
+    def _as_truth(self, event: Event) -> dict[str, Any]:
         told = {"portal": event.portal, "ref": event.ref, "day": self.day_of[event.run], "type": event.type}
         match event.type:
             case "delisted":

@@ -3,13 +3,11 @@
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from redis import Redis
-from redis.exceptions import RedisError
 
 from realestate.jobs.fleet import look
 from realestate.queue import keys
@@ -17,85 +15,21 @@ from realestate.queue.connection import connect_blocking
 from realestate.settings import LEASE_SECONDS
 from realestate.storage.postgres import PostgresStore
 from tests import redis_fleet
-from tests.end_to_end.conftest import PYTHON, Simulated, Worker, compared, running, until
-from tests.redis_fleet import Relay
+from tests.end_to_end.conftest import PYTHON, Worker, until
+from tests.end_to_end.site import LISTINGS, PORTAL, Simulate, Site, assert_all_live_and_stop, until_finished
 from tests.redis_process import RedisProcess
-
-Simulate = Callable[[int], Simulated]
-PORTAL = "emlak"
-COMMAND = [PYTHON, "-m", "realestate", "work", PORTAL]
-LISTINGS = 120
-#: So slow that a crawl of all listings takes some seconds: there is a middle to disturb.
-RATE = "40"
-
-
-class Site:
-    """The simulated portal, and what a worker needs to crawl it."""
-
-    def __init__(self, simulated: Simulated, store: PostgresStore, env: dict[str, str], folder: Path) -> None:
-        self.simulated = simulated
-        self.store = store
-        self.env = env
-        self.folder = folder
-
-    @contextmanager
-    def workers(self, redis_url: str, count: int) -> Iterator[list[Worker]]:
-        env = {**self.env, "REDIS_URL": redis_url}
-        with ExitStack() as stack:
-            yield [
-                stack.enter_context(running(COMMAND, env, self.folder / f"worker-{number}.log"))
-                for number in range(count)
-            ]
-
-    def seed(self, server: "Redis") -> None:
-        server.lpush(keys.start_urls(PORTAL), f"{self.simulated.portals[PORTAL]}/elanlar/?ann_type=3&page=1")
-
-    def requests(self) -> int:
-        return self.simulated.requests(PORTAL)
-
-    def listings_asked_for(self) -> int:
-        return int(self.simulated._json("/_stats")[PORTAL]["by_kind"]["listing"])
-
-    def until_the_middle(self, server: "Redis", after: int = LISTINGS // 4) -> None:
-        until(lambda: self.requests() > after, "the middle of the crawl")
-        assert not look(server, PORTAL).finished
-
-    def assert_stored_once(self) -> None:
-        comparison = compared(self.store, self.simulated, PORTAL)
-        assert comparison.expected == LISTINGS
-        assert comparison.right, (comparison.missing, comparison.unexpected, comparison.wrong[:5])
+from tests.relay import Line
 
 
 @pytest.fixture
 def site(simulate: Simulate, env: dict[str, str], store: PostgresStore, tmp_path: Path) -> Site:
-    simulated = simulate(LISTINGS)
-    env = {**env, "SIMULATOR_URL": simulated.url, "PACE_RATE": RATE}
-    return Site(simulated, store, env, tmp_path)
+    return Site(simulate(LISTINGS), store, env, tmp_path)
 
 
 @pytest.fixture
 def redis(redis_process: RedisProcess) -> RedisProcess:
     redis_process.start()
     return redis_process
-
-
-def until_finished(server: "Redis") -> None:
-    until(lambda: _finished(server), f"the end of {PORTAL}")
-
-
-def _finished(server: "Redis") -> bool:
-    try:
-        return look(server, PORTAL).finished
-    except RedisError:
-        return False
-
-
-def assert_all_live_and_stop(workers: list[Worker]) -> None:
-    assert [worker.process.poll() for worker in workers] == [None] * len(workers), "no worker exits"
-    assert [worker.stop() for worker in workers] == [0] * len(workers)
-    for worker in workers:
-        assert "ERROR" not in worker.text()
-        assert "Traceback" not in worker.text()
 
 
 def waits(*workers: Worker, because: str = "queue/redis_away") -> bool:
@@ -109,7 +43,7 @@ def test_nothing_is_lost_when_redis_goes_and_comes_back(
     site: Site, redis: RedisProcess, seconds: float, count: int
 ) -> None:
     assert not 0 < seconds <= LEASE_SECONDS
-    with Redis.from_url(redis.url) as server, site.workers(redis.url, count) as workers:
+    with Redis.from_url(redis.url) as server, site.workers(count, REDIS_URL=redis.url) as workers:
         site.seed(server)
         site.until_the_middle(server)
         redis.stop()
@@ -125,7 +59,7 @@ def test_nothing_is_lost_when_redis_goes_and_comes_back(
 def test_a_worker_that_starts_before_redis_waits_for_it_and_hears_seeds_after_every_restart(
     site: Site, redis_process: RedisProcess
 ) -> None:
-    with Redis.from_url(redis_process.url) as server, site.workers(redis_process.url, 1) as workers:
+    with Redis.from_url(redis_process.url) as server, site.workers(1, REDIS_URL=redis_process.url) as workers:
         until(lambda: waits(*workers), "the worker to notice")
         redis_process.start()
         until(lambda: server.hlen(keys.beats(PORTAL)), "the first heartbeat")
@@ -140,7 +74,7 @@ def test_a_worker_that_starts_before_redis_waits_for_it_and_hears_seeds_after_ev
 @pytest.mark.parametrize("lost", [False, True], ids=["in step", "the last writes lost"])
 def test_nothing_is_lost_when_sentinel_fails_over(site: Site, tmp_path: Path, lost: bool) -> None:
     """Replication is asynchronous: what the new master never learned of was acknowledged to a worker all the same."""
-    with redis_fleet.watched(tmp_path / "redis") as fleet, site.workers(fleet.url, 2) as workers:
+    with redis_fleet.watched(tmp_path / "redis") as fleet, site.workers(2, REDIS_URL=fleet.url) as workers:
         with fleet.master.client() as server:
             site.seed(server)
             site.until_the_middle(server)
@@ -174,7 +108,7 @@ def forbid_writes(server: Any, forbidden: bool) -> None:
 def test_nothing_is_lost_while_redis_takes_no_writes(
     site: Site, redis: RedisProcess, disturb: Callable[[Any, bool], None], complaint: str
 ) -> None:
-    with Redis.from_url(redis.url) as server, site.workers(redis.url, 1) as workers:
+    with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=redis.url) as workers:
         site.seed(server)
         site.until_the_middle(server)
         disturb(server, True)
@@ -188,35 +122,34 @@ def test_nothing_is_lost_while_redis_takes_no_writes(
 
 
 @pytest.fixture
-def relay(redis: RedisProcess) -> Iterator[Relay]:
-    line = Relay(redis.port)
-    yield line
-    line.close()
+def line(redis: RedisProcess) -> Iterator[Line]:
+    with Line(redis.url) as line:
+        yield line
 
 
 def test_requests_granted_in_an_answer_that_never_arrived_are_crawled_all_the_same(
-    site: Site, redis: RedisProcess, relay: Relay
+    site: Site, redis: RedisProcess, line: Line
 ) -> None:
     """The worker lives and beats, so nobody else would ever be given them."""
-    with Redis.from_url(redis.url) as server, site.workers(relay.url, 1) as workers:
+    with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=line.url) as workers:
         site.seed(server)
         site.until_the_middle(server, after=10)  # before all is leased ahead
-        relay.lose_an_answer_to(b"ahead", longer_than=300)  # a take is so long only if it grants something
-        until(relay.lost.is_set, "a grant that nobody hears of")
+        line.lose_an_answer_to(b"ahead", longer_than=300)  # a take is so long only if it grants something
+        until(line.lost.is_set, "a grant that nobody hears of")
         until_finished(server)
         assert_all_live_and_stop(workers)
     site.assert_stored_once()
 
 
 def test_a_seed_moved_in_an_answer_that_never_arrived_is_crawled_all_the_same(
-    site: Site, redis: RedisProcess, relay: Relay
+    site: Site, redis: RedisProcess, line: Line
 ) -> None:
-    with Redis.from_url(redis.url) as server, site.workers(relay.url, 1) as workers:
+    with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=line.url) as workers:
         until(lambda: server.hlen(keys.beats(PORTAL)), "the first heartbeat")
         until(lambda: any(client["cmd"] == "blmove" for client in server.client_list()), "the worker to wait")
-        relay.lose_an_answer_to(b"BLMOVE", longer_than=20)
+        line.lose_an_answer_to(b"BLMOVE", longer_than=20)
         site.seed(server)
-        until(relay.lost.is_set, "a seed that nobody hears of")
+        until(line.lost.is_set, "a seed that nobody hears of")
         until_finished(server)
         assert_all_live_and_stop(workers)
     site.assert_stored_once()
@@ -225,7 +158,7 @@ def test_a_seed_moved_in_an_answer_that_never_arrived_is_crawled_all_the_same(
 def test_a_worker_told_to_stop_while_redis_is_away_hands_its_requests_back_when_it_is_there(
     site: Site, redis: RedisProcess
 ) -> None:
-    with Redis.from_url(redis.url) as server, site.workers(redis.url, 1) as workers:
+    with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=redis.url) as workers:
         site.seed(server)
         site.until_the_middle(server)
         redis.stop()
@@ -237,7 +170,7 @@ def test_a_worker_told_to_stop_while_redis_is_away_hands_its_requests_back_when_
         state = look(server, PORTAL)
         assert (state.in_flight, state.workers) == (0, {})
         assert not state.finished
-        with site.workers(redis.url, 1) as others:
+        with site.workers(1, REDIS_URL=redis.url) as others:
             until_finished(server)
             assert_all_live_and_stop(others)
     site.assert_stored_once()
@@ -245,7 +178,7 @@ def test_a_worker_told_to_stop_while_redis_is_away_hands_its_requests_back_when_
 
 
 def test_a_worker_told_to_stop_ends_although_redis_stays_away(site: Site, redis: RedisProcess) -> None:
-    with Redis.from_url(redis.url) as server, site.workers(redis.url, 1) as workers:
+    with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=redis.url) as workers:
         site.seed(server)
         site.until_the_middle(server)
         redis.stop()
@@ -253,7 +186,7 @@ def test_a_worker_told_to_stop_ends_although_redis_stays_away(site: Site, redis:
         assert workers[0].stop() == 0
         assert "left without a word" in workers[0].text()
         redis.start()
-        with site.workers(redis.url, 1) as others:
+        with site.workers(1, REDIS_URL=redis.url) as others:
             until_finished(server)
             assert_all_live_and_stop(others)
     site.assert_stored_once()
@@ -262,7 +195,7 @@ def test_a_worker_told_to_stop_ends_although_redis_stays_away(site: Site, redis:
 def test_a_crawl_over_a_cluster(site: Site, tmp_path: Path) -> None:
     with redis_fleet.cluster(tmp_path / "redis") as nodes:
         url = "redis+cluster://" + ",".join(f"{redis_fleet.HOST}:{node.port}" for node in nodes)
-        with connect_blocking(url) as server, site.workers(url, 2) as workers:
+        with connect_blocking(url) as server, site.workers(2, REDIS_URL=url) as workers:
             site.seed(server)
             until_finished(server)
             assert_all_live_and_stop(workers)

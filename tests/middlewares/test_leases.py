@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 
 from realestate.middlewares.leases import LeaseMiddleware
@@ -74,6 +75,14 @@ def test_a_child_with_the_whole_meta_of_its_page_is_no_continuation(book: Book) 
 def test_a_page_without_items_ends_with_its_callback(book: Book) -> None:
     book.read()
     assert [(ending.id, ending.outcome) for ending in book.ended] == [(b"id", "done")]
+
+
+def test_a_page_whose_callback_ends_the_worker_goes_back(book: Book) -> None:
+    """It asked a store that is away for good; nothing is wrong with the page."""
+    with pytest.raises(CloseSpider):
+        book.read(a_listing(), CloseSpider("store_failed"))
+    book.middleware.process_spider_exception(book.response, CloseSpider("store_failed"))
+    assert [(ending.id, ending.outcome) for ending in book.ended] == [(b"id", "back")]
 
 
 def test_a_page_waits_for_its_items_to_be_durable(book: Book) -> None:

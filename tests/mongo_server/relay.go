@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -25,7 +26,8 @@ const (
 //   - Each statement of a batch succeeds or fails by itself. FerretDB gives up the rest after the first failure, then
 //     tells no counts, numbers upserts wrongly, and hangs at the hundredth update. So clients are told that a batch has
 //     one statement, and after a failure that it changed nothing; they put the answers together again.
-//   - A document is found quickly by its _id: see byID.
+//   - A document is found quickly by its _id: see byID; also if more is expected of it: see compared; also with others:
+//     see several.
 type relay struct {
 	server  string
 	indexes *byID
@@ -85,6 +87,20 @@ func (r *relay) ask(server net.Conn, question []byte) ([]byte, error) {
 		defer r.writing.Unlock()
 		defer r.indexes.forget()
 	}
+	switch name {
+	case "find":
+		answer, err := r.several(server, question)
+		if answer != nil || (err != nil && err != errRefused) {
+			return answer, err
+		}
+	case "update":
+		narrowed, err := r.compared(server, question)
+		if err == nil {
+			question = narrowed
+		} else if err != errRefused {
+			return nil, err
+		}
+	}
 	if _, err := server.Write(question); err != nil {
 		return nil, err
 	}
@@ -93,6 +109,27 @@ func (r *relay) ask(server net.Conn, question []byte) ([]byte, error) {
 		answer = withCounts(answer)
 	}
 	return withBatchesOfOne(answer), err
+}
+
+var errRefused = errors.New("FerretDB does not take the question, and says why to who asked")
+
+// search is a question of ours.
+func (r *relay) search(server net.Conn, command *wirebson.Document) (*wirebson.Array, error) {
+	question := make([]byte, documentStart)
+	binary.LittleEndian.PutUint32(question[wire.MsgHeaderLen-4:], uint32(wire.OpCodeMsg))
+	if _, err := server.Write(withDocument(question, command)); err != nil {
+		return nil, err
+	}
+	answer, err := message(server)
+	if err != nil {
+		return nil, err
+	}
+	if cursor, is := documentOf(answer).Get("cursor").(wirebson.AnyDocument); is {
+		if told, err := cursor.Decode(); err == nil {
+			return told.Get("firstBatch").(wirebson.AnyArray).Decode()
+		}
+	}
+	return nil, errRefused
 }
 
 func message(from io.Reader) ([]byte, error) {
@@ -128,13 +165,19 @@ func withCounts(answer []byte) []byte {
 	if document.Get("writeErrors") == nil || document.Get("nModified") != nil {
 		return answer
 	}
+	document.Remove("n")
 	must(document.Add("n", int32(0)))
 	must(document.Add("nModified", int32(0)))
+	return withDocument(answer, document)
+}
+
+// withDocument is a message with the same header and another document, which is all that follows.
+func withDocument(message []byte, document *wirebson.Document) []byte {
 	raw, err := document.Encode()
 	must(err)
-	answer = append(answer[:documentStart:documentStart], raw...)
-	binary.LittleEndian.PutUint32(answer, uint32(len(answer)))
-	return answer
+	message = append(message[:documentStart:documentStart], raw...)
+	binary.LittleEndian.PutUint32(message, uint32(len(message)))
+	return message
 }
 
 // withBatchesOfOne changes the number in the server's greeting, where it has one.

@@ -1,10 +1,12 @@
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 
 from realestate.pipelines.store import BatchSettings, StorePipeline
@@ -148,6 +150,97 @@ def test_a_worker_that_ends_does_not_wait_for_ever_for_a_database(
 
     asyncio.run(asyncio.wait_for(crawl(), 30))
     assert told == [], "what is not stored is never said to be"
+
+
+class Mute(Recorder):
+    """Its database takes what it is given and never answers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.over = threading.Event()
+
+    def write(self, batch: Batch) -> Written:
+        self.over.wait()
+        return Written()
+
+
+def test_a_worker_that_ends_does_not_wait_for_ever_for_an_answer(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("realestate.pipelines.store.CLOSING_SECONDS", 0.1)
+    store = Mute()
+
+    async def crawl() -> None:
+        pipeline = make(crawler, store)
+        await put(pipeline, a_listing())
+        await pipeline.close_spider()
+
+    asyncio.run(asyncio.wait_for(crawl(), 30))
+    store.over.set()
+    assert stat(crawler, "listing/stored") is None
+    assert "1 items go back to the queue" in caplog.text
+
+
+def test_a_worker_told_to_stop_frees_the_crawl_that_waits_for_the_database(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scrapy closes a pipeline when all pages are read; those that wait for it would never be."""
+    monkeypatch.setattr("realestate.pipelines.store.CLOSING_SECONDS", 0.1)
+
+    async def crawl() -> bool:
+        pipeline = make(crawler, Recorder(away=10**6), size=2, most=2)
+        for number in range(3):
+            await put(pipeline, a_listing(ref=str(number)))
+        await asyncio.sleep(0)
+        waiting = [asyncio.ensure_future(put(pipeline, a_listing(ref=f"x{n}"))) for n in range(3)]
+        await asyncio.sleep(0.2)
+        held = not any(each.done() for each in waiting)
+        pipeline.stopping()
+        await asyncio.gather(*waiting)
+        await pipeline.close_spider()
+        return held
+
+    assert asyncio.run(asyncio.wait_for(crawl(), 30))
+    assert stat(crawler, "listing/stored") is None
+
+
+def test_what_is_stored_while_a_worker_ends_is_not_given_back(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Told to stop, it goes on storing what the pages on their way bring, however long they take."""
+    monkeypatch.setattr("realestate.pipelines.store.CLOSING_SECONDS", 0.05)
+
+    async def crawl() -> Recorder:
+        pipeline = make(crawler, store := Recorder(), seconds=0.01)
+        await put(pipeline, a_listing(ref="1"))
+        pipeline.stopping()
+        await asyncio.sleep(0.2)
+        await put(pipeline, a_listing(ref="2"))
+        await pipeline.close_spider()
+        return store
+
+    assert asyncio.run(asyncio.wait_for(crawl(), 30)).batches == [["1"], ["2"]]
+
+
+@pytest.mark.parametrize("store", [Recorder(away=10**6), Mute(), Broken()], ids=["away", "mute", "broken"])
+def test_who_asks_a_store_in_vain_is_told_that_the_worker_ends(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch, store: Recorder
+) -> None:
+    monkeypatch.setattr("realestate.pipelines.store.CLOSING_SECONDS", 0.1)
+
+    async def crawl() -> None:
+        crawler.spider = ImmowebSpider()
+        crawler.engine = Closable()  # type: ignore[assignment]
+        pipeline = make(crawler, store)
+        pipeline.serving()
+        asked = asyncio.ensure_future(pipeline.ask(lambda store: store.write(Batch())))
+        await asyncio.sleep(0.05)
+        pipeline.stopping()
+        with pytest.raises(CloseSpider):
+            await asked
+        await pipeline.close_spider()
+
+    asyncio.run(asyncio.wait_for(crawl(), 30))
 
 
 def test_the_crawl_waits_when_too_many_items_wait(crawler: Crawler) -> None:

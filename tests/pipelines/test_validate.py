@@ -20,7 +20,7 @@ from realestate.pipelines.validate import ValidatePipeline, readable
 from realestate.schema import listing_schema
 from realestate.simulator import Simulator, World
 from realestate.spiders.immoweb import ImmowebSpider
-from realestate.storage import Quarantined
+from realestate.storage import Batch, Quarantined
 from realestate.storage.postgres import PostgresStore
 from tests.any_listing import spoilt_listings, typed_listings
 from tests.examples import a_listing
@@ -205,7 +205,8 @@ def test_what_is_in_quarantine_already_was_made_too(pipeline: ValidatePipeline) 
 def test_the_medians_come_from_the_store_while_the_worker_serves(
     make_crawler: Callable[..., Crawler], store: PostgresStore
 ) -> None:
-    store.write([clean(a_listing(ref=str(number), price=Decimal(300_000 + number))) for number in range(21)])
+    listings = [clean(a_listing(ref=str(number), price=Decimal(300_000 + number))) for number in range(21)]
+    store.write(Batch([(listing, "j") for listing in listings]))
     pipeline = ValidatePipeline.from_crawler(make_crawler(ImmowebSpider, STORE_URL=store.url))
     in_cents = clean(a_listing(price=Decimal(30_000_000)))
 
@@ -232,7 +233,7 @@ def simulated() -> list[Listing]:
 
 
 def test_the_simulated_adverts_pass(pipeline: ValidatePipeline, simulated: list[Listing], store: PostgresStore) -> None:
-    store.write(simulated)
+    store.write(Batch([(listing, "j") for listing in simulated]))
     pipeline.medians.current = Medians(store.medians())
     assert pipeline.medians.current.of("AZ", "Bakı", None, "sale", "apartment", None, "AZN") is not None
     items = [pipeline.process_item(replace(listing)) for listing in simulated]

@@ -259,6 +259,14 @@ def test_any_other_refusal_is_kept(spider: ImmowebSpider, letters: Letters, stat
     assert [letter["status"] for letter in letters.given_up] == [status]
 
 
+def test_a_search_is_never_gone(spider: ImmowebSpider, letters: Letters) -> None:
+    missing = page(SEARCH, stage="discover")
+    missing.status = 404
+    assert read(spider.read_search(missing)) == []
+    assert stats(spider) == {"page/discover/failed": 1}
+    assert [(letter["reason"], letter["status"]) for letter in letters.given_up] == [("http", 404)]
+
+
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
 
 

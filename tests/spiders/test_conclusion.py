@@ -43,6 +43,7 @@ class Played:
     def __init__(self, missing: list[tuple[str, str]], given_up: int = 0, verdict: str = "applied") -> None:
         self.missing = missing
         self.verdict = verdict
+        self.is_forgotten = False
         self.asked: list[Any] = []
         self.pushed: list[str] = []
         self.is_over = True
@@ -54,13 +55,18 @@ class Played:
         self.crawler = SimpleNamespace(stats=stats, engine=SimpleNamespace(scheduler=scheduler))
 
     async def ask_store(self, question: Callable[[Any], Any]) -> Any:
-        return question(SimpleNamespace(end_sweep=self._end_sweep, conclude=self._conclude))
+        return question(SimpleNamespace(begin_run=self._begin_run, end_sweep=self._end_sweep, conclude=self._conclude))
 
     def check(self, url: str, job: str, mode: str) -> str:
         return f"{url} {job} {mode}"
 
     def look(self) -> None:
         asyncio.run(Conclusions(self)._look())
+
+    def _begin_run(self, job: str, portal: str, mode: str, scope: str) -> bool:
+        assert (portal, mode, scope) == (self.name, "full", "all")
+        was_forgotten, self.is_forgotten = self.is_forgotten, False
+        return was_forgotten
 
     def _end_sweep(self, job: str, *, complete: bool, reason: str | None) -> list[tuple[str, str]]:
         self.asked.append(("end_sweep", complete, reason))
@@ -117,6 +123,18 @@ def test_a_job_with_search_pages_given_up_is_not_complete() -> None:
     spider.look()
     assert spider.asked[0] == ("end_sweep", False, "2 search pages given up")
     assert spider.counted["sweep/incomplete"] == 1
+
+
+@pytest.mark.parametrize("checking", [False, True])
+def test_a_job_the_store_has_forgotten_is_not_complete(checking: bool) -> None:
+    """As after a failover that lost the last moments: its run would never be found, and the job never end."""
+    spider = Played([])
+    spider.jobs.open["j"] = OpenJob("full", "all", checking=checking)
+    spider.is_forgotten = True
+    spider.look()
+    assert spider.asked[0] == ("end_sweep", False, "the store has lost its beginning")
+    assert spider.asked[-1] == ("conclude",)
+    assert spider.jobs.open == {}
 
 
 def test_too_much_to_be_believed_is_an_alert(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,13 +7,21 @@ import pytest
 from realestate.storage import Store, open_store
 
 OpenStore = Callable[[], Store]
+Scaled = Callable[[int], int]
 #: kind -> the fixture that gives the address of an empty database.
-KINDS = {"postgres": "store_url"}
+KINDS = {"postgres": "store_url", "mongodb": "mongodb_url"}
 
 
 @pytest.fixture(params=KINDS)
 def any_url(request: pytest.FixtureRequest) -> str:
     return str(request.getfixturevalue(KINDS[request.param]))
+
+
+@pytest.fixture
+def scaled(any_url: str) -> Scaled:
+    """How much to ask of the server: the small one that stands in for MongoDB takes milliseconds for each document."""
+    share = 5 if any_url.startswith("mongodb") else 1
+    return lambda number: max(2, number // share)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from itertools import cycle
 from realestate.storage import Batch, open_store
 from tests.storage.batches import card, gone, page
 
-SIZE = 40
+SIZE = 15
 
 
 def batches() -> list[Batch]:

@@ -42,9 +42,7 @@ class Listings:
         for number in range(self._next, self._next + count):
             kind, town = _KINDS[number % len(_KINDS)], _TOWNS[number % len(_TOWNS)]
             path = f"/en/classified/{kind}/for-sale/{town}/{1000 + number % 8999}/{20_000_000 + number}"
-            request: Request = self.spider.listing(path)
-            request.meta.update(job=JOB, mode="full")
-            yield request
+            yield self.spider.check(path, JOB, "full")
         self._next += count
 
     def pushed(self, request: Request) -> Pushed:

@@ -1,4 +1,4 @@
-"""A relay before Redis: counts round trips, and makes the way as long as one to another machine."""
+"""A relay before a server: counts round trips, and makes the way as long as one to another machine."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,13 +11,13 @@ CHUNK = 1 << 16
 
 
 class Relay:
-    """Listens on this machine while it is entered; `url` leads through it to the Redis behind.
+    """Listens on this machine while it is entered; `url` leads through it to the Redis or PostgreSQL behind.
 
     What a client sends before it is answered is one round trip, however many commands it holds.
     """
 
-    def __init__(self, redis_url: str, delay_seconds: float = 0.0) -> None:
-        self._behind = urlsplit(redis_url)
+    def __init__(self, url: str, delay_seconds: float = 0.0) -> None:
+        self._behind = urlsplit(url)
         self.delay_seconds = delay_seconds
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="relay", daemon=True)
@@ -41,6 +41,10 @@ class Relay:
         self._thread.join()
         self._loop.close()
 
+    async def carries(self, asked: bytearray, answer: bytes | None = None) -> bool:
+        """Whether more of a question, or of the answer to it, is carried on. Where it is not, the line is cut."""
+        return True
+
     async def _listen(self) -> asyncio.Server:
         return await asyncio.start_server(self._talk, "127.0.0.1", 0)
 
@@ -54,8 +58,13 @@ class Relay:
         task = asyncio.current_task()
         assert task is not None
         self._talks.add(task)
-        redis, to_redis = await asyncio.open_connection(self._behind.hostname, self._behind.port)
-        pumps = [asyncio.create_task(act) for act in _Talk(self).pumps(client, to_redis, redis, to_client)]
+        try:
+            server, to_server = await asyncio.open_connection(self._behind.hostname, self._behind.port)
+        except (OSError, asyncio.CancelledError):
+            to_client.close()
+            self._talks.discard(task)
+            return
+        pumps = [asyncio.create_task(act) for act in _Talk(self).pumps(client, to_server, server, to_client)]
         try:
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -65,7 +74,7 @@ class Relay:
                 pump.cancel()
             await asyncio.gather(*pumps, return_exceptions=True)
             to_client.close()
-            to_redis.close()
+            to_server.close()
             self._talks.discard(task)
 
 
@@ -75,36 +84,44 @@ class _Talk:
     def __init__(self, relay: Relay) -> None:
         self._relay = relay
         self._answered = True
+        self._asked = bytearray()
         self._on_its_way: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
 
     def pumps(
         self,
         client: asyncio.StreamReader,
-        to_redis: asyncio.StreamWriter,
-        redis: asyncio.StreamReader,
+        to_server: asyncio.StreamWriter,
+        server: asyncio.StreamReader,
         to_client: asyncio.StreamWriter,
     ) -> tuple[Coroutine[Any, Any, None], ...]:
-        return self._listen(client), self._deliver(to_redis), self._answer(redis, to_client)
+        return self._listen(client), self._deliver(to_server), self._answer(server, to_client)
 
     async def _listen(self, client: asyncio.StreamReader) -> None:
         with suppress(ConnectionError):
             while data := await client.read(CHUNK):
-                self._relay.round_trips += self._answered
+                if self._answered:
+                    self._relay.round_trips += 1
+                    self._asked.clear()
                 self._answered = False
+                self._asked += data
                 due = asyncio.get_running_loop().time() + self._relay.delay_seconds
                 self._on_its_way.put_nowait((due, data))
 
-    async def _deliver(self, to_redis: asyncio.StreamWriter) -> None:
+    async def _deliver(self, to_server: asyncio.StreamWriter) -> None:
         while True:
             due, data = await self._on_its_way.get()
             if (wait := due - asyncio.get_running_loop().time()) > 0:
                 await asyncio.sleep(wait)
-            to_redis.write(data)
-            await to_redis.drain()
+            if not await self._relay.carries(self._asked):
+                return
+            to_server.write(data)
+            await to_server.drain()
 
-    async def _answer(self, redis: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
+    async def _answer(self, server: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):
-            while data := await redis.read(CHUNK):
+            while data := await server.read(CHUNK):
                 self._answered = True
+                if not await self._relay.carries(self._asked, data):
+                    return
                 to_client.write(data)
                 await to_client.drain()

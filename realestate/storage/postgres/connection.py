@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg2
 from psycopg2.extensions import TRANSACTION_STATUS_INERROR, TRANSACTION_STATUS_INTRANS, parse_dsn
 
 from realestate.storage.errors import StoreAway, StoreError
 from realestate.storage.migrate import migrate
+from realestate.storage.postgres.silence import WatchedConnection, WatchedCursor
 
 #: A database that vanished without a word is noticed within half a minute.
 _KEEPALIVE: dict[str, Any] = {
@@ -46,7 +46,7 @@ class Connection:
     @contextmanager
     def cursor(self, *, migrated: bool = True) -> Iterator[Any]:
         try:
-            with self._opened(migrated).cursor() as cursor:
+            with self._opened(migrated).cursor(cursor_factory=WatchedCursor) as cursor:
                 try:
                     yield cursor
                 except BaseException:
@@ -58,8 +58,7 @@ class Connection:
     def once(self, statement: str) -> None:
         """For what lasts as long as the connection."""
         if statement not in self._prepared:
-            with self._connection.cursor() as cursor:
-                cursor.execute(statement)
+            self._execute(statement)
             self._prepared.add(statement)
 
     def close(self) -> None:
@@ -70,29 +69,40 @@ class Connection:
 
     def _opened(self, migrated: bool) -> Any:
         if self._connection is None:
-            self._connection = psycopg2.connect(_readable(self.url), connect_timeout=10, **_KEEPALIVE)
+            self._connection = psycopg2.connect(
+                _readable(self.url), connect_timeout=10, connection_factory=WatchedConnection, **_KEEPALIVE
+            )
             self._settle()
         if migrated and not self._is_migrated:
-            self._connection.autocommit = False
-            migrate(self._connection)
-            self._is_migrated = True
-            self._settle()
+            self._migrate()
         return self._connection
+
+    def _migrate(self) -> None:
+        self._connection.autocommit = False
+        try:
+            migrate(self._connection)
+        except BaseException:
+            self.close()
+            raise
+        self._is_migrated = True
+        self._settle()
 
     def _roll_back(self) -> None:
         """What a string of statements began, and did not end."""
         if self._connection.info.transaction_status in (TRANSACTION_STATUS_INTRANS, TRANSACTION_STATUS_INERROR):
-            with self._connection.cursor() as cursor:
-                cursor.execute("ROLLBACK")
+            self._execute("ROLLBACK")
 
     def _settle(self) -> None:
         self._connection.autocommit = True
+        self._execute(_SESSION)
+
+    def _execute(self, statement: str) -> None:
         with self._connection.cursor() as cursor:
-            cursor.execute(_SESSION)
+            cursor.execute(statement)
 
     def _explained(self, error: psycopg2.Error) -> Exception:
         told, kind = str(error).strip().partition("\n")[0], (error.pgcode or "")[:2]
-        if kind in _ROWS_FAULT:
+        if kind in _ROWS_FAULT and self._connection is not None:
             return Refused(told)
         self.close()
         if kind == _WRONG_STATE or isinstance(error, psycopg2.OperationalError | psycopg2.InterfaceError):
@@ -103,8 +113,9 @@ class Connection:
 def _readable(url: str) -> str:
     """Errors about a malformed address would repeat parts of it, perhaps of its password."""
     try:
-        parse_dsn(url)
-        urlsplit(url).port  # noqa: B018
-    except (psycopg2.ProgrammingError, ValueError):
-        raise StoreError("STORE_URL cannot be read: is a special character in it not %-encoded?") from None
+        ports = parse_dsn(url).get("port", "").split(",")
+    except psycopg2.ProgrammingError:
+        ports = ["unreadable"]
+    if not all(port.isdigit() or not port for port in ports):
+        raise StoreError("STORE_URL cannot be read: is a special character in it not %-encoded?")
     return url

@@ -11,9 +11,9 @@ from realestate.storage import records
 from realestate.storage.history import Event, PriceSeen, Suspect
 from realestate.storage.keeping import InQuarantine, NotEmpty
 from realestate.storage.postgres.asking import Asking
-from realestate.storage.postgres.copying import array, copy
+from realestate.storage.postgres.copying import array, copy, encoded
 from realestate.storage.postgres.looking import INDEX, in_quarantine, page_of
-from realestate.storage.postgres.rows import COLUMNS, encoded, fields_of, listing_of
+from realestate.storage.postgres.rows import COLUMNS, fields_of, listing_of
 from realestate.storage.records import PARTS, SealedContacts, StoredListing, StoredRun
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Numbered, Run

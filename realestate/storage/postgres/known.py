@@ -9,7 +9,8 @@ from realestate.items import Listing, Sighting
 from realestate.storage.changes import OFF_THE_MARKET, SAME
 from realestate.storage.history import Observed, State
 from realestate.storage.postgres.connection import Connection
-from realestate.storage.postgres.rows import COLUMNS, STATE, as_json, encoded, recordset, state_of
+from realestate.storage.postgres.copying import encoded
+from realestate.storage.postgres.rows import COLUMNS, STATE, as_json, recordset, state_of
 
 Key = tuple[str, str]
 
@@ -30,7 +31,8 @@ _KNOWN = f"""
         SELECT portal, ref, known.revision, {_UNCHANGED} AS unchanged
         FROM {recordset("asked", _ASKED)} JOIN listings AS known USING (portal, ref)
     ) AS seen ON true
-    LEFT JOIN listings AS whole ON NOT seen.unchanged AND whole.portal = seen.portal AND whole.ref = seen.ref
+    LEFT JOIN listings AS whole ON whole.portal = CASE WHEN NOT seen.unchanged THEN seen.portal END
+        AND whole.ref = seen.ref -- what is unchanged is not even looked up
 """
 
 

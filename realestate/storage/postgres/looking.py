@@ -6,7 +6,8 @@ from typing import Any
 
 from realestate.storage.keeping import InQuarantine
 from realestate.storage.postgres.asking import Asking
-from realestate.storage.postgres.rows import as_json, encoded, recordset
+from realestate.storage.postgres.copying import encoded
+from realestate.storage.postgres.rows import as_json, recordset
 from realestate.storage.snapshots import SnapshotRef
 
 #: As `keeping.fault_of` says it.

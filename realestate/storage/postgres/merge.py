@@ -7,20 +7,22 @@ events are numbered in the order in which they become visible. The lock is never
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from realestate.items import Gone
-from realestate.storage.history import Event, Outcome, PriceSeen, State
+from realestate.storage.history import Outcome, State
 from realestate.storage.postgres import quarantine
 from realestate.storage.postgres.connection import Connection
-from realestate.storage.postgres.copying import copy
+from realestate.storage.postgres.copying import copy, encoded
 from realestate.storage.postgres.erased import stays_away
-from realestate.storage.postgres.rows import COLUMNS, as_json, encoded, fields_of, joined, recordset
+from realestate.storage.postgres.rows import COLUMNS, as_json, fields_of, joined, recordset
+from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Quarantined
 
 Key = tuple[str, str]
@@ -35,9 +37,11 @@ _TOLD = {**_KEY, "revision": "integer", "at": "timestamptz", "run": "text"}
 _EVENT = {**_TOLD, "type": "text", "data": "jsonb"}
 _PRICE = {**_TOLD, "source": "text", "price": "numeric(14, 2)", "currency": "text", "price_basis": "text"}
 _PRICE |= {"rent_period": "text", "suspect": "boolean"}
-#: Events and prices share a table: each has its half.
-_HISTORY = {"place": "integer", **_EVENT, **_PRICE}
+#: Events and prices share a table. Its rows are in order: it is emptied after each merge.
+_HISTORY = {**_EVENT, **_PRICE}
 _TOUCHED = {**_KEY, "revision": "integer", "last_run": "text", "read": "boolean"}
+_SNAPSHOT = {**_KEY, "url": "text", "stage": "text", "job": "text", "kind": "text", "status": "integer"}
+_SNAPSHOT |= {"fetched_at": "timestamptz", "file": "text", '"offset"': "bigint", "length": "bigint", "digest": "text"}
 _DEPARTURE = {**_KEY, "run": "text", "evidence": "text", "detail": "text", "url": "text"}
 
 
@@ -55,13 +59,14 @@ _COPY_HISTORY = f"COPY history ({', '.join(_HISTORY)}) FROM STDIN"
 _SEEN_NOW = "greatest(known.last_seen_at, clock.now)"
 _READ_NOW = "greatest(known.last_fetched_at, clock.now)"
 
-_CHANGES = f"""
+_ADDED = f"""
     added AS (
         INSERT INTO listings ({", ".join(_WRITTEN)}, first_seen_at, last_seen_at, last_fetched_at)
         SELECT {", ".join(_WRITTEN)}, %(now)s, %(now)s, %(now)s FROM staged
         WHERE expected IS NULL AND NOT {stays_away("staged")}
         ON CONFLICT (portal, ref) DO NOTHING RETURNING portal, ref
-    ),
+    )"""
+_CHANGED = f"""
     changed AS (
         UPDATE listings AS known SET
             {", ".join(f"{name} = staged.{name}" for name in _WRITTEN if name not in (*_KEY, "last_run"))},
@@ -72,17 +77,16 @@ _CHANGES = f"""
         WHERE known.portal = staged.portal AND known.ref = staged.ref AND known.revision = staged.expected
           AND (staged.unseen_since IS NULL OR known.last_seen_at <= staged.unseen_since)
         RETURNING known.portal, known.ref
-    ),
-    applied AS (SELECT * FROM added UNION ALL SELECT * FROM changed),
+    )"""
+_TOLD_OF = f"""
     told AS (
         INSERT INTO events ({", ".join(_EVENT)})
-        SELECT {", ".join(_EVENT)} FROM history JOIN applied USING (portal, ref) WHERE type IS NOT NULL ORDER BY place
-        ON CONFLICT (portal, ref, revision, type) DO NOTHING RETURNING type
+        SELECT {", ".join(_EVENT)} FROM history JOIN applied USING (portal, ref) WHERE type IS NOT NULL
+        ORDER BY history.ctid RETURNING type
     ),
     priced AS (
         INSERT INTO prices ({", ".join(_PRICE)})
         SELECT {", ".join(_PRICE)} FROM history JOIN applied USING (portal, ref) WHERE source IS NOT NULL
-        ON CONFLICT (portal, ref, revision) DO NOTHING
     )"""
 _TOUCHES = f"""
     touches AS MATERIALIZED (SELECT * FROM {recordset("touched", _TOUCHED)}),
@@ -98,10 +102,17 @@ _DEPARTURES = f"""
         INSERT INTO departures ({", ".join(_DEPARTURE)}, at) SELECT {", ".join(_DEPARTURE)}, clock.now
         FROM {recordset("departed", _DEPARTURE)}, clock WHERE NOT {stays_away("departed")} ON CONFLICT DO NOTHING
     )"""
+_SNAPSHOTS = f"""
+    snapped AS (
+        INSERT INTO snapshots ({", ".join("run" if name == "job" else name for name in _SNAPSHOT)})
+        SELECT * FROM {recordset("snapped", _SNAPSHOT)} ON CONFLICT DO NOTHING
+    )"""
+_PARTS = {"added": _ADDED, "changed": _CHANGED, "touched": _TOUCHES, "departed": _DEPARTURES}
+_PARTS |= {"quarantined": quarantine.INSERT, "snapped": _SNAPSHOTS}
 _LOST = "SELECT portal, ref FROM {given} EXCEPT SELECT portal, ref FROM {applied}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Change:
     """What became of a listing."""
 
@@ -122,7 +133,7 @@ class Change:
         return (*fields_of(state.listing), *beside)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Touch:
     """A listing that was seen as it is."""
 
@@ -150,6 +161,7 @@ class Merge:
     touches: list[Touch] = field(default_factory=list)
     departures: list[tuple[Gone, str]] = field(default_factory=list)
     quarantined: Sequence[Quarantined] = ()
+    snapshots: Sequence[SnapshotRef] = ()
 
     def into(self, connection: Connection) -> Merged:
         parameters = self._parameters()
@@ -158,17 +170,16 @@ class Merge:
                 connection.once(_TABLES)
                 copy(cursor, _COPY_STAGED, (change.row() for change in self.changes))
                 copy(cursor, _COPY_HISTORY, self._history())
-            parts = (bool(self.changes), *parameters)
-            cursor.execute(_statement(*parts), {"lock": _LOCK, "now": self.now, **parameters})
+            cursor.execute(_statement(*self._kinds(), *parameters), {"lock": _LOCK, "now": self.now, **parameters})
             lost, told = msgspec.json.decode(cursor.fetchone()[0])
         return Merged({(portal, ref) for portal, ref in lost or ()}, Counter(told or {}))
 
+    def _kinds(self) -> list[str]:
+        return sorted({"added" if change.before is None else "changed" for change in self.changes})
+
     def _history(self) -> Iterator[Sequence[Any]]:
-        told: list[Event | PriceSeen] = []
         for change in self.changes:
-            told += change.outcome.events
-            told += change.outcome.prices
-        return (_history_row(place, each) for place, each in enumerate(told))
+            yield from _history_rows(change.outcome)
 
     def _parameters(self) -> dict[str, str]:
         found = {}
@@ -178,37 +189,44 @@ class Merge:
             found["departed"] = as_json(joined(gone, {"run": run}) for gone, run in self.departures)
         if self.quarantined:
             found["quarantined"] = as_json(map(quarantine.row, self.quarantined))
+        if self.snapshots:
+            found["snapped"] = as_json(encoded(quarantine.storable(asdict(each))) for each in self.snapshots)
         return found
 
 
-def _history_row(place: int, told: Event | PriceSeen) -> Sequence[Any]:
-    head = (place, told.portal, told.ref, told.revision, told.at, told.run)
-    if isinstance(told, Event):
-        return (*head, told.type, encoded(told.data).decode(), None, None, None, None, None, None)
-    money = (told.price, told.currency, told.price_basis, told.rent_period)
-    return (*head, None, None, told.source, *money, told.suspect)
+def _history_rows(outcome: Outcome) -> Iterator[Sequence[Any]]:
+    """An event and a price of one revision share a row."""
+    prices = {price.revision: price for price in outcome.prices}
+    for event in outcome.events:
+        price = prices.pop(event.revision, None)
+        yield (*_told(event), event.type, encoded(event.data).decode(), *(_paid(price) if price else _NO_PRICE))
+    for price in prices.values():
+        yield (*_told(price), None, None, *_paid(price))
+
+
+_told = attrgetter(*_TOLD)
+_paid = attrgetter(*(name for name in _PRICE if name not in _TOLD))
+_NO_PRICE = (None,) * (len(_PRICE) - len(_TOLD))
 
 
 @cache
-def _statement(has_changes: bool, *parameters: str) -> str:
+def _statement(*what: str) -> str:
     """Only of what there is: PostgreSQL plans every part. What came of it outlives the transaction in a setting, so
     that the same round trip can answer it after the commit."""
     parts, lost, told = ["clock AS MATERIALIZED (SELECT clock_timestamp() AS now)"], [], "NULL"
-    if has_changes:
-        parts.append(_CHANGES)
+    parts += [sql for name, sql in _PARTS.items() if name in what]
+    if applied := " UNION ALL ".join(
+        f"SELECT portal, ref FROM {name}" for name in ("added", "changed") if name in what
+    ):
+        parts += [f"applied AS ({applied})", _TOLD_OF]
         lost.append(_LOST.format(given="staged", applied="applied"))
         told = "(SELECT json_object_agg(type, times) FROM (SELECT type, count(*) AS times FROM told GROUP BY 1) AS t)"
-    if "touched" in parameters:
-        parts.append(_TOUCHES)
+    if "touched" in what:
         lost.append(_LOST.format(given="touches", applied="touched"))
-    if "departed" in parameters:
-        parts.append(_DEPARTURES)
-    if "quarantined" in parameters:
-        parts.append(quarantine.INSERT)
     keys = " UNION ALL ".join(f"({each})" for each in lost) or "SELECT NULL AS portal, NULL AS ref WHERE false"
     answer = f"json_build_array((SELECT json_agg(json_build_array(portal, ref)) FROM ({keys}) AS lost), {told})::text"
     return f"""
-        {"" if has_changes else "BEGIN;"} SELECT pg_advisory_xact_lock(%(lock)s);
+        {"" if applied else "BEGIN;"} SET LOCAL enable_seqscan = off; SELECT pg_advisory_xact_lock(%(lock)s);
         WITH {", ".join(parts)} SELECT set_config('realestate.merged', {answer}, false);
         COMMIT; SELECT current_setting('realestate.merged')
     """

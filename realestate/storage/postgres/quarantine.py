@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
+from realestate.storage.postgres.copying import encoded
 from realestate.storage.postgres.erased import stays_away
-from realestate.storage.postgres.rows import encoded, recordset
+from realestate.storage.postgres.rows import recordset
 from realestate.storage.store import Quarantined
 
 _COLUMNS = {"portal": "text", "fingerprint": "text", "ref": "text", "url": "text", "errors": "jsonb", "record": "jsonb"}
@@ -21,27 +22,27 @@ INSERT = f"""
 
 def row(item: Quarantined) -> bytes:
     """The same fault is kept once."""
-    errors, record = _storable(list(item.errors)), _storable(dict(item.record))
+    errors, record = storable(list(item.errors)), storable(dict(item.record))
     told = {"portal": item.portal, "ref": item.ref, "url": item.url}
     fingerprint = blake2b(encoded([errors, record]), digest_size=16).hexdigest()
-    return encoded({**_storable(told), "errors": errors, "record": record, "fingerprint": fingerprint})
+    return encoded({**storable(told), "errors": errors, "record": record, "fingerprint": fingerprint})
 
 
-def _storable(value: Any) -> Any:
+def storable(value: Any) -> Any:
     """PostgreSQL takes neither NUL nor half of a surrogate pair, and JSON no keys but words."""
     match value:
         case str():
             return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
         case dict():
-            return {_storable(str(key)): _storable(each) for key, each in value.items()}
+            return {storable(str(key)): storable(each) for key, each in value.items()}
         case list() | tuple():
-            return [_storable(each) for each in value]
+            return [storable(each) for each in value]
         case None | bool() | float():
             return value
         case int():
             return value if abs(value) < 2**63 else repr(value)
         case _:
-            return _storable(_plain(value))
+            return storable(_plain(value))
 
 
 def _plain(value: Any) -> Any:

@@ -8,12 +8,10 @@ from realestate.storage.changes import OFF_THE_MARKET
 from realestate.storage.history import Event, PriceSeen
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.rows import listing_of
-from realestate.storage.store import Known, MarketRow, Numbered
+from realestate.storage.store import Known, MarketRow, MedianRow, Numbered
 
 #: Rows of one answer, where all are asked for.
 _PAGE = 1000
-#: Fewer have no median to speak of.
-_FEWEST = 3
 
 _EVENT = "portal, ref, revision, type, at, run, data"
 _PRICE = "portal, ref, revision, at, run, source, price, currency, price_basis, rent_period, suspect"
@@ -35,9 +33,11 @@ _MARKET = """
 """
 _MEDIANS = """
     SELECT country, city, district, operation, property_type, rent_period, currency,
-           percentile_cont(0.5) WITHIN GROUP (ORDER BY price_per_m2)::numeric(14, 2), count(*)::int
-    FROM listings WHERE price_per_m2 IS NOT NULL AND status <> ALL (%s)
-    GROUP BY 1, 2, 3, 4, 5, 6, 7 HAVING count(*) >= %s
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY price_per_m2)::double precision, count(*)::int
+    FROM listings
+    WHERE price_per_m2 IS NOT NULL AND city IS NOT NULL AND operation IS NOT NULL AND property_type IS NOT NULL
+      AND status <> ALL (%s)
+    GROUP BY 1, 2, 3, 4, 5, 6, 7
 """
 
 
@@ -98,8 +98,8 @@ class Reading:
             cursor.execute(_MARKET, {"country": country})
             return [MarketRow(*row) for row in cursor.fetchall()]
 
-    def medians(self) -> Sequence[tuple[Any, ...]]:
-        return self._rows(_MEDIANS, list(OFF_THE_MARKET), _FEWEST)
+    def medians(self) -> list[MedianRow]:
+        return [MedianRow(*row) for row in self._rows(_MEDIANS, list(OFF_THE_MARKET))]
 
     def _rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         with self.connection.cursor() as cursor:

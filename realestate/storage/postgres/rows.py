@@ -4,11 +4,9 @@ from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
-import msgspec
-
 from realestate.items import FIELDS, Listing
 from realestate.storage.history import State, Suspect
-from realestate.storage.postgres.copying import array
+from realestate.storage.postgres.copying import array, encoded
 
 _WORDS = dict.fromkeys(("features", "photos", "quality_flags"), "text[]")
 _MONEY = dict.fromkeys(("price", "charges", "price_per_m2"), "numeric(14, 2)")
@@ -39,17 +37,11 @@ _FEATURES, _PHOTOS, _FLAGS = _PLACES["features"], _PLACES["photos"], _PLACES["qu
 _DELISTED, _EXTRA = _PLACES["delisted_at"], _PLACES["extra"]
 _READ_DELISTED, _READ_SETS = FIELDS.index("delisted_at"), [FIELDS.index("features"), FIELDS.index("quality_flags")]
 
-_JSON = msgspec.json.Encoder(enc_hook=repr)
-
 
 def recordset(parameter: str, columns: Mapping[str, str]) -> str:
     """A parameter, a list of JSON objects, as a table: quicker than COPY for a few narrow columns."""
     typed = ", ".join(f"{column} {type}" for column, type in columns.items())
     return f"json_to_recordset(%({parameter})s) AS {parameter} ({typed})"
-
-
-def encoded(value: Any) -> bytes:
-    return bytes(_JSON.encode(value))
 
 
 def joined(value: Any, more: Any) -> bytes:
@@ -65,9 +57,9 @@ def as_json(objects: Iterable[bytes]) -> str:
 def fields_of(listing: Listing) -> list[Any]:
     """The values of COLUMNS, as `copying` takes them."""
     values = list(_values(listing))
-    values[_FEATURES] = array(sorted(values[_FEATURES]))
+    values[_FEATURES] = array(values[_FEATURES])
     values[_PHOTOS] = array(values[_PHOTOS])
-    values[_FLAGS] = array(sorted(values[_FLAGS]))
+    values[_FLAGS] = array(values[_FLAGS])
     values[_EXTRA] = encoded(values[_EXTRA]).decode()
     if gone := values[_DELISTED]:
         values[_DELISTED] = f"[{gone[0]},{gone[1]}]"

@@ -17,6 +17,9 @@ from realestate.storage.store import ABSENCES, MASS, SWEEPS, WHOLE, Conclusion, 
 _TOGETHER = 500
 
 _RUN = ", ".join(each.name for each in fields(Run))
+_BEGIN = """
+    INSERT INTO runs (run, portal, mode, scope) VALUES (%s, %s, %s, %s) ON CONFLICT (run) DO NOTHING RETURNING run
+"""
 _END = """
     UPDATE runs SET swept_at = coalesce(swept_at, now()), complete = coalesce(complete, %(complete)s),
         reason = CASE WHEN swept_at IS NULL THEN %(reason)s ELSE reason END
@@ -76,9 +79,8 @@ class Runs:
 
     connection: Connection
 
-    def begin_run(self, run: str, portal: str, mode: str, scope: str) -> None:
-        begin = "INSERT INTO runs (run, portal, mode, scope) VALUES (%s, %s, %s, %s) ON CONFLICT (run) DO NOTHING"
-        self._execute(begin, (run, portal, mode, scope))
+    def begin_run(self, run: str, portal: str, mode: str, scope: str) -> bool:
+        return bool(self._execute(_BEGIN, (run, portal, mode, scope)))
 
     def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[tuple[str, str]]:
         told = {"run": run, "complete": complete, "reason": reason, "whole": WHOLE, "sweeps": list(SWEEPS)}

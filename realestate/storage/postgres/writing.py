@@ -14,6 +14,7 @@ from realestate.storage.postgres.connection import Connection, Refused
 from realestate.storage.postgres.erased import erased_among
 from realestate.storage.postgres.known import Key, Known, known_of
 from realestate.storage.postgres.merge import Change, Merge, Touch
+from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Batch, Quarantined, Written
 
 T = TypeVar("T")
@@ -34,9 +35,10 @@ _REPRICED = """
 
 @dataclass(slots=True)
 class _Tally:
-    """What a batch has done so far, and what of it is still to be quarantined."""
+    """What a batch has done so far, and what of it is still to be kept aside of the listings."""
 
     quarantined: list[Quarantined]
+    snapshots: Sequence[SnapshotRef]
     new: int = 0
     known: int = 0
     seen: int = 0
@@ -56,9 +58,9 @@ class Writing:
         by_listing: dict[Key, list[tuple[Observed, str]]] = {}
         for item, run in batch.observed:
             by_listing.setdefault((item.portal, item.ref), []).append((item, run))
-        tally = _Tally(list(batch.quarantined))
+        tally = _Tally(list(batch.quarantined), batch.snapshots)
         _until_written(by_listing, partial(self._observe, tally), partial(_quarantine, tally))
-        if tally.quarantined:
+        if tally.quarantined or tally.snapshots:
             self._merge(Merge(), tally)
         return tally.written()
 
@@ -86,16 +88,16 @@ class Writing:
         return lost - erased
 
     def _merge(self, merge: Merge, tally: _Tally) -> set[Key]:
-        merge.quarantined, tally.quarantined = tally.quarantined, []
+        merge.quarantined, merge.snapshots = tally.quarantined, tally.snapshots
         try:
             done = merge.into(self.connection)
         except _REFUSED as error:
-            tally.quarantined = list(merge.quarantined)
-            if not merge.changes and not merge.touches:
+            if not merge.changes and not merge.touches and not merge.departures:
                 raise StoreError(f"PostgreSQL refuses even to quarantine: {error}") from error
             raise
-        tally.kept += len(merge.quarantined)
+        tally.kept += len(tally.quarantined)
         tally.events += done.events
+        tally.quarantined, tally.snapshots = [], ()
         return done.lost
 
     def _correct(self, run: str, counts: Counter[str], listings: Mapping[Key, Listing]) -> set[Key]:
@@ -145,11 +147,11 @@ def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
     before = known.states.get(key)
     outcome = decide(before, observed, known.now)
     merge.departures += outcome.evidence
-    seen = [item for item, _ in observed if isinstance(item, Listing | Sighting)]
-    is_read = any(isinstance(item, Listing) for item in seen)
+    is_read = any(isinstance(item, Listing) for item, _ in observed)
+    is_seen = is_read or any(isinstance(item, Sighting) for item, _ in observed)
     if outcome.changed(before):
-        merge.changes.append(Change(before, outcome, run, seen=bool(seen), read=is_read))
-    elif before is not None and seen and not outcome.evidence:
+        merge.changes.append(Change(before, outcome, run, is_seen, is_read))
+    elif before is not None and is_seen and not outcome.evidence:
         merge.touches.append(Touch(*key, before.revision, run, is_read))
 
 

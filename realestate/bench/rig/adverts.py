@@ -1,0 +1,36 @@
+"""Listings as the pipelines hand them to the store."""
+
+from itertools import cycle, islice
+from typing import Any
+
+from realestate.items import Listing, content_hash
+from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.world import World
+from realestate.storage.history import altered
+
+SEED = 11
+#: Different ones: texts, prices and places repeat themselves after so many.
+DIFFERENT = 1_000
+
+
+class Adverts:
+    """A simulated portal's, under numbers of which none is given twice."""
+
+    def __init__(self, different: int = DIFFERENT) -> None:
+        world = World(SEED, different)
+        site = Immoweb(world, "https://www.immoweb.be")
+        self._patterns = cycle([self._cleaned(site.listing(advert)) for advert in world.listed(site.portal)])
+        self._next = 30_000_000
+
+    def new(self, count: int) -> list[Listing]:
+        return [self._renumbered(listing) for listing in islice(self._patterns, count)]
+
+    def _renumbered(self, listing: Listing) -> Listing:
+        self._next += 1
+        ref = str(self._next)
+        return altered(listing, ref=ref, url=f"{listing.url.rpartition('/')[0]}/{ref}", photos=list(listing.photos))
+
+    @staticmethod
+    def _cleaned(listing: Listing) -> Listing:
+        extra: dict[str, Any] = {"views": 120, "media": {"floorPlans": []}}
+        return altered(listing, extra=extra, content_hash=content_hash(listing))

@@ -1,0 +1,36 @@
+"""What was taken out of one listing: the persons behind it, and how to reach them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contacts:
+    """Never stored but sealed (`Vault`); its repr, which a log may show, says whose it is and nothing more."""
+
+    portal: str
+    ref: str
+    names: tuple[str, ...] = field(default=(), repr=False)
+    phones: tuple[str, ...] = field(default=(), repr=False)
+    """E.164; as dialled where the country or the area could not be told."""
+    emails: tuple[str, ...] = field(default=(), repr=False)
+    handles: tuple[str, ...] = field(default=(), repr=False)
+    """Names in messengers, with their "@"."""
+
+    @classmethod
+    def of(cls, portal: str, ref: str, names: Iterable[str], found: Iterable[str]) -> Self:
+        """From what `parsing.persons` took out: each contact tells by its form what it is."""
+        found = tuple(found)
+        handles = tuple(each for each in found if each.startswith("@"))
+        emails = tuple(each for each in found if "@" in each and each not in handles)
+        phones = tuple(each for each in found if "@" not in each)
+        return cls(portal=portal, ref=ref, names=tuple(names), phones=phones, emails=emails, handles=handles)
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """Everything by which the person may be found and asks to be erased."""
+        return (*self.phones, *self.emails, *self.handles)
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.ways)

@@ -1,0 +1,154 @@
+"""A connection to MongoDB, and what its errors mean."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from bson.codec_options import CodecOptions
+from dns.exception import DNSException
+from pymongo import InsertOne, MongoClient, ReadPreference, UpdateOne
+from pymongo.collection import Collection
+from pymongo.database import Database
+from pymongo.errors import (
+    BulkWriteError,
+    ConfigurationError,
+    ConnectionFailure,
+    InvalidName,
+    OperationFailure,
+    PyMongoError,
+    WriteConcernError,
+)
+
+from realestate.storage.errors import StoreAway, StoreError
+from realestate.storage.mongo.schema import migrate
+
+Document = dict[str, Any]
+Documents = Collection[Document]
+
+#: Where the address names no database.
+DATABASE = "realestate"
+#: What the address does not say. Stored is what a majority has in its journal: a worker acknowledges its pages then.
+#: A server that vanished without a word is noticed after the longest statement we can think of.
+_DEFAULTS: dict[str, Any] = {
+    "w": "majority",
+    "journal": True,
+    "connectTimeoutMS": 10_000,
+    "serverSelectionTimeoutMS": 10_000,
+    "socketTimeoutMS": 120_000,
+    "appName": "realestate",
+}
+_MOMENTS: CodecOptions[Document] = CodecOptions(tz_aware=True, tzinfo=UTC)
+_EXISTS_ALREADY = 11000
+#: The server may do better later: LockTimeout, ExceededTimeLimit, OutOfDiskSpace.
+_LATER = frozenset({24, 262, 14031})
+
+
+class Refused(ValueError):
+    """MongoDB does not take a document; the text says why."""
+
+
+#: What a listing can do wrong: to the rules, on its way into a document, or to MongoDB.
+REFUSED = (Refused, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
+
+
+class Connection:
+    """Every statement is a whole: none needs a transaction, which a server without replicas does not have."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._client: MongoClient[Document] | None = None
+        self._is_migrated = False
+
+    @contextmanager
+    def database(self, *, migrated: bool = True) -> Iterator[Database[Document]]:
+        try:
+            database = self._opened().get_default_database(DATABASE, _MOMENTS, ReadPreference.PRIMARY)
+            if migrated and not self._is_migrated:
+                migrate(database)
+                self._is_migrated = True
+            yield database
+        except PyMongoError as error:
+            raise _explained(error) from error
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client, self._is_migrated = None, False
+
+    def _opened(self) -> MongoClient[Document]:
+        if self._client is None:
+            self._client = _client(self.url)
+        return self._client
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """What became of the statements of a batch, by their place in it."""
+
+    existing: frozenset[int]
+    """They would have made a document that is there already."""
+    refused: Mapping[int, str]
+    upserted: frozenset[int]
+    matched: int
+    """How many found the document they change."""
+
+
+def bulk(collection: Documents, statements: Sequence[InsertOne[Any] | UpdateOne]) -> Bulk:
+    """Each stands by itself: what fails keeps none of the others from being done."""
+    if not statements:
+        return Bulk(frozenset(), {}, frozenset(), 0)
+    told: Mapping[str, Any]
+    try:
+        told = collection.bulk_write(statements, ordered=False).bulk_api_result
+    except BulkWriteError as error:
+        told = error.details
+        if failed := told.get("writeConcernErrors"):
+            raise StoreAway(_line(failed[0].get("errmsg", "not written by a majority"))) from error
+    errors = told["writeErrors"]
+    return Bulk(
+        frozenset(each["index"] for each in errors if each["code"] == _EXISTS_ALREADY),
+        {each["index"]: _line(each["errmsg"]) for each in errors if each["code"] != _EXISTS_ALREADY},
+        frozenset(each["index"] for each in told["upserted"]),
+        told["nMatched"],
+    )
+
+
+def _client(url: str) -> MongoClient[Document]:
+    """Errors about a malformed address would repeat parts of it, perhaps of its password."""
+    try:
+        told = {option.partition("=")[0].lower() for option in re.split("[&;]", urlsplit(url).query)}
+        ours = {name: value for name, value in _DEFAULTS.items() if name.lower() not in told}
+        client: MongoClient[Document] = MongoClient(url, connect=False, **ours)
+    except (PyMongoError, ValueError, TypeError):
+        raise StoreError("STORE_URL cannot be read: is a special character in it not %-encoded?") from None
+    if not client.write_concern.acknowledged:
+        client.close()
+        raise StoreError("STORE_URL asks for w=0: nothing would be known to be stored")
+    return client
+
+
+def _explained(error: PyMongoError) -> StoreError:
+    line = _line(str((getattr(error, "details", None) or {}).get("errmsg") or error))
+    if isinstance(error, ConfigurationError | InvalidName) and not isinstance(error.__cause__, DNSException):
+        return StoreError(f"MongoDB: {line}")
+    is_later = isinstance(error, OperationFailure) and (
+        error.code in _LATER or isinstance(error, WriteConcernError) or error.has_error_label("RetryableWriteError")
+    )
+    if is_later or error.timeout or isinstance(error, ConnectionFailure | ConfigurationError):
+        return StoreAway(f"MongoDB: {line}")
+    return StoreError(f"MongoDB: {line}")
+
+
+def _line(told: str) -> str:
+    """Without what the driver adds: its settings, and all it knows of the servers."""
+    return re.split(r" \(configured timeouts|, Timeout: |, full error", told)[0].partition("\n")[0]
+
+
+def server_time(database: Database[Document]) -> datetime:
+    """No worker's clock matters."""
+    told: datetime = database.command("hello", codec_options=_MOMENTS)["localTime"]
+    return told

@@ -1,0 +1,69 @@
+"""What the database knows of some listings. Of those that did not change, only that."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pymongo.database import Database
+
+from realestate.items import Listing, Sighting
+from realestate.storage.changes import OFF_THE_MARKET, SAME
+from realestate.storage.history import Observed, State
+from realestate.storage.mongo.connection import REFUSED, Document
+from realestate.storage.mongo.documents import as_kept, money, state_of
+from realestate.storage.mongo.log import Log
+from realestate.storage.tally import Observations
+
+#: Enough to tell whether a listing is as it was.
+_BRIEF = dict.fromkeys(("revision", "status", "price", "suspect", "unlogged", *SAME), 1)
+#: What is long, and no part of a listing's state.
+_HISTORY = {"events": 0, "prices": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Of each listing that is stored: its revision if it is unchanged, its state if that has to be compared."""
+
+    unchanged: Mapping[str, int]
+    states: Mapping[str, State]
+
+    def __contains__(self, id: str) -> bool:
+        return id in self.unchanged or id in self.states
+
+
+def known_of(database: Database[Document], observations: Mapping[str, Observations]) -> Known:
+    brief = documents_of(database, list(observations), _BRIEF)
+    unchanged = {id: each["revision"] for id, each in brief.items() if is_unchanged(each, observations[id])}
+    changed = documents_of(database, [id for id in brief if id not in unchanged], _HISTORY)
+    return Known(unchanged, {id: state_of(document) for id, document in changed.items()})
+
+
+def documents_of(database: Database[Document], ids: Sequence[str], shown: Mapping[str, int]) -> dict[str, Document]:
+    """`shown` is to include `unlogged`. What others left behind of that is logged first: a listing's events stand in
+    the log in the order in which they happened."""
+    if not ids:
+        return {}
+    listings = database["listings"].find({"_id": {"$in": ids}}, shown).batch_size(len(ids) + 1)
+    found = {each["_id"]: each for each in listings}
+    if waiting := [id for id, document in found.items() if document["unlogged"]]:
+        Log(database).recover(waiting)
+    return found
+
+
+def is_unchanged(known: Document, observed: Observations) -> bool:
+    """Nothing is left to decide: see `changes.SAME`; of a sighting, its price. What cannot be compared is left to who
+    decides, and refuses it."""
+    if len(observed) > 1 or "suspect" in known or known["status"] in OFF_THE_MARKET:
+        return False
+    try:
+        return _is_as(known, observed[0][0])
+    except REFUSED:
+        return False
+
+
+def _is_as(known: Document, item: Observed) -> bool:
+    if isinstance(item, Sighting):
+        return item.price is None or ("price" in known and item.price == money(known["price"]))
+    if isinstance(item, Listing) and item.content_hash is not None:
+        kept = as_kept(item)
+        return all(getattr(kept, name) == known.get(name) for name in SAME)
+    return False

@@ -1,0 +1,178 @@
+"""Events in the order in which readers see them, each once, whoever dies or stalls; without a lock.
+
+An event is born in its listing's own document, in the one write that changes the listing: `unlogged` names the
+revisions whose events are not known to be in the log. From there they are copied to its end.
+
+An entry's `_id` is the number of its first event, and it holds `count` of them: so each entry names the place of the
+next, and of all who write there the first has it. Nobody can write behind it before it is there, so a reader who asks
+for what follows the last number it saw misses nothing.
+
+Nothing is told twice. Who appends knew the log's end before the events were born, or looked for them in all of it;
+whatever was appended later stands where it tries to write itself, and is taken off its list.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Self
+
+import bson
+from pymongo import UpdateOne, WriteConcern
+from pymongo.database import Database
+from pymongo.errors import DuplicateKeyError
+from pymongo.read_concern import ReadConcern
+
+from realestate.storage.history import Event
+from realestate.storage.mongo.connection import Document, bulk
+from realestate.storage.mongo.documents import event_document, event_of, id_of
+from realestate.storage.store import Numbered
+
+#: An entry stays far below MongoDB's limit, but where a single listing's change does not.
+_ENTRY_EVENTS = 1000
+_ENTRY_BYTES = 4 * 1024 * 1024
+#: Listings looked at together.
+_TOGETHER = 500
+_WAITING = {"portal": 1, "ref": 1, "events": 1, "unlogged": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """All events of one revision of a listing; they stay together."""
+
+    listing: str
+    revision: int
+    events: Sequence[Document]
+
+    @property
+    def key(self) -> str:
+        return f"{self.listing}#{self.revision}"
+
+    @classmethod
+    def each(cls, portal: str, ref: str, events: Iterable[Document]) -> Iterator[Self]:
+        """Of one listing, from its events as they stand in its document."""
+        by_revision: dict[int, list[Document]] = {}
+        for event in events:
+            by_revision.setdefault(event["revision"], []).append({"portal": portal, "ref": ref, **event})
+        for revision, told in sorted(by_revision.items()):
+            yield cls(id_of(portal, ref), revision, told)
+
+
+def tellings(events: Sequence[Event]) -> Iterator[Telling]:
+    """Of one listing."""
+    if events:
+        yield from Telling.each(events[0].portal, events[0].ref, map(event_document, events))
+
+
+class Log:
+    """The collection `events`, and what waits in `listings` to be copied there."""
+
+    def __init__(self, database: Database[Document]) -> None:
+        self._entries = database["events"]
+        self._listings = database["listings"]
+        self._listings_lightly = self._listings.with_options(write_concern=WriteConcern(w=1))
+        self._entries_for_sure = self._entries.with_options(read_concern=ReadConcern("majority"))
+
+    def end(self) -> int:
+        """The number of the next event."""
+        newest = self._entries.find({}, {"count": 1}).sort("_id", -1).limit(1)
+        return next((_after(entry) for entry in newest), 1)
+
+    def append(self, end: int, told: Sequence[Telling]) -> None:
+        """`end` was the log's before these were born."""
+        self._append_all(end, told)
+        self._settle(told)
+
+    def recover(self, ids: Sequence[str]) -> None:
+        """Append what others left behind of these listings."""
+        self._recover(self._listings.find({"_id": {"$in": ids}}, _WAITING))
+
+    def recover_all(self) -> bool:
+        """Whether there was anything left behind."""
+        some = False
+        while self._recover(self._listings.find({"unlogged": {"$gt": 0}}, _WAITING).limit(_TOGETHER)):
+            some = True
+        return some
+
+    def read(self, after: int, limit: int) -> list[Numbered]:
+        """Only what no failure of a server can take back."""
+        first = self._entries_for_sure.find({"_id": {"$lte": _name(after + 1)}}, {"_id": 1}).sort("_id", -1).limit(1)
+        start = next((entry["_id"] for entry in first), _name(1))
+        entries = self._entries_for_sure.find({"_id": {"$gte": start}}, {"events": 1}).sort("_id", 1)
+        entries.batch_size(2 + limit // 100)  # an entry may hold many events: no more than are wanted
+        return list(islice((each for each in _numbered(entries) if each.seq > after), limit))
+
+    def _recover(self, listings: Iterable[Document]) -> bool:
+        end = self.end()  # before the listings are read: a cursor asks nothing until then
+        left = sorted(_left_behind(listings), key=lambda each: each.events[0]["at"])
+        self._append_all(end, self._missing(left))
+        self._settle(left)
+        return bool(left)
+
+    def _append_all(self, end: int, told: Sequence[Telling]) -> None:
+        for part in _parts(told):
+            end = self._append(end, part)
+
+    def _append(self, at: int, told: Sequence[Telling]) -> int:
+        """Behind all that others append meanwhile. The end, afterwards."""
+        while told:
+            events = [event for each in told for event in each.events]
+            entry = {"_id": _name(at), "count": len(events), "keys": [each.key for each in told], "events": events}
+            try:
+                self._entries.insert_one(entry)
+                return at + len(events)
+            except DuplicateKeyError:
+                for first in self._entries.find({"_id": _name(at)}, {"count": 1, "keys": 1}):
+                    at, logged = _after(first), set(first["keys"])
+                    told = [each for each in told if each.key not in logged]
+        return at
+
+    def _missing(self, told: Sequence[Telling]) -> list[Telling]:
+        if not told:
+            return []
+        keys = {each.key for each in told}
+        holding = self._entries.find({"keys": {"$in": sorted(keys)}}, {"keys": 1})
+        logged = {key for entry in holding for key in entry["keys"]}
+        return [each for each in told if each.key not in logged]
+
+    def _settle(self, told: Sequence[Telling]) -> None:
+        """They are in the log. If this is lost, they are looked for there once more."""
+        revisions: dict[str, list[int]] = {}
+        for each in told:
+            revisions.setdefault(each.listing, []).append(each.revision)
+        done = [UpdateOne({"_id": id}, {"$pullAll": {"unlogged": numbers}}) for id, numbers in revisions.items()]
+        bulk(self._listings_lightly, done)
+
+
+def _name(number: int) -> str:
+    """In the order of the numbers."""
+    return f"{number:015}"
+
+
+def _after(entry: Mapping[str, Any]) -> int:
+    return int(entry["_id"]) + int(entry["count"])
+
+
+def _numbered(entries: Iterable[Document]) -> Iterator[Numbered]:
+    for entry in entries:
+        for number, event in enumerate(entry["events"], int(entry["_id"])):
+            yield Numbered(number, event_of(event["portal"], event["ref"], event))
+
+
+def _left_behind(documents: Iterable[Document]) -> Iterator[Telling]:
+    for document in documents:
+        told = Telling.each(document["portal"], document["ref"], document["events"])
+        yield from (each for each in told if each.revision in document["unlogged"])
+
+
+def _parts(told: Sequence[Telling]) -> Iterator[list[Telling]]:
+    part: list[Telling] = []
+    count = size = 0
+    for each in told:
+        more = sum(len(bson.encode(event)) for event in each.events)
+        if part and (count + len(each.events) > _ENTRY_EVENTS or size + more > _ENTRY_BYTES):
+            yield part
+            part, count, size = [], 0, 0
+        part.append(each)
+        count, size = count + len(each.events), size + more
+    if part:
+        yield part

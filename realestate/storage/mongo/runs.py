@@ -1,0 +1,163 @@
+"""Runs: what was swept, what is missing, and what of it is gone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from pymongo import UpdateOne
+from pymongo.database import Database
+from pymongo.errors import DuplicateKeyError
+
+from realestate.storage.changes import OFF_THE_MARKET, depart
+from realestate.storage.errors import StoreError
+from realestate.storage.mongo.change import Change, apply
+from realestate.storage.mongo.connection import Connection, Document, bulk, server_time
+from realestate.storage.mongo.documents import id_of, state_of
+from realestate.storage.mongo.known import documents_of
+from realestate.storage.store import ABSENCES, MASS, SWEEPS, WHOLE, Conclusion, Run
+
+#: Listings looked at together.
+_TOGETHER = 500
+_RUN = tuple(each.name for each in fields(Run) if each.name != "run")
+_OFFERED = {"status": {"$nin": list(OFF_THE_MARKET)}}
+_WHOLE_SWEEP = {"scope": WHOLE, "mode": {"$in": list(SWEEPS)}, "complete": True}
+
+
+class Runs:
+    """The part of the store that knows runs."""
+
+    connection: Connection
+
+    def begin_run(self, run: str, portal: str, mode: str, scope: str) -> bool:
+        told = {"portal": portal, "mode": mode, "scope": scope}
+        with self.connection.database() as database:
+            begun = {**dict.fromkeys(_RUN), **told, "started_at": server_time(database), "departures": 0, "offered": 0}
+            try:
+                database["runs"].insert_one({"_id": run, **begun})
+            except DuplicateKeyError:
+                return False
+            return True
+
+    def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[tuple[str, str]]:
+        with self.connection.database() as database:
+            ended = {"swept_at": server_time(database), "complete": complete, "reason": reason}
+            database["runs"].update_one({"_id": run, "swept_at": None}, {"$set": ended})
+            told = _run(database, run)
+            if not _can_miss(told):
+                return []
+            unseen = {"portal": told["portal"], "last_seen_at": {"$lt": told["started_at"]}, **_OFFERED}
+            found = database["listings"].find(unseen, {"ref": 1, "url": 1}).sort("_id", 1)
+            return [(listing["ref"], listing["url"]) for listing in found]
+
+    def conclude(self, run: str, *, force: bool = False) -> Conclusion:
+        with self.connection.database() as database:
+            told = _run(database, run)
+            if told["verdict"] is None or (told["verdict"] == "withheld" and force):
+                _weigh(database, told, force)
+                told = _run(database, run)
+            if told["verdict"] == "applied":
+                _delist(database, told)
+            over = {"concluded_at": server_time(database)}
+            database["runs"].update_one({"_id": run, "concluded_at": None}, {"$set": over})
+            return Conclusion(told["verdict"], told["departures"], told["offered"], _delisted(database, run))
+
+    def runs(self, portal: str | None = None, limit: int = 20) -> Sequence[Run]:
+        wanted = {} if portal is None else {"portal": portal}
+        with self.connection.database() as database:
+            newest = database["runs"].find(wanted).sort([("started_at", -1), ("_id", -1)]).limit(limit)
+            return [Run(told["_id"], **{name: told[name] for name in _RUN}) for told in newest]
+
+
+def _run(database: Database[Document], run: str) -> Document:
+    told = database["runs"].find_one({"_id": run})
+    if told is None:
+        raise StoreError(f"there is no run {run!r}")
+    return told
+
+
+def _can_miss(told: Document) -> bool:
+    return bool(told["complete"] and told["scope"] == WHOLE and told["mode"] in SWEEPS)
+
+
+def _weigh(database: Database[Document], told: Document, force: bool) -> None:
+    """The evidence that counts, and a verdict on all of it; once a run, but that a person may insist.
+
+    What counts is marked before the verdict is there, with a name that the verdict then carries: of two who weigh, one
+    verdict is kept, and what it is about.
+    """
+    counting = _counting(database, told)
+    found = len({each["ref"] for each in counting})
+    offered = database["listings"].count_documents({"portal": told["portal"], **_OFFERED})
+    name = uuid4().hex
+    if is_too_much := found > MASS * offered and not force:
+        counting = []
+    bulk(
+        database["departures"], [UpdateOne({"_id": each["_id"]}, {"$addToSet": {"weighed": name}}) for each in counting]
+    )
+    verdict = {"verdict": "withheld" if is_too_much else "applied", "departures": found, "offered": offered}
+    weighed = {**verdict, "weighing": name, "concluded_at": None}
+    database["runs"].update_one({"_id": told["_id"], "verdict": told["verdict"]}, {"$set": weighed})
+
+
+def _counting(database: Database[Document], told: Document) -> list[Document]:
+    portal = told["portal"]
+    evidence = list(database["departures"].find({"run": told["_id"], "portal": portal}))
+    sweeps = [each["started_at"] for each in database["runs"].find({"portal": portal, **_WHOLE_SWEEP})]
+    seen = {}
+    for ids in _together(id_of(portal, each["ref"]) for each in evidence):
+        wanted = {"_id": {"$in": ids}, **_OFFERED}
+        for listing in database["listings"].find(wanted, {"ref": 1, "last_seen_at": 1}):
+            seen[listing["ref"]] = listing["last_seen_at"]
+    return [each for each in evidence if each["ref"] in seen and _counts(each, seen[each["ref"]], sweeps)]
+
+
+def _counts(evidence: Document, last_seen_at: datetime, sweeps: Iterable[datetime]) -> bool:
+    if last_seen_at > evidence["at"]:
+        return False
+    return evidence["evidence"] != "absent" or sum(sweep > last_seen_at for sweep in sweeps) >= ABSENCES
+
+
+def _delist(database: Database[Document], told: Document) -> None:
+    """What was weighed; where a listing changed meanwhile, it is looked at again."""
+    evidence: dict[str, Document] = {}
+    weighed = database["departures"].find({"run": told["_id"], "weighed": told["weighing"]})
+    for each in sorted(weighed, key=lambda each: (each["at"], each["_id"])):
+        evidence.setdefault(id_of(each["portal"], each["ref"]), each)
+    for ids in _together(evidence):
+        waiting = ids
+        while waiting:
+            applied = apply(database, _departed(database, waiting, evidence, told["_id"]))
+            if applied.refused:
+                change, reason = applied.refused[0]
+                raise StoreError(f"MongoDB: {change.id} cannot be delisted: {reason}")
+            waiting = [change.id for change in applied.lost]
+
+
+def _departed(
+    database: Database[Document], ids: Sequence[str], evidence: Mapping[str, Document], run: str
+) -> list[Change]:
+    now, changes = server_time(database), []
+    for id, document in documents_of(database, ids, {"events": 0, "prices": 0}).items():
+        state, gone = state_of(document), evidence[id]
+        if state.listing.status not in OFF_THE_MARKET and document["last_seen_at"] <= gone["at"]:
+            told: dict[str, Any] = {name: gone[name] for name in ("evidence", "detail", "url")}
+            told["at"] = gone["at"].isoformat()
+            outcome = depart(state, told, gone["at"], run, now)
+            changes.append(Change(state, outcome, now, unseen_since=gone["at"]))
+    return changes
+
+
+def _delisted(database: Database[Document], run: str) -> int:
+    found = database["departures"].find({"run": run}, {"portal": 1, "ref": 1})
+    count = 0
+    for ids in _together({id_of(each["portal"], each["ref"]) for each in found}):
+        for listing in database["listings"].find({"_id": {"$in": ids}}, {"events": 1}):
+            count += any((event["type"], event["run"]) == ("delisted", run) for event in listing["events"])
+    return count
+
+
+def _together(ids: Iterable[str]) -> list[list[str]]:
+    every = list(ids)
+    return [every[first : first + _TOGETHER] for first in range(0, len(every), _TOGETHER)]

@@ -1,0 +1,64 @@
+"""What a batch says of each listing, and what became of it; the same for every store."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+
+from realestate.items import Listing, Sighting
+from realestate.storage.history import Observed
+from realestate.storage.store import Batch, Quarantined, Written
+
+Key = tuple[str, str]
+#: All that was observed of one listing, each with its run.
+Observations = Sequence[tuple[Observed, str]]
+
+
+def by_listing(batch: Batch) -> dict[Key, Observations]:
+    found: dict[Key, list[tuple[Observed, str]]] = {}
+    for item, run in batch.observed:
+        found.setdefault((item.portal, item.ref), []).append((item, run))
+    return dict(found)
+
+
+def is_seen(observed: Observations) -> bool:
+    return any(isinstance(item, Listing | Sighting) for item, _ in observed)
+
+
+def is_read(observed: Observations) -> bool:
+    return any(isinstance(item, Listing) for item, _ in observed)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a batch has done so far, and what of it is still to be quarantined."""
+
+    quarantined: list[Quarantined]
+    new: int = 0
+    known: int = 0
+    seen: int = 0
+    kept: int = 0
+    events: Counter[str] = field(default_factory=Counter)
+
+    def count(self, observed: Observations, *, is_known: bool) -> None:
+        if is_read(observed):
+            self.known += is_known
+            self.new += not is_known
+        self.seen += any(isinstance(item, Sighting) for item, _ in observed)
+
+    def refuse(self, observed: Observations, error: object) -> None:
+        self.quarantined += _refused(observed, f"refused by the database: {error}")
+
+    def written(self) -> Written:
+        return Written(self.new, self.known, self.seen, self.kept, dict(self.events))
+
+
+def _refused(observed: Observations, reason: str) -> Iterator[Quarantined]:
+    """The listings; where there is none, what else was told."""
+    listings = [item for item, _ in observed if isinstance(item, Listing)]
+    if listings:
+        yield from (Quarantined.of(listing, reason) for listing in listings)
+        return
+    for item, _ in observed:
+        yield Quarantined(
+            portal=item.portal, ref=str(item.ref), url=str(item.url), errors=(reason,), record=asdict(item)
+        )

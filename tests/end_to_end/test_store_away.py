@@ -1,0 +1,313 @@
+"""PostgreSQL restarted, away, not there yet, slow, killed, full, failed over, its answers lost: the workers wait, and
+what is stored is stored once."""
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg2
+import pytest
+from redis import Redis
+
+from realestate.jobs.fleet import look
+from realestate.settings import LEASE_SECONDS
+from realestate.storage.postgres import PostgresStore
+from tests.end_to_end.conftest import PYTHON, Worker, until
+from tests.end_to_end.site import LISTINGS, PORTAL, Simulate, Site, assert_all_live_and_stop, until_finished
+from tests.postgres_process import Pair, PostgresProcess
+from tests.relay import Line
+
+#: What a batch is written with.
+WRITES = "INSERT INTO listings"
+
+
+@pytest.fixture(scope="module")
+def shared_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresProcess]:
+    process = PostgresProcess(tmp_path_factory.mktemp("postgres"))
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def postgres(shared_postgres: PostgresProcess) -> Iterator[PostgresProcess]:
+    """Running, with its usual settings; a test may leave it as it likes."""
+    yield shared_postgres
+    shared_postgres.change()
+    shared_postgres.restart()
+
+
+@pytest.fixture
+def url(postgres: PostgresProcess) -> str:
+    name = f"test_{uuid4().hex[:12]}"
+    postgres.ask(f"CREATE DATABASE {name}")
+    return postgres.database(name)
+
+
+@pytest.fixture
+def site(simulate: Simulate, env: dict[str, str], url: str, tmp_path: Path) -> Iterator[Site]:
+    store = PostgresStore(url)
+    yield Site(simulate(LISTINGS), store, {**env, "STORE_URL": url}, tmp_path)
+    store.close()
+
+
+def waits(*workers: Worker) -> bool:
+    return all("store/away" in worker.text() for worker in workers)
+
+
+def finish(site: Site, server: "Redis", workers: list[Worker]) -> None:
+    until_finished(server)
+    assert look(server, PORTAL).dead == 0
+    assert_all_live_and_stop(workers)
+    assert_stored_once(site)
+
+
+def assert_stored_once(site: Site) -> None:
+    """No row missing or twice, and of each listing the one event that happened to it."""
+    site.assert_stored_once()
+    events = [numbered.event for numbered in site.store.events(limit=10 * LISTINGS)]
+    assert [event.type for event in events] == ["listed"] * LISTINGS
+    assert len({event.ref for event in events}) == LISTINGS
+    assert all(len(site.store.prices(PORTAL, event.ref)) == 1 for event in events)
+
+
+def stored(site: Site) -> int:
+    return site.store.counts().get(PORTAL, (0, 0))[0]
+
+
+def test_nothing_is_lost_when_the_database_is_away_for_a_minute(
+    site: Site, server: "Redis", postgres: PostgresProcess
+) -> None:
+    seconds = 60
+    assert seconds > LEASE_SECONDS
+    with site.workers(2) as workers:
+        site.seed(server)
+        site.until_the_middle(server)
+        postgres.stop()
+        time.sleep(seconds)
+        assert waits(*workers)
+        postgres.start()
+        finish(site, server, workers)
+    assert site.listings_asked_for() == LISTINGS, "they had kept what they had fetched"
+
+
+def test_a_worker_that_starts_before_the_database_waits_for_it_and_for_every_restart(
+    site: Site, server: "Redis", postgres: PostgresProcess
+) -> None:
+    postgres.stop()
+    with site.workers(1) as workers:
+        site.seed(server)
+        until(lambda: waits(*workers), "the worker to notice")
+        postgres.start()
+        site.until_the_middle(server)
+        postgres.restart()
+        finish(site, server, workers)
+    assert site.listings_asked_for() == LISTINGS
+
+
+@contextmanager
+def locked(url: str, mode: str) -> Iterator[Any]:
+    """Somebody holds a lock on the table of listings; a cursor of his."""
+    connection = psycopg2.connect(url)
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE listings IN {mode} MODE")
+            yield cursor
+    finally:
+        connection.close()
+
+
+def writing(cursor: Any) -> bool:
+    """Whether a batch is being written just now, and held up."""
+    cursor.execute("SELECT FROM pg_locks WHERE relation = 'listings'::regclass AND NOT granted")
+    return bool(cursor.rowcount)
+
+
+def test_nothing_is_lost_when_the_database_is_killed_in_the_middle_of_batches(
+    site: Site, server: "Redis", postgres: PostgresProcess, url: str
+) -> None:
+    with site.workers(2, PACE_RATE="20") as workers:
+        site.seed(server)
+        site.until_the_middle(server, after=10)
+        for _ in range(4):
+            with locked(url, "EXCLUSIVE") as cursor:
+                until(partial(writing, cursor), "a batch under way")
+                postgres.kill()
+            postgres.start()
+            time.sleep(random.uniform(0, 0.5))
+            postgres.kill()
+            postgres.start()
+        assert waits(*workers)
+        finish(site, server, workers)
+
+
+@pytest.fixture
+def line(url: str) -> Iterator[Line]:
+    with Line(url) as line:
+        yield line
+
+
+def test_a_database_that_answers_after_seconds_or_is_locked_is_waited_for(
+    site: Site, server: "Redis", line: Line, url: str
+) -> None:
+    with site.workers(1, STORE_URL=line.url) as workers:
+        site.seed(server)
+        site.until_the_middle(server)
+        line.delay_seconds = 2.0
+        with locked(url, "ACCESS EXCLUSIVE"):
+            time.sleep(20)
+            assert not look(server, PORTAL).finished
+        finish(site, server, workers)
+        assert not waits(*workers), "slow is not away"
+
+
+def test_a_batch_whose_acknowledgement_is_lost_is_written_again_and_changes_nothing(
+    site: Site, server: "Redis", line: Line
+) -> None:
+    with site.workers(1, STORE_URL=line.url, PACE_RATE="20") as workers:
+        site.seed(server)
+        site.until_the_middle(server, after=10)
+        for _ in range(3):
+            line.lose_an_answer_to(WRITES.encode())
+            until(line.lost.is_set, "an answer that nobody hears")
+            line.hold()
+            (beat,) = look(server, PORTAL).workers.values()
+            assert stored(site) > beat.stored, "it is committed, and the worker does not know"
+            line.release()
+        finish(site, server, workers)
+        assert waits(*workers)
+
+
+def test_nothing_is_lost_when_others_take_all_connections(
+    site: Site, server: "Redis", postgres: PostgresProcess
+) -> None:
+    postgres.change(max_connections=10)
+    postgres.restart()
+    with ExitStack() as running:
+        with exhausted(postgres):
+            workers = running.enter_context(site.workers(1))
+            site.seed(server)
+            until(lambda: waits(*workers), "the worker to notice")
+        site.until_the_middle(server)
+        with exhausted(postgres):
+            before = workers[0].text().count("too many clients")
+            until(lambda: workers[0].text().count("too many clients") > before, "the worker to notice")
+        finish(site, server, workers)
+
+
+@contextmanager
+def exhausted(postgres: PostgresProcess) -> Iterator[None]:
+    """Everybody else is thrown out and finds no room."""
+    with ExitStack() as taken:
+        cursor = taken.enter_context(postgres.session())
+        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE client_port > 0 AND pid <> ALL (%s)"
+        mine = [cursor.connection.info.backend_pid]
+        while True:
+            cursor.execute(others, (mine,))
+            try:
+                mine.append(taken.enter_context(postgres.session()).connection.info.backend_pid)
+            except psycopg2.OperationalError:
+                cursor.execute(others, (mine,))
+                if not cursor.fetchall():
+                    break
+        yield
+
+
+def test_a_synchronous_standby_takes_over_without_loss(
+    simulate: Simulate, env: dict[str, str], server: "Redis", tmp_path: Path
+) -> None:
+    with Pair.running(tmp_path / "postgres") as pair:
+        site = Site(simulate(LISTINGS), PostgresStore(pair.address), {**env, "STORE_URL": pair.address}, tmp_path)
+        with site.workers(2) as workers:
+            site.seed(server)
+            site.until_the_middle(server)
+            pair.primary.kill()
+            until(lambda: waits(*workers), "the workers to notice")
+            pair.standby.promote()
+            finish(site, server, workers)
+        assert pair.standby.ask("SELECT count(*) FROM listings") == [(LISTINGS,)]
+        site.store.close()
+
+
+def test_what_a_standby_that_lags_never_heard_of_is_stored_by_the_next_run(
+    simulate: Simulate, env: dict[str, str], server: "Redis", tmp_path: Path
+) -> None:
+    """It was acknowledged, so nobody fetches it again before: docs/operations.md says so."""
+    with Pair.running(tmp_path / "postgres", synchronous=False) as pair:
+        site = Site(simulate(LISTINGS), PostgresStore(pair.address), {**env, "STORE_URL": pair.address}, tmp_path)
+        site.store.migrate()
+        until(pair.has_caught_up, "the standby to have the tables")
+        pair.line.hold()
+        with site.workers(1) as workers:
+            site.seed(server)
+            site.until_the_middle(server)
+            until(lambda: stored(site) > 10, "listings that the standby does not know")
+            pair.primary.kill()
+            pair.standby.promote()
+            until_finished(server)
+            site.store.close()
+            assert stored(site) < LISTINGS
+            assert "sweep/forgotten" in workers[0].text()
+            site.seed(server)
+            finish(site, server, workers)
+        site.store.close()
+
+
+CAREFUL = ("STORE_WAITING_MAX=10", "STORE_BATCH_SIZE=5", "SCRAPER_SLOT_MAX_ACTIVE_SIZE=100000")
+CAREFUL_COMMAND = [PYTHON, "-m", "scrapy", "crawl", PORTAL, *(word for each in CAREFUL for word in ("-s", each))]
+
+
+def stand_still(site: Site) -> bool:
+    before = site.requests()
+    time.sleep(2)
+    return site.requests() == before
+
+
+def test_the_crawl_waits_for_a_database_that_is_far_behind(
+    site: Site, server: "Redis", postgres: PostgresProcess
+) -> None:
+    with site.workers(1, CAREFUL_COMMAND) as workers:
+        site.seed(server)
+        site.until_the_middle(server, after=10)
+        postgres.stop()
+        until(lambda: stand_still(site), "the crawl to wait")
+        assert site.listings_asked_for() < LISTINGS // 2
+        (beat,) = look(server, PORTAL).workers.values()
+        assert 10 < beat.unstored <= 10 + 5 + 16, beat
+        postgres.start()
+        finish(site, server, workers)
+
+
+def test_a_worker_told_to_stop_ends_although_the_crawl_waits_for_a_database_that_stays_away(
+    site: Site, server: "Redis", postgres: PostgresProcess
+) -> None:
+    with site.workers(1, CAREFUL_COMMAND) as workers:
+        site.seed(server)
+        site.until_the_middle(server, after=10)
+        postgres.stop()
+        until(lambda: stand_still(site), "the crawl to wait")
+        assert workers[0].stop() == 0
+        state = look(server, PORTAL)
+        assert (state.in_flight, state.workers, state.dead) == (0, {}, 0)
+        assert not state.finished
+        postgres.start()
+        with site.workers(1) as others:
+            finish(site, server, others)
+
+
+def test_a_worker_told_to_stop_ends_although_the_database_says_nothing(site: Site, server: "Redis", line: Line) -> None:
+    with site.workers(1, STORE_URL=line.url) as workers:
+        site.seed(server)
+        site.until_the_middle(server)
+        line.hold()
+        until(lambda: stand_still(site), "the crawl to have nothing to do")
+        assert workers[0].stop() == 0
+        state = look(server, PORTAL)
+        assert (state.in_flight, state.workers, state.dead) == (0, {}, 0)
+        with site.workers(1) as others:
+            finish(site, server, others)

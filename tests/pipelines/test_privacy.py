@@ -1,0 +1,169 @@
+import logging
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from cryptography.fernet import Fernet
+from scrapy.crawler import Crawler
+
+from realestate.items import Listing, as_record
+from realestate.parsing.contacts import MARK
+from realestate.pipelines.clean import CleanPipeline
+from realestate.pipelines.privacy import PrivacyPipeline
+from realestate.pipelines.validate import ValidatePipeline
+from realestate.queue import signals
+from realestate.spiders.emlak import EmlakSpider
+from realestate.storage import Quarantined
+from realestate.storage.contacts import Contacts
+from realestate.storage.vault import VaultError
+from tests.examples import a_listing
+
+MakeCrawler = Callable[..., Crawler]
+PERSONAL: dict[str, Any] = {
+    "title": "House 0475 12 34 56",
+    "description": "Call +32 475 12 34 56 or write to jan@voorbeeld.be.\nPrice 350.000 euro, 140 m².",
+    "street": "Lindenlaan 4, tel 0475/12.34.56",
+    "seller_type": "owner",
+    "agency_name": "J. Proefman",
+    "agency_ref": "0475123456",
+    "extra": {"phone": "475123456", "views": 12, "note": ["wa.me/32475123456"], "owner": {"name": "J. Proefman"}},
+}
+
+
+@pytest.fixture
+def crawler(make_crawler: MakeCrawler) -> Crawler:
+    return make_crawler(EmlakSpider)
+
+
+def stripped(crawler: Crawler, **changes: Any) -> Listing:
+    listing = PrivacyPipeline.from_crawler(crawler).process_item(a_listing(**changes))
+    assert isinstance(listing, Listing)
+    return listing
+
+
+def holds_a_person(record: object) -> bool:
+    return any(part in repr(record) for part in ("475", "12 34", "34.56", "jan@", "Proefman"))
+
+
+def test_nothing_of_a_person_is_left(crawler: Crawler) -> None:
+    assert holds_a_person(as_record(a_listing(**PERSONAL)))
+    listing = stripped(crawler, **PERSONAL)
+    assert not holds_a_person(as_record(listing))
+    assert (listing.title, listing.street) == (f"House {MARK}", f"Lindenlaan 4, tel {MARK}")
+    assert listing.description == f"Call {MARK} or write to {MARK}.\nPrice 350.000 euro, 140 m²."
+    assert (listing.agency_name, listing.agency_ref) == (None, None)
+    assert listing.extra == {"views": 12, "note": [MARK], "owner": {}}
+
+
+def test_a_listing_without_persons_is_the_same(crawler: Crawler) -> None:
+    assert stripped(crawler) == a_listing()
+    assert crawler.stats is not None
+    assert crawler.stats.get_value("listing/scrubbed") is None
+
+
+def test_other_items_pass_untouched(crawler: Crawler) -> None:
+    item = {"phone": "0501234567"}
+    assert PrivacyPipeline.from_crawler(crawler).process_item(item) is item
+
+
+def test_a_home_abroad_is_sold_by_somebody_of_the_portals_country(crawler: Crawler) -> None:
+    assert stripped(crawler, country="ES", title="Villa, 50 123 45 67").title == f"Villa, {MARK}"
+
+
+def test_privacy_comes_first(crawler: Crawler) -> None:
+    orders = {path.rpartition(".")[2]: order for path, order in crawler.settings.getdict("ITEM_PIPELINES").items()}
+    assert min(orders, key=orders.__getitem__) == "PrivacyPipeline"
+
+
+def through_all(crawler: Crawler, listing: Listing) -> Any:
+    item: Any = listing
+    for pipeline in (PrivacyPipeline.from_crawler(crawler), CleanPipeline(), ValidatePipeline.from_crawler(crawler)):
+        item = pipeline.process_item(item)
+    return item
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"price": Decimal(-5)},
+        {"price": Decimal("Infinity")},
+        {"latitude": "0475 12 34 56"},
+        {"condition": ["Bel 0475 12 34 56"]},
+        {"features": frozenset({"tel 0475123456"}), "price": Decimal(-5)},
+    ],
+    ids=str,
+)
+def test_quarantine_keeps_no_person(crawler: Crawler, fault: dict[str, Any]) -> None:
+    item = through_all(crawler, a_listing(**PERSONAL | fault))
+    assert isinstance(item, Quarantined)
+    assert not holds_a_person((item.record, item.errors))
+
+
+def endless() -> dict[str, Any]:
+    extra: dict[str, Any] = {"note": "0475 12 34 56"}
+    extra["again"] = extra
+    return extra
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [({"extra": endless()}, "RecursionError"), ({"title": "0475 12 34 56" * 10_000}, "ValueError")],
+    ids=["endless", "too long"],
+)
+def test_what_cannot_be_searched_is_not_kept_either(crawler: Crawler, fault: dict[str, Any], reason: str) -> None:
+    item = PrivacyPipeline.from_crawler(crawler).process_item(a_listing(**PERSONAL | fault))
+    assert isinstance(item, Quarantined)
+    assert (item.ref, item.errors) == ("21000001", (f"not to be searched for persons: {reason}",))
+    assert not holds_a_person((item.record, item.errors))
+
+
+def told_of(crawler: Crawler, listing: Listing) -> list[Contacts]:
+    told: list[Contacts] = []
+
+    def hear(contacts: Contacts) -> None:
+        told.append(contacts)
+
+    crawler.signals.connect(hear, signal=signals.contacts_found)
+    PrivacyPipeline.from_crawler(crawler).process_item(listing)
+    return told
+
+
+def test_contacts_are_forgotten_by_default(crawler: Crawler) -> None:
+    assert crawler.settings.getbool("CONTACTS") is False
+    assert told_of(crawler, a_listing(**PERSONAL)) == []
+    assert crawler.stats is not None
+    assert crawler.stats.get_value("listing/scrubbed") == 1
+
+
+def test_switched_on_they_are_told_apart_from_the_listing(make_crawler: MakeCrawler) -> None:
+    crawler = make_crawler(EmlakSpider, CONTACTS=True, CONTACTS_KEYS=[Fernet.generate_key().decode()])
+    assert told_of(crawler, a_listing(**PERSONAL)) == [
+        Contacts(
+            portal="immoweb",
+            ref="21000001",
+            names=("J. Proefman",),
+            phones=("+32475123456",),
+            emails=("jan@voorbeeld.be",),
+        )
+    ]
+    assert told_of(crawler, a_listing()) == []
+    assert not holds_a_person(as_record(stripped(crawler, **PERSONAL))), "the listing never carries them"
+
+
+def test_switched_on_without_a_key_is_an_error_at_once(make_crawler: MakeCrawler) -> None:
+    with pytest.raises(VaultError, match="CONTACTS_KEYS"):
+        PrivacyPipeline.from_crawler(make_crawler(EmlakSpider, CONTACTS=True))
+
+
+def test_no_log_tells_a_contact(make_crawler: MakeCrawler, caplog: pytest.LogCaptureFixture) -> None:
+    crawler = make_crawler(EmlakSpider, CONTACTS=True, CONTACTS_KEYS=[Fernet.generate_key().decode()])
+
+    def broken(contacts: Contacts) -> None:
+        raise RuntimeError(repr(contacts))
+
+    crawler.signals.connect(broken, signal=signals.contacts_found)
+    with caplog.at_level(logging.DEBUG):
+        stripped(crawler, **PERSONAL)
+    assert "21000001" in caplog.text
+    assert not holds_a_person(caplog.text)
