@@ -198,6 +198,8 @@ DOWNLOADER_MIDDLEWARES = {
 CONTACTS = _word("CONTACTS", ("OFF", "ON")) == "ON"
 #: The newest first: it seals, the others still open, the last makes the marks by which an erased contact is known.
 CONTACTS_KEYS = _keys("CONTACTS_KEYS")
+#: How long they are kept after they were last seen.
+CONTACTS_DAYS = 90
 if CONTACTS and not CONTACTS_KEYS:
     raise SystemExit(
         "realestate: CONTACTS is on and CONTACTS_KEYS is not set (docs/settings.md says how to make a key)"

@@ -17,9 +17,11 @@ from scrapy.statscollectors import StatsCollector
 
 from realestate.items import Gone, Listing, Sighting
 from realestate.pipelines.aside import Aside
+from realestate.pipelines.contacts import FoundContacts
 from realestate.queue import signals
 from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written, open_store
 from realestate.storage.snapshots import SnapshotRef
+from realestate.storage.vault import Vault
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -71,6 +73,7 @@ class StorePipeline:
         self._told_to_stop = asyncio.Event()
         self._is_closing = False
         self._thread = Aside("store")
+        self.contacts: FoundContacts | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -80,6 +83,10 @@ class StorePipeline:
         crawler.signals.connect(pipeline.stopping, signal=signals.stopping)
         crawler.signals.connect(pipeline.item_scraped, signal=scrapy_signals.item_scraped)
         crawler.signals.connect(pipeline.page_kept, signal=signals.page_kept)
+        if crawler.settings.getbool("CONTACTS"):
+            vault = Vault(crawler.settings.getlist("CONTACTS_KEYS"))
+            pipeline.contacts = FoundContacts(vault, crawler.settings.getint("CONTACTS_DAYS"))
+            crawler.signals.connect(pipeline.contacts.found, signal=signals.contacts_found)
         return pipeline
 
     def serving(self) -> None:
@@ -185,7 +192,10 @@ class StorePipeline:
         observed = [(item, run) for item, run in items if not isinstance(item, Quarantined | SnapshotRef)]
         quarantined = [item for item, _ in items if isinstance(item, Quarantined)]
         snapshots = [item for item, _ in items if isinstance(item, SnapshotRef)]
-        return await self._patiently(partial(self._store.write, Batch(observed, quarantined, snapshots)))
+        written = await self._patiently(partial(self._store.write, Batch(observed, quarantined, snapshots)))
+        if self.contacts and (found := self.contacts.of(item for item, _ in observed)):
+            await self._patiently(partial(self._store.keep_contacts, found, self.contacts.days))
+        return written
 
     async def _patiently(self, act: Callable[[], T]) -> T:
         """In the store's thread; again and again while the database is away, but not for ever once the worker ends."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import NamedTuple, Self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,3 +34,12 @@ class Contacts:
 
     def __bool__(self) -> bool:
         return bool(self.names or self.ways)
+
+
+class Sealed(NamedTuple):
+    """Contacts as they are stored: unreadable without the key, found again by the marks of `Vault.lookup`."""
+
+    portal: str
+    ref: str
+    sealed: bytes
+    marks: tuple[str, ...]

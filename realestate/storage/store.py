@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from realestate.items import FIELDS, Listing, Status, as_record
+from realestate.storage.contacts import Sealed
 from realestate.storage.history import Event, Observed, PriceSeen
 from realestate.storage.snapshots import SnapshotRef
 
@@ -157,6 +158,9 @@ class Store(Protocol):
     def write(self, batch: Batch) -> Written:
         """Each listing wholly or not at all, by the rules of `changes.decide`; what is gone is noted as evidence of its
         run. A row the database refuses goes to quarantine instead."""
+
+    def keep_contacts(self, contacts: Sequence[Sealed], days: int) -> None:
+        """Beside their listings, for so many days; but for who was erased."""
 
     def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
         """What a better parser made of pages read before: corrections, no events of the market."""

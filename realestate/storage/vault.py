@@ -7,7 +7,7 @@ from hashlib import blake2b
 import msgspec
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
-from realestate.storage.contacts import Contacts
+from realestate.storage.contacts import Contacts, Sealed
 from realestate.storage.errors import StoreError
 
 
@@ -36,6 +36,10 @@ class Vault:
 
     def seal(self, contacts: Contacts) -> bytes:
         return self._fernet.encrypt(msgspec.json.encode(contacts))
+
+    def kept(self, contacts: Contacts) -> Sealed:
+        """As a store takes them."""
+        return Sealed(contacts.portal, contacts.ref, self.seal(contacts), self.lookups(contacts))
 
     def open(self, sealed: bytes) -> Contacts:
         try:
