@@ -85,13 +85,6 @@ def crawl(env: dict[str, str], server: Redis, folder: Path, *commands: list[str]
 WORK = [PYTHON, "-m", "realestate", "work", PORTAL]
 
 
-def index(store: KeptStore, folder: Path) -> None:
-    """The rows of what was kept, whoever wrote them."""
-    rows = [row for row, _ in pages(str(folder))]
-    for file in {row.file for row in rows}:
-        store.reindex(file, [row for row in rows if row.file == file])
-
-
 def test_a_mended_parser_corrects_what_a_broken_one_read(
     store: KeptStore, server: Redis, simulated: Simulated, env_of: dict[str, str], tmp_path: Path
 ) -> None:
@@ -134,7 +127,6 @@ def test_what_is_erased_is_not_crawled_again_by_two_workers(
     refs = sorted(row["ref"] for row in store.records(PORTAL))
     assert len(refs) == LISTINGS
     gone = refs[::10]
-    index(store, tmp_path / "raw")
     told = realestate(env_of, "erase", *(f"--ref={PORTAL}/{ref}" for ref in gone))
     assert [each["removed"]["listings"] for each in told["erased"]] == [1] * len(gone)
     assert told["raw_pages"]["erased"] == len(gone)
