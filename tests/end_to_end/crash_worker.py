@@ -18,6 +18,7 @@ from redis.asyncio import Redis
 from scrapy import Request, signals
 
 from realestate import settings
+from realestate.items import Listing
 from realestate.jobs import work
 from realestate.pipelines.store import StorePipeline
 from realestate.queue.ledger import Held
@@ -120,7 +121,9 @@ def in_the_batch() -> None:
 
     def wrapper(write: Any) -> Any:
         async def run(self: StorePipeline, items: list[Any]) -> Any:
-            die(items=len(items))
+            if any(isinstance(item, Listing) for item, _ in items):
+                die(items=len(items))
+            return await write(self, items)
 
         return run
 
@@ -133,7 +136,9 @@ def committed() -> None:
     def wrapper(write: Any) -> Any:
         def run(self: PostgresStore, *batch: Any) -> Any:
             written = write(self, *batch)
-            die(new=written.new)
+            if written.new:
+                die(new=written.new)
+            return written
 
         return run
 
