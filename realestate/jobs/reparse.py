@@ -5,7 +5,7 @@ import inspect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Literal, Protocol, runtime_checkable
 from uuid import uuid4
@@ -30,6 +30,9 @@ STORING = "realestate.pipelines.store.StorePipeline"
 BATCH = 500
 #: Changes told one by one; all are counted.
 CHANGES_TOLD = 1000
+
+#: Some stores keep moments to the millisecond.
+_SAME_MOMENT = timedelta(milliseconds=1)
 
 Verdict = Literal["correct", "release", "stale"]
 
@@ -102,11 +105,14 @@ def judge(kind: Kind, fetched_at: datetime, stored: Listing | None) -> Verdict:
     """Whether a page still speaks for what is stored.
 
     One that was good was stored at once, so it may correct only the row it made: if that has been read again since, or
-    is no longer kept, the page is of another day. One that failed made no row; it counts unless a newer one did."""
+    is no longer kept, the page is of another day. One that failed made no row, unless it was released since, with its
+    own time; it counts unless a newer one did."""
     read_at = stored.last_fetched_at if stored else None
-    if kind == "failed":
-        return "release" if read_at is None or read_at <= fetched_at else "stale"
-    return "correct" if read_at is not None and abs(read_at - fetched_at) <= SLACK else "stale"
+    if kind != "failed":
+        return "correct" if read_at is not None and abs(read_at - fetched_at) <= SLACK else "stale"
+    if read_at is not None and abs(read_at - fetched_at) <= _SAME_MOMENT:
+        return "correct"
+    return "release" if read_at is None or read_at < fetched_at else "stale"
 
 
 def differences(current: Current, listing: Listing, now: datetime) -> list[Change]:

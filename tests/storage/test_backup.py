@@ -19,28 +19,23 @@ import pytest
 from realestate.items import FIELDS, as_record
 from realestate.storage import Batch, open_store
 from realestate.storage.backup import BackupError, Header, backup, restore
+from realestate.storage.contacts import Sealed
 from realestate.storage.keeping import RELEASED, KeptStore, NotEmpty
-from realestate.storage.records import PARTS, Departure, ErasedMark, SealedContacts, Watermark, listing_of
+from realestate.storage.records import PARTS, Departure, ErasedMark, Watermark, listing_of
 from realestate.storage.snapshots import SnapshotRef
 from tests.examples import a_listing
 from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, quarantined
+from tests.storage.houses import any_url, other_url  # noqa: F401
 from tests.storage.snapshots.examples import a_page
 from tests.storage.test_together import histories_are_whole
 
 NOW = datetime.now(UTC)
-#: kind -> the fixture that gives the address of another empty database.
-OTHERS = {"postgres": "second_store_url"}
 HOSTILE = "tab\t newline\n return\r quote' \" backslash\\ \\N None \\x {1,2} %s ə 家 🏠 \u2028 \x01"
 
 
-@pytest.fixture(params=OTHERS)
-def other_url(request: pytest.FixtureRequest) -> str:
-    return str(request.getfixturevalue(OTHERS[request.param]))
-
-
 @pytest.fixture
-def other(other_url: str) -> Iterator[KeptStore]:
-    """Empty: of every kind, whatever the first is."""
+def other(other_url: str) -> Iterator[KeptStore]:  # noqa: F811
+    """Empty."""
     store: Any = open_store(other_url)
     store.migrate()
     yield store
@@ -68,6 +63,7 @@ def full(any_store: KeptStore) -> KeptStore:
     store.write(Batch(quarantined=[quarantined(), replace(quarantined("8"), record={"x": [HOSTILE, None, 1e300]})]))
     row = SnapshotRef.of(a_page(), "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 100)
     store.reindex(row.file, [row, replace(row, offset=2**40, ref=None, job=None, url=HOSTILE)])
+    store.keep_contacts([Sealed(PORTAL, "1", bytes(range(256)), ("k:a", HOSTILE))], 30)
     store.erase(PORTAL, "29")
     store.erase_contact("k:mark")
     return store
@@ -93,7 +89,7 @@ def file(full: KeptStore, tmp_path: Path) -> Path:
 
 def test_what_is_restored_is_what_was_there(full: KeptStore, other: KeptStore, file: Path) -> None:
     before = everything(full)
-    assert all(before[part] for part in PARTS if part != "contacts")
+    assert all(before[part] for part in PARTS)
     header = restore(other, file)
     assert everything(other) == before
     assert header.counts == {part: len(told) for part, told in before.items()}
@@ -134,15 +130,6 @@ def test_an_empty_store_is_restored_too(any_store: KeptStore, other: KeptStore, 
     restore(other, tmp_path / "file")
     other.write(batch(page()))
     assert [each.seq for each in all_events(other)] == [1]
-
-
-def test_sealed_contacts_stay_sealed(any_store: KeptStore, other: KeptStore) -> None:
-    """Nobody here stores contacts yet: they come in by a restore."""
-    sealed = SealedContacts(PORTAL, "1", bytes(range(256)), ["k:a", HOSTILE], NOW.replace(microsecond=0))
-    any_store.restore([("contacts", sealed)])
-    assert [record for part, record in any_store.everything() if part == "contacts"] == [sealed]
-    assert any_store.erase_contact("k:a") == [(PORTAL, "1")]
-    assert any_store.expire(quarantine_days=None, delisted_days=None).contacts == 1
 
 
 def test_a_backup_is_of_one_moment_whoever_writes(
@@ -325,7 +312,11 @@ restore(open_store(sys.argv[1]), Path(sys.argv[2]), stop)
 """
 
 
-def test_a_restore_killed_in_the_middle_leaves_an_empty_store(other: KeptStore, other_url: str, file: Path) -> None:
+def test_a_restore_killed_in_the_middle_leaves_an_empty_store(
+    other: KeptStore,
+    other_url: str,  # noqa: F811
+    file: Path,
+) -> None:
     process = subprocess.Popen([sys.executable, "-c", KILLED, other_url, str(file)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"in the middle\n"

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from realestate.storage.contacts import Sealed
 from realestate.storage.erasure import erase, erase_pages
 from realestate.storage.keeping import KeptStore
 from realestate.storage.snapshots import SnapshotRef, SnapshotWriter, pages, read
 from tests.storage.batches import PORTAL, batch, page
+from tests.storage.houses import any_url  # noqa: F401
 from tests.storage.snapshots.conftest import make_writer  # noqa: F401
 from tests.storage.snapshots.examples import a_page
 
@@ -110,11 +112,10 @@ def test_a_page_without_a_row_is_found_by_reading_all(
     assert [row.ref for row in any_store.snapshots(PORTAL, "2")] == ["2"], "and the others have their rows now"
 
 
-def test_by_a_contacts_mark(any_store: KeptStore, sql: Callable[..., Any]) -> None:
-    """Whoever stores contacts is another; here their rows stand for it."""
+def test_by_a_contacts_mark(any_store: KeptStore) -> None:
     any_store.write(batch(page("1"), page("2"), page("3")))
-    for ref, lookups in (("1", ["k:a", "k:b"]), ("2", ["k:a"]), ("3", ["k:c"])):
-        sql("INSERT INTO contacts VALUES (%s, %s, 'x', %s, now() + interval '1 day')", PORTAL, ref, lookups)
+    marks = {"1": ("k:a", "k:b"), "2": ("k:a",), "3": ("k:c",)}
+    any_store.keep_contacts([Sealed(PORTAL, ref, b"sealed", told) for ref, told in marks.items()], 30)
     erased = erase(any_store, [], ["k:a", "k:nobody"])
     assert [(each.ref, each.removed["listings"], each.removed["contacts"]) for each in erased] == [
         ("1", 1, 1),

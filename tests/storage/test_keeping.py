@@ -11,11 +11,13 @@ import pytest
 
 from realestate.items import Listing, as_record
 from realestate.storage import Batch, Quarantined
+from realestate.storage.contacts import Sealed
 from realestate.storage.keeping import SLACK, TRIMMED, Expired, KeptStore, fault_of
 from realestate.storage.snapshots import SnapshotRef
 from tests.examples import a_listing
 from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, record, types
 from tests.storage.conftest import OpenStore
+from tests.storage.houses import any_url  # noqa: F401
 from tests.storage.snapshots.examples import a_page
 
 NOW = datetime.now(UTC)
@@ -407,9 +409,32 @@ def test_the_rows_of_erased_pages_wait_until_their_files_are_rewritten(any_store
     assert any_store.snapshots(PORTAL, "2") == [rows[1]]
 
 
+def sealed(ref: str = "1", *marks: str) -> Sealed:
+    return Sealed(PORTAL, ref, b"sealed", marks)
+
+
+def contacts(store: KeptStore) -> list[str]:
+    return [told.ref for part, told in store.everything() if part == "contacts"]
+
+
+def test_contacts_go_with_their_time_and_with_their_listing(long_gone: KeptStore) -> None:
+    long_gone.keep_contacts([sealed("offered"), sealed("left"), sealed("long gone")], 30)
+    long_gone.keep_contacts([sealed("other")], 0)
+    later()
+    assert long_gone.expire(quarantine_days=None, delisted_days=10, dry_run=True) == Expired(contacts=1, trimmed=2)
+    assert long_gone.expire(quarantine_days=None, delisted_days=10) == Expired(contacts=1, trimmed=2)
+    assert sorted(contacts(long_gone)) == ["left", "offered"]
+    assert long_gone.erase(PORTAL, "left").removed["contacts"] == 1
+    long_gone.keep_contacts([sealed("left")], 30)
+    assert contacts(long_gone) == ["offered"]
+
+
 def test_an_erased_contact_is_remembered(any_store: KeptStore) -> None:
-    assert any_store.erase_contact("maker:abc") == []
+    any_store.keep_contacts([sealed("1", "maker:abc", "maker:x"), sealed("2", "maker:abc"), sealed("3")], 30)
+    assert any_store.erase_contact("maker:abc") == [(PORTAL, "1"), (PORTAL, "2")]
     any_store.erase_contact("maker:abc")
+    any_store.keep_contacts([sealed("4", "maker:y", "maker:abc"), sealed("5", "maker:y")], 30)
+    assert sorted(contacts(any_store)) == ["1", "2", "3", "5"], "the listings of the first are erased one by one"
     assert any_store.erased_contacts(["maker:abc", "maker:def"]) == {"maker:abc"}
     assert any_store.erased("maker:abc") == frozenset()
 

@@ -10,7 +10,7 @@ class Asking:
 
     connection: Connection
 
-    def _ask(self, statement: str, values: Any = None) -> list[tuple[Any, ...]]:
-        with self.connection.cursor() as cursor:
+    def _ask(self, statement: str, values: Any = None, *, watched: bool = True) -> list[tuple[Any, ...]]:
+        with self.connection.cursor(watched=watched) as cursor:
             cursor.execute(statement, values)
             return list(cursor) if cursor.description else []

@@ -49,9 +49,10 @@ class Connection:
         self._prepared: set[str] = set()
 
     @contextmanager
-    def cursor(self, *, migrated: bool = True) -> Iterator[Any]:
+    def cursor(self, *, migrated: bool = True, watched: bool = True) -> Iterator[Any]:
+        """Not `watched`, it waits for an answer as long as that takes: an index of a large table is built in hours."""
         try:
-            with self._opened(migrated).cursor(cursor_factory=WatchedCursor) as cursor:
+            with self._opened(migrated).cursor(cursor_factory=WatchedCursor if watched else None) as cursor:
                 try:
                     yield cursor
                 except BaseException:

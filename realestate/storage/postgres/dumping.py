@@ -128,7 +128,7 @@ class Dumping(Asking):
     """The part of the store that hands over the whole."""
 
     def everything(self) -> Iterator[tuple[str, Any]]:
-        with self.connection.cursor() as cursor:
+        with self.connection.cursor(watched=False) as cursor:
             cursor.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; {_UNHURRIED}")
             cursor.execute(_NUMBERING)
             yield "numbering", records.Numbering(cursor.fetchone()[0])
@@ -139,7 +139,7 @@ class Dumping(Asking):
             cursor.execute("COMMIT")
 
     def restore(self, records: Iterable[tuple[str, Any]]) -> None:
-        with self.connection.cursor() as cursor:
+        with self.connection.cursor(watched=False) as cursor:
             cursor.execute(f"BEGIN; {_UNHURRIED}")
             cursor.execute(f"LOCK TABLE {', '.join(['listings', *_TABLES])} IN SHARE ROW EXCLUSIVE MODE")
             _demand_empty(cursor)

@@ -57,7 +57,7 @@ class Forgetting(Asking):
     def expire(self, *, quarantine_days: float | None, delisted_days: float | None, dry_run: bool = False) -> Expired:
         return Expired(
             quarantined=self._drop("quarantine", _OLD, quarantine_days, dry_run),
-            contacts=self._drop("contacts", "expires_at <= now()", 0, dry_run),
+            contacts=self._drop("contacts", f"(expires_at <= now() OR {stays_away('contacts')})", 0, dry_run),
             trimmed=self._trim(delisted_days, dry_run),
         )
 

@@ -125,19 +125,19 @@ class Upkeep(Asking):
 
     def _analyzed(self, tables: list[Table]) -> Finding:
         begun = time.monotonic()
-        self._ask(f"ANALYZE {', '.join(table.name for table in tables)}")
+        self._ask(f"ANALYZE {', '.join(table.name for table in tables)}", watched=False)
         return Finding("statistics", f"{len(tables)} tables analysed in {time.monotonic() - begun:.1f} s", "", "mended")
 
     def _cleaned(self, table: Table) -> Finding:
-        self._ask(f"VACUUM {table.name}")
+        self._ask(f"VACUUM {table.name}", watched=False)
         found = f"{table.name}: {table.dead} dead rows; autovacuum should have come at {table.bearable:.0f}; vacuumed"
         return Finding("dead rows", found, "is autovacuum off, or hindered by an old transaction?", "mended")
 
     def _repaired(self, index: Index) -> Finding:
         if _LEFT_BEHIND.search(index.name.strip('"')):
-            self._ask(f"DROP INDEX CONCURRENTLY {index.name}")
+            self._ask(f"DROP INDEX CONCURRENTLY {index.name}", watched=False)
             return Finding("index", f"{index.name}: left behind by a REINDEX that was cut short; dropped", "", "mended")
-        self._ask(f"REINDEX INDEX CONCURRENTLY {index.name}")
+        self._ask(f"REINDEX INDEX CONCURRENTLY {index.name}", watched=False)
         return Finding("index", f"{index.name}: was invalid, and served no question; built again", "", "mended")
 
 

@@ -1,0 +1,102 @@
+"""What was erased is not asked for."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.crawler import Crawler
+
+from realestate.middlewares.erased import Erased, ErasedMiddleware
+from realestate.spiders.immoweb import ImmowebSpider
+from realestate.storage import StoreAway
+
+MakeCrawler = Callable[..., Crawler]
+
+
+class Store:
+    def __init__(self, *refs: str) -> None:
+        self.refs = refs
+        self.away = False
+
+    def erased(self, portal: str) -> frozenset[str]:
+        assert portal == "immoweb"
+        if self.away:
+            raise StoreAway("away")
+        return frozenset(self.refs)
+
+
+def page(ref: str) -> Request:
+    return Request(f"https://www.immoweb.be/en/classified/{ref}")
+
+
+async def is_left_alone(middleware: ErasedMiddleware, ref: str) -> bool:
+    try:
+        await middleware.process_request(page(ref))
+    except Erased:
+        return True
+    return False
+
+
+@pytest.fixture
+def serve(make_crawler: MakeCrawler) -> Callable[[Store], Awaitable[ErasedMiddleware]]:
+    async def serve(store: Store) -> ErasedMiddleware:
+        crawler = make_crawler(ImmowebSpider, ERASED_SECONDS=0.01)
+        crawler.spider = ImmowebSpider.from_crawler(crawler)
+
+        async def ask(question: Callable[[Any], Any]) -> Any:
+            return question(store)
+
+        crawler.spider.ask_store = ask
+        middleware = ErasedMiddleware.from_crawler(crawler)
+        middleware.serving()
+        return middleware
+
+    return serve
+
+
+Serve = Callable[[Store], Awaitable[ErasedMiddleware]]
+
+
+def test_a_worker_knows_before_its_first_page_and_learns_what_is_erased_later(serve: Serve) -> None:
+    async def act() -> None:
+        store = Store("21000001")
+        middleware = await serve(store)
+        assert await is_left_alone(middleware, "21000001")
+        assert not await is_left_alone(middleware, "21000002")
+        store.refs = ("21000001", "21000002")
+        while not await is_left_alone(middleware, "21000002"):
+            await asyncio.sleep(0.005)
+        store.away = True
+        await asyncio.sleep(0.03)
+        assert await is_left_alone(middleware, "21000001"), "what was known will do"
+        middleware.closed()
+
+    asyncio.run(act())
+
+
+def test_a_store_that_is_away_holds_up_nobody(serve: Serve) -> None:
+    async def act() -> None:
+        store = Store("21000001")
+        store.away = True
+        middleware = await serve(store)
+        assert not await is_left_alone(middleware, "21000001")
+        middleware.closed()
+
+    asyncio.run(act())
+
+
+def test_a_search_page_is_no_listing(serve: Serve) -> None:
+    async def act() -> None:
+        middleware = await serve(Store("21000001"))
+        await middleware.process_request(Request("https://www.immoweb.be/en/search/house/1"))
+        middleware.closed()
+
+    asyncio.run(act())
+
+
+def test_outside_of_a_crawl_nothing_is_waited_for(make_crawler: MakeCrawler) -> None:
+    crawler = make_crawler(ImmowebSpider)
+    crawler.spider = ImmowebSpider.from_crawler(crawler)
+    assert not asyncio.run(is_left_alone(ErasedMiddleware.from_crawler(crawler), "21000001"))
