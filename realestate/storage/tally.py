@@ -14,6 +14,9 @@ Key = tuple[str, str]
 Observations = Sequence[tuple[Observed, str]]
 
 
+_SIGHTS = (Listing, Sighting)
+
+
 def by_listing(batch: Batch) -> dict[Key, Observations]:
     found: dict[Key, list[tuple[Observed, str]]] = {}
     for item, run in batch.observed:
@@ -22,7 +25,7 @@ def by_listing(batch: Batch) -> dict[Key, Observations]:
 
 
 def is_seen(observed: Observations) -> bool:
-    return any(isinstance(item, Listing | Sighting) for item, _ in observed)
+    return any(isinstance(item, _SIGHTS) for item, _ in observed)
 
 
 def is_read(observed: Observations) -> bool:

@@ -7,7 +7,7 @@ from realestate.storage.keeping import TRIMMED, Erased, Expired
 from realestate.storage.postgres.asking import Asking
 from realestate.storage.postgres.erased import stays_away
 from realestate.storage.postgres.looking import PAGES, page_of
-from realestate.storage.postgres.merge import _LOCK
+from realestate.storage.postgres.statements import LOCK
 from realestate.storage.records import erased_name
 from realestate.storage.snapshots import SnapshotRef
 
@@ -62,7 +62,7 @@ class Forgetting(Asking):
         )
 
     def erase(self, portal: str, ref: str) -> Erased:
-        told = {"lock": _LOCK, "what": erased_name(portal, ref), "portal": portal, "ref": ref}
+        told = {"lock": LOCK, "what": erased_name(portal, ref), "portal": portal, "ref": ref}
         (counts,) = self._ask(_ERASE, told)
         return Erased(portal, ref, dict(zip(_OF_A_LISTING, counts, strict=True)))
 
@@ -102,7 +102,7 @@ class Forgetting(Asking):
         if dry_run:
             ((count,),) = self._ask(f"SELECT count(*)::int FROM listings WHERE {_WORDY}", told)
             return int(count)
-        told |= {"lock": _LOCK, "flag": TRIMMED}
+        told |= {"lock": LOCK, "flag": TRIMMED}
         total = 0
         while due := self._ask(_DUE, told):
             for some in (due[start : start + _TOGETHER] for start in range(0, len(due), _TOGETHER)):

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from realestate.items import Listing, Sighting
 from realestate.storage.changes import OFF_THE_MARKET, SAME
 from realestate.storage.history import State
 from realestate.storage.postgres.connection import Connection
-from realestate.storage.postgres.copying import encoded
-from realestate.storage.postgres.rows import COLUMNS, STATE, as_json, recordset, state_of
+from realestate.storage.postgres.rows import COLUMNS, STATE, arrays, state_of, unnested
 from realestate.storage.tally import Key, Observations
 
 _ASKED = {"portal": "text", "ref": "text", "whole": "boolean", "price": "numeric"} | {
@@ -28,7 +28,7 @@ _KNOWN = f"""
     FROM (SELECT now() AS now) AS clock
     LEFT JOIN (
         SELECT portal, ref, known.revision, {_UNCHANGED} AS unchanged
-        FROM {recordset("asked", _ASKED)} JOIN listings AS known USING (portal, ref)
+        FROM {unnested("asked", _ASKED)} JOIN listings AS known USING (portal, ref)
     ) AS seen ON true
     LEFT JOIN listings AS whole ON whole.portal = CASE WHEN NOT seen.unchanged THEN seen.portal END
         AND whole.ref = seen.ref -- what is unchanged is not even looked up
@@ -45,11 +45,11 @@ class Known:
 
 
 def known_of(connection: Connection, observations: Mapping[Key, Observations]) -> Known:
-    asked = as_json(_asked(key, observed) for key, observed in observations.items())
+    asked = arrays("asked", _ASKED, [_asked(key, observed) for key, observed in observations.items()])
     unchanged: dict[Key, int] = {}
     states: dict[Key, State] = {}
     with connection.cursor() as cursor:
-        cursor.execute(_KNOWN, {"asked": asked, "off_the_market": list(OFF_THE_MARKET)})
+        cursor.execute(_KNOWN, {**asked, "off_the_market": list(OFF_THE_MARKET)})
         for now, portal, ref, revision, is_unchanged, *whole in cursor:  # noqa: B007
             if is_unchanged:
                 unchanged[portal, ref] = revision
@@ -58,13 +58,15 @@ def known_of(connection: Connection, observations: Mapping[Key, Observations]) -
     return Known(now, unchanged, states)
 
 
-def _asked(key: Key, observed: Observations) -> bytes:
-    asked: dict[str, Any] = {"portal": key[0], "ref": key[1], "whole": False}
+def _asked(key: Key, observed: Observations) -> tuple[Any, ...]:
+    """The values of _ASKED."""
     item = observed[0][0] if len(observed) == 1 else None
+    if isinstance(item, Listing) and item.content_hash is not None:
+        return (*key, False, None, *_same(item))
     if isinstance(item, Sighting):
-        asked["price"] = item.price
-    elif isinstance(item, Listing) and item.content_hash is not None:
-        asked |= {name: getattr(item, name) for name in SAME}
-    else:
-        asked["whole"] = True
-    return encoded(asked)
+        return (*key, False, item.price, *_NOT_READ)
+    return (*key, True, None, *_NOT_READ)
+
+
+_same = attrgetter(*SAME)
+_NOT_READ = (None,) * len(SAME)

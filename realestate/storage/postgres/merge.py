@@ -1,17 +1,16 @@
 """Writes what was decided, where nobody else has written since it was read.
 
-Rows are copied into tables of our own first. One string of statements does the rest on the server, under a lock that
-ends with their transaction. So no two merges meet: none waits for another's rows while it holds some of its own, and
-events are numbered in the order in which they become visible. The lock is never held while a worker thinks.
+Listings are copied into a table of our own first. One string of statements does the rest on the server, under a lock
+that ends with their transaction. So no two merges meet: none waits for another's rows while it holds some of its own,
+and events are numbered in the order in which they become visible. The lock is never held while a worker thinks.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from functools import cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,97 +19,12 @@ from realestate.storage.history import Outcome, State
 from realestate.storage.postgres import quarantine
 from realestate.storage.postgres.connection import Connection, Duplicate
 from realestate.storage.postgres.copying import copy, encoded
-from realestate.storage.postgres.erased import stays_away
-from realestate.storage.postgres.rows import COLUMNS, as_json, fields_of, joined, recordset
+from realestate.storage.postgres.rows import arrays, as_json, fields_of, joined
+from realestate.storage.postgres.statements import COPY, HISTORY, LOCK, PRICE, STAGE, TOLD, TOUCHED, statement
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.storable import storable
 from realestate.storage.store import Quarantined
 from realestate.storage.tally import Key
-
-#: Any number nobody else takes as an advisory lock in this database.
-_LOCK = 0x7772697465  # "write"
-
-_KEY = {"portal": "text", "ref": "text"}
-_BESIDE = {"revision": "integer", "last_run": "text", "suspect_price": "numeric(14, 2)", "suspect_run": "text"}
-_WRITTEN = {**COLUMNS, **_BESIDE}
-_STAGED = {**_WRITTEN, "expected": "integer", "seen": "boolean", "read": "boolean", "unseen_since": "timestamptz"}
-_TOLD = {**_KEY, "revision": "integer", "at": "timestamptz", "run": "text"}
-_EVENT = {**_TOLD, "type": "text", "data": "jsonb"}
-_PRICE = {**_TOLD, "source": "text", "price": "numeric(14, 2)", "currency": "text", "price_basis": "text"}
-_PRICE |= {"rent_period": "text", "suspect": "boolean"}
-#: Events and prices share a table. Its rows are in order: it is emptied after each merge.
-_HISTORY = {**_EVENT, **_PRICE}
-_TOUCHED = {**_KEY, "revision": "integer", "last_run": "text", "read": "boolean"}
-_SNAPSHOT = {**_KEY, "url": "text", "stage": "text", "job": "text", "kind": "text", "status": "integer"}
-_SNAPSHOT |= {"fetched_at": "timestamptz", "file": "text", '"offset"': "bigint", "length": "bigint", "digest": "text"}
-_DEPARTURE = {**_KEY, "run": "text", "evidence": "text", "detail": "text", "url": "text"}
-
-
-def _table(name: str, columns: dict[str, str]) -> str:
-    typed = ", ".join(f"{column} {type}" for column, type in columns.items())
-    return f"CREATE TEMPORARY TABLE {name} ({typed}) ON COMMIT DELETE ROWS"
-
-
-#: Made once a connection.
-_TABLES = f"{_table('staged', _STAGED)}; {_table('history', _HISTORY)}"
-_COPY_STAGED = f"BEGIN; COPY staged ({', '.join(_STAGED)}) FROM STDIN"
-_COPY_HISTORY = f"COPY history ({', '.join(_HISTORY)}) FROM STDIN"
-
-#: A listing may have been seen by another worker, later than by us.
-_SEEN_NOW = "greatest(known.last_seen_at, clock.now)"
-_READ_NOW = "greatest(known.last_fetched_at, clock.now)"
-
-_ADDED = f"""
-    added AS (
-        INSERT INTO listings ({", ".join(_WRITTEN)}, first_seen_at, last_seen_at, last_fetched_at)
-        SELECT {", ".join(_WRITTEN)}, %(now)s, %(now)s, %(now)s FROM staged
-        WHERE expected IS NULL AND NOT {stays_away("staged")}
-        ON CONFLICT (portal, ref) DO NOTHING RETURNING portal, ref
-    )"""
-_CHANGED = f"""
-    changed AS (
-        UPDATE listings AS known SET
-            {", ".join(f"{name} = staged.{name}" for name in _WRITTEN if name not in (*_KEY, "last_run"))},
-            last_seen_at = CASE WHEN staged.seen THEN {_SEEN_NOW} ELSE known.last_seen_at END,
-            last_fetched_at = CASE WHEN staged.read THEN {_READ_NOW} ELSE known.last_fetched_at END,
-            last_run = CASE WHEN staged.seen THEN staged.last_run ELSE known.last_run END
-        FROM staged, clock
-        WHERE known.portal = staged.portal AND known.ref = staged.ref AND known.revision = staged.expected
-          AND (staged.unseen_since IS NULL OR known.last_seen_at <= staged.unseen_since)
-        RETURNING known.portal, known.ref
-    )"""
-_TOLD_OF = f"""
-    told AS (
-        INSERT INTO events ({", ".join(_EVENT)})
-        SELECT {", ".join(_EVENT)} FROM history JOIN applied USING (portal, ref) WHERE type IS NOT NULL
-        ORDER BY history.ctid {{unless}} RETURNING type
-    ),
-    priced AS (
-        INSERT INTO prices ({", ".join(_PRICE)})
-        SELECT {", ".join(_PRICE)} FROM history JOIN applied USING (portal, ref) WHERE source IS NOT NULL {{unless}}
-    )"""
-_TOUCHES = f"""
-    touches AS MATERIALIZED (SELECT * FROM {recordset("touched", _TOUCHED)}),
-    touched AS (
-        UPDATE listings AS known SET last_seen_at = {_SEEN_NOW}, last_run = touches.last_run,
-            last_fetched_at = CASE WHEN touches.read THEN {_READ_NOW} ELSE known.last_fetched_at END
-        FROM touches, clock
-        WHERE known.portal = touches.portal AND known.ref = touches.ref AND known.revision = touches.revision
-        RETURNING known.portal, known.ref
-    )"""
-_DEPARTURES = f"""
-    departed AS (
-        INSERT INTO departures ({", ".join(_DEPARTURE)}, at) SELECT {", ".join(_DEPARTURE)}, clock.now
-        FROM {recordset("departed", _DEPARTURE)}, clock WHERE NOT {stays_away("departed")} ON CONFLICT DO NOTHING
-    )"""
-_SNAPSHOTS = f"""
-    snapped AS (
-        INSERT INTO snapshots ({", ".join("run" if name == "job" else name for name in _SNAPSHOT)})
-        SELECT * FROM {recordset("snapped", _SNAPSHOT)} ON CONFLICT DO NOTHING
-    )"""
-_PARTS = {"added": _ADDED, "changed": _CHANGED, "touched": _TOUCHES, "departed": _DEPARTURES}
-_PARTS |= {"quarantined": quarantine.INSERT, "snapped": _SNAPSHOTS}
-_LOST = "SELECT portal, ref FROM {given} EXCEPT SELECT portal, ref FROM {applied}"
 
 
 @dataclass(slots=True)
@@ -134,8 +48,7 @@ class Change:
         return (*fields_of(state.listing), *beside)
 
 
-@dataclass(slots=True)
-class Touch:
+class Touch(NamedTuple):
     """A listing that was seen as it is."""
 
     portal: str
@@ -165,36 +78,36 @@ class Merge:
     snapshots: Sequence[SnapshotRef] = ()
 
     def into(self, connection: Connection) -> Merged:
-        """An event that is there already can only be of a listing that was deleted without its history."""
+        """Nearly always nothing of it is there already, and not to look for that saves much: a listing may have been
+        added by another worker just now, an event be left over from one that was deleted without its history."""
         try:
             return self._into(connection)
         except Duplicate:
             return self._into(connection, "careful")
 
     def _into(self, connection: Connection, *how: str) -> Merged:
-        parameters = self._parameters()
+        what, parameters = self._what(), self._parameters()
         with connection.cursor() as cursor:
             if self.changes:
-                connection.once(_TABLES)
-                copy(cursor, _COPY_STAGED, (change.row() for change in self.changes))
-                copy(cursor, _COPY_HISTORY, self._history())
-            cursor.execute(
-                _statement(*how, *self._kinds(), *parameters), {"lock": _LOCK, "now": self.now, **parameters}
-            )
+                connection.once(STAGE)
+                copy(cursor, COPY, (change.row() for change in self.changes))
+            cursor.execute(statement(*how, *what), {"lock": LOCK, "now": self.now, **parameters})
             lost, told = msgspec.json.decode(cursor.fetchone()[0])
         return Merged({(portal, ref) for portal, ref in lost or ()}, Counter(told or {}))
 
-    def _kinds(self) -> list[str]:
-        return sorted({"added" if change.before is None else "changed" for change in self.changes})
-
-    def _history(self) -> Iterator[Sequence[Any]]:
-        for change in self.changes:
-            yield from _history_rows(change.outcome)
+    def _what(self) -> list[str]:
+        parts: dict[str, object] = {"touched": self.touches, "departed": self.departures}
+        parts |= {"quarantined": self.quarantined, "snapped": self.snapshots}
+        written = sorted({"added" if change.before is None else "changed" for change in self.changes})
+        return written + [name for name, part in parts.items() if part]
 
     def _parameters(self) -> dict[str, str]:
-        found = {}
+        found: dict[str, str] = {}
+        if self.changes:
+            history = [row for change in self.changes for row in _history_rows(change.outcome)]
+            found |= arrays("history", HISTORY, history)
         if self.touches:
-            found["touched"] = as_json(map(encoded, self.touches))
+            found |= arrays("touched", TOUCHED, self.touches)
         if self.departures:
             found["departed"] = as_json(joined(gone, {"run": run}) for gone, run in self.departures)
         if self.quarantined:
@@ -214,30 +127,6 @@ def _history_rows(outcome: Outcome) -> Iterator[Sequence[Any]]:
         yield (*_told(price), None, None, *_paid(price))
 
 
-_told = attrgetter(*_TOLD)
-_paid = attrgetter(*(name for name in _PRICE if name not in _TOLD))
-_NO_PRICE = (None,) * (len(_PRICE) - len(_TOLD))
-
-
-@cache
-def _statement(*what: str) -> str:
-    """Only of what there is: PostgreSQL plans every part. What came of it outlives the transaction in a setting, so
-    that the same round trip can answer it after the commit."""
-    parts, lost, told = ["clock AS MATERIALIZED (SELECT clock_timestamp() AS now)"], [], "NULL"
-    parts += [sql for name, sql in _PARTS.items() if name in what]
-    if applied := " UNION ALL ".join(
-        f"SELECT portal, ref FROM {name}" for name in ("added", "changed") if name in what
-    ):
-        unless = "ON CONFLICT DO NOTHING" if "careful" in what else ""
-        parts += [f"applied AS ({applied})", _TOLD_OF.format(unless=unless)]
-        lost.append(_LOST.format(given="staged", applied="applied"))
-        told = "(SELECT json_object_agg(type, times) FROM (SELECT type, count(*) AS times FROM told GROUP BY 1) AS t)"
-    if "touched" in what:
-        lost.append(_LOST.format(given="touches", applied="touched"))
-    keys = " UNION ALL ".join(f"({each})" for each in lost) or "SELECT NULL AS portal, NULL AS ref WHERE false"
-    answer = f"json_build_array((SELECT json_agg(json_build_array(portal, ref)) FROM ({keys}) AS lost), {told})::text"
-    return f"""
-        {"" if applied else "BEGIN;"} SET LOCAL enable_seqscan = off; SELECT pg_advisory_xact_lock(%(lock)s);
-        WITH {", ".join(parts)} SELECT set_config('realestate.merged', {answer}, false);
-        COMMIT; SELECT current_setting('realestate.merged')
-    """
+_told = attrgetter(*TOLD)
+_paid = attrgetter(*(name for name in PRICE if name not in TOLD))
+_NO_PRICE = (None,) * (len(PRICE) - len(TOLD))
