@@ -115,7 +115,16 @@ def test_every_setting_of_ours_is_documented() -> None:
         "DUPEFILTER_KEEP",
         "DUPEFILTER_EXPECTED",
     )
-    ours += ("RETAIN_", "ERASED_", "DEADLETTERS_", "STORE_BATCH", "STORE_WAITING", "MEDIANS_", "SNAPSHOTS_", "HEARTBEAT_")
+    ours += (
+        "RETAIN_",
+        "ERASED_",
+        "DEADLETTERS_",
+        "STORE_BATCH",
+        "STORE_WAITING",
+        "MEDIANS_",
+        "SNAPSHOTS_",
+        "HEARTBEAT_",
+    )
     wanted = {name for name in vars(settings) if name.startswith(ours)}
     assert wanted
     assert {name for name in wanted if f"`{name}`" not in doc("settings.md")} == set()
