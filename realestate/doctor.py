@@ -88,7 +88,9 @@ def _store() -> Finding:
         kept = sum(listings for listings, _ in store.counts().values())
         store.close()
     except StoreError as error:
-        return Finding("store", str(error), "start PostgreSQL, correct STORE_URL, or unset it to use our own")
+        return Finding(
+            "store", str(error), "start the database, correct STORE_URL, or unset it to use our own PostgreSQL"
+        )
     return Finding("store", f"STORE_URL answers, {kept} listings")
 
 

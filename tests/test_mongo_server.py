@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pymongo import InsertOne, MongoClient, UpdateOne
 from pymongo.collection import Collection
-from pymongo.errors import BulkWriteError
+from pymongo.errors import BulkWriteError, OperationFailure
 
 from tests import mongodb
 
@@ -91,6 +91,26 @@ def test_compare_and_set_loses_no_update(documents: Documents) -> None:
     with ThreadPoolExecutor(writers) as threads:
         list(threads.map(advance, range(writers)))
     assert documents.find_one({"_id": "bina:1"}) == {"_id": "bina:1", "revision": writers * each}
+
+
+def test_an_update_of_what_is_not_as_expected_changes_nothing(documents: Documents) -> None:
+    documents.insert_many([{"_id": "bina:1", "revision": 2}, {"_id": "bina:2", "revision": 1}])
+    assert documents.update_one({"_id": "bina:1", "revision": 1}, {"$set": {"n": 1}}).matched_count == 0
+    assert documents.update_one({"_id": "bina:3", "revision": 1}, {"$set": {"n": 1}}).matched_count == 0
+    assert documents.update_one({"_id": "bina:1", "revision": {"$lte": 2}}, {"$set": {"n": 1}}).modified_count == 1
+    assert documents.count_documents({"n": 1}) == 1
+    with pytest.raises(OperationFailure, match="nonsense"):
+        documents.update_one({"_id": "bina:1", "revision": {"$nonsense": 1}}, {"$set": {"n": 2}})
+
+
+def test_documents_are_found_by_a_list_of_their_ids(documents: Documents) -> None:
+    documents.insert_many([{"_id": f"bina:{number}", "n": number, "m": 0} for number in range(300)])
+    wanted = [f"bina:{number}" for number in (5, 299, 7, 5, 1000)]
+    found = list(documents.find({"_id": {"$in": wanted}}, {"n": 1}))
+    assert sorted(found, key=lambda each: int(each["n"])) == [{"_id": f"bina:{n}", "n": n} for n in (5, 7, 299)]
+    assert len(list(documents.find({"_id": {"$in": wanted}}).sort("_id", 1).limit(2))) == 2
+    assert list(documents.find({"_id": {"$in": []}})) == []
+    assert len(list(documents.find({"_id": {"$in": [f"bina:{number}" for number in range(300)]}}))) == 300
 
 
 def test_a_document_is_found_by_its_id_without_reading_them_all(documents: Documents) -> None:

@@ -1,6 +1,10 @@
-"""The store in PostgreSQL beside the plain ways to write into the same table, and beside itself when it is full."""
+"""The store in PostgreSQL beside the plain ways to write into the same table, and beside itself when it is full.
+
+That in MongoDB beside one update a listing.
+"""
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,9 +13,10 @@ from statistics import quantiles
 from realestate.bench import Context, Goal, Measure, Samples, interleaved
 from realestate.bench.rig.adverts import Adverts
 from realestate.bench.rig.database import Database, database, lines
+from realestate.bench.rig.mongod import MongoDatabase, mongod
 from realestate.items import Listing
 from realestate.settings import STORE_BATCH_SIZE
-from realestate.storage import Batch
+from realestate.storage import Batch, Store
 
 RUN = "0123456789ab"
 #: How often the event loop looks at the clock.
@@ -25,6 +30,11 @@ def measures(context: Context) -> Iterator[Measure]:
         yield from writing(context, empty, adverts)
         yield stalls(context, empty, adverts)
     yield full(context, adverts)
+    with mongod(context) as url:
+        if url is None:
+            print("MongoDB is not measured: no mongod on the PATH", file=sys.stderr)
+        else:
+            yield in_mongodb(context, adverts, url)
 
 
 # ----- into an empty table
@@ -53,7 +63,7 @@ class _Ways:
 
     def store(self) -> dict[str, float]:
         listings = self._begin(self.count)
-        first, again = (self.count / _seconds(lambda: write(self.empty, listings)) for _ in range(2))
+        first, again = (self.count / _seconds(lambda: write(self.empty.store, listings)) for _ in range(2))
         return {"first": first, "again": again}
 
     def insert(self) -> dict[str, float]:
@@ -69,6 +79,26 @@ class _Ways:
         return self.adverts.new(count)
 
 
+def in_mongodb(context: Context, adverts: Adverts, url: str) -> Measure:
+    count, singly = context.sized(5_000, least=10), context.sized(1_000, least=10)
+    stored = MongoDatabase(url)
+
+    def ours() -> float:
+        stored.empty()
+        listings = adverts.new(count)
+        return count / _seconds(lambda: write(stored.store, listings))
+
+    def plain() -> float:
+        stored.empty()
+        listings = adverts.new(singly)
+        return singly / _seconds(lambda: stored.update_one_by_one(listings))
+
+    found, peers = interleaved(ours, plain, context.rounds)
+    stored.close()
+    goal = Goal(of="ratio", minimum=8)
+    return Measure.of("storing in MongoDB, history included", "listings/s", goal, found, "update_one each", peers)
+
+
 def _rounds(context: Context, ways: Mapping[str, Callable[[], dict[str, float]]]) -> dict[str, Samples]:
     """In turns, each beginning every other round."""
     found: dict[str, list[float]] = {}
@@ -79,9 +109,9 @@ def _rounds(context: Context, ways: Mapping[str, Callable[[], dict[str, float]]]
     return {name: Samples(rates) for name, rates in found.items()}
 
 
-def write(into: Database, listings: Sequence[Listing]) -> None:
+def write(into: Store, listings: Sequence[Listing]) -> None:
     for batch in _batches(listings):
-        into.store.write(batch)
+        into.write(batch)
 
 
 # ----- into a full one
@@ -92,7 +122,7 @@ def full(context: Context, adverts: Adverts) -> Measure:
     count = context.sized(2_000, least=20)
     with database(context, "bench_few") as small, database(context, "bench_many") as large:
         for stored, how_many in ((small, few), (large, many)):
-            write(stored, adverts.new(min(few, 1_000)))
+            write(stored.store, adverts.new(min(few, 1_000)))
             stored.fill(how_many)
             _cost(stored, adverts.new(5 * count))  # the first writes after a checkpoint write whole pages
         found, peers = interleaved(
@@ -104,7 +134,7 @@ def full(context: Context, adverts: Adverts) -> Measure:
 
 def _cost(stored: Database, listings: Sequence[Listing]) -> float:
     """Microseconds a listing; they are taken out again, so that the table keeps its size."""
-    seconds = _seconds(lambda: write(stored, listings))
+    seconds = _seconds(lambda: write(stored.store, listings))
     refs = [listing.ref for listing in listings]
     for table in ("listings", "events", "prices"):
         stored.ask(f"DELETE FROM {table} WHERE portal = %s AND ref = ANY (%s)", listings[0].portal, refs)

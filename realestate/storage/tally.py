@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 
 from realestate.items import Listing, Sighting
 from realestate.storage.history import Observed
+from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Batch, Quarantined, Written
 
 Key = tuple[str, str]
@@ -30,9 +31,10 @@ def is_read(observed: Observations) -> bool:
 
 @dataclass(slots=True)
 class Tally:
-    """What a batch has done so far, and what of it is still to be quarantined."""
+    """What a batch has done so far, and what of it is still to be kept aside of the listings."""
 
     quarantined: list[Quarantined]
+    snapshots: Sequence[SnapshotRef] = ()
     new: int = 0
     known: int = 0
     seen: int = 0

@@ -21,7 +21,7 @@ from realestate.jobs.fleet import look
 from realestate.queue.connection import connect_to
 from realestate.queue.deadletters import DeadLetters
 from realestate.queue.request_queue import QueueSettings, RequestQueue
-from realestate.storage.postgres import PostgresStore
+from realestate.storage import Store
 
 ROOT = Path(__file__).parents[2]
 PYTHON = sys.executable
@@ -132,5 +132,5 @@ def letters(redis_url: str, portal: str) -> list[dict[str, Any]]:
     return asyncio.run(read())
 
 
-def compared(store: PostgresStore, simulated: Simulated, portal: str) -> Comparison:
+def compared(store: Store, simulated: Simulated, portal: str) -> Comparison:
     return compare(simulated.truth(portal), list(store.records(portal)))

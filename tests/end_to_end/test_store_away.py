@@ -158,10 +158,13 @@ def test_a_database_that_answers_after_seconds_or_is_locked_is_waited_for(
     with site.workers(1, STORE_URL=line.url) as workers:
         site.seed(server)
         site.until_the_middle(server)
-        line.delay_seconds = 2.0
+        line.delay_seconds = 3.0
+        before = stored(site)
         with locked(url, "ACCESS EXCLUSIVE"):
             time.sleep(20)
             assert not look(server, PORTAL).finished
+        until(lambda: stored(site) > before, "a batch, slowly")
+        line.delay_seconds = 0.0
         finish(site, server, workers)
         assert not waits(*workers), "slow is not away"
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from realestate.storage import open_store
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import PYTHON, Simulated, compared, finished, letters, running, until
 
@@ -34,6 +35,24 @@ def test_two_workers_store_the_truth_of_both_portals(
         assert comparison.expected == 120
         assert comparison.right, (comparison.missing, comparison.unexpected, comparison.wrong[:5])
     assert "ERROR" not in one.text() + two.text()
+
+
+def test_a_worker_stores_the_truth_in_mongodb(
+    simulate: Simulate, env: dict[str, str], server: Redis, mongodb_url: str, tmp_path: Path
+) -> None:
+    simulated = simulate(60)
+    told = {**env, "SIMULATOR_URL": simulated.url, "STORE_URL": mongodb_url}
+    with running([PYTHON, "-m", "scrapy", "crawl", "emlak"], told, tmp_path / "worker.log") as worker:
+        server.lpush("emlak:start_urls", f"{simulated.portals['emlak']}/elanlar/?ann_type=3&sort_type=0&page=1")
+        finished(server, "emlak")
+        assert worker.stop() == 0
+    store = open_store(mongodb_url)
+    comparison = compared(store, simulated, "emlak")
+    assert comparison.expected == 60
+    assert comparison.right, (comparison.missing, comparison.unexpected, comparison.wrong[:5])
+    assert [each.event.type for each in store.events()] == ["listed"] * 60
+    store.close()
+    assert "ERROR" not in worker.text()
 
 
 def test_a_second_day_is_stored_over_the_first_but_for_prices_that_are_doubted(

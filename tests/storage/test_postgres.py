@@ -2,7 +2,7 @@
 
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,6 +17,7 @@ from realestate.items import FIELDS
 from realestate.storage import Batch, StoreAway, StoreError, Written, open_store
 from realestate.storage.migrate import migrate, newest
 from realestate.storage.postgres import PostgresStore
+from realestate.storage.postgres.known import known_of
 from realestate.storage.postgres.merge import Merge
 from realestate.storage.snapshots import SnapshotRef
 from tests.examples import a_listing
@@ -227,6 +228,75 @@ def test_looking_does_not_migrate(store_url: str, sql: Ask) -> None:
     store.close()
 
 
+def test_a_listing_that_was_deleted_without_its_history_may_come_back(store: PostgresStore, sql: Ask) -> None:
+    store.write(batch(page("1"), page("2")))
+    sql("DELETE FROM listings WHERE ref = '1'")
+    assert store.write(batch(page("1"), page("3"))) == Written(new=2, events={"listed": 1})
+    assert store.counts() == {PORTAL: (3, 0)}
+    assert store.write(batch(page("1", price=Decimal(340000)))).events == {"price_changed": 1}
+
+
+# ----- between reading and writing
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Has something done after the next batch was read, before it is written."""
+
+    def arrange(act: Callable[[], object]) -> None:
+        waiting = [act]
+
+        def then(*arguments: Any) -> Any:
+            known = known_of(*arguments)
+            if waiting:
+                waiting.pop()()
+            return known
+
+        monkeypatch.setattr("realestate.storage.postgres.writing.known_of", then)
+
+    return arrange
+
+
+Meanwhile = Callable[[Callable[[], object]], None]
+
+
+@pytest.fixture
+def other(store_url: str) -> Iterator[PostgresStore]:
+    store = PostgresStore(store_url)
+    yield store
+    store.close()
+
+
+def test_a_listing_that_was_delisted_meanwhile_is_relisted(
+    store: PostgresStore, other: PostgresStore, meanwhile: Meanwhile
+) -> None:
+    store.write(batch(*pages(10)))
+    later()
+    store.begin_run("a", PORTAL, "full", "all")
+    store.write(batch(gone("1"), run="a"))
+    later()
+    meanwhile(lambda: other.conclude("a"))
+    assert store.write(batch(page("1"))).events == {"relisted": 1}
+    assert types(store) == ["listed", "delisted", "relisted"]
+
+
+def test_a_listing_that_was_changed_meanwhile_is_compared_again(
+    store: PostgresStore, other: PostgresStore, meanwhile: Meanwhile
+) -> None:
+    store.write(batch(page()))
+    meanwhile(lambda: other.write(batch(card(price=340000))))
+    assert store.write(batch(page(price=Decimal(330000)))).events == {"price_changed": 1}
+    assert [event.data.get("old") for event in store.history(PORTAL, "1")] == [None, 350000, 340000]
+
+
+def test_a_listing_that_was_added_meanwhile_is_compared(
+    store: PostgresStore, other: PostgresStore, meanwhile: Meanwhile
+) -> None:
+    meanwhile(lambda: other.write(batch(page("1"), page("2"))))
+    written = store.write(batch(page("1", price=Decimal(340000)), page("2"), page("3")))
+    assert written == Written(new=1, known=2, events={"listed": 1, "price_changed": 1})
+
+
 # ----- away, slow, elsewhere
 
 
@@ -301,6 +371,19 @@ def test_no_transaction_is_open_between_two_calls(store: PostgresStore, sql: Ask
         for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
             cursor.execute(f"SHOW {name}")
             assert cursor.fetchone()[0] not in ("0", "")
+
+
+def test_the_lock_of_a_worker_that_stalls_is_taken_from_it(store: PostgresStore, store_url: str) -> None:
+    """Were a worker ever to hold it open, PostgreSQL ends the session after the timeout that every worker asks for."""
+    with store.connection.cursor() as cursor:
+        cursor.execute("SET idle_in_transaction_session_timeout = '100ms'; BEGIN")
+        cursor.execute("SELECT pg_advisory_xact_lock(0x7772697465)")
+        other = PostgresStore(store_url)
+        assert other.write(batch(page())).new == 1
+        other.close()
+        with pytest.raises(psycopg2.Error):
+            cursor.execute("SELECT 1")
+    store.close()
 
 
 def test_a_database_that_is_not_there_is_said_in_one_line() -> None:

@@ -49,6 +49,7 @@ def writer(store: Store, *of: Batch) -> Callable[[], None]:
 
 def histories_are_whole(store: Store) -> None:
     """Each listing was listed once; each price follows from the one before; the last is the one it has."""
+    assert store.counts()[PORTAL][1] == 0, "nothing was refused"
     events = all_events(store)
     names = [(each.event.portal, each.event.ref, each.event.revision, each.event.type) for each in events]
     assert len(names) == len(set(names))

@@ -43,8 +43,10 @@ _DEFAULTS: dict[str, Any] = {
 }
 _MOMENTS: CodecOptions[Document] = CodecOptions(tz_aware=True, tzinfo=UTC)
 _EXISTS_ALREADY = 11000
-#: The server may do better later: LockTimeout, ExceededTimeLimit, OutOfDiskSpace.
-_LATER = frozenset({24, 262, 14031})
+#: By its number, an error of the server's and not of a document: it cannot reach others, is no longer or not yet the
+#: first, shuts down, has no time, no lock or no room on its disk.
+_LATER = frozenset({6, 7, 24, 43, 50, 64, 89, 91, 112, 134, 189, 262, 9001})
+_LATER |= {10107, 11600, 11602, 13435, 13436, 14031}
 
 
 class Refused(ValueError):
@@ -107,8 +109,10 @@ def bulk(collection: Documents, statements: Sequence[InsertOne[Any] | UpdateOne]
     except BulkWriteError as error:
         told = error.details
         if failed := told.get("writeConcernErrors"):
-            raise StoreAway(_line(failed[0].get("errmsg", "not written by a majority"))) from error
+            raise StoreAway(f"MongoDB: {_line(failed[0].get('errmsg', 'not written by a majority'))}") from error
     errors = told["writeErrors"]
+    if later := [each for each in errors if each["code"] in _LATER]:
+        raise StoreAway(f"MongoDB: {_line(later[0]['errmsg'])}")
     return Bulk(
         frozenset(each["index"] for each in errors if each["code"] == _EXISTS_ALREADY),
         {each["index"]: _line(each["errmsg"]) for each in errors if each["code"] != _EXISTS_ALREADY},

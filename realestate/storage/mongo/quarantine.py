@@ -3,21 +3,35 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from bson.raw_bson import RawBSONDocument
 from pymongo import InsertOne
 from pymongo.database import Database
 
 from realestate.storage.errors import StoreError
-from realestate.storage.mongo.connection import Document, bulk
-from realestate.storage.mongo.documents import packed, screened
+from realestate.storage.mongo.connection import Document, Refused, bulk
+from realestate.storage.mongo.documents import packed, screened, unpacked
 from realestate.storage.storable import fingerprint, storable
 from realestate.storage.store import Quarantined
+
+#: Characters of a field of something too long.
+_SHORT = 10_000
 
 
 def quarantine(database: Database[Document], items: Iterable[Quarantined], now: datetime) -> None:
     """The same fault is kept once."""
-    inserts = [InsertOne(screened({**_document(item), "quarantined_at": now})) for item in items]
+    inserts = [InsertOne(_taken({**_document(item), "quarantined_at": now})) for item in items]
     if refused := bulk(database["quarantine"], inserts).refused:
         raise StoreError(f"MongoDB refuses even to quarantine: {next(iter(refused.values()))}")
+
+
+def _taken(document: Document) -> RawBSONDocument:
+    """What is too long for a document is kept as far as it goes."""
+    try:
+        return screened(document)
+    except Refused:
+        short = {name: str(value)[:_SHORT] for name, value in unpacked(document["record"]).items()}
+        errors = [error[:_SHORT] for error in document["errors"]]
+        return screened({**document, "errors": errors, "record": short})
 
 
 def _document(item: Quarantined) -> Document:

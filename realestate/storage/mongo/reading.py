@@ -87,7 +87,7 @@ class Reading:
         wanted = _MARKET if country is None else {**_MARKET, "country": country}
         found = self._found(wanted, dict.fromkeys(("price", "price_per_m2", *_PLACE), 1))
         rows = [_market_row(place, documents) for place, documents in _grouped(found, _PLACE).items()]
-        return sorted(rows, key=lambda row: (-row.listings, row.country, row.city, row.district, row.operation))
+        return sorted(rows, key=lambda row: (-row.listings, row.country, row.city, row.district, row.operation or ""))
 
     def medians(self) -> list[MedianRow]:
         wanted = {name: {"$ne": None} for name in ("price_per_m2", "city", "operation", "property_type")}

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg2
+from psycopg2.errorcodes import UNIQUE_VIOLATION
 from psycopg2.extensions import TRANSACTION_STATUS_INERROR, TRANSACTION_STATUS_INTRANS, parse_dsn
 
 from realestate.storage.errors import StoreAway, StoreError
@@ -32,6 +33,10 @@ _WRONG_STATE = "25"
 
 class Refused(ValueError):
     """PostgreSQL does not take a row of the statement; the text says why."""
+
+
+class Duplicate(Refused):
+    """A row is there already."""
 
 
 class Connection:
@@ -104,7 +109,7 @@ class Connection:
     def _explained(self, error: psycopg2.Error) -> Exception:
         told, kind = str(error).strip().partition("\n")[0], (error.pgcode or "")[:2]
         if kind in _ROWS_FAULT and self._connection is not None:
-            return Refused(told)
+            return Duplicate(told) if error.pgcode == UNIQUE_VIOLATION else Refused(told)
         self.close()
         if kind == _WRONG_STATE or isinstance(error, psycopg2.OperationalError | psycopg2.InterfaceError):
             return StoreAway(told)

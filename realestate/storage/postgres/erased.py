@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.records import erased_name
-
-Key = tuple[str, str]
+from realestate.storage.tally import Key
 
 
 def stays_away(row: str) -> str:

@@ -1,18 +1,17 @@
 """What the database knows of some listings, in one read. Of those that did not change, only that."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from realestate.items import Listing, Sighting
 from realestate.storage.changes import OFF_THE_MARKET, SAME
-from realestate.storage.history import Observed, State
+from realestate.storage.history import State
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.copying import encoded
 from realestate.storage.postgres.rows import COLUMNS, STATE, as_json, recordset, state_of
-
-Key = tuple[str, str]
+from realestate.storage.tally import Key, Observations
 
 _ASKED = {"portal": "text", "ref": "text", "whole": "boolean", "price": "numeric"} | {
     name: COLUMNS[name] for name in SAME
@@ -45,7 +44,7 @@ class Known:
     states: Mapping[Key, State]
 
 
-def known_of(connection: Connection, observations: Mapping[Key, Sequence[tuple[Observed, str]]]) -> Known:
+def known_of(connection: Connection, observations: Mapping[Key, Observations]) -> Known:
     asked = as_json(_asked(key, observed) for key, observed in observations.items())
     unchanged: dict[Key, int] = {}
     states: dict[Key, State] = {}
@@ -59,7 +58,7 @@ def known_of(connection: Connection, observations: Mapping[Key, Sequence[tuple[O
     return Known(now, unchanged, states)
 
 
-def _asked(key: Key, observed: Sequence[tuple[Observed, str]]) -> bytes:
+def _asked(key: Key, observed: Observations) -> bytes:
     asked: dict[str, Any] = {"portal": key[0], "ref": key[1], "whole": False}
     item = observed[0][0] if len(observed) == 1 else None
     if isinstance(item, Sighting):

@@ -18,14 +18,15 @@ import msgspec
 from realestate.items import Gone
 from realestate.storage.history import Outcome, State
 from realestate.storage.postgres import quarantine
-from realestate.storage.postgres.connection import Connection
+from realestate.storage.postgres.connection import Connection, Duplicate
 from realestate.storage.postgres.copying import copy, encoded
 from realestate.storage.postgres.erased import stays_away
 from realestate.storage.postgres.rows import COLUMNS, as_json, fields_of, joined, recordset
 from realestate.storage.snapshots import SnapshotRef
+from realestate.storage.storable import storable
 from realestate.storage.store import Quarantined
+from realestate.storage.tally import Key
 
-Key = tuple[str, str]
 #: Any number nobody else takes as an advisory lock in this database.
 _LOCK = 0x7772697465  # "write"
 
@@ -82,11 +83,11 @@ _TOLD_OF = f"""
     told AS (
         INSERT INTO events ({", ".join(_EVENT)})
         SELECT {", ".join(_EVENT)} FROM history JOIN applied USING (portal, ref) WHERE type IS NOT NULL
-        ORDER BY history.ctid RETURNING type
+        ORDER BY history.ctid {{unless}} RETURNING type
     ),
     priced AS (
         INSERT INTO prices ({", ".join(_PRICE)})
-        SELECT {", ".join(_PRICE)} FROM history JOIN applied USING (portal, ref) WHERE source IS NOT NULL
+        SELECT {", ".join(_PRICE)} FROM history JOIN applied USING (portal, ref) WHERE source IS NOT NULL {{unless}}
     )"""
 _TOUCHES = f"""
     touches AS MATERIALIZED (SELECT * FROM {recordset("touched", _TOUCHED)}),
@@ -164,13 +165,22 @@ class Merge:
     snapshots: Sequence[SnapshotRef] = ()
 
     def into(self, connection: Connection) -> Merged:
+        """An event that is there already can only be of a listing that was deleted without its history."""
+        try:
+            return self._into(connection)
+        except Duplicate:
+            return self._into(connection, "careful")
+
+    def _into(self, connection: Connection, *how: str) -> Merged:
         parameters = self._parameters()
         with connection.cursor() as cursor:
             if self.changes:
                 connection.once(_TABLES)
                 copy(cursor, _COPY_STAGED, (change.row() for change in self.changes))
                 copy(cursor, _COPY_HISTORY, self._history())
-            cursor.execute(_statement(*self._kinds(), *parameters), {"lock": _LOCK, "now": self.now, **parameters})
+            cursor.execute(
+                _statement(*how, *self._kinds(), *parameters), {"lock": _LOCK, "now": self.now, **parameters}
+            )
             lost, told = msgspec.json.decode(cursor.fetchone()[0])
         return Merged({(portal, ref) for portal, ref in lost or ()}, Counter(told or {}))
 
@@ -190,7 +200,7 @@ class Merge:
         if self.quarantined:
             found["quarantined"] = as_json(map(quarantine.row, self.quarantined))
         if self.snapshots:
-            found["snapped"] = as_json(encoded(quarantine.storable(asdict(each))) for each in self.snapshots)
+            found["snapped"] = as_json(encoded(storable(asdict(each))) for each in self.snapshots)
         return found
 
 
@@ -218,7 +228,8 @@ def _statement(*what: str) -> str:
     if applied := " UNION ALL ".join(
         f"SELECT portal, ref FROM {name}" for name in ("added", "changed") if name in what
     ):
-        parts += [f"applied AS ({applied})", _TOLD_OF]
+        unless = "ON CONFLICT DO NOTHING" if "careful" in what else ""
+        parts += [f"applied AS ({applied})", _TOLD_OF.format(unless=unless)]
         lost.append(_LOST.format(given="staged", applied="applied"))
         told = "(SELECT json_object_agg(type, times) FROM (SELECT type, count(*) AS times FROM told GROUP BY 1) AS t)"
     if "touched" in what:

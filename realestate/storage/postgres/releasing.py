@@ -7,11 +7,12 @@ from functools import partial
 from realestate.items import Listing
 from realestate.storage.keeping import SLACK, Current
 from realestate.storage.postgres.asking import Asking
-from realestate.storage.postgres.erased import Key, erased_among
+from realestate.storage.postgres.erased import erased_among
 from realestate.storage.postgres.known import known_of
 from realestate.storage.postgres.merge import Change, Merge
 from realestate.storage.postgres.writing import Writing, _until_written
 from realestate.storage.releasing import fetched, release
+from realestate.storage.tally import Key
 
 #: It was seen and read then, if not later.
 _SEEN_THEN = """

@@ -1,25 +1,21 @@
 """Writing: read what is known, decide, merge; again for what somebody else has written meanwhile."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from realestate.items import Listing, Sighting
+from realestate.items import Listing
 from realestate.storage.changes import correct, decide
 from realestate.storage.errors import StoreError
-from realestate.storage.history import Observed
 from realestate.storage.postgres.connection import Connection, Refused
 from realestate.storage.postgres.erased import erased_among
-from realestate.storage.postgres.known import Key, Known, known_of
+from realestate.storage.postgres.known import Known, known_of
 from realestate.storage.postgres.merge import Change, Merge, Touch
-from realestate.storage.snapshots import SnapshotRef
-from realestate.storage.store import Batch, Quarantined, Written
+from realestate.storage.store import Batch, Written
+from realestate.storage.tally import Key, Observations, Tally, by_listing, is_read, is_seen
 
 T = TypeVar("T")
-#: All that was observed of one listing, each with its run.
-Observations = Sequence[tuple[Observed, str]]
 
 #: What a listing can do wrong: to the rules, on its way into JSON, or to PostgreSQL.
 _REFUSED = (Refused, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
@@ -33,33 +29,14 @@ _REPRICED = """
 """
 
 
-@dataclass(slots=True)
-class _Tally:
-    """What a batch has done so far, and what of it is still to be kept aside of the listings."""
-
-    quarantined: list[Quarantined]
-    snapshots: Sequence[SnapshotRef]
-    new: int = 0
-    known: int = 0
-    seen: int = 0
-    kept: int = 0
-    events: Counter[str] = field(default_factory=Counter)
-
-    def written(self) -> Written:
-        return Written(self.new, self.known, self.seen, self.kept, dict(self.events))
-
-
 class Writing:
     """The part of the store that writes listings."""
 
     connection: Connection
 
     def write(self, batch: Batch) -> Written:
-        by_listing: dict[Key, list[tuple[Observed, str]]] = {}
-        for item, run in batch.observed:
-            by_listing.setdefault((item.portal, item.ref), []).append((item, run))
-        tally = _Tally(list(batch.quarantined), batch.snapshots)
-        _until_written(by_listing, partial(self._observe, tally), partial(_quarantine, tally))
+        tally = Tally(list(batch.quarantined), batch.snapshots)
+        _until_written(by_listing(batch), partial(self._observe, tally), tally.refuse)
         if tally.quarantined or tally.snapshots:
             self._merge(Merge(), tally)
         return tally.written()
@@ -75,19 +52,19 @@ class Writing:
         _until_written(waiting, partial(self._correct, run, counts), refuse)
         return counts
 
-    def _observe(self, tally: _Tally, by_listing: Mapping[Key, Observations]) -> set[Key]:
-        known = known_of(self.connection, by_listing)
+    def _observe(self, tally: Tally, observations: Mapping[Key, Observations]) -> set[Key]:
+        known = known_of(self.connection, observations)
         merge = Merge(known.now)
-        for key, observed in by_listing.items():
+        for key, observed in observations.items():
             _plan(merge, key, observed, known)
         lost = self._merge(merge, tally)
         erased = erased_among(self.connection, lost) if lost else set()
-        for key, observed in by_listing.items():
+        for key, observed in observations.items():
             if key not in lost:
-                _count(tally, observed, is_known=key in known.unchanged or key in known.states)
+                tally.count(observed, is_known=key in known.unchanged or key in known.states)
         return lost - erased
 
-    def _merge(self, merge: Merge, tally: _Tally) -> set[Key]:
+    def _merge(self, merge: Merge, tally: Tally) -> set[Key]:
         merge.quarantined, merge.snapshots = tally.quarantined, tally.snapshots
         try:
             done = merge.into(self.connection)
@@ -147,32 +124,7 @@ def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
     before = known.states.get(key)
     outcome = decide(before, observed, known.now)
     merge.departures += outcome.evidence
-    is_read = any(isinstance(item, Listing) for item, _ in observed)
-    is_seen = is_read or any(isinstance(item, Sighting) for item, _ in observed)
     if outcome.changed(before):
-        merge.changes.append(Change(before, outcome, run, is_seen, is_read))
-    elif before is not None and is_seen and not outcome.evidence:
-        merge.touches.append(Touch(*key, before.revision, run, is_read))
-
-
-def _count(tally: _Tally, observed: Observations, *, is_known: bool) -> None:
-    if any(isinstance(item, Listing) for item, _ in observed):
-        tally.known += is_known
-        tally.new += not is_known
-    tally.seen += any(isinstance(item, Sighting) for item, _ in observed)
-
-
-def _quarantine(tally: _Tally, observed: Observations, error: Exception) -> None:
-    tally.quarantined += _refused(observed, f"refused by the database: {error}")
-
-
-def _refused(observed: Observations, reason: str) -> Iterator[Quarantined]:
-    """The listings; where there is none, what else was told."""
-    listings = [item for item, _ in observed if isinstance(item, Listing)]
-    if listings:
-        yield from (Quarantined.of(listing, reason) for listing in listings)
-        return
-    for item, _ in observed:
-        yield Quarantined(
-            portal=item.portal, ref=str(item.ref), url=str(item.url), errors=(reason,), record=asdict(item)
-        )
+        merge.changes.append(Change(before, outcome, run, is_seen(observed), is_read(observed)))
+    elif before is not None and is_seen(observed) and not outcome.evidence:
+        merge.touches.append(Touch(*key, before.revision, run, is_read(observed)))

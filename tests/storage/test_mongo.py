@@ -1,0 +1,562 @@
+"""What is MongoDB's own."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from dns.resolver import NXDOMAIN
+from pymongo import InsertOne, MongoClient
+from pymongo.database import Database
+from pymongo.errors import BulkWriteError
+
+from realestate.storage import Batch, StoreAway, StoreError, Written, open_store
+from realestate.storage.changes import decide
+from realestate.storage.mongo import MongoStore, change, runs, schema, writing
+from realestate.storage.mongo.change import Change, apply
+from realestate.storage.mongo.connection import bulk, server_time
+from realestate.storage.mongo.documents import state_of
+from realestate.storage.mongo.known import known_of
+from realestate.storage.mongo.log import Log
+from realestate.storage.snapshots import SnapshotRef
+from tests.examples import a_listing
+from tests.mongodb import MongoProcess
+from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, record, types
+
+Db = Database[dict[str, Any]]
+
+
+@pytest.fixture
+def store(mongodb_url: str) -> Iterator[MongoStore]:
+    store = MongoStore(mongodb_url)
+    store.migrate()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def another(mongodb_url: str) -> Iterator[MongoStore]:
+    store = MongoStore(mongodb_url)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def db(mongodb_url: str) -> Iterator[Db]:
+    """Ask the test's database directly, beside the store."""
+    with MongoClient[dict[str, Any]](mongodb_url, tz_aware=True) as client:
+        yield client.get_default_database()
+
+
+class Died(BaseException):
+    """In place of a process that is killed there: nobody catches it."""
+
+
+@contextmanager
+def killed_at(where: Any, name: str, call: int = 1) -> Iterator[None]:
+    """Instead of its so-many-th call."""
+    true, calls = getattr(where, name), 0
+
+    def act(*args: Any, **told: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            raise Died
+        return true(*args, **told)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(where, name, act)
+        with pytest.raises(Died):
+            yield
+
+
+# ----- what it refuses
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"a.b": 1, "$where": 2, "": 3},
+        {"lists": [[1, [2]], []], "deep": {"a": [{"b.c": [None]}]}},
+        {"numbers": [0, -1, 1.0, -0.5, 2**62, 1e300, True, None]},
+        {"text": 'nul \0, quote ", ə 家 🏠'},
+        {},
+    ],
+    ids=str,
+)
+def test_what_no_field_takes_is_read_back_exactly(store: MongoStore, extra: dict[str, Any]) -> None:
+    store.write(batch(page(extra=extra)))
+    found = record(store)["extra"]
+    assert found == extra
+    assert repr(found) == repr(extra), "1.0 is not 1, nor is True"
+
+
+def test_no_number_within_it_is_nothing(store: MongoStore) -> None:
+    """As JSON has it; a server hangs up when it meets one, which would look as if it were away."""
+    store.write(batch(page(extra={"x": float("nan"), "y": [float("inf")]})))
+    assert record(store)["extra"] == {"x": None, "y": [None]}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"area_m2": float("nan")},
+        {"rooms": float("inf")},
+        {"rooms": 2**64},
+        {"price": Decimal(10) ** 15},
+        {"price": Decimal("NaN")},
+        {"price": "cheap"},
+        {"posted_at": "yesterday"},
+        {"title": "half a pair \ud800"},
+        {"ref": "\ud800"},
+        {"extra": {"\0": 1, "\ud800": 2}},
+        {"description": "x" * 17_000_000},
+        {"photos": [["nested"]]},
+    ],
+    ids=lambda bad: str(bad)[:30],
+)
+def test_a_document_it_refuses_goes_to_quarantine_and_the_others_are_stored(
+    store: MongoStore, db: Db, bad: dict[str, Any]
+) -> None:
+    refused = a_listing(**{"ref": "bad", **bad})
+    written = store.write(batch(page("1"), refused, page("2")))
+    assert (written.new, written.quarantined, written.events) == (2, 1, {"listed": 2})
+    assert sorted(each["ref"] for each in db["listings"].find()) == ["1", "2"]
+    (kept,) = db["quarantine"].find()
+    assert kept["errors"][0].startswith("refused by the database: ")
+
+
+def test_a_change_it_refuses_leaves_the_listing_as_it_was(store: MongoStore) -> None:
+    store.write(batch(page("1"), page("2")))
+    written = store.write(batch(page("1", area_m2=float("nan")), page("2", title="New")))
+    assert (written.known, written.quarantined, written.events) == (1, 1, {"updated": 1})
+    assert types(store, "1") == ["listed"]
+
+
+def test_a_clock_finer_than_its_own_is_no_change(store: MongoStore) -> None:
+    listing = page(posted_at=datetime(2026, 9, 1, 1, 2, 3, 456789, UTC))
+    store.write(batch(listing))
+    assert store.write(batch(listing)) == Written(known=1)
+    assert record(store)["posted_at"] == "2026-09-01T01:02:03.456000+00:00"
+    with store.connection.database() as database:
+        assert [each["revision"] for each in database["listings"].find()] == [1]
+
+
+def test_the_places_of_kept_pages_are_kept_with_the_batch(store: MongoStore, db: Db) -> None:
+    at = datetime(2026, 9, 1, tzinfo=UTC)
+    where = {"file": "a.warc.gz", "offset": 7, "length": 99, "digest": "sha1:X"}
+    told = {"portal": PORTAL, "url": "https://x.example/1", "ref": "1", "stage": "extract", "job": "run", "status": 200}
+    snapshot = SnapshotRef(**told, **where, kind="all", fetched_at=at)  # type: ignore[arg-type]
+    for _ in range(2):
+        store.write(Batch([(page(), "run")], snapshots=[snapshot]))
+    (found,) = db["snapshots"].find()
+    assert found == {"_id": "a.warc.gz:7", **where, "kind": "all", "fetched_at": at, "run": told.pop("job"), **told}
+    store.write(Batch(snapshots=[replace(snapshot, offset=200, ref=None, job=None)]))
+    assert db["snapshots"].count_documents({}) == 2
+
+
+# ----- a worker dies, or stalls
+
+
+def changed(store: MongoStore, ref: str = "1", **changes: Any) -> Change:
+    """A change of a listing as it is now, decided but not made."""
+    with store.connection.database() as database:
+        document = database["listings"].find_one({"_id": f"{PORTAL}:{ref}"})
+        assert document
+        before, now = state_of(document), server_time(database)
+    return Change(before, decide(before, [(page(ref, **changes), "late")], now), now, seen=True, read=True)
+
+
+def make(store: MongoStore, late: Change) -> change.Applied:
+    with store.connection.database() as database:
+        return apply(database, [late])
+
+
+@pytest.mark.parametrize("where", ["append", "_append", "_settle"])
+def test_events_of_a_worker_that_died_are_told_once(store: MongoStore, another: MongoStore, where: str) -> None:
+    """Before its events were in the log, in the midst of it, and after."""
+    store.write(batch(*pages(3)))
+    with killed_at(Log, where):
+        store.write(batch(*pages(3, title="New"), run="a"))
+    told = [each.event.type for each in all_events(another)]
+    assert told == ["listed"] * 3 + ["updated"] * 3
+    store.write(batch(*pages(3, title="New"), run="a"))
+    assert all_events(another) == all_events(store)
+    assert len(all_events(store)) == 6
+
+
+def test_what_the_dead_left_stands_before_what_follows_it(store: MongoStore, db: Db) -> None:
+    store.write(batch(page()))
+    with killed_at(Log, "append"):
+        store.write(batch(page(title="New")))
+    assert db["events"].count_documents({}) == 1
+    store.write(batch(page(title="New", price=Decimal(340000))))
+    assert [each.event.type for each in all_events(store)] == ["listed", "updated", "price_changed"]
+
+
+def test_what_the_dead_left_is_told_when_the_listing_is_only_seen_again(store: MongoStore, db: Db) -> None:
+    """Its page was never acknowledged: another worker reads it again."""
+    with killed_at(Log, "append"):
+        store.write(batch(page()))
+    assert store.write(batch(page())) == Written(known=1)
+    assert db["events"].count_documents({}) == 1
+    assert [each["unlogged"] for each in db["listings"].find()] == [[]]
+
+
+def test_a_worker_that_stalls_before_it_tells_tells_nothing_twice(
+    store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Meanwhile others told it, and went on."""
+    store.write(batch(*pages(3)))
+    true: Callable[..., None] = Log.append
+
+    def stalls(log: Log, end: int, told: Any) -> None:
+        monkeypatch.setattr(Log, "append", true)
+        another.write(batch(page("0", title="Newer"), page("5")))
+        assert len(all_events(another)) == 8
+        true(log, end, told)
+
+    monkeypatch.setattr(Log, "append", stalls)
+    store.write(batch(*pages(3, title="New")))
+    events = all_events(store)
+    assert [each.seq for each in events] == list(range(1, 9))
+    names = [(each.event.ref, each.event.revision) for each in events]
+    assert len(set(names)) == 8
+    assert names.index(("0", 2)) < names.index(("0", 3))
+
+
+def test_a_worker_that_stalls_as_soon_as_it_wrote_tells_nothing_twice(
+    store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stalls(*args: Any) -> Any:
+        monkeypatch.setattr(change, "bulk", bulk)
+        done = bulk(*args)
+        assert len(all_events(another)) == 3
+        return done
+
+    monkeypatch.setattr(change, "bulk", stalls)
+    store.write(batch(*pages(3)))
+    assert [each.seq for each in all_events(store)] == [1, 2, 3]
+
+
+def test_a_worker_that_stalls_before_it_writes_moves_nothing_back(store: MongoStore) -> None:
+    store.write(batch(page()))
+    late = changed(store, title="Late")
+    for title in ("New", "Newer"):
+        store.write(batch(page(title=title)))
+    applied = make(store, late)
+    assert (applied.done, applied.lost) == ([], [late])
+    assert record(store)["title"] == "Newer"
+    assert types(store) == ["listed", "updated", "updated"]
+
+
+@pytest.mark.parametrize("seen", [page(), card(price=340000)], ids=["unchanged", "changed"])
+def test_a_worker_that_stalls_moves_no_time_back(store: MongoStore, monkeypatch: pytest.MonkeyPatch, seen: Any) -> None:
+    store.write(batch(page()))
+    before = record(store)
+    monkeypatch.setattr(writing, "server_time", lambda database: server_time(database) - timedelta(hours=1))
+    store.write(batch(seen))
+    after = record(store)
+    assert (after["last_seen_at"], after["last_fetched_at"]) == (before["last_seen_at"], before["last_fetched_at"])
+
+
+def test_a_listing_deleted_meanwhile_does_not_return_by_a_late_change(store: MongoStore, db: Db) -> None:
+    store.write(batch(page()))
+    late = changed(store, title="Late")
+    db["listings"].delete_one({"_id": f"{PORTAL}:1"})
+    assert make(store, late).lost == [late]
+    assert db["listings"].count_documents({}) == 0
+
+
+def test_a_listing_that_changes_while_it_is_seen_is_judged_again(
+    store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would be delisted, and seen later than that, and nobody would bring it back."""
+    store.write(batch(*pages(10)))
+    later()
+    another.begin_run("a", PORTAL, "full", "all")
+    another.write(batch(gone("1"), run="a"))
+    true = known_of
+
+    def meanwhile(*args: Any) -> Any:
+        monkeypatch.setattr(writing, "known_of", true)
+        known = true(*args)
+        assert another.conclude("a").delisted == 1
+        return known
+
+    monkeypatch.setattr(writing, "known_of", meanwhile)
+    store.write(batch(page("1")))
+    assert types(store) == ["listed", "delisted", "relisted"]
+
+
+# ----- the log
+
+
+def test_entries_are_split_and_read_from_their_midst(store: MongoStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("realestate.storage.mongo.log._ENTRY_EVENTS", 3)
+    store.write(batch(*pages(8)))
+    store.write(batch(page("0", title="New", price=Decimal(340000), status="reserved"), page("1", title="New")))
+    with store.connection.database() as database:
+        sizes = [(each["_id"], each["count"]) for each in database["events"].find().sort("_id", 1)]
+    assert [(int(name), count) for name, count in sizes] == [(1, 3), (4, 3), (7, 2), (9, 3), (12, 1)]
+    everything = all_events(store)
+    assert [each.seq for each in everything] == list(range(1, 13))
+    for after in range(14):
+        assert store.events(after, 4) == everything[after : after + 4]
+
+
+def test_great_events_do_not_stand_in_one_entry(store: MongoStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("realestate.storage.mongo.log._ENTRY_BYTES", 5_000)
+    store.write(batch(*pages(5, description="x" * 2_000)))
+    store.correct(pages(5, description="y" * 2_000), "reparse")
+    with store.connection.database() as database:
+        assert [each["count"] for each in database["events"].find().sort("_id", 1)][-5:] == [1] * 5
+    assert len(all_events(store)) == 10
+
+
+# ----- verdicts
+
+
+def test_a_conclusion_interrupted_half_way_goes_on_where_it_was(
+    store: MongoStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guard is not asked again: half of the listings are gone already."""
+    store.write(batch(*pages(20)))
+    later()
+    store.begin_run("a", PORTAL, "full", "all")
+    store.write(batch(*(gone(str(number)) for number in range(4)), run="a"))
+    later()
+    monkeypatch.setattr(runs, "_TOGETHER", 1)
+    with killed_at(runs, "apply", call=3):
+        store.conclude("a")
+    assert [(run.verdict, run.concluded_at) for run in store.runs()] == [("applied", None)]
+    store.write(batch(*(gone(str(number)) for number in range(4, 20)), run="a"))
+    conclusion = store.conclude("a")
+    assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 4, 20, 4)
+    assert sum(each.event.type == "delisted" for each in all_events(store)) == 4
+    assert record(store, "5")["status"] == "active"
+
+
+def test_of_two_who_weigh_a_run_one_verdict_is_kept_with_what_it_is_about(
+    store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second weighed more, later, and had its word stored earlier."""
+    store.write(batch(*pages(10)))
+    later()
+    store.begin_run("a", PORTAL, "full", "all")
+    store.write(batch(gone("1"), run="a"))
+    later()
+    true = runs._counting
+
+    def slowly(*args: Any) -> Any:
+        monkeypatch.setattr(runs, "_counting", true)
+        counting = true(*args)
+        another.write(batch(gone("2"), run="a"))
+        assert another.conclude("a").found == 2
+        return counting
+
+    monkeypatch.setattr(runs, "_counting", slowly)
+    conclusion = store.conclude("a")
+    assert (conclusion.found, conclusion.delisted) == (2, 2)
+    assert {record(store, ref)["status"] for ref in ("1", "2")} == {"delisted"}
+
+
+# ----- the schema
+
+
+def test_the_questions_people_ask_have_an_index(store: MongoStore, db: Db) -> None:
+    indexed = {tuple(field for field, _ in each["key"]) for each in db["listings"].index_information().values()}
+    assert indexed >= {("country", "city", "district", "operation"), ("latitude", "longitude"), ("first_seen_at",)}
+    assert indexed >= {("operation", "currency", "price"), ("operation", "area_m2"), ("portal", "last_seen_at")}
+
+
+def test_migrations_run_once_although_many_begin_together(
+    mongodb_url: str, monkeypatch: pytest.MonkeyPatch, db: Db
+) -> None:
+    done: list[int] = []
+
+    def slow(database: Db) -> None:
+        threading.Event().wait(0.3)
+        done.append(1)
+
+    monkeypatch.setattr(schema, "STEPS", (slow, *schema.STEPS))
+    stores = [MongoStore(mongodb_url) for _ in range(4)]
+    threads = [threading.Thread(target=store.migrate) for store in stores]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for store in stores:
+        store.close()
+    assert done == [1]
+    assert db["schema"].find_one({"_id": "schema"}, {"version": 1}) == {"_id": "schema", "version": 2}
+
+
+def test_a_migration_cut_short_is_done_again(
+    store: MongoStore, mongodb_url: str, monkeypatch: pytest.MonkeyPatch, db: Db
+) -> None:
+    """It was killed after its work, before it said so, and its lock has run out."""
+    past = datetime.now(UTC) - timedelta(seconds=1)
+    db["schema"].update_one({"_id": "schema"}, {"$set": {"version": 0, "locked_until": past}})
+    another = MongoStore(mongodb_url)
+    another.migrate()
+    another.close()
+    found = db["schema"].find_one({"_id": "schema"})
+    assert found
+    assert found["version"] == len(schema.STEPS)
+
+
+def test_looking_does_not_migrate(mongodb_url: str, db: Db) -> None:
+    store = open_store(mongodb_url)
+    assert store.counts() == {}
+    assert db.list_collection_names() == []
+    store.write(batch(page()))
+    assert store.counts() == {PORTAL: (1, 0)}
+    store.close()
+
+
+# ----- away, and wrong addresses
+
+
+def test_a_server_that_was_killed_is_found_again_and_has_what_was_acknowledged(mongo_process: MongoProcess) -> None:
+    mongo_process.start()
+    store = MongoStore(f"{mongo_process.url}test?serverSelectionTimeoutMS=300")
+    store.write(batch(*pages(5)))
+    mongo_process.kill()
+    with pytest.raises(StoreAway) as caught:
+        store.write(batch(page("0", title="New"), page("9")))
+    assert "\n" not in str(caught.value)
+    assert "Topology" not in str(caught.value)
+    mongo_process.start()
+    assert store.write(batch(page("0", title="New"), page("9"))).new == 1
+    assert len(all_events(store)) == 7
+    store.close()
+
+
+def test_batches_cut_off_at_any_moment_are_written_once(mongo_process: MongoProcess) -> None:
+    """The server is killed again and again, also between a write and its answer; the batch is repeated."""
+    mongo_process.start()
+    store = MongoStore(f"{mongo_process.url}test?serverSelectionTimeoutMS=100")
+    store.migrate()
+    batches = [batch(*(page(f"{turn}-{number}") for number in range(4))) for turn in range(6)]
+    batches += [batch(*(card(f"{turn}-{number}", 340000) for number in range(4))) for turn in range(6)]
+    cut: list[StoreAway] = []
+
+    def write() -> None:
+        for each in batches:
+            while True:
+                try:
+                    store.write(each)
+                    break
+                except StoreAway as away:
+                    cut.append(away)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for seconds in (0.02, 0.05, 0.11, 0.03, 0.2, 0.07):
+        writer.join(seconds)
+        mongo_process.kill()
+        mongo_process.start()
+    writer.join()
+    assert cut
+    told = [(each.event.ref, each.event.type) for each in all_events(store)]
+    assert len(told) == len(set(told)) == 48
+    assert all(len(store.prices(PORTAL, ref)) == 2 for ref, _ in told)
+    store.close()
+
+
+def test_a_server_that_is_not_there_is_said_in_one_line() -> None:
+    store = open_store("mongodb://127.0.0.1:1/none?serverSelectionTimeoutMS=100")
+    with pytest.raises(StoreAway) as caught:
+        store.counts()
+    assert str(caught.value) == "MongoDB: 127.0.0.1:1: [Errno 111] Connection refused"
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mongodb://me:s/cret@host/db",
+        "mongodb://me:s:cret@host/db",
+        "mongodb://me:s%ZZcret@host:99999/db",
+        "mongodb://",
+        "mongodb://me:secret@host/a b",
+        "mongodb+srv://me:secret@127.0.0.1/db",
+    ],
+)
+def test_an_address_that_cannot_be_read_is_one_line_without_its_password(url: str) -> None:
+    store = open_store(url)
+    with pytest.raises(StoreError) as caught:
+        store.counts()
+    store.close()
+    assert "cret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not isinstance(caught.value, StoreAway)
+
+
+@pytest.mark.parametrize(
+    ("told", "is_away"),
+    [
+        ({"writeConcernErrors": [{"code": 64, "errmsg": "waiting for replication timed out"}]}, True),
+        ({"writeErrors": [{"index": 0, "code": 189, "errmsg": "primary stepped down"}]}, True),
+        ({"writeErrors": [{"index": 0, "code": 14031, "errmsg": "no space left"}]}, True),
+        ({"writeErrors": [{"index": 0, "code": 10334, "errmsg": "too large"}]}, False),
+    ],
+)
+def test_only_a_documents_own_fault_is_its_own(told: dict[str, Any], is_away: bool) -> None:
+    """A server that fails must not send a batch to quarantine. No server fails so when it is asked to."""
+    none: dict[str, Any] = {"writeErrors": [], "writeConcernErrors": [], "upserted": [], "nMatched": 0}
+
+    class Failing:
+        def bulk_write(self, *_: Any, **__: Any) -> Any:
+            raise BulkWriteError({**none, **told})
+
+    if is_away:
+        with pytest.raises(StoreAway):
+            bulk(Failing(), [InsertOne({})])  # type: ignore[arg-type]
+    else:
+        assert bulk(Failing(), [InsertOne({})]).refused == {0: "too large"}  # type: ignore[arg-type]
+
+
+def test_a_name_that_is_not_found_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: Any, **__: Any) -> Any:
+        raise NXDOMAIN
+
+    monkeypatch.setattr("pymongo.synchronous.srv_resolver._resolve", unknown)
+    store = open_store("mongodb+srv://me:secret@cluster.example.org/db")
+    with pytest.raises(StoreAway, match="DNS"):
+        store.counts()
+    store.close()
+
+
+def test_a_user_who_is_not_let_in_is_said_in_one_line(mongodb_url: str) -> None:
+    store = open_store(mongodb_url.replace("mongodb://", "mongodb://me:s%2Fcret@"))
+    with pytest.raises(StoreError) as caught:
+        store.counts()
+    store.close()
+    assert not isinstance(caught.value, StoreAway)
+    assert "cret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_writes_that_nobody_acknowledges_are_refused(mongodb_url: str) -> None:
+    with pytest.raises(StoreError, match="w=0"):
+        open_store(f"{mongodb_url}?w=0&journal=false").counts()
+
+
+def test_what_the_address_says_is_not_overruled(mongodb_url: str) -> None:
+    store = MongoStore(f"{mongodb_url}?w=1&JOURNAL=false&appName=mine")
+    with store.connection.database() as database:
+        options = database.client.options
+    assert options.write_concern.document == {"w": 1, "j": False}
+    assert options.pool_options.appname == "mine"
+    store.close()
+
+
+def test_stored_is_what_a_majority_has_in_its_journal(store: MongoStore) -> None:
+    with store.connection.database() as database:
+        assert database.write_concern.document == {"w": "majority", "j": True}
