@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, Self
 
 from scrapy import Request, signals
@@ -12,6 +13,7 @@ from scrapy.exceptions import IgnoreRequest
 
 from realestate.queue import signals as ours
 from realestate.storage import StoreError
+from realestate.storage.keeping import Keeping
 
 logger = logging.getLogger(__name__)
 
@@ -64,8 +66,12 @@ class ErasedMiddleware:
         spider: Any = self.crawler.spider
         while True:
             try:
-                self._refs = await spider.ask_store(lambda store: store.erased(spider.name))
+                self._refs = await spider.ask_store(partial(_erased, spider.name))
             except StoreError as error:
                 logger.warning("erased/away: %s", error)
             self._known.set()
             await asyncio.sleep(self.seconds)
+
+
+def _erased(portal: str, store: Any) -> frozenset[str]:
+    return store.erased(portal) if isinstance(store, Keeping) else frozenset()

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from realestate.items import Listing
 from realestate.storage.errors import StoreError
 from realestate.storage.history import State
-from realestate.storage.snapshots import SnapshotRef
+from realestate.storage.snapshots import Kind, SnapshotRef
 from realestate.storage.store import Store
 
 #: A page is stored with its batch, by the database's clock: so much after its worker says it was fetched, at most.
@@ -127,6 +127,10 @@ class Keeping(Protocol):
         """From now on these and no others are the rows of the file."""
 
     def forget_snapshots(self, files: Sequence[str]) -> None: ...
+
+    def forget_pages(self, kind: Kind, days: float) -> None:
+        """The rows of pages fetched so long ago, wherever their files were: those of a machine that is no more are
+        removed by nobody."""
 
     # ----- what is past its days
 

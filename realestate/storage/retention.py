@@ -10,6 +10,10 @@ from realestate.storage.erasure import RawPages, erase_pages
 from realestate.storage.keeping import Expired, Keeping
 from realestate.storage.snapshots import Kind, expired, open_place, prune
 from realestate.storage.snapshots.filenames import FileName
+from realestate.storage.snapshots.writer import LONGEST_SECONDS
+
+#: A page is so much younger than its file, at most.
+_LONGEST_DAYS = LONGEST_SECONDS / 86400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,8 @@ def retain(
         files = expired(open_place(url, spool), days.raw, now)
     else:
         files = prune(url, days.raw, now, forget=store.forget_snapshots, spool=spool)
+        for kind, each in days.raw.items():
+            store.forget_pages(kind, each + _LONGEST_DAYS)
     gone = store.expire(quarantine_days=days.quarantine, delisted_days=days.delisted, dry_run=dry_run)
     erased = RawPages() if dry_run else erase_pages(store, url, spool=spool)
     return Retained(_by_kind(files), gone, erased)

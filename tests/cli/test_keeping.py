@@ -213,6 +213,17 @@ def test_retain_says_what_would_go_and_then_what_went(store: KeptStore, run: Run
     assert "0 files went" in run(*asked).out
 
 
+def test_a_page_nobody_has_any_more_is_asked_for_only_as_long_as_it_would_be_kept(store: KeptStore, run: Run) -> None:
+    old = a_page(ref="1", fetched_at=datetime.now(UTC) - timedelta(days=60))
+    row = SnapshotRef.of(old, "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 10)
+    store.reindex(row.file, [row])
+    done = run("erase", "--ref", "immoweb/1")
+    assert (done.code, f"not here, so run this where it is: {row.file}" in done.out) == (1, True)
+    assert run("retain").code == 1
+    assert run("retain", "--failed-days", "50").code == 0
+    assert store.erased_pages() == []
+
+
 def test_days_are_those_of_the_settings_and_0_is_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "RETAIN_ALL_DAYS", 0.0)
     days = house.days(failed=None, sampled=7, all=None, quarantine=0, delisted=None)

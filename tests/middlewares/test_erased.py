@@ -11,11 +11,14 @@ from scrapy.crawler import Crawler
 from realestate.middlewares.erased import Erased, ErasedMiddleware
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import StoreAway
+from realestate.storage.postgres import PostgresStore
 
 MakeCrawler = Callable[..., Crawler]
 
 
-class Store:
+class Store(PostgresStore):
+    """Answers, as far as it is asked here, without a database."""
+
     def __init__(self, *refs: str) -> None:
         self.refs = refs
         self.away = False
@@ -81,6 +84,15 @@ def test_a_store_that_is_away_holds_up_nobody(serve: Serve) -> None:
         store = Store("21000001")
         store.away = True
         middleware = await serve(store)
+        assert not await is_left_alone(middleware, "21000001")
+        middleware.closed()
+
+    asyncio.run(act())
+
+
+def test_a_store_that_knows_no_erasing_holds_up_nobody(serve: Callable[[Any], Awaitable[ErasedMiddleware]]) -> None:
+    async def act() -> None:
+        middleware = await serve(object())
         assert not await is_left_alone(middleware, "21000001")
         middleware.closed()
 

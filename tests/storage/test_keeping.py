@@ -238,6 +238,14 @@ def test_a_file_is_reindexed_alone(any_store: KeptStore) -> None:
     assert any_store.snapshots(PORTAL, "1") == []
 
 
+def test_rows_are_forgotten_with_their_days_though_nobody_has_the_file(any_store: KeptStore) -> None:
+    rows = [a_row("1", -number, kind=kind) for number, kind in enumerate(("failed", "sampled") * 3)]
+    any_store.reindex(rows[0].file, rows)
+    any_store.forget_pages("failed", 1.5)
+    left = [(row.kind, round((NOW - row.fetched_at) / DAY)) for row in any_store.snapshots(PORTAL, "1")]
+    assert left == [("failed", 0), ("sampled", 1), ("sampled", 3), ("sampled", 5)]
+
+
 # ----- what is past its days
 
 

@@ -8,7 +8,7 @@ from realestate.storage.keeping import InQuarantine
 from realestate.storage.postgres.asking import Asking
 from realestate.storage.postgres.copying import encoded
 from realestate.storage.postgres.rows import as_json, recordset
-from realestate.storage.snapshots import SnapshotRef
+from realestate.storage.snapshots import Kind, SnapshotRef
 
 #: As `keeping.fault_of` says it.
 _FAULT = "split_part(split_part(error, ':', 1), '.', 1)"
@@ -79,6 +79,10 @@ class Looking(Asking):
 
     def forget_snapshots(self, files: Sequence[str]) -> None:
         self._ask("DELETE FROM snapshots WHERE file = ANY (%s)", (list(files),))
+
+    def forget_pages(self, kind: Kind, days: float) -> None:
+        old = "DELETE FROM snapshots WHERE kind = %s AND fetched_at < now() - make_interval(secs => %s)"
+        self._ask(old, (kind, days * 86400))
 
 
 def in_quarantine(row: Sequence[Any]) -> InQuarantine:
