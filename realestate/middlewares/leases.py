@@ -10,10 +10,11 @@ from scrapy.http import Response
 
 from realestate.queue import signals as ours
 from realestate.queue.engine import LEASE
-from realestate.queue.scheduler import PARENT, Scheduler
+from realestate.queue.packing import PARENT
+from realestate.queue.scheduler import Scheduler
 
-#: What every request of a job carries.
-INHERITED = ("job", "mode")
+#: What every request of a job carries; its priority comes on top of its stage's.
+INHERITED = ("job", "mode", "job_priority")
 
 
 class LeaseMiddleware:
@@ -52,6 +53,7 @@ class LeaseMiddleware:
                     # A child whose author handed it the page's whole meta must not be taken for the page itself.
                     each.meta.pop(LEASE, None)
                     each.meta.update(inherited, **({PARENT: key} if key else {}))
+                    each.priority += inherited.get("job_priority", 0)
                 elif key:
                     self.scheduler.ledger.item_out(key)
                 yield each

@@ -21,12 +21,13 @@ from twisted.internet.defer import Deferred
 
 from realestate.queue import connection, signals
 from realestate.queue.buffer import Buffer
-from realestate.queue.codec import MalformedRequest, NotShareable, decode, encode
+from realestate.queue.codec import MalformedRequest, NotShareable, decode
 from realestate.queue.deadletters import Reason, letter
 from realestate.queue.dupefilter import DupeFilter
 from realestate.queue.engine import LEASE, in_work, wake
 from realestate.queue.ledger import Held, Ledger
 from realestate.queue.outbox import Outbox
+from realestate.queue.packing import PARENT, SEED, Packer
 from realestate.queue.patience import patiently
 from realestate.queue.request_queue import Lease, Pulse, Pushed, QueueSettings, RequestQueue, Taken
 from realestate.queue.robots import FirstQuestion
@@ -35,10 +36,6 @@ from realestate.queue.workers import worker_name
 
 logger = logging.getLogger(__name__)
 
-#: The keys under which a child carries its page's lease, and a seed's request its name.
-PARENT, SEED = "parent", "seed"
-#: Not written to Redis.
-_OF_THIS_LEASE = (LEASE, PARENT, SEED, "download_latency", "download_slot", "download_timeout", "depth_")
 #: A waiting worker looks by itself as often as this, in case a bell was not heard.
 BELL_SECONDS = 5
 #: Beats after which a request that nobody works on any more counts as swallowed.
@@ -93,6 +90,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self.outbox = Outbox(self.queue, self.stats)
         self.ledger = Ledger(self.outbox.end)
         self.buffer = Buffer()
+        self.packer = Packer(spider, self.df, self.ledger, self.buffer.now)
         self._hungry = asyncio.Event()
 
     # ----- Scrapy asks
@@ -120,7 +118,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
             self._go_on(request, held)
             return True
         try:
-            pushed = self._pushed(request)
+            pushed = self.packer.pushed(request)
         except NotShareable as error:
             logger.debug("queue/local: %s stays in this process: %s", request, error)
             self.stats.inc_value("queue/local")
@@ -149,7 +147,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
 
     def check(self, request: Request) -> None:
         """Raises NotShareable for a request that the fleet could not take."""
-        self._payload(request)
+        self.packer.payload(request)
 
     async def next_seed(self) -> tuple[bytes, str] | None:
         """A seed and its name, as soon as there is one; None after a while without.
@@ -227,23 +225,12 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
             self.ledger.end(key, "dead", told)
             return None
 
-    def _pushed(self, request: Request) -> Pushed:
-        parent = self.ledger.get(request.meta.get(PARENT))
-        job = request.meta.get("job", "none")
-        child = parent.next_child() if parent else None
-        identity = self.df.identify(request, job, seed=request.meta.get(SEED), child=child)
-        return Pushed.of(identity, request.priority, job, request.meta.get("stage", "none"), self._payload(request))
-
     def _send(self, request: Request, pushed: Pushed) -> None:
         if parent := self.ledger.get(request.meta.get(PARENT)):
             parent.children.append(pushed)
         nonce = request.meta.get(SEED)
         self.outbox.push(pushed, partial(self.seeds.remove, nonce) if nonce else None)
         self.stats.inc_value("queue/pushed")
-
-    def _payload(self, request: Request) -> bytes:
-        kept = {name: value for name, value in request.meta.items() if name not in _OF_THIS_LEASE}
-        return encode(request, self.spider, meta=kept)
 
     def _go_on(self, request: Request, held: Held) -> None:
         """A retry waits its time in the queue, where any worker may take it. A redirect goes on at once, unless the
@@ -252,9 +239,9 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         if request.meta.get("retry_times", 0) > held.lease.tries:
             longest = self.retry_seconds * 2**held.lease.tries
             delay = int(random.uniform(0, longest) * 1000)
-            self.ledger.end(key, "retry", (delay, self._payload(request), 1))
+            self.ledger.end(key, "retry", (delay, self.packer.payload(request), 1))
         elif self.queue.limits.rate:
-            self.ledger.end(key, "retry", (0, self._payload(request), 0))
+            self.ledger.end(key, "retry", (0, self.packer.payload(request), 0))
         else:
             self._local.append(request)
             self._wake()

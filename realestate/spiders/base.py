@@ -178,7 +178,7 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
         meta = {**seed.meta, "mode": seed.mode, **({"job": seed.job} if seed.job else {})}
         request = self._request(seed.url, stage, method=seed.method.upper(), headers=seed.headers, body=seed.body)
         request = request.replace(priority=request.priority + seed.priority, dont_filter=True)
-        request.meta.update(meta)
+        request.meta.update(meta, **({"job_priority": seed.priority} if seed.priority else {}))
         self.crawler.stats.inc_value("seed/taken")
         return request
 

@@ -6,7 +6,9 @@ import msgspec
 from msgspec import Meta
 
 #: What a request carries for us or for Scrapy; a seed's own `meta` may not set it.
-RESERVED = frozenset({"stage", "job", "mode", "lease", "parent", "seed", "depth", "retry_times"})
+RESERVED = frozenset(
+    {"stage", "job", "job_priority", "mode", "lease", "parent", "seed", "delay_seconds", "depth", "retry_times"}
+)
 
 
 class BadSeed(ValueError):

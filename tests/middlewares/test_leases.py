@@ -11,8 +11,8 @@ from scrapy.http import Response
 from realestate.middlewares.leases import LeaseMiddleware
 from realestate.queue.engine import LEASE
 from realestate.queue.ledger import Ledger
+from realestate.queue.packing import PARENT
 from realestate.queue.request_queue import Ending, Lease
-from realestate.queue.scheduler import PARENT
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.examples import a_listing
 
@@ -58,6 +58,12 @@ def book(make_crawler: Callable[..., Crawler]) -> Book:
 def test_children_inherit_the_job_and_know_their_page(book: Book) -> None:
     (child,) = book.read(Request("https://x.example/2", meta={"stage": "extract"}))
     assert child.meta == {"job": "j", "mode": "sweep", "stage": "extract", PARENT: book.key}
+
+
+def test_children_inherit_the_jobs_priority_on_top_of_their_stages(book: Book) -> None:
+    book.request.meta["job_priority"] = 5
+    (child,) = book.read(Request("https://x.example/2", priority=10))
+    assert (child.priority, child.meta["job_priority"]) == (15, 5)
 
 
 def test_a_child_with_the_whole_meta_of_its_page_is_no_continuation(book: Book) -> None:

@@ -14,7 +14,8 @@ from scrapy.crawler import Crawler
 from realestate.queue import keys
 from realestate.queue.deadletters import DeadLetters
 from realestate.queue.engine import LEASE
-from realestate.queue.scheduler import PARENT, SWALLOWED_BEATS, Scheduler
+from realestate.queue.packing import PARENT
+from realestate.queue.scheduler import SWALLOWED_BEATS, Scheduler
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.redis_process import RedisProcess
 
@@ -97,6 +98,17 @@ def test_a_shells_request_stays_in_its_process(run: Run, server: Redis) -> None:
 
     run(act)
     assert where(server) == {}
+
+
+def test_a_request_may_ask_to_be_sent_later(run: Run, server: Redis) -> None:
+    async def act(scheduler: Scheduler) -> dict[str, int]:
+        scheduler.serve()
+        scheduler.buffer.set_clock((await scheduler.queue.take("other", 0)).now)
+        scheduler.enqueue_request(listing(scheduler, meta={"stage": "extract", "job": "j", "delay_seconds": 600}))
+        await until(lambda: where(server))
+        return where(server)
+
+    assert run(act) == {"delayed": 1}
 
 
 def test_a_page_is_done_when_its_callback_is_over(run: Run, server: Redis) -> None:

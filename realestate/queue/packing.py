@@ -1,0 +1,41 @@
+"""A request as it goes to Redis: known by its identity, without what is of this process and this time."""
+
+from collections.abc import Callable
+from typing import Any
+
+from scrapy import Request, Spider
+
+from realestate.queue.codec import encode
+from realestate.queue.dupefilter import DupeFilter
+from realestate.queue.engine import LEASE
+from realestate.queue.ledger import Ledger
+from realestate.queue.request_queue import Pushed
+
+#: The keys under which a child carries its page's lease, a seed's request its name, and any request the seconds before
+#: which it is not to be sent.
+PARENT, SEED, DELAY = "parent", "seed", "delay_seconds"
+_OF_THIS_LEASE = (LEASE, PARENT, SEED, DELAY, "download_latency", "download_slot", "download_timeout", "depth_")
+
+
+class Packer:
+    """`now` is Redis' time in milliseconds."""
+
+    def __init__(self, spider: Spider, df: DupeFilter, ledger: Ledger, now: Callable[[], float]) -> None:
+        self.spider = spider
+        self.now = now
+        self.df = df
+        self.ledger = ledger
+
+    def pushed(self, request: Request) -> Pushed:
+        meta: dict[str, Any] = request.meta
+        parent = self.ledger.get(meta.get(PARENT))
+        job = meta.get("job", "none")
+        child = parent.next_child() if parent else None
+        identity = self.df.identify(request, job, seed=meta.get(SEED), child=child)
+        due = int(self.now() + delay * 1000) if (delay := meta.get(DELAY)) else 0
+        return Pushed.of(identity, request.priority, job, meta.get("stage", "none"), self.payload(request), due)
+
+    def payload(self, request: Request) -> bytes:
+        """Raises NotShareable for a request that the fleet could not take."""
+        kept = {name: value for name, value in request.meta.items() if name not in _OF_THIS_LEASE}
+        return encode(request, self.spider, meta=kept)
