@@ -159,6 +159,7 @@ def test_a_worker_that_acknowledges_before_it_stores_would_be_found_out(crawl_of
     assert (comparison.unexpected, comparison.wrong, comparison.duplicates) == ((), (), 0)
 
 
+@pytest.mark.timeout(600)
 def test_twenty_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl) -> None:
     crawl, chance = crawl_of(1_500), random.Random(20)
     crawl.seed()
