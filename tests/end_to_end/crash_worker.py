@@ -4,6 +4,7 @@ The product's own code runs; only the point is wrapped, so that the process kill
 MARKER. Further arguments, NAME=number, change settings.
 """
 
+import asyncio
 import json
 import os
 import signal
@@ -115,11 +116,14 @@ def callback_done() -> None:
     wrap(StorePipeline, "process_item", wrapper)
 
 
-def in_the_batch() -> None:
-    """The batch is full, nothing of it written."""
+def in_the_batch(acknowledged: bool = False) -> None:
+    """The batch is full, nothing of it written; what was acknowledged too early has arrived."""
 
     def wrapper(write: Any) -> Any:
         async def run(self: StorePipeline, items: list[Any]) -> Any:
+            outbox = self.crawler.engine.scheduler.outbox  # type: ignore[union-attr]
+            while acknowledged and len(outbox):
+                await asyncio.sleep(0.01)
             die(items=len(items))
 
         return run
@@ -210,7 +214,7 @@ def removing(*, first: bool) -> None:
 def acknowledged_too_early() -> None:
     """A wrong worker: a page is done when its callback is, whatever becomes of its items."""
     Held.complete = property(lambda held: held.callback_finished)  # type: ignore[assignment,method-assign]
-    in_the_batch()
+    in_the_batch(acknowledged=True)
 
 
 def slow_farewell() -> None:
