@@ -1,7 +1,6 @@
 """Scrapy asks here which request is next: an adapter between its engine and the fleet's queue.
 
-Nothing here waits for Redis. Requests come out of a buffer that one task refills; what is over or new goes into an
-outbox that another empties.
+Nothing waits for Redis: one task refills the buffer that requests come from, another empties the outbox.
 """
 
 import asyncio
@@ -271,7 +270,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
                 self.buffer.add(self.ledger.open(lease), lease)
             if not self.serving:
                 self._hand_back()  # told to stop while it asked
-            if taken.leases:
+            elif taken.leases:
                 self._wake()
             if len(taken.leases) < wanted:
                 await self._rest((taken.ask_again_at - self.buffer.now()) / 1000 if taken.ask_again_at > 0 else None)
@@ -279,8 +278,8 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
 
     async def _take(self, wanted: int) -> Taken:
         """One at a time, so that all that was granted is in the ledger when the next is asked for."""
-        held = [held.lease.id for _, held in self.ledger]
-        taken = await self.queue.take(self.worker, wanted, held + self.outbox.leases())
+        mine = [held.lease.id for _, held in self.ledger] + self.outbox.leases()
+        taken = await self.queue.take(self.worker, wanted, mine)
         self.stats.inc_value("queue/round_trips")
         self.buffer.set_clock(taken.now)
         return taken
@@ -315,8 +314,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         busy = in_work(self.crawler.engine) | {request.meta.get(LEASE) for request in self._local}
         for key, held in self.ledger.without_trace(busy, SWALLOWED_BEATS):
             self.stats.inc_value("queue/dead/swallowed")
-            lease = held.lease
-            what = {"job": lease.job, "stage": lease.stage, "url": held.url}
+            what = {"job": held.lease.job, "stage": held.lease.stage, "url": held.url}
             self.ledger.end(key, "dead", letter("swallowed", "no callback was ever called", **what))
 
     def _soon(self, act: Callable[[], Awaitable[None]], what: str) -> None:
@@ -331,8 +329,8 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
 
     async def _close(self) -> None:
         self.stop_serving()
-        for task in self._tasks[:1]:
-            task.cancel()
+        if self._tasks:
+            self._tasks[0].cancel()
         try:
             await asyncio.wait_for(self._leave(), LEAVING_SECONDS)
         except TimeoutError:

@@ -7,7 +7,19 @@ from msgspec import Meta
 
 #: What a request carries for us or for Scrapy; a seed's own `meta` may not set it.
 RESERVED = frozenset(
-    {"stage", "job", "mode", "scope", "job_priority", "lease", "parent", "seed", "depth", "retry_times"}
+    (
+        "stage",
+        "job",
+        "job_priority",
+        "mode",
+        "scope",
+        "lease",
+        "parent",
+        "seed",
+        "delay_seconds",
+        "depth",
+        "retry_times",
+    )
 )
 
 
