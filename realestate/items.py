@@ -251,6 +251,23 @@ class Gone:
     detail: str
 
 
+@dataclass(kw_only=True, slots=True)
+class Part:
+    """A search, or a part of one, as it was planned: all parts together show whether a run looked everywhere."""
+
+    portal: str
+    search: str
+    """Its address, without a page."""
+    parent: str | None
+    """The search it is a part of."""
+    total: int | None
+    """How many results it has, by the portal's word."""
+    is_split: bool = False
+    """Whether it was too long, and its parts were read in its place."""
+    newest: int | None = None
+    """The watermark its first page leads to."""
+
+
 FIELDS = tuple(f.name for f in fields(Listing))
 
 #: Fields the portal does not tell: ours to derive or to keep.

@@ -16,7 +16,9 @@ from scrapy.settings import Settings
 from scrapy.spiderloader import get_spider_loader
 
 from realestate.items import Listing, as_record
-from realestate.spiders.outcomes import Found, ListingGone
+from realestate.spiders.outcomes import ListingGone
+from realestate.spiders.results import Found
+from realestate.spiders.walk import Walk
 
 FOLDER = Path(__file__).parent / "portals"
 
@@ -63,9 +65,9 @@ def _listing(spider: Any, response: TextResponse, hints: dict[str, Any]) -> dict
 
 
 def _search(spider: Any, response: TextResponse) -> dict[str, Any]:
-    results = list(spider.parse_search(response))
-    found = [_found(each) for each in results if isinstance(each, Found)]
-    return {"found": found, "searches": [each.url for each in results if isinstance(each, Request)]}
+    results = spider.parse_search(response)
+    further = Walk().further(spider.paging, spider.newest_first, response.url, results)
+    return {"found": [_found(each) for each in results.found], "searches": further}
 
 
 def _short(listing: Listing) -> dict[str, Any]:
@@ -76,6 +78,7 @@ def _short(listing: Listing) -> dict[str, Any]:
 
 def _found(found: Found) -> dict[str, Any]:
     told = asdict(found.sighting) | ({"hints": found.hints} if found.hints else {})
+    told |= {"dated": found.dated.isoformat()} if found.dated else {}
     price = told.pop("price")
     told = {name: value for name, value in told.items() if value is not None and name != "portal"}
     return told if price is None else {**told, "price": float(price)}

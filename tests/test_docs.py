@@ -189,10 +189,14 @@ def test_the_example_portal_works() -> None:
     def page(url: str, body: str) -> HtmlResponse:
         return HtmlResponse(url, body=body.encode(), encoding="utf-8", request=Request(url))
 
-    cards = '<article><a class="card" href="/homes/5">x</a></article><a rel="next" href="/search?page=2">next</a>'
-    found, further = spider.parse_search(page("https://www.example.be/search?page=1", cards))
-    assert (found.sighting.ref, found.sighting.url) == ("5", "https://www.example.be/homes/5")
-    assert further.url == "https://www.example.be/search?page=2"
+    cards = '<h1><b>31</b> homes</h1><article><a class="card" href="/homes/5">x</a></article>'
+    results = spider.parse_search(page("https://www.example.be/search?page=1", cards))
+    assert [(each.sighting.ref, each.sighting.url) for each in results.found] == [
+        ("5", "https://www.example.be/homes/5")
+    ]
+    assert spider.paging.rest("https://www.example.be/search?page=1", results) == [
+        "https://www.example.be/search?page=2"
+    ]
     html = 'window.ad = {"id": 5, "price": 1000, "surface": 80};'
     (listing,) = spider.parse_listing(page("https://www.example.be/homes/5", html))
     assert (listing.ref, listing.price, listing.area_m2) == ("5", 1000, 80.0)

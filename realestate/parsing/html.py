@@ -5,6 +5,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from realestate.parsing.text import fold, line, paragraphs
 
 Page = LexborHTMLParser
+Element = LexborNode
 
 
 def text(node: LexborHTMLParser | LexborNode, selector: str) -> str | None:

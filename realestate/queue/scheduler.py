@@ -160,7 +160,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         await asyncio.shield(self._known)
         return await self.seeds.next(BELL_SECONDS)
 
-    async def seed_refused(self, nonce: str) -> None:
+    async def remove_seed(self, nonce: str) -> None:
         await self.seeds.remove(nonce)
 
     def give_up(self, reason: Reason, error: str, request: Request | None = None, **what: Any) -> None:

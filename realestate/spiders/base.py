@@ -1,54 +1,55 @@
 """PortalSpider: what all portals share. A portal says where its data sits; this says what becomes of a page."""
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
-from functools import cache
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal
 from urllib.parse import urljoin, urlsplit
-from urllib.request import ProxyHandler, build_opener
 from zoneinfo import ZoneInfo
 
-import msgspec
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
 from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.httperror import HttpError
-from scrapy_redis.spiders import RedisSpider
 from twisted.python.failure import Failure
 
-from realestate.items import Evidence, Gone, Listing, Sighting
+from realestate.items import Evidence, Gone, Listing, Part, Sighting
 from realestate.parsing.prices import Price
-from realestate.spiders import seeds
-from realestate.spiders.conclusion import Conclusions
-from realestate.spiders.outcomes import GONE_STATUSES, REFUSALS, BrokenPage, Found, ListingGone, is_news
+from realestate.spiders import seeds, sitemaps
+from realestate.spiders.entrance import SeededSpider
+from realestate.spiders.outcomes import GONE_STATUSES, REFUSALS, BrokenPage, ListingGone, is_news
+from realestate.spiders.paging import Numbers, Paging
+from realestate.spiders.planning import Axis, parts_of
+from realestate.spiders.results import Found, Results
+from realestate.spiders.walk import Newest, Walk, watermark_of
 
-T = TypeVar("T")
-Stage = Literal["discover", "extract"]
+Stage = Literal["plan", "discover", "extract"]
 
-#: Listings before further search pages: what is found is stored soon, and the queue stays short.
-PRIORITY: dict[Stage, int] = {"discover": 0, "extract": 10}
+#: Plans first, so that many workers soon find work. Listings before further search pages: what is found is stored
+#: soon, and the queue stays short.
+PRIORITY: dict[Stage, int] = {"plan": 20, "discover": 0, "extract": 10}
 
 
-class PortalSpider(RedisSpider):  # type: ignore[misc]
+class PortalSpider(SeededSpider):
     """One property portal.
 
-    A portal names its site, its searches and the form of a listing's address, and writes `parse_search`
-    (listings found, further search pages) and `parse_listing` (one Listing). It raises BrokenPage or
-    ListingGone and need not catch anything: whatever happens to a page is counted, as `page/<stage>/<outcome>`,
-    and what failed is kept as a dead letter.
+    A portal names its site, its searches, its way to page and the form of a listing's address, and writes
+    `parse_search` (the Results of one page) and `parse_listing` (one Listing). It raises BrokenPage or ListingGone and
+    need not catch anything: whatever happens to a page is counted, as `page/<stage>/<outcome>`, and what failed is kept
+    as a dead letter.
     """
-
-    site: ClassVar[str]
-    """Address of the portal, without a slash at its end."""
-
-    searches: ClassVar[tuple[str, ...]]
-    """Paths of the searches that together show every listing; what `realestate crawl` begins with."""
 
     listing_path: ClassVar[re.Pattern[str]]
     """Matches the path of a listing's address, its group `ref` being the portal's id; all else is a search."""
+
+    paging: ClassVar[Paging] = Numbers()
+    """How one page of a search leads to the others."""
+
+    axes: ClassVar[tuple[Axis, ...]] = ()
+    """By what a search is cut that finds more than the portal shows."""
+
+    newest_first: ClassVar[Newest | None] = None
+    """What the searches are sorted by. None: by nothing that helps, and an incremental run reads all their pages."""
 
     country: ClassVar[str]
     currency: ClassVar[str]
@@ -59,23 +60,33 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
     redirects_gone: ClassVar[bool] = False
     """Whether the portal is known to send a visitor of a listing that is gone to another of its pages."""
 
-    ask_store: Callable[[Callable[[Any], T]], Awaitable[T]]
-    """Runs a question in the store's thread and waits for a store that is away; given by who holds the store."""
-
     parser_version: ClassVar[int] = 1
     """Raised when the same page would now give other values."""
 
     # ----- for portals
 
-    def parse_search(self, response: TextResponse) -> Iterator[Found | Request]:
-        """What `listing` and `search` make."""
+    def parse_search(self, response: TextResponse) -> Results:
+        """What a search page shows."""
         raise NotImplementedError
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
         """The listing of a page; `hints` is what the search page told of it and the page itself does not."""
         raise NotImplementedError
 
-    def listing(self, url: str, price: Price | None = None, rent_period: Any = None, **hints: Any) -> Found:
+    def ask(self, search: str) -> Request:
+        """The request for a page of a search, where it is more than an address."""
+        return Request(search)
+
+    def ask_listing(self, url: str) -> Request:
+        """The request for a listing, where its data is served at another address than its page."""
+        return Request(url)
+
+    def sign(self, request: Request) -> None:
+        """Just before a request is sent, set the headers that have to be fresh: a signature, a token of now."""
+
+    def found(
+        self, url: str, price: Price | None = None, rent_period: Any = None, dated: datetime | None = None, **hints: Any
+    ) -> Found:
         """A listing on a search page, with its price where the page shows one."""
         url = urljoin(self.site, url)
         ref = self.ref_of(url)
@@ -91,201 +102,182 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
             price_basis=told.basis,
             rent_period=rent_period,
         )
-        return Found(sighting, hints)
+        return Found(sighting, hints, dated)
 
-    def search(self, url: str) -> Request:
-        """A request for a further search page."""
-        return self._request(url, "discover")
-
-    def check(self, url: str, job: str, mode: str) -> Request:
-        """A request for the page of a listing that a job did not see."""
-        request = self._request(url, "extract")
-        request.meta.update(job=job, mode=mode)
-        return request
+    def listing(self, response: Response, price: Price | None = None, **fields: Any) -> Listing:
+        """The listing of a page, with what every one has; a field that is given counts."""
+        url, told = self.shown_at(response), price or Price()
+        known = {
+            "portal": self.name,
+            "ref": self.ref_of(url) or "",
+            "url": url,
+            "country": self.country,
+            "price": told.amount,
+            "currency": told.currency,
+            "price_basis": told.basis,
+            "parser_version": self.parser_version,
+        }
+        return Listing(**known | fields)
 
     def ref_of(self, url: str) -> str | None:
         """The portal's id in a listing's address; None for any other address."""
         found = self.listing_path.search(urlsplit(url).path)
         return found["ref"] if found else None
 
-    # ----- seeds
+    def shown_at(self, response: Response) -> str:
+        """The address at which visitors see the listing."""
+        return str(response.meta.get("shown_at", response.url))
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        spider: Self = super().from_crawler(crawler, *args, **kwargs)
-        if simulator := crawler.settings.get("SIMULATOR_URL"):
-            spider.site = cls.address(simulator)  # type: ignore[misc]
-            spider.allowed_domains = [urlsplit(spider.site).hostname]
-        return spider
+    # ----- requests
 
-    @classmethod
-    def address(cls, simulator: str | None) -> str:
-        """The portal's address: its own, or the one a simulator gives it."""
-        if not simulator:
-            return cls.site
-        addresses = _simulated(simulator)
-        if cls.name not in addresses:
-            raise ValueError(f"the simulator at {simulator} has no portal {cls.name}")
-        return addresses[cls.name]
+    def check(self, url: str, job: str, mode: str) -> Request:
+        """A request for the page of a listing that no search page led to."""
+        request = self._listing_request(url)
+        request.meta.update(job=job, mode=mode)
+        return request
 
-    @classmethod
-    def seed_urls(cls, simulator: str | None = None) -> list[str]:
-        return [cls.address(simulator) + path for path in cls.searches]
-
-    def setup_redis(self, crawler: Crawler | None = None) -> None:
-        """Nothing: scrapy-redis would open a connection of its own and read seeds when idle; `start` reads them
-        all the time, over the scheduler's."""
-
-    async def start(self) -> AsyncIterator[Request]:
-        """Seeds, for ever, as they come."""
-        scheduler = self.crawler.engine.scheduler
-        scheduler.serve()
-        concluding = asyncio.create_task(Conclusions(self).run())
-        try:
-            while True:
-                if (found := await scheduler.next_seed()) is None:
-                    if self.settings.getbool("UNTIL_DONE") and await scheduler.nothing_left():
-                        return
-                    continue
-                data, nonce = found
-                request = self.make_request_from_data(data)
-                if request is None:
-                    await scheduler.seed_refused(nonce)
-                    continue
-                request.meta["seed"] = nonce
-                request.meta.setdefault("job", nonce)
-                if request.meta["stage"] == "discover":
-                    await self._open_job(request)
-                yield request
-        finally:
-            concluding.cancel()
-            scheduler.stop_serving()
-
-    async def _open_job(self, request: Request) -> None:
-        """From now on the job is looked after until it is concluded."""
-        jobs, meta = self.crawler.engine.scheduler.jobs, request.meta
-        job, mode, scope = meta["job"], meta["mode"], meta.pop("scope", "")
-        if not await jobs.is_open(job):
-            await self.ask_store(lambda store: store.begin_run(job, self.name, mode, scope))
-            await jobs.open(job, mode, scope)
-
-    def make_request_from_data(self, data: bytes) -> Request | None:
-        """The request for a seed; a bad seed is refused, told and kept."""
-        try:
-            seed = seeds.parse(data)
-            if not self.owns(seed.url):
-                raise seeds.BadSeed(f"outside {self.name}'s domains: {seed.url[:200]}")
-            request = self._seed_request(seed)
-            self.crawler.engine.scheduler.check(request)
-            return request
-        except Exception as error:  # whatever somebody pushed, it must not end the worker
-            self.logger.warning("seed/refused: %s", error)
-            self.crawler.stats.inc_value("seed/refused")
-            text = data.decode("utf-8", "backslashreplace")[:2000]
-            self.crawler.engine.scheduler.give_up("seed", str(error), seed=text)
-            return None
-
-    def owns(self, url: str) -> bool:
-        return self.is_of(self.site, url)
-
-    @classmethod
-    def is_of(cls, site: str, url: str) -> bool:
-        """Whether the address is this portal's; a simulated portal is told by its port too."""
-        wanted, given = urlsplit(site), urlsplit(url)
-        if given.netloc == wanted.netloc:
-            return True
-        host = given.hostname or ""
-        return wanted.port is None and any(
-            host == domain or host.endswith("." + domain) for domain in cls.allowed_domains
+    def seed_request(self, seed: seeds.Seed) -> Request:
+        request: Request = (
+            self._listing_request(seed.url) if self.ref_of(seed.url) else self._search_request(seed.url, "plan")
         )
-
-    @classmethod
-    def refuses(cls, url: str, simulator: str | None = None) -> str | None:
-        """Why the address cannot be a seed of this portal; None if it can."""
-        try:
-            seeds.parse(url.encode())
-            return None if cls.is_of(cls.address(simulator), url) else f"{url!r} is no address of {cls.name}"
-        except ValueError as error:
-            return str(error)
-
-    def _seed_request(self, seed: seeds.Seed) -> Request:
-        stage: Stage = "extract" if self.ref_of(seed.url) else "discover"
-        meta = {**seed.meta, "mode": seed.mode, "scope": seed.scope, **({"job": seed.job} if seed.job else {})}
-        request = self._request(seed.url, stage, method=seed.method.upper(), headers=seed.headers, body=seed.body)
-        request = request.replace(priority=request.priority + seed.priority, dont_filter=True)
-        request.meta.update(meta, **({"job_priority": seed.priority} if seed.priority else {}))
+        told: dict[str, Any] = {"headers": seed.headers, "body": seed.body}
+        told = {name: value for name, value in told.items() if value} | _method(seed)
+        request = request.replace(priority=request.priority + seed.priority, dont_filter=True, **told)
+        request.meta.update(seed.meta, mode=seed.mode, scope=seed.scope)
+        request.meta.update({"job": seed.job} if seed.job else {}, **_priority(seed))
         self.crawler.stats.inc_value("seed/taken")
         return request
 
-    def _request(self, url: str, stage: Stage, **parts: Any) -> Request:
-        return Request(
-            urljoin(self.site, url),
-            callback=self.read_listing if stage == "extract" else self.read_search,
-            errback=self.on_failure,
-            priority=PRIORITY[stage],
-            meta={"stage": stage},
-            **parts,
-        )
+    def _listing_request(self, url: str, hints: dict[str, Any] | None = None) -> Request:
+        url = urljoin(self.site, url)
+        request = self.ask_listing(url)
+        shown = {} if request.url == url else {"shown_at": url}
+        return self._ours(request, "extract", shown).replace(callback=self.read_listing, cb_kwargs=hints or {})
 
-    # ----- what becomes of a page
+    def _search_request(self, search: str, stage: Stage, **more: Any) -> Request:
+        search = urljoin(self.site, search)
+        request = self.ask(search)
+        if request.url != search or request.body:
+            more["search"] = search
+        return self._ours(request, stage, more).replace(callback=self.read_search)
+
+    def _ours(self, request: Request, stage: Stage, more: dict[str, Any]) -> Request:
+        meta = {**request.meta, "stage": stage, **more}
+        return request.replace(errback=self.on_failure, priority=PRIORITY[stage], meta=meta)
+
+    # ----- what becomes of a search page
 
     async def read_search(self, response: Response) -> AsyncIterator[Any]:
         if response.status in GONE_STATUSES and response.request is not None:
             self._failed(response.request, HttpError(response))  # a listing may be gone, a search may not
             return
-        found = []
-        for each in self._watched(response, "discover"):
-            if isinstance(each, Found):
-                found.append(each)
-            else:
-                yield each  # a further search page need not wait for what is known of this one's listings
-        wanted = await self._wanted(found, response.meta.get("mode"))
-        for each in found:
-            yield each.sighting
-            if each in wanted:
-                sighting = each.sighting
-                hints = each.hints | ({"rent_period": sighting.rent_period} if sighting.rent_period else {})
-                yield self._request(sighting.url, "extract", cb_kwargs=hints)
+        for results in self._read(response, response.meta["stage"]):
+            search, walk, parts = _asked(response), Walk.read(response.meta.get("walk")), list(results.searches)
+            if response.meta["stage"] == "plan":
+                walk = Walk(until=await self._watermark(search, response))
+                parts += self._parts(search, results) if walk.until is None else []
+                for part in parts:
+                    yield self._search_request(part, "plan", part_of=self.paging.key(search))
+                await self._note(search, results, response, is_split=bool(parts))
+            if parts:
+                return  # they show all of it
+            for request in self._further_pages(search, results, walk):
+                yield request  # before this page's listings: they have to be looked up first
+            for each in results.found:
+                yield each if isinstance(each, Listing) else each.sighting
+            for each in await self._wanted(results, response.meta.get("mode")):
+                yield self._listing_request(each.sighting.url, _hints(each))
 
-    async def _wanted(self, found: list[Found], mode: str | None) -> list[Found]:
-        """Those whose own page has to be read: all, or in a sweep the new, the changed and the long unread."""
-        if mode != "sweep" or not found:
+    def _parts(self, search: str, results: Results) -> list[str]:
+        """The search in parts, if it finds more than the portal shows of one."""
+        reach = self.paging.reach
+        if results.total is None or reach is None or results.total <= reach:
+            return []
+        parts = parts_of(search, self.axes, results.total, reach, results.prices)
+        if not parts:
+            self.logger.warning("search/capped: %d results, %d can be read: %s", results.total, reach, search)
+            self.crawler.stats.inc_value("search/capped")
+        return parts
+
+    def _further_pages(self, search: str, results: Results, walk: Walk) -> Iterator[Request]:
+        pages = walk.further(self.paging, self.newest_first, search, results)
+        one_by_one = self.paging.rest(search, results) is None or walk.until is not None
+        told = {"walk": walk.then(results, self.newest_first).told()} if one_by_one else {}
+        for page in pages:
+            yield self._search_request(page, "discover", **told)
+
+    async def _watermark(self, search: str, response: Response) -> int | None:
+        if response.meta.get("mode") != "incremental" or self.newest_first is None or "part_of" in response.meta:
+            return None
+        key = self.paging.key(search)
+        value = await self.ask_store(lambda store: store.watermark(self.name, key))
+        return None if value is None else int(value)
+
+    async def _note(self, search: str, results: Results, response: Response, *, is_split: bool) -> None:
+        """For the proof that the run looked everywhere, and for the next watermark."""
+        part = Part(
+            portal=self.name,
+            search=self.paging.key(search),
+            parent=response.meta.get("part_of"),
+            total=results.total,
+            is_split=is_split,
+            newest=watermark_of(results, self.newest_first, datetime.now(UTC)),
+        )
+        await self.ask_store(lambda store: store.keep_part(response.meta["job"], part))
+
+    async def _wanted(self, results: Results, mode: str | None) -> list[Found]:
+        """Those whose own page has to be read: all; in a sweep the new, the changed and the long unread; in an
+        incremental run the new."""
+        found = [each for each in results.found if isinstance(each, Found)]
+        if mode not in ("sweep", "incremental") or not found:
             return found
-        known = await self.ask_store(lambda store: store.known(self.name, [each.sighting.ref for each in found]))
+        known = await self.ask_store(lambda store: store.known(self.name, [each.ref for each in found]))
+        if mode == "incremental":
+            return [each for each in found if each.ref not in known]
         now = datetime.now(UTC)
-        return [each for each in found if is_news(each.sighting, known.get(each.sighting.ref), now)]
+        return [each for each in found if is_news(each.sighting, known.get(each.ref), now)]
+
+    # ----- what becomes of a page
 
     async def read_listing(self, response: Response, **hints: Any) -> AsyncIterator[Any]:
-        for each in self._watched(response, "extract", **hints):
+        for each in self._read(response, "extract", **hints):
             if isinstance(each, Gone) and response.request is not None:
                 await self._open_job(response.request)
             yield each
 
     def parsed(self, response: Response, stage: Stage, **hints: Any) -> Iterator[Any]:
-        """What the portal's parser makes of a page, fetched now or kept from earlier; raises what it is instead."""
-        page = self._checked(response)
-        if stage == "discover":
-            yield from self.parse_search(page)
+        """What the portal's parser makes of a page, fetched now or kept from earlier: Results, or a Listing. Raises
+        what the page is instead."""
+        if stage != "extract" and sitemaps.is_sitemap(response):
+            yield sitemaps.read(response, self._mapped)
+        elif stage != "extract":
+            yield self.parse_search(self._checked(response))
         else:
+            page = self._checked(response)
             self._still_there(response)
             yield from self.parse_listing(page, **hints)
 
-    def _watched(self, response: Response, stage: Stage, **hints: Any) -> Iterator[Any]:
-        """What the parser yields; nothing it meets ends the worker, and every outcome is counted."""
+    def _mapped(self, url: str) -> Found | None:
+        """A listing of a sitemap, as it is called on the site that is asked."""
+        return self.found(url) if self.ref_of(url) else None
+
+    def _read(self, response: Response, stage: Stage, **hints: Any) -> list[Any]:
+        """What the parser makes of it; nothing it meets ends the worker, and every outcome is counted."""
         try:
-            yield from self.parsed(response, stage, **hints)
+            made = list(self.parsed(response, stage, **hints))
         except ListingGone as reason:
             self._count(stage, "gone")
             self.logger.debug("page/gone: %s: %s", response.url, reason)
-            yield self._gone(response, reason)
+            return [self._gone(response, reason)]
         except Exception as error:
             self._count(stage, "broken")
             response.flags.append("broken")  # SnapshotMiddleware keeps such a page
             told = f"{type(error).__name__}: {error}"
             self.logger.warning("page/broken: %s: %s", response.url, told, exc_info=not isinstance(error, BrokenPage))
             self._give_up("parse", told, response.request)
-        else:
-            self._count(stage, "ok")
+            return []
+        self._count(stage, "ok")
+        return made
 
     def _checked(self, response: Response) -> TextResponse:
         if response.status in GONE_STATUSES:
@@ -303,7 +295,7 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
 
     def _gone(self, response: Response, reason: ListingGone) -> Gone:
         """Of the listing that was asked for, wherever the portal sent us."""
-        asked = response.meta.get("redirect_urls", [response.url])[0]
+        asked = response.meta.get("shown_at") or response.meta.get("redirect_urls", [response.url])[0]
         ref = self.ref_of(asked) or ""
         return Gone(portal=self.name, ref=ref, url=asked, evidence=reason.evidence, detail=str(reason))
 
@@ -338,11 +330,21 @@ class PortalSpider(RedisSpider):  # type: ignore[misc]
         self.crawler.engine.scheduler.give_up(reason, error, request, url=request.url, **what)
 
 
-@cache
-def _simulated(simulator: str) -> dict[str, str]:
-    """Asked directly: a proxy for the real sites knows nothing of a simulator on this machine."""
-    try:
-        with build_opener(ProxyHandler({})).open(f"{simulator.rstrip('/')}/_portals", timeout=10) as answer:
-            return msgspec.json.decode(answer.read(), type=dict[str, str])
-    except (ValueError, msgspec.MsgspecError) as error:
-        raise OSError(f"SIMULATOR_URL {simulator!r}: {error}") from error
+def _asked(response: Response) -> str:
+    """The search whose page was asked for, wherever the portal sent us."""
+    asked: str = response.meta.get("redirect_urls", [response.url])[0]
+    return str(response.meta.get("search", asked))
+
+
+def _hints(found: Found) -> dict[str, Any]:
+    period = found.sighting.rent_period
+    return found.hints | ({"rent_period": period} if period else {})
+
+
+def _method(seed: seeds.Seed) -> dict[str, str]:
+    """Where a seed names none, the portal's own way to ask stays."""
+    return {"method": seed.method.upper()} if seed.method != "GET" else {}
+
+
+def _priority(seed: seeds.Seed) -> dict[str, int]:
+    return {"job_priority": seed.priority} if seed.priority else {}

@@ -5,12 +5,29 @@ Any worker of the portal may conclude any job; doing it twice does no harm.
 
 import asyncio
 import logging
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
+
+from realestate.items import Part
 
 logger = logging.getLogger(__name__)
 
 #: How often a worker looks for jobs that are over.
 LOOK_SECONDS = 1.0
+#: The parts of a search show at least so much of what it has: the market moves while it is asked.
+COVERED = 0.98
+
+
+def uncovered(parts: Sequence[Part]) -> str | None:
+    """What the parts of a split search leave out, by the portal's own numbers; None if nothing."""
+    shown: dict[str | None, int] = {}
+    for part in parts:
+        shown[part.parent] = shown.get(part.parent, 0) + (part.total or 0)
+    for part in parts:
+        if part.is_split and part.total and (found := shown.get(part.search, 0)) < COVERED * part.total:
+            return f"its parts show {found} of {part.total} results of {part.search}"
+    return None
 
 
 class Conclusions:
@@ -54,12 +71,14 @@ class Conclusions:
 
     async def _check(self, job: str, told: Any) -> bool:
         """Ask for the pages of all that a complete run did not see. Whether there is any."""
-        given_up = await self.scheduler.jobs.given_up(job, "discover")
-        reason = f"{given_up} search pages given up" if given_up else None
-        missing = await self.spider.ask_store(lambda store: store.end_sweep(job, complete=not given_up, reason=reason))
+        parts = await self.spider.ask_store(lambda store: store.parts(job))
+        reason = await self._given_up(job) or uncovered(parts)
+        missing = await self.spider.ask_store(lambda store: store.end_sweep(job, complete=not reason, reason=reason))
         if reason:
             logger.warning("sweep/incomplete: job %s of %s: %s", job, self.spider.name, reason)
             self.stats.inc_value("sweep/incomplete")
+        else:
+            await self._set_watermarks(job, parts)
         if not missing:
             return False
         logger.info("sweep/missing: job %s of %s did not see %d listings", job, self.spider.name, len(missing))
@@ -67,6 +86,17 @@ class Conclusions:
         await self.scheduler.push(self.spider.check(url, job, told.mode) for _, url in missing)
         await self.scheduler.jobs.check(job, told)
         return True
+
+    async def _given_up(self, job: str) -> str | None:
+        pages = sum([await self.scheduler.jobs.given_up(job, stage) for stage in ("plan", "discover")])
+        return f"{pages} search pages given up" if pages else None
+
+    async def _set_watermarks(self, job: str, parts: Iterable[Part]) -> None:
+        """One for each search that was asked for: what is new in one says nothing of another."""
+        for part in parts:
+            if part.parent is None and part.newest is not None:
+                told = (part.portal, part.search, str(part.newest), job)
+                await self.spider.ask_store(partial(_set_watermark, told))
 
     async def _conclude(self, job: str) -> None:
         conclusion = await self.spider.ask_store(lambda store: store.conclude(job))
@@ -76,3 +106,7 @@ class Conclusions:
             self.stats.inc_value("delist/withheld")
             told = f"job {job} of {self.spider.name} found {conclusion.found} of {conclusion.offered} listings gone"
             logger.error("delist/withheld: %s: too many to be believed; see `realestate runs`", told)
+
+
+def _set_watermark(told: tuple[str, str, str, str], store: Any) -> None:
+    store.set_watermark(*told)

@@ -7,22 +7,20 @@ The seller's name is a person's, an agent's too, and is not read.
 
 import re
 from collections.abc import Iterator, Mapping
-from math import ceil
 from typing import Any, TypeVar
-from urllib.parse import parse_qs, urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
-from scrapy import Request
 from scrapy.http import TextResponse
 
 from realestate.items import Listing, Operation, PropertyType, RentPeriod
 from realestate.parsing import areas, dates, html, numbers, places, prices
 from realestate.parsing.text import fold
 from realestate.spiders.base import PortalSpider
-from realestate.spiders.outcomes import BrokenPage, Found, ListingGone
+from realestate.spiders.outcomes import BrokenPage, ListingGone
+from realestate.spiders.paging import Numbers
+from realestate.spiders.results import Found, Results
 
 T = TypeVar("T")
-PER_PAGE = 20
 
 #: "Əmlakın növü" -> type, subtype, is it a new building?
 _KINDS: dict[str, tuple[PropertyType, str | None, bool | None]] = {
@@ -53,14 +51,16 @@ class EmlakSpider(PortalSpider):
     name = "emlak"
     allowed_domains = ["emlak.az"]  # noqa: RUF012
     site = "https://emlak.az"
-    searches = ("/elanlar/?ann_type=3&sort_type=0&page=1",)
+    searches = ("/elanlar/?ann_type=3&sort_type=1&page=1",)
     listing_path = re.compile(r"^/(?P<ref>\d+)-[^/]*\.html$")
     country = "AZ"
     currency = "AZN"
     timezone = ZoneInfo("Asia/Baku")
     redirects_gone = True
+    paging = Numbers("page", size=20)
+    newest_first = "ref"
 
-    def parse_search(self, response: TextResponse) -> Iterator[Found | Request]:
+    def parse_search(self, response: TextResponse) -> Results:
         page = html.Page(response.text)
         total = numbers.whole(html.text(page, "h1.title span"))
         if total is None:
@@ -68,20 +68,11 @@ class EmlakSpider(PortalSpider):
         cards = page.css("div.ticket-list div.ticket")
         if total and not cards:
             raise BrokenPage("no results on a page within the total")
-        for card in cards:
-            if link := html.attribute(card, "h6.title a", "href"):
-                asked = html.text(card, "p.price")
-                yield self.listing(response.urljoin(link), self._price(asked), prices.period(asked))
-        yield from self._further_pages(response.url, total)
+        return Results([each for card in cards if (each := self._card(card, response))], total)
 
-    def _further_pages(self, url: str, total: int) -> Iterator[Request]:
-        parts = urlsplit(url)
-        query = parse_qs(parts.query)
-        if query.get("page", ["1"]) != ["1"]:
-            return
-        for number in range(2, ceil(total / PER_PAGE) + 1):
-            further = urlencode({**query, "page": number}, doseq=True)
-            yield self.search(parts._replace(query=further).geturl())
+    def _card(self, card: html.Element, response: TextResponse) -> Found | None:
+        link, asked = html.attribute(card, "h6.title a", "href"), html.text(card, "p.price")
+        return self.found(response.urljoin(link), self._price(asked), prices.period(asked)) if link else None
 
     def parse_listing(
         self, response: TextResponse, rent_period: RentPeriod | None = None, **hints: Any

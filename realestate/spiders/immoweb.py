@@ -7,13 +7,11 @@ it is redirected to the right one. A page without `window.classified` is a wall 
 
 import re
 from collections.abc import Iterator
-from math import ceil
 from typing import Any
-from urllib.parse import parse_qs, quote, urlencode, urlsplit
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 import msgspec
-from scrapy import Request
 from scrapy.http import TextResponse
 
 from realestate.items import Listing, PropertyType, RentPeriod, SellerType, Status
@@ -21,10 +19,10 @@ from realestate.parsing import dates, html, numbers, prices
 from realestate.parsing.embedded import assigned, at
 from realestate.parsing.text import line, paragraphs, word
 from realestate.spiders.base import PortalSpider
-from realestate.spiders.outcomes import BrokenPage, Found
-
-PER_PAGE = 30
-LAST_PAGE = 333
+from realestate.spiders.outcomes import BrokenPage
+from realestate.spiders.paging import Numbers
+from realestate.spiders.planning import Band
+from realestate.spiders.results import Found, Results
 
 PROPERTY_TYPES: dict[str, PropertyType] = {
     "HOUSE": "house",
@@ -104,34 +102,27 @@ class ImmowebSpider(PortalSpider):
     country = "BE"
     currency = "EUR"
     timezone = ZoneInfo("Europe/Brussels")
+    paging = Numbers("page", size=30, last=333)
+    axes = (Band("minPrice", "maxPrice"), Band("minSurface", "maxSurface", top=1_000, is_price=False))
+    newest_first = "date"
 
-    def parse_search(self, response: TextResponse) -> Iterator[Found | Request]:
+    def parse_search(self, response: TextResponse) -> Results:
         try:
-            found = msgspec.json.decode(response.body)
-            results, total = found["results"], found["totalItems"]
-        except (msgspec.MsgspecError, TypeError, KeyError) as error:
+            page = msgspec.json.decode(response.body)
+            results, total, number = page["results"], page["totalItems"], page.get("currentPage", 1)
+        except (msgspec.MsgspecError, TypeError, KeyError, AttributeError) as error:
             raise BrokenPage(f"no search results in JSON: {error}") from error
-        if not results and total > (found.get("currentPage", 1) - 1) * PER_PAGE:
+        if not results and total > (number - 1) * self.paging.size:
             raise BrokenPage("no results on a page within the total")
-        for result in results:
-            if path := _listing_path(result):
-                is_rent = at(result, "transaction.type") == "FOR_RENT"
-                price, period = _price(result, self.currency), _rent_period(result) if is_rent else None
-                yield self.listing(path, price, period)
-            else:
-                self.crawler.stats.inc_value("search/result/unreadable")
-        if found.get("currentPage") == 1:
-            yield from self._further_pages(response.url, total)
+        return Results([found for each in results if (found := self._result(each))], total)
 
-    def _further_pages(self, url: str, total: int) -> Iterator[Request]:
-        pages = ceil(total / PER_PAGE)
-        if pages > LAST_PAGE:
-            self.logger.warning("search/capped: %d results, %d can be read: %s", total, LAST_PAGE * PER_PAGE, url)
-            self.crawler.stats.inc_value("search/capped")
-        parts = urlsplit(url)
-        for page in range(2, min(pages, LAST_PAGE) + 1):
-            query = urlencode({**parse_qs(parts.query), "page": page}, doseq=True)
-            yield self.search(parts._replace(query=query).geturl())
+    def _result(self, result: Any) -> Found | None:
+        if not (path := _listing_path(result)):
+            self.crawler.stats.inc_value("search/result/unreadable")
+            return None
+        period = _rent_period(result) if at(result, "transaction.type") == "FOR_RENT" else None
+        dated = dates.iso(at(result, "publication.lastModificationDate"))
+        return self.found(path, _price(result, self.currency), period, dated)
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
         ad = assigned(response.text, "window.classified")

@@ -1,6 +1,5 @@
 """What a page can turn out to be."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,14 +24,6 @@ class ListingGone(Exception):
     def __init__(self, detail: str, evidence: Evidence = "marker") -> None:
         super().__init__(detail)
         self.evidence = evidence
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A listing on a search page, and what that page tells of it and its own page does not."""
-
-    sighting: Sighting
-    hints: dict[str, Any]
 
 
 def is_news(sighting: Sighting, known: Any, now: datetime) -> bool:

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
-from realestate.items import FIELDS, Listing, Status, as_record
+from realestate.items import FIELDS, Listing, Part, Status, as_record
 from realestate.storage.contacts import Sealed
 from realestate.storage.history import Event, Observed, PriceSeen
 from realestate.storage.snapshots import SnapshotRef
@@ -19,6 +19,10 @@ SWEEPS = ("full", "sweep")
 MASS = 0.2
 #: Complete sweeps without a listing, before a direct check that shows something else than it counts as its end.
 ABSENCES = 2
+#: A listing is read again between so many days after the last time.
+DUE_SOONEST, DUE_LATEST = 1, 14
+#: Listings that one refresh asks for.
+DUE_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,9 +186,19 @@ class Store(Protocol):
     def runs(self, portal: str | None = None, limit: int = 20) -> Sequence[Run]:
         """The newest first."""
 
+    def keep_part(self, run: str, part: Part) -> None:
+        """Once a run and search; told again, the later counts."""
+
+    def parts(self, run: str) -> Sequence[Part]:
+        """By their searches."""
+
     # ----- what spiders ask
 
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]: ...
+
+    def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[tuple[str, str]]:
+        """Ref and address of the offered listings whose own pages are to be read again, the longest overdue first. A
+        listing is due after half the mean time between its changes, within DUE_SOONEST and DUE_LATEST."""
 
     def watermark(self, portal: str, scope: str) -> str | None: ...
 

@@ -19,6 +19,7 @@ from realestate.queue.codec import encode
 from realestate.spiders.base import PRIORITY
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.spiders.outcomes import STALE, BrokenPage, ListingGone, is_news
+from realestate.spiders.results import Results
 
 LISTING = "https://www.immoweb.be/en/classified/21000001"
 SEARCH = "https://www.immoweb.be/en/search-results/house/for-sale?page=1"
@@ -287,13 +288,14 @@ def test_a_sweep_reads_what_is_news(known: Any, expected: bool) -> None:
     assert is_news(sighting, known, NOW) is expected
 
 
-@pytest.mark.parametrize(("mode", "asked"), [("full", ["1", "2"]), ("sweep", ["2"])])
+@pytest.mark.parametrize(("mode", "asked"), [("full", ["1", "2"]), ("sweep", ["2"]), ("incremental", ["2"])])
 def test_a_search_page_tells_what_it_shows_and_asks_for_what_the_mode_wants(
     spider: ImmowebSpider, mode: str, asked: list[str]
 ) -> None:
-    def parse(response: Response) -> Iterator[Any]:
-        for ref in ("21000001", "21000002"):
-            yield spider.listing(f"/en/classified/{ref}", Price(Decimal(100), "EUR", "total"), "month", agent=7)
+    def parse(response: Response) -> Results:
+        price = Price(Decimal(100), "EUR", "total")
+        refs = ("21000001", "21000002")
+        return Results([spider.found(f"/en/classified/{ref}", price, "month", agent=7) for ref in refs], total=2)
 
     async def ask(question: Callable[[Any], Any]) -> Any:
         return question(SimpleNamespace(known=lambda portal, refs: {"21000001": known}))

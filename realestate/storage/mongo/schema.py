@@ -32,6 +32,7 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "events": {"keys": ("keys",)},
     "departures": {"run": ("run",)},
+    "parts": {"run": ("run",)},
     "runs": {"portal": ("portal", "started_at")},
     "quarantine": {"portal": ("portal",)},
     "snapshots": {"portal": ("portal", "fetched_at"), "listing": ("portal", "ref", "fetched_at")},

@@ -1,0 +1,52 @@
+"""Sitemaps: the one kind of search page that every site has in the same form."""
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable
+
+from scrapy.http import Response
+from scrapy.utils.sitemap import Sitemap
+
+from realestate.spiders.outcomes import BrokenPage
+from realestate.spiders.results import Found, Results
+
+#: Of a sitemap's file, unpacked; the protocol allows 50 MB.
+MOST_BYTES = 60_000_000
+_MARKS = (b"<urlset", b"<sitemapindex")
+
+
+def is_sitemap(response: Response) -> bool:
+    """By what it holds: its address and its type tell little."""
+    return any(mark in _begin(response.body) for mark in _MARKS)
+
+
+def read(response: Response, found: Callable[[str], Found | None]) -> Results:
+    """The listings of a sitemap's file, or the files of its index. What is neither is left out."""
+    try:
+        sitemap = Sitemap(_unpacked(response.body))
+        places = [each["loc"] for each in sitemap]
+    except Exception as error:
+        raise BrokenPage(f"no sitemap: {error}") from error
+    if sitemap.type == "sitemapindex":
+        return Results(searches=places)
+    return Results([each for place in places if (each := found(place)) is not None])
+
+
+def _begin(body: bytes) -> bytes:
+    if body[:2] != b"\x1f\x8b":
+        return body[:1000]
+    try:
+        return zlib.decompressobj(wbits=31).decompress(body, 1000)
+    except zlib.error:
+        return b""
+
+
+def _unpacked(body: bytes) -> bytes:
+    if body[:2] != b"\x1f\x8b":
+        return body
+    with gzip.open(io.BytesIO(body)) as file:
+        text = file.read(MOST_BYTES + 1)
+    if len(text) > MOST_BYTES:
+        raise ValueError("too large")
+    return text
