@@ -84,7 +84,7 @@ def page(url: str = LISTING, body: bytes = b"<html></html>", stage: str = "extra
     return HtmlResponse(url, body=body, encoding="utf-8", request=request)
 
 
-@pytest.mark.parametrize(("url", "stage"), [(LISTING, "extract"), (SEARCH, "discover")])
+@pytest.mark.parametrize(("url", "stage"), [(LISTING, "extract"), (SEARCH, "plan")])
 def test_a_bare_url_is_recognised_by_its_form(spider: ImmowebSpider, url: str, stage: str) -> None:
     request = spider.make_request_from_data(url.encode())
     assert request is not None
@@ -101,7 +101,7 @@ def test_a_seed_says_how_it_is_fetched(spider: ImmowebSpider) -> None:
     request = spider.make_request_from_data(data % SEARCH.encode())
     assert request is not None
     assert (request.method, request.headers["X-A"], request.body) == ("POST", b"1", b"b")
-    assert request.priority == PRIORITY["discover"] + 5
+    assert request.priority == PRIORITY["plan"] + 5
     assert {"k": 2, "job": "j", "mode": "sweep"}.items() <= request.meta.items()
 
 
@@ -165,7 +165,7 @@ def test_a_broken_page_is_counted_and_kept_and_ends_nothing(
         yield "before"
         raise error
 
-    assert outcomes(spider, parse, page()) == ["before"]
+    assert outcomes(spider, parse, page()) == []
     assert stats(spider) == {"page/extract/broken": 1}
     (letter,) = letters.given_up
     assert (letter["reason"], letter["url"], letter["request"].meta["job"]) == ("parse", LISTING, "j")
@@ -224,7 +224,7 @@ def test_a_real_parser_never_raises_on_a_broken_page(spider: ImmowebSpider, lett
 def test_a_broken_page_is_marked_for_keeping_and_no_other(spider: ImmowebSpider) -> None:
     broken, gone = page(), page("https://www.immoweb.be/en/search/")
     for each in (broken, gone):
-        list(spider._watched(each, "extract"))
+        spider._read(each, "extract")
     assert (broken.flags, gone.flags) == (["broken"], [])
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from realestate.items import Part
 from realestate.queue.openjobs import OpenJob
 from realestate.spiders.conclusion import Conclusions
 
@@ -32,7 +33,7 @@ class Jobs:
         del self.open[job]
 
     async def given_up(self, job: str, stage: str) -> int:
-        return self._given_up
+        return self._given_up if stage == "discover" else 0
 
 
 class Played:
@@ -44,6 +45,8 @@ class Played:
         self.missing = missing
         self.verdict = verdict
         self.is_forgotten = False
+        self.parts: list[Part] = []
+        self.watermarks: dict[str, str] = {}
         self.asked: list[Any] = []
         self.pushed: list[str] = []
         self.is_over = True
@@ -55,7 +58,8 @@ class Played:
         self.crawler = SimpleNamespace(stats=stats, engine=SimpleNamespace(scheduler=scheduler))
 
     async def ask_store(self, question: Callable[[Any], Any]) -> Any:
-        return question(SimpleNamespace(begin_run=self._begin_run, end_sweep=self._end_sweep, conclude=self._conclude))
+        acts = {"begin_run": self._begin_run, "end_sweep": self._end_sweep, "conclude": self._conclude}
+        return question(SimpleNamespace(**acts, parts=lambda job: self.parts, set_watermark=self._set_watermark))
 
     def check(self, url: str, job: str, mode: str) -> str:
         return f"{url} {job} {mode}"
@@ -75,6 +79,9 @@ class Played:
     def _conclude(self, job: str) -> Any:
         self.asked.append(("conclude",))
         return SimpleNamespace(verdict=self.verdict, found=9, offered=20, delisted=0)
+
+    def _set_watermark(self, portal: str, search: str, value: str, job: str) -> None:
+        self.watermarks[search] = value
 
     async def _over(self, job: str) -> bool:
         return self.is_over
@@ -123,6 +130,39 @@ def test_a_job_with_search_pages_given_up_is_not_complete() -> None:
     spider.look()
     assert spider.asked[0] == ("end_sweep", False, "2 search pages given up")
     assert spider.counted["sweep/incomplete"] == 1
+
+
+def part(search: str, total: int | None, parent: str | None = None, newest: int | None = None) -> Part:
+    return Part(portal="emlak", search=search, parent=parent, total=total, is_split=search == "s", newest=newest)
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ([], None),
+        ([part("s", 100), part("a", 60, "s"), part("b", 40, "s")], None),
+        ([part("s", 100), part("a", 60, "s"), part("b", 39, "s")], None),
+        ([part("s", 100), part("a", 60, "s"), part("b", 30, "s")], "its parts show 90 of 100 results of s"),
+        ([part("s", 100), part("a", 60, "s"), part("b", None, "s")], "its parts show 60 of 100 results of s"),
+        ([part("s", None), part("a", 60, "s")], None),
+        ([part("x", 100)], None),
+    ],
+)
+def test_a_job_whose_parts_leave_something_out_is_not_complete(parts: list[Part], reason: str | None) -> None:
+    spider = Played([])
+    spider.parts = parts
+    spider.look()
+    assert spider.asked[0] == ("end_sweep", reason is None, reason)
+
+
+def test_only_a_complete_run_moves_the_watermarks_of_the_searches_that_were_asked_for() -> None:
+    parts = [part("s", 10, newest=7), part("a", 10, "s", newest=9), part("t", 5), part("u", 5, newest=3)]
+    complete, incomplete = Played([]), Played([], given_up=1)
+    for spider in (complete, incomplete):
+        spider.parts = parts
+        spider.look()
+    assert complete.watermarks == {"s": "7", "u": "3"}
+    assert incomplete.watermarks == {}
 
 
 @pytest.mark.parametrize("checking", [False, True])
