@@ -20,6 +20,8 @@ class Mode(StrEnum):
 
     full = "full"
     sweep = "sweep"
+    incremental = "incremental"
+    refresh = "refresh"
 
 
 app = typer.Typer(
@@ -44,7 +46,13 @@ app.command(epilog="Example: realestate backup realestate-2026-11-01.zip")(keepi
 app.command(epilog="Example: realestate restore realestate-2026-11-01.zip")(keeping.restore)
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
-ModeOption = Annotated[Mode, typer.Option(help="full: read every listing; sweep: only the new and the changed.")]
+ModeOption = Annotated[
+    Mode,
+    typer.Option(
+        help="full: every listing; sweep: all search pages, and what is new, changed or missing; "
+        "incremental: what is new since the last time; refresh: known listings that are due."
+    ),
+]
 
 
 def main() -> None:

@@ -51,6 +51,19 @@ def list_runs(
         tell.runs(store.runs(portal, limit), as_json=json)
 
 
+@runs.command(epilog="Example: realestate runs parts 5f0c1d2e3a4b")
+def parts(run: Annotated[str, typer.Argument(help="A run, as `list` names it.")], json: JsonFlag = False) -> None:
+    """The searches of a run and the parts they were split into: did it look everywhere?"""
+    from realestate.cli import local, tell
+    from realestate.cli.failures import UsageError
+
+    with local.opened_store() as store:
+        found = store.parts(run)
+    if not found:
+        raise UsageError(f"no searches of a run {run!r} are known")
+    tell.parts(found, as_json=json)
+
+
 @runs.command(epilog="Example: realestate runs apply 5f0c1d2e3a4b")
 def apply(
     run: Annotated[str, typer.Argument(help="A run whose verdict is `withheld`.")], json: JsonFlag = False

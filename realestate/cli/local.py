@@ -146,6 +146,8 @@ def submit(portal: str, urls: Sequence[str], mode: str, priority: int) -> Submit
 def _push(server: Redis, portal: str, urls: Sequence[str], mode: str, priority: int = 0) -> Submitted:
     """The given addresses, or all the portal's searches: only these can tell what is gone."""
     seeds = list(urls) or seed_urls(portal, settings.SIMULATOR_URL)
+    if mode == "refresh":
+        seeds = seeds[:1]  # whichever: no search is asked for
     job = push_seeds(server, portal, seeds, mode=mode, scope="" if urls else WHOLE, priority=priority)
     return Submitted(portal, job, len(seeds))
 

@@ -8,6 +8,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from realestate.items import Part
 from realestate.storage.history import Event, PriceSeen
 from realestate.storage.store import Conclusion, Numbered, Run
 
@@ -51,6 +52,28 @@ def runs(found: Sequence[Run], *, as_json: bool) -> None:
         gone, verdict = str(each.departures or ""), each.verdict or ""
         started = f"{each.started_at:%m-%d %H:%M}"
         table.add_row(each.run, each.portal, each.mode, started, complete, gone, verdict, each.reason or "")
+    _console.print(table)
+
+
+def parts(found: Sequence[Part], *, as_json: bool) -> None:
+    """Each search with its parts below it, and what they have together."""
+    if as_json:
+        _json([asdict(each) for each in found])
+        return
+    table = Table("search", "results", "in parts", box=None, header_style="dim")
+    inside: dict[str | None, list[Part]] = {}
+    for each in found:
+        inside.setdefault(each.parent, []).append(each)
+
+    def add(part: Part, depth: int) -> None:
+        below = inside.get(part.search, [])
+        together = str(sum(each.total or 0 for each in below)) if part.is_split else ""
+        table.add_row("  " * depth + part.search, "?" if part.total is None else str(part.total), together)
+        for each in below:
+            add(each, depth + 1)
+
+    for part in inside.get(None, []):
+        add(part, 0)
     _console.print(table)
 
 

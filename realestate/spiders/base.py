@@ -3,34 +3,30 @@
 import re
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 from urllib.parse import urljoin, urlsplit
 from zoneinfo import ZoneInfo
 
 from scrapy import Request
-from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
 from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.httperror import HttpError
-from twisted.python.failure import Failure
 
 from realestate.items import Evidence, Gone, Listing, Part, Sighting
 from realestate.parsing.prices import Price
 from realestate.spiders import seeds, sitemaps
-from realestate.spiders.entrance import SeededSpider
-from realestate.spiders.outcomes import GONE_STATUSES, REFUSALS, BrokenPage, ListingGone, is_news
+from realestate.spiders.counting import CountingSpider, Stage
+from realestate.spiders.outcomes import GONE_STATUSES, BrokenPage, ListingGone, is_news
 from realestate.spiders.paging import Numbers, Paging
 from realestate.spiders.planning import Axis, parts_of
 from realestate.spiders.results import Found, Results
 from realestate.spiders.walk import Newest, Walk, watermark_of
-
-Stage = Literal["plan", "discover", "extract"]
 
 #: Plans first, so that many workers soon find work. Listings before further search pages: what is found is stored
 #: soon, and the queue stays short.
 PRIORITY: dict[Stage, int] = {"plan": 20, "discover": 0, "extract": 10}
 
 
-class PortalSpider(SeededSpider):
+class PortalSpider(CountingSpider):
     """One property portal.
 
     A portal names its site, its searches, its way to page and the form of a listing's address, and writes
@@ -85,7 +81,14 @@ class PortalSpider(SeededSpider):
         """Just before a request is sent, set the headers that have to be fresh: a signature, a token of now."""
 
     def found(
-        self, url: str, price: Price | None = None, rent_period: Any = None, dated: datetime | None = None, **hints: Any
+        self,
+        url: str,
+        price: Price | None = None,
+        rent_period: Any = None,
+        *,
+        dated: datetime | None = None,
+        is_promoted: bool = False,
+        **hints: Any,
     ) -> Found:
         """A listing on a search page, with its price where the page shows one."""
         url = urljoin(self.site, url)
@@ -102,7 +105,7 @@ class PortalSpider(SeededSpider):
             price_basis=told.basis,
             rent_period=rent_period,
         )
-        return Found(sighting, hints, dated)
+        return Found(sighting, hints, dated, is_promoted)
 
     def listing(self, response: Response, price: Price | None = None, **fields: Any) -> Listing:
         """The listing of a page, with what every one has; a field that is given counts."""
@@ -169,7 +172,7 @@ class PortalSpider(SeededSpider):
 
     async def read_search(self, response: Response) -> AsyncIterator[Any]:
         if response.status in GONE_STATUSES and response.request is not None:
-            self._failed(response.request, HttpError(response))  # a listing may be gone, a search may not
+            self.failed(response.request, HttpError(response))  # a listing may be gone, a search may not
             return
         for results in self._read(response, response.meta["stage"]):
             search, walk, parts = _asked(response), Walk.read(response.meta.get("walk")), list(results.searches)
@@ -266,17 +269,17 @@ class PortalSpider(SeededSpider):
         try:
             made = list(self.parsed(response, stage, **hints))
         except ListingGone as reason:
-            self._count(stage, "gone")
+            self.count(stage, "gone")
             self.logger.debug("page/gone: %s: %s", response.url, reason)
             return [self._gone(response, reason)]
         except Exception as error:
-            self._count(stage, "broken")
+            self.count(stage, "broken")
             response.flags.append("broken")  # SnapshotMiddleware keeps such a page
             told = f"{type(error).__name__}: {error}"
             self.logger.warning("page/broken: %s: %s", response.url, told, exc_info=not isinstance(error, BrokenPage))
-            self._give_up("parse", told, response.request)
+            self.give_up("parse", told, response.request)
             return []
-        self._count(stage, "ok")
+        self.count(stage, "ok")
         return made
 
     def _checked(self, response: Response) -> TextResponse:
@@ -298,36 +301,6 @@ class PortalSpider(SeededSpider):
         asked = response.meta.get("shown_at") or response.meta.get("redirect_urls", [response.url])[0]
         ref = self.ref_of(asked) or ""
         return Gone(portal=self.name, ref=ref, url=asked, evidence=reason.evidence, detail=str(reason))
-
-    def on_failure(self, failure: Failure) -> None:
-        """A request without a page: forbidden by robots.txt, refused, or never answered."""
-        request: Request = failure.request  # type: ignore[attr-defined]
-        self._failed(request, failure.value)
-        self.crawler.engine.scheduler.finished(request)
-
-    def _failed(self, request: Request, error: BaseException | None) -> None:
-        stage = request.meta["stage"]
-        if isinstance(error, HttpError):
-            status = error.response.status
-            self._count(stage, "failed")
-            self._give_up("ban" if status in REFUSALS else "http", f"status {status}", request, status=status)
-        elif outcome := getattr(error, "outcome", None):
-            self._count(stage, outcome)  # nobody is to try again
-        elif isinstance(error, IgnoreRequest):
-            forbidden = "robots.txt" in str(error)
-            self._count(stage, "forbidden" if forbidden else "failed")
-            self._give_up("robots" if forbidden else "ignored", str(error), request)
-        else:
-            self._count(stage, "failed")
-            reason = "timeout" if isinstance(error, DownloadTimeoutError) else "download"
-            self._give_up(reason, f"{type(error).__name__}: {error}", request)
-
-    def _count(self, stage: Stage, outcome: str) -> None:
-        self.crawler.stats.inc_value(f"page/{stage}/{outcome}")
-
-    def _give_up(self, reason: Any, error: str, request: Request | None, **what: Any) -> None:
-        assert request is not None
-        self.crawler.engine.scheduler.give_up(reason, error, request, url=request.url, **what)
 
 
 def _asked(response: Response) -> str:

@@ -72,7 +72,10 @@ class EmlakSpider(PortalSpider):
 
     def _card(self, card: html.Element, response: TextResponse) -> Found | None:
         link, asked = html.attribute(card, "h6.title a", "href"), html.text(card, "p.price")
-        return self.found(response.urljoin(link), self._price(asked), prices.period(asked)) if link else None
+        is_pinned = "pinned" in (card.attributes.get("class") or "").split()
+        if link is None:
+            return None
+        return self.found(response.urljoin(link), self._price(asked), prices.period(asked), is_promoted=is_pinned)
 
     def parse_listing(
         self, response: TextResponse, rent_period: RentPeriod | None = None, **hints: Any

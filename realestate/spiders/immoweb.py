@@ -122,7 +122,7 @@ class ImmowebSpider(PortalSpider):
             return None
         period = _rent_period(result) if at(result, "transaction.type") == "FOR_RENT" else None
         dated = dates.iso(at(result, "publication.lastModificationDate"))
-        return self.found(path, _price(result, self.currency), period, dated)
+        return self.found(path, _price(result, self.currency), period, dated=dated)
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
         ad = assigned(response.text, "window.classified")

@@ -16,6 +16,8 @@ class Found:
     hints: dict[str, Any] = field(default_factory=dict)
     dated: datetime | None = None
     """The date by which the portal puts the newest first."""
+    is_promoted: bool = False
+    """Whether it stands where it does because somebody paid for it."""
 
     @property
     def ref(self) -> str:

@@ -17,7 +17,9 @@ QUIET_PAGES = 2
 
 
 def mark_of(each: Found | Listing, newest: Newest | None) -> int | None:
-    """Its place in the portal's order: the greater, the newer."""
+    """Its place in the portal's order: the greater, the newer. None if it is out of order."""
+    if isinstance(each, Found) and each.is_promoted:
+        return None
     if newest == "ref":
         return int(each.ref) if each.ref.isdecimal() else None
     dated = (each.updated_at or each.posted_at) if isinstance(each, Listing) else each.dated

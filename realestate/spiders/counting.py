@@ -1,0 +1,47 @@
+"""What becomes of a page or a request is counted, and what failed is kept as a dead letter."""
+
+from typing import Any, Literal
+
+from scrapy import Request
+from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
+from scrapy.spidermiddlewares.httperror import HttpError
+from twisted.python.failure import Failure
+
+from realestate.spiders.entrance import SeededSpider
+from realestate.spiders.outcomes import REFUSALS
+
+Stage = Literal["plan", "discover", "extract"]
+
+
+class CountingSpider(SeededSpider):
+    """A spider that loses nothing in silence: every outcome is a stat, `page/<stage>/<outcome>`."""
+
+    def on_failure(self, failure: Failure) -> None:
+        """A request without a page: forbidden by robots.txt, refused, or never answered."""
+        request: Request = failure.request  # type: ignore[attr-defined]
+        self.failed(request, failure.value)
+        self.crawler.engine.scheduler.finished(request)
+
+    def failed(self, request: Request, error: BaseException | None) -> None:
+        stage = request.meta["stage"]
+        if isinstance(error, HttpError):
+            status = error.response.status
+            self.count(stage, "failed")
+            self.give_up("ban" if status in REFUSALS else "http", f"status {status}", request, status=status)
+        elif outcome := getattr(error, "outcome", None):
+            self.count(stage, outcome)  # nobody is to try again
+        elif isinstance(error, IgnoreRequest):
+            forbidden = "robots.txt" in str(error)
+            self.count(stage, "forbidden" if forbidden else "failed")
+            self.give_up("robots" if forbidden else "ignored", str(error), request)
+        else:
+            self.count(stage, "failed")
+            reason = "timeout" if isinstance(error, DownloadTimeoutError) else "download"
+            self.give_up(reason, f"{type(error).__name__}: {error}", request)
+
+    def count(self, stage: Stage, outcome: str) -> None:
+        self.crawler.stats.inc_value(f"page/{stage}/{outcome}")
+
+    def give_up(self, reason: Any, error: str, request: Request | None, **what: Any) -> None:
+        assert request is not None
+        self.crawler.engine.scheduler.give_up(reason, error, request, url=request.url, **what)
