@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "doctor": {"settings", "embedded", "jobs", "queue", "storage"},
     "bench": {"settings", "embedded", "demo", "items", "jobs", "queue", "storage", "simulator"},
     "demo": {"settings", "embedded", "jobs", "storage", "items"},
-    "cli": {"settings", "embedded", "jobs", "queue", "storage", "demo", "doctor", "simulator", "bench"},
+    "cli": {"items", "settings", "embedded", "jobs", "queue", "storage", "demo", "doctor", "simulator", "bench"},
     "__main__": {"cli"},
     "__init__": set(),
 }

@@ -1,6 +1,7 @@
 """Rules every portal keeps; a new one needs no test file of its own."""
 
 import ast
+from datetime import date
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -58,6 +59,12 @@ class TestPortal:
         assert isinstance(spider.timezone, ZoneInfo)
         assert spider.site.startswith("https://")
         assert not spider.site.endswith("/")
+
+    def test_it_says_how_we_stand_to_it(self, portal: str, spider: Any) -> None:
+        assert spider.terms.startswith("https://")
+        assert spider.checked_on >= date(2026, 11, 15)
+        assert spider.robots == "obeyed" or len(spider.robots) > 20, "why not?"
+        assert spider.pace is None or 0 < spider.pace <= 1
 
     def test_its_searches_are_its_own_and_no_listings(self, portal: str, spider: Any) -> None:
         own = spider()

@@ -36,7 +36,9 @@ class QueueSettings:
     recover: int = 30_000
 
     @classmethod
-    def from_settings(cls, settings: BaseSettings) -> Self:
+    def from_settings(cls, settings: BaseSettings, most: float | None = None) -> Self:
+        """`most` is the rate a portal bears, where that is less than the fleet is set to."""
+        rate = settings.getfloat("PACE_RATE")
         return cls(
             lease=int(settings.getfloat("LEASE_SECONDS") * 1000),
             ahead=int(settings.getfloat("PACE_AHEAD_SECONDS") * 1000),
@@ -46,7 +48,7 @@ class QueueSettings:
             letters=settings.getint("DEADLETTERS_KEEP"),
             buckets=buckets_for(settings.getint("DUPEFILTER_EXPECTED")),
             poison=settings.getint("POISON_WORKERS"),
-            rate=settings.getfloat("PACE_RATE"),
+            rate=min(rate, most) if most is not None else rate,
             burst=settings.getint("PACE_BURST"),
             concurrency=settings.getint("PACE_CONCURRENCY"),
             jitter=settings.getfloat("PACE_JITTER"),

@@ -85,7 +85,9 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self.spider = spider
         self.redis = connection.connect(settings)
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
-        self.queue = queue_class(self.redis, spider.name, QueueSettings.from_settings(settings))
+        self.queue = queue_class(
+            self.redis, spider.name, QueueSettings.from_settings(settings, getattr(spider, "pace", None))
+        )
         self.df = load_object(settings["DUPEFILTER_CLASS"]).from_spider(spider)
         self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats)
         self.outbox = Outbox(self.queue, self.stats)

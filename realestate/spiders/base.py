@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, ClassVar
 from urllib.parse import urljoin, urlsplit
 from zoneinfo import ZoneInfo
@@ -50,6 +50,18 @@ class PortalSpider(CountingSpider):
     country: ClassVar[str]
     currency: ClassVar[str]
     timezone: ClassVar[ZoneInfo]
+
+    pace: ClassVar[float | None] = None
+    """Requests a second that the site bears, where that is less than the fleet's `PACE_RATE`."""
+
+    robots: ClassVar[str] = "obeyed"
+    """How we stand to its robots.txt; a portal that sets it aside says why here."""
+
+    terms: ClassVar[str]
+    """Address of its terms of use: read them before you crawl."""
+
+    checked_on: ClassVar[date]
+    """When what this file says of the portal was last held against what is known of it."""
 
     handle_httpstatus_list = GONE_STATUSES
 

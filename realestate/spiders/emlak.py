@@ -7,6 +7,7 @@ The seller's name is a person's, an agent's too, and is not read.
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -57,6 +58,8 @@ class EmlakSpider(PortalSpider):
     currency = "AZN"
     timezone = ZoneInfo("Asia/Baku")
     redirects_gone = True
+    terms = "https://emlak.az/"
+    checked_on = date(2026, 11, 15)
     paging = Numbers("page", size=20)
     newest_first = "ref"
 

@@ -7,6 +7,7 @@ it is redirected to the right one. A page without `window.classified` is a wall 
 
 import re
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -102,6 +103,8 @@ class ImmowebSpider(PortalSpider):
     country = "BE"
     currency = "EUR"
     timezone = ZoneInfo("Europe/Brussels")
+    terms = "https://www.immoweb.be/en/page/terms-of-use"
+    checked_on = date(2026, 11, 15)
     paging = Numbers("page", size=30, last=333)
     axes = (Band("minPrice", "maxPrice"), Band("minSurface", "maxSurface", top=1_000, is_price=False))
     newest_first = "date"

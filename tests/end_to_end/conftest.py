@@ -29,9 +29,9 @@ PYTHON = sys.executable
 PATIENCE = 120.0
 
 
-def until(true: Callable[[], Any], what: str) -> Any:
+def until(true: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
     """Wait for something to become true, not for a time to pass."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         if value := true():
             return value
@@ -115,8 +115,9 @@ def running(command: list[str], env: Mapping[str, str], log: Path) -> Iterator[W
             process.wait()
 
 
-def finished(server: Redis, *portals: str) -> None:
-    until(lambda: all(look(server, portal).finished for portal in portals), f"the end of {', '.join(portals)}")
+def finished(server: Redis, *portals: str, patience: float = PATIENCE) -> None:
+    what = f"the end of {', '.join(portals)}"
+    until(lambda: all(look(server, portal).finished for portal in portals), what, patience)
 
 
 def letters(redis_url: str, portal: str) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ class Crawled:
         before = self.simulated.requests(self.portal)
         seeds = seed_urls(self.portal, self.simulated.url)
         submit(self.server, self.portal, seeds[:1] if mode == "refresh" else seeds, mode=mode, scope=WHOLE)
-        finished(self.server, self.portal)
+        finished(self.server, self.portal, patience=900)
         return self.simulated.requests(self.portal) - before
 
     def events(self, after: int = 0) -> list[tuple[str, str]]:
@@ -106,6 +106,7 @@ def test_a_refresh_reads_what_is_due_and_no_search_page(world: Callable[..., Cra
     assert crawled.crawl("refresh") == 0
 
 
+@pytest.mark.timeout(1200)
 def test_a_search_with_more_than_the_portal_shows_is_read_whole(world: Callable[..., Crawled]) -> None:
     crawled = world("immoweb", 30_000, workers=2)
     crawled.crawl("full")
