@@ -2,7 +2,8 @@
 
 Thirty results a page and now and then a promoted one more, which may stand at its own place too; no more than
 333 pages of one search. The list has no address of the listing, only what it is made of; any other spelling of
-it is redirected to the right one. A page without `window.classified` is a wall or a changed layout.
+it is redirected to the right one. A page without `window.classified` is a wall or a changed layout. A project (a
+result of type `…_GROUP`, without a price) is a listing of its own, and its page tells its homes (`cluster.units`).
 """
 
 import re
@@ -75,7 +76,16 @@ UNUSUAL = {"flags.isLifeAnnuitySale": "life_annuity", "flags.isPublicSale": "pub
 #: Read into fields, or not ours to keep; the rest of the page goes into `extra`.
 TAKEN = frozenset(
     {
-        *("id", "customers", "premiumProjectPage", "media", "hasSectionsArray", "displayFlags", "externalReference"),
+        *(
+            "id",
+            "cluster.units",
+            "customers",
+            "premiumProjectPage",
+            "media",
+            "hasSectionsArray",
+            "displayFlags",
+            "externalReference",
+        ),
         *("property.type", "property.subtype", "property.title", "property.description", "property.land.surface"),
         *("property.netHabitableSurface", "property.roomCount", "property.bedroomCount", "property.bathroomCount"),
         *(f"property.{path}" for path in FEATURES),
@@ -85,7 +95,7 @@ TAKEN = frozenset(
         *("property.energy.heatingType", "publication.creationDate", "publication.lastModificationDate"),
         *("transaction.type", "transaction.certificates.epcScore", "flags.isNewlyBuilt"),
         *("transaction.certificates.primaryEnergyConsumptionPerSqm", "price.mainValue", "price.additionalValue"),
-        *("flags.isSoldOrRented", "flags.isUnderOption", "price.language", "isBookmarked"),
+        *("externalReference", "flags.isSoldOrRented", "flags.isUnderOption", "price.language", "isBookmarked"),
     }
 )
 
@@ -125,9 +135,10 @@ class ImmowebSpider(PortalSpider):
             return None
         period = _rent_period(result) if at(result, "transaction.type") == "FOR_RENT" else None
         dated = dates.iso(at(result, "publication.lastModificationDate"))
-        return self.found(path, _price(result, self.currency), period, dated=dated)
+        is_project = str(at(result, "property.type")).endswith("_GROUP")
+        return self.found(path, _price(result, self.currency), period, dated=dated, shows_others=is_project)
 
-    def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
+    def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing | Found]:
         ad = assigned(response.text, "window.classified")
         if not at(ad, "id") or not isinstance(at(ad, "property"), dict):
             raise BrokenPage("no window.classified")
@@ -185,6 +196,14 @@ class ImmowebSpider(PortalSpider):
             parser_version=self.parser_version,
             extra=_rest(ad),
         )
+        yield from self._units(ad)
+
+    def _units(self, ad: Any) -> Iterator[Found]:
+        """The flats or houses of a project: each has its own page, and no search shows it."""
+        for group in _list(at(ad, "cluster.units")):
+            for unit in _list(at(group, "items")):
+                if isinstance(at(unit, "id"), int):
+                    yield self.found(f"/en/classified/{unit['id']}", prices.of(at(unit, "price"), self.currency))
 
 
 def _listing_path(result: Any) -> str | None:
@@ -244,7 +263,11 @@ def _rest(ad: Any) -> dict[str, Any]:
 
 
 def _first(values: Any) -> Any:
-    return values[0] if isinstance(values, list) and values else None
+    return next(iter(_list(values)), None)
+
+
+def _list(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else []
 
 
 def _features(ad: Any, home: Any) -> frozenset[str]:

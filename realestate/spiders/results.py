@@ -18,6 +18,8 @@ class Found:
     """The date by which the portal puts the newest first."""
     is_promoted: bool = False
     """Whether it stands where it does because somebody paid for it."""
+    shows_others: bool = False
+    """Whether its own page shows listings that no search does, as a project's shows its flats."""
 
     @property
     def ref(self) -> str:
