@@ -189,6 +189,7 @@ class PortalSpider(CountingSpider):
             self.failed(response.request, HttpError(response))  # a listing may be gone, a search may not
             return
         for results in self._read(response, response.meta["stage"]):
+            self.crawler.stats.inc_value("search/result/unreadable", results.unreadable)
             search, walk, parts = _asked(response), Walk.read(response.meta.get("walk")), list(results.searches)
             if response.meta["stage"] == "plan":
                 walk = Walk(until=await self._watermark(search, response))

@@ -25,6 +25,7 @@ from realestate.spiders.outcomes import BrokenPage
 from realestate.spiders.paging import Numbers
 from realestate.spiders.planning import Band
 from realestate.spiders.results import Found, Results
+from realestate.spiders.searches import parameters
 
 PROPERTY_TYPES: dict[str, PropertyType] = {
     "HOUSE": "house",
@@ -38,6 +39,7 @@ PROPERTY_TYPES: dict[str, PropertyType] = {
     "BUSINESS": "commercial",
     "INDUSTRY": "commercial",
 }
+DEALS = {"FOR_SALE": "for-sale", "FOR_RENT": "for-rent"}
 SELLERS: dict[str, SellerType] = {
     "AGENCY": "agency",
     "NOTARY": "agency",
@@ -127,12 +129,11 @@ class ImmowebSpider(PortalSpider):
             raise BrokenPage(f"no search results in JSON: {error}") from error
         if not results and total > (number - 1) * self.paging.size:
             raise BrokenPage("no results on a page within the total")
-        return Results([found for each in results if (found := self._result(each))], total)
+        read = [(each, _listing_path(each)) for each in results if _is_asked_for(each, response.url)]
+        found = [self._result(each, path) for each, path in read if path]
+        return Results(found, total, unreadable=len(read) - len(found))
 
-    def _result(self, result: Any) -> Found | None:
-        if not (path := _listing_path(result)):
-            self.crawler.stats.inc_value("search/result/unreadable")
-            return None
+    def _result(self, result: Any, path: str) -> Found:
         period = _rent_period(result) if at(result, "transaction.type") == "FOR_RENT" else None
         dated = dates.iso(at(result, "publication.lastModificationDate"))
         is_project = str(at(result, "property.type")).endswith("_GROUP")
@@ -206,13 +207,26 @@ class ImmowebSpider(PortalSpider):
                     yield self.found(f"/en/classified/{unit['id']}", prices.of(at(unit, "price"), self.currency))
 
 
+def _is_asked_for(result: Any, search: str) -> bool:
+    """Somebody may pay to be shown in any search: what is none of its results is told by its deal, price and place."""
+    deal = at(result, "transaction.type")
+    if isinstance(deal, str) and DEALS.get(deal, "") not in search:
+        return False
+    asked, price = parameters(search), numbers.positive(at(result, "price.mainValue"))
+    least, most = (numbers.positive(asked.get(name)) for name in ("minPrice", "maxPrice"))
+    if price is not None and not (least or 0) <= price <= (most or price):
+        return False
+    places, postal_code = asked.get("postalCodes"), line(at(result, "property.location.postalCode"))
+    return not places or postal_code is None or postal_code in re.findall(r"\d+", places)
+
+
 def _listing_path(result: Any) -> str | None:
     """The address of a result's page, from its parts; the site redirects a wrong one to the right one."""
     if not isinstance(at(result, "id"), int):
         return None
     parts = (
         (word(at(result, "property.subtype")) or "").replace("_", "-"),
-        {"FOR_SALE": "for-sale", "FOR_RENT": "for-rent"}.get(at(result, "transaction.type"), ""),
+        DEALS.get(at(result, "transaction.type"), ""),
         (line(at(result, "property.location.locality")) or "").lower().replace(" ", "-"),
         line(at(result, "property.location.postalCode")) or "",
     )

@@ -45,6 +45,9 @@ class Results:
     searches: Sequence[str] = ()
     """Addresses of other searches that together show the same, such as a sitemap's files."""
 
+    unreadable: int = 0
+    """Results of which not even the address could be read."""
+
     @property
     def prices(self) -> list[int]:
         told = [each.price if isinstance(each, Listing) else each.sighting.price for each in self.found]

@@ -206,3 +206,23 @@ def test_a_sweep_reads_every_project(spider: ImmowebSpider, kept: Kept) -> None:
         result |= {"property": {"type": kind}, "price": {"mainValue": 100}}
     made = read(spider, page.replace(body=msgspec.json.encode(told)))
     assert [each.url[-1] for each in requests(made, "extract")] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_shown"),
+    [
+        ({}, True),
+        ({"transaction": {"type": "FOR_RENT"}}, False),
+        ({"price": {"mainValue": 99_999}}, False),
+        ({"price": {"mainValue": 200_001}}, False),
+        ({"price": {"mainValue": None}}, True),
+        ({"property": {"location": {"postalCode": "9000"}}}, True),
+        ({"property": {"location": {"postalCode": "1000"}}}, False),
+    ],
+)
+def test_what_somebody_paid_to_be_shown_is_no_result(spider: ImmowebSpider, change: Any, is_shown: bool) -> None:
+    page = answer(1, [1], f"{SEARCH}&minPrice=100000&maxPrice=200000&postalCodes=BE-9000,2000", "discover")
+    told = msgspec.json.decode(page.body)
+    told["results"][0] |= change
+    made = read(spider, page.replace(body=msgspec.json.encode(told)))
+    assert bool([each for each in made if isinstance(each, Sighting)]) is is_shown
