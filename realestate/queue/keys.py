@@ -22,6 +22,8 @@
 | `{<portal>}:dead` | zset | ids given up, by when | the newest DEADLETTERS_KEEP |
 | `{<portal>}:letters` | hash | id -> why it was given up (JSON) | as long as it is dead |
 | `{<portal>}:pace` | hash | rate, factor, free_at, blocked_until, paused … | for ever |
+| `{<portal>}:exits` | hash | exit -> how it stands with the site (JSON) | for ever |
+| `{<portal>}:exits:free` | hash | exit -> when it may be used next | for ever |
 | `{<portal>}:seen:<job>:<n>` | set or hash | the job's fingerprints, or each with when | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:job:<job>` | set | ids of the job that are not done or dead | until the last is |
 | `{<portal>}:jobs` | zset | jobs by when they last moved | the newest 1,000 |
@@ -98,6 +100,10 @@ def letters(portal: str) -> str:
 
 def pace(portal: str) -> str:
     return prefix(portal) + "pace"
+
+
+def exits(portal: str) -> str:
+    return prefix(portal) + "exits"
 
 
 def seen(portal: str, job: str, bucket: int) -> str:

@@ -11,10 +11,14 @@ from redis.asyncio import Redis
 from scrapy.settings import BaseSettings
 
 from realestate.queue import keys
+from realestate.queue.exits import START_RATE, Exit
 from realestate.queue.identity import Identity, buckets_for
 
 Outcome = Literal["done", "retry", "dead", "back"]
 Scope = Literal["job", "portal"]
+
+#: The share of an exit's interval by which a request may be later: intervals that are all alike give a robot away.
+EXIT_JITTER = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,8 @@ class Lease(NamedTuple):
     job: str
     stage: str
     payload: bytes
+    exit: str = ""
+    """The way out it was granted; none where there is only one."""
 
 
 class Ending(NamedTuple):
@@ -121,6 +127,8 @@ class RequestQueue:
         self.portal = portal
         self.limits = limits
         self.prefix = keys.prefix(portal)
+        self.exits: Sequence[Exit] = ()
+        """What the worker can leave by; without any it leaves as it is."""
         self._scripts: dict[str, Any] = {}
         # One memory for all jobs is called after the empty job, whose name nobody can have.
         self._scope = "" if limits.scope == "portal" else None
@@ -149,6 +157,9 @@ class RequestQueue:
             concurrency=limits.concurrency,
             jitter=limits.jitter,
             recover=limits.recover,
+            exits=self.exits or None,
+            exit_rate=START_RATE,
+            exit_jitter=EXIT_JITTER,
         )
         return Taken(now, again, bool(paused), [_lease(*each) for each in leases])
 
@@ -170,6 +181,10 @@ class RequestQueue:
     async def refuse(self, reason: str, wait_seconds: float = 0.0) -> None:
         """The site refused: slower for all, and nothing at all before the wait is over."""
         await self._run("refuse", reason=reason, wait=int(wait_seconds * 1000), least=1 / 64)
+
+    async def stand(self, exit: str, old: bytes | None, new: bytes) -> bool:
+        """An exit stands otherwise with the site now, unless somebody else was faster to say so."""
+        return bool(await self._run("stand", exit=exit, old=False if old is None else old, new=new))
 
     async def bury(self, id: bytes, letter: str) -> None:
         """A dead letter of something that never was a request."""
@@ -247,8 +262,10 @@ class RequestQueue:
 
 
 def _lease(id: bytes, token: bytes, send_at: float, tries: int, priority: int, *rest: bytes) -> Lease:
-    job, stage, payload = rest
-    return Lease(id, token.decode(), float(send_at), tries, priority, job.decode(), stage.decode(), payload)
+    job, stage, payload, exit = rest
+    return Lease(
+        id, token.decode(), float(send_at), tries, priority, job.decode(), stage.decode(), payload, exit.decode()
+    )
 
 
 @cache

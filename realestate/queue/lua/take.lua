@@ -1,6 +1,6 @@
 -- Lease up to args.most requests to args.worker, as far as the site's pace allows within args.ahead milliseconds.
--- Answers {now, wait, paused, {id, token, send_at, tries, priority, job, stage, payload}, …}: `wait` is when to ask
--- again at the latest (-1: only the bell tells).
+-- Answers {now, wait, paused, {id, token, send_at, tries, priority, job, stage, payload, exit}, …}: `wait` is when to
+-- ask again at the latest (-1: only the bell tells). args.exits is what the worker can leave by, as {name, tier}.
 
 heard(args.worker, args.lease)
 
@@ -93,43 +93,86 @@ local most = math.min(args.most, room)
 local answer = {now, -1, 0}
 local held = key('held:' .. args.worker)
 
--- When the next may be sent: GCRA, its spacing never shorter than the interval, longer by a random part of it.
-local function next_slot()
-  local at = math.max(now, blocked, free - (args.burst - 1) * interval)
-  if at - now > args.ahead then return nil, at end
-  return at, nil
+-- The exits that can be used: those of the cheapest tier of which one is not resting. `resting` is when the first of all
+-- has rested. Each has its own pace, as it was learned (`exits`), kept like the site's.
+local exits, resting = nil, nil
+if args.exits then
+  local names = {}
+  for index, exit in ipairs(args.exits) do names[index] = exit[1] end
+  local standings, frees = read_all(key('exits'), names), read_all(key('exits:free'), names)
+  local tier
+  exits = {}
+  for index, exit in ipairs(args.exits) do
+    local standing = standings[index] and cjson.decode(standings[index]) or {}
+    local ends = standing['until'] or 0
+    if ends > now + args.ahead then
+      resting = math.min(resting or ends, ends)
+    else
+      if not tier or exit[2] < tier then exits, tier = {}, exit[2] end
+      if exit[2] == tier then
+        exits[#exits + 1] = {name = exit[1], free = math.max(ends, tonumber(frees[index] or 0)),
+                             interval = 1000 / (standing.rate or args.exit_rate)}
+      end
+    end
+  end
 end
 
--- The moments of up to `most` sendings, and when the site is free after each; `later` is when the next would be.
-local grants = interval > 0 and tonumber(redis.call('GET', key('grants')) or 0)
+-- The exit that is free first.
+local function next_exit()
+  local best
+  for _, exit in ipairs(exits) do
+    if not best or exit.free < best.free then best = exit end
+  end
+  return best
+end
+
+-- When the next may be sent: GCRA, its spacing never shorter than the interval, longer by a random part of it.
+local function next_slot()
+  local at, exit = math.max(now, blocked, free - (args.burst - 1) * interval), nil
+  if exits then
+    exit = next_exit()
+    if not exit then return nil, math.max(at, resting or now + args.ahead) end
+    at = math.max(at, exit.free)
+  end
+  if at - now > args.ahead then return nil, at end
+  return at, nil, exit
+end
+
+-- The moments of up to `most` sendings, by which exit, and when the site is free after each; `later` is when the next
+-- would be. A random part of an interval is one of the number of the grant: scripts have to be the same on a replica.
+local counted = interval > 0 or exits
+local grants = counted and tonumber(redis.call('GET', key('grants')) or 0)
+local function part_of(number) return (number * 7919 % 1000) / 1000 end
 local function slots(most)
-  local moments, after, later, was = {}, {[0] = free}, nil, free
+  local moments, after, leaving, later, was = {}, {[0] = free}, {}, nil, free
   while #moments < most do
-    local at
-    at, later = next_slot()
+    local at, exit
+    at, later, exit = next_slot()
     if not at then break end
-    if interval > 0 then
-      local jitter = interval * args.jitter * ((grants + #moments + 1) * 7919 % 1000) / 1000
-      free = math.max(at, free) + interval + jitter
-    end
+    local part = counted and part_of(grants + #moments + 1)
+    if interval > 0 then free = math.max(at, free) + interval + interval * args.jitter * part end
     moments[#moments + 1] = at
     after[#moments] = free
+    if exit then
+      exit.free = at + exit.interval * (1 + args.exit_jitter * part)
+      leaving[#moments] = {exit.name, exit.free}
+    end
   end
   free = was
-  return moments, after, later
+  return moments, after, leaving, later
 end
 
 -- Leases the first of `place`, as many as may be sent. Answers how many, and whether there was one without a body, in
 -- whose stead another may go.
 local function lease(place, most)
-  local moments, after, later = slots(math.min(most, redis.call('ZCARD', place)))
+  local moments, after, leaving, later = slots(math.min(most, redis.call('ZCARD', place)))
   if later then answer[2] = later end
   if #moments == 0 then return 0, false end
   local ids, popped = {}, redis.call('ZPOPMIN', place, #moments)
   for index = 1, #popped, 2 do ids[#ids + 1] = popped[index] end
   local bodies, tries = read_all(REQUESTS, ids), read_all(TRIES, ids)
   local token = redis.call('INCRBY', key('tokens'), #ids) - #ids
-  local leased, leases, sent = {}, {}, {}
+  local leased, leases, sent, used = {}, {}, {}, {}
   for index, id in ipairs(ids) do
     local head = head_from(bodies[index])
     if head then
@@ -140,12 +183,15 @@ local function lease(place, most)
       leases[#leases + 1] = token .. ':' .. args.worker
       sent[#sent + 1] = at
       sent[#sent + 1] = id
+      local exit = leaving[#leased] or {''}
+      for _, value in ipairs(exit) do used[#used + 1] = value end
       answer[#answer + 1] = {id, tostring(token), at, tonumber(tries[index] or 0), head.priority, head.job, head.stage,
-                             head.payload}
+                             head.payload, exit[1]}
     end
   end
   free = after[#leased]
-  if interval > 0 then grants = redis.call('INCRBY', key('grants'), #leased) end
+  if counted then grants = redis.call('INCRBY', key('grants'), #leased) end
+  if exits then all('HSET', key('exits:free'), used) end
   all('HSET', LEASES, leases)
   all('ZADD', INFLIGHT, sent)
   all('SADD', held, leased)

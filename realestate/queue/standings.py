@@ -1,0 +1,57 @@
+"""What the fleet knows of its exits at one site: kept in Redis, decided by `exits`, written if nobody was faster."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from realestate.queue import keys
+from realestate.queue.exits import Exit, Signal, Standing, aged, blamed, is_us, worked
+from realestate.queue.request_queue import RequestQueue
+
+
+class Standings:
+    """The exits of one portal."""
+
+    def __init__(self, queue: RequestQueue, exits: Sequence[Exit], now: Callable[[], float]) -> None:
+        self.queue = queue
+        self.exits = exits
+        self.now = now
+
+    async def praise(self, times: Mapping[str, int]) -> None:
+        """So many good answers came by each."""
+        for name, count in times.items():
+            await self._change(name, partial(_worked, times=count, now=self.now()))
+
+    async def blame(self, exit: str, signal: Signal, sent_at: float, wait_seconds: float = 0.0) -> bool:
+        """Whether it is us whom the site does not want, rather than this exit."""
+        now = self.now()
+        act = partial(blamed, signal=signal, sent_at=sent_at, now=now, wait_ms=wait_seconds * 1000)
+        await self._change(exit, act)
+        return signal in ("refused", "banned") and is_us(list((await self.all()).values()), now)
+
+    async def all(self) -> dict[str, Standing]:
+        """As they are; an exit of which nothing is known stands well."""
+        names = [exit.id for exit in self.exits]
+        found: Any = await self.queue.server.hmget(keys.exits(self.queue.portal), names) if names else []
+        return {name: _read(told) for name, told in zip(names, found, strict=True)}
+
+    async def _change(self, name: str, act: Callable[[Standing], Standing]) -> None:
+        """Again, if somebody else was faster."""
+        while True:
+            old: Any = await self.queue.server.hget(keys.exits(self.queue.portal), name)
+            new = act(_read(old))
+            if new == _read(old) or await self.queue.stand(name, old, msgspec.json.encode(new)):
+                return
+
+
+def _worked(standing: Standing, times: int, now: float) -> Standing:
+    return worked(aged(standing, now), times)
+
+
+def _read(told: bytes | None) -> Standing:
+    try:
+        return Standing() if told is None else msgspec.json.decode(told, type=Standing)
+    except msgspec.MsgspecError:
+        return Standing()

@@ -1,0 +1,250 @@
+"""Exits: what is learned of each at a site, and how they are granted with the requests."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from redis import Redis
+
+from realestate.queue import exits
+from realestate.queue.connection import connect_to
+from realestate.queue.exits import Exit, Standing, aged, blamed, is_us, worked
+from realestate.queue.identity import identify
+from realestate.queue.request_queue import Pushed, QueueSettings, RequestQueue
+from realestate.queue.standings import Standings
+
+NOW = 1_000_000.0
+Run = Callable[..., Any]
+
+
+# ----- what is learned
+
+
+def after(standing: Standing, *signals: Any, now: float = NOW) -> Standing:
+    """Each signal answers something sent after the last one was blamed."""
+    for signal in signals:
+        now += 10_000
+        standing = blamed(standing, signal, now - 1, now)
+    return standing
+
+
+def test_a_new_exit_is_asked_twice_as_often_after_every_ten_good_answers() -> None:
+    standing = Standing()
+    for _ in range(3):
+        standing = worked(standing, exits.STEP)
+    assert standing.rate == exits.START_RATE * 8
+
+
+def test_a_refusal_cuts_the_rate_and_that_rate_is_not_reached_again_soon() -> None:
+    standing = after(Standing(rate=10), "refused")
+    assert standing.rate == pytest.approx(6)
+    assert (standing.condition, standing.ceiling) == ("cooling", 10)
+    for _ in range(500):
+        standing = worked(standing, 1)
+    assert 8 < standing.rate <= 9
+    assert standing.condition == "healthy"
+
+
+def test_a_ceiling_is_forgotten_and_the_rate_grows_slowly() -> None:
+    standing = after(Standing(rate=10), "refused")
+    standing = worked(standing, exits.TRUST)
+    old = aged(standing, standing.refused_at + exits.FORGET_MS + 1)
+    assert (aged(standing, standing.refused_at + 1), old.ceiling) == (standing, 0)
+    assert worked(old, exits.STEP).rate == pytest.approx(old.rate * exits.GROWTH)
+
+
+@pytest.mark.parametrize(
+    ("signals", "condition"),
+    [
+        (["failed"], "healthy"),
+        (["failed", "failed"], "cooling"),
+        (["failed"] * 5, "banned"),
+        (["refused"], "cooling"),
+        (["bad"], "cooling"),
+        (["banned"], "banned"),
+    ],
+)
+def test_three_different_blames(signals: list[str], condition: str) -> None:
+    assert after(Standing(), *signals).condition == condition
+
+
+def test_what_does_not_connect_is_not_asked_less_often_and_stays_who_it_is() -> None:
+    failed, bad, refused = (after(Standing(rate=5), *signals) for signals in (["failed"] * 3, ["bad"], ["refused"]))
+    assert (failed.rate, failed.session) == (5, 0)
+    assert (bad.rate, bad.session) == (5, 1), "somebody else, at the same rate"
+    assert (refused.rate, refused.session) == (3, 1)
+
+
+def test_it_rests_twice_as_long_each_time_but_no_longer_than_an_hour() -> None:
+    rests = []
+    standing, now = Standing(), NOW
+    for _ in range(20):
+        now = standing.until + 1_000 + now
+        standing = blamed(standing, "banned", now - 1, now)
+        rests.append(standing.until - now)
+    assert rests[1] > rests[0]
+    assert max(rests) == exits.LONGEST_REST_MS
+
+
+def test_the_sites_own_word_counts_if_it_is_longer() -> None:
+    assert blamed(Standing(), "refused", NOW - 1, NOW, wait_ms=7_200_000).until == NOW + 7_200_000
+
+
+def test_what_was_on_its_way_already_is_not_blamed_again() -> None:
+    standing = blamed(Standing(rate=10), "refused", NOW - 5, NOW)
+    again = blamed(standing, "refused", NOW - 1, NOW + 100)
+    assert again == standing
+    assert blamed(standing, "refused", NOW - 1, NOW + 100, wait_ms=60_000).until == NOW + 60_100
+
+
+def test_trouble_is_followed_by_probation() -> None:
+    standing = after(Standing(), "banned")
+    assert worked(standing, 1).condition == "probation"
+    assert worked(worked(standing, 1), exits.TRUST).condition == "healthy"
+
+
+def test_when_most_are_refused_at_once_it_is_us() -> None:
+    fine, refused = Standing(), Standing(refused_at=NOW - 1_000)
+    long_ago = Standing(refused_at=NOW - 2 * exits.WINDOW_MS)
+    assert not is_us([refused, refused, fine, fine], NOW)
+    assert is_us([refused, refused, refused, fine], NOW)
+    assert not is_us([long_ago] * 4, NOW)
+    assert not is_us([refused], NOW), "one exit alone is no crowd"
+
+
+@given(st.lists(st.one_of(st.integers(1, 40), st.sampled_from(["refused", "banned", "failed", "bad"])), max_size=60))
+def test_whatever_happens_an_exit_has_a_rate_and_comes_back(happened: list[Any]) -> None:
+    standing, now = Standing(), NOW
+    for each in happened:
+        now += 5_000
+        standing = worked(standing, each) if isinstance(each, int) else blamed(standing, each, now - 1, now)
+        assert standing.rate >= exits.LEAST_RATE
+        assert standing.until <= now + exits.LONGEST_REST_MS
+
+
+# ----- how they are granted, on a real Redis
+
+
+@pytest.fixture
+def run(redis_url: str, server: Redis) -> Run:
+    def with_queue(act: Callable[[RequestQueue], Awaitable[Any]], pool: list[Exit], **limits: Any) -> Any:
+        async def inside() -> Any:
+            client = connect_to(redis_url)
+            try:
+                queue = RequestQueue(client, "p", QueueSettings(buckets=64, **limits))
+                queue.exits = pool
+                return await act(queue)
+            finally:
+                await client.aclose()
+
+        return asyncio.run(inside())
+
+    return with_queue
+
+
+async def filled(queue: RequestQueue, count: int = 60) -> None:
+    identities = [identify("j", str(number).encode(), 64) for number in range(count)]
+    await queue.push([Pushed.of(identity, 0, "j", "extract", b"x") for identity in identities])
+
+
+async def standings(queue: RequestQueue) -> Standings:
+    now = (await queue.take("clock", 0)).now
+    return Standings(queue, queue.exits, lambda: now)
+
+
+async def stands(queue: RequestQueue, **told: Any) -> None:
+    """The exits stand with the site as told."""
+    now = (await queue.take("clock", 0)).now
+    for name, changes in told.items():
+        moved = {key: now + value if key == "until" else value for key, value in changes.items()}
+        assert await queue.stand(name, None, msgspec.json.encode(Standing(**moved)))
+
+
+def test_each_exit_keeps_its_own_pace_whoever_asks(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[tuple[str, float]]:
+        await filled(queue)
+        await stands(queue, a={"rate": 5.0}, b={"rate": 1.0})
+        taken = [await queue.take(f"w{number}", 20) for number in range(3)]
+        return [(lease.exit, lease.send_at) for each in taken for lease in each.leases]
+
+    granted = run(act, [Exit("a"), Exit("b")], ahead=4_000)
+    times = {name: sorted(at for exit, at in granted if exit == name) for name in ("a", "b")}
+    assert min(later - earlier for earlier, later in pairwise(times["a"])) >= 200
+    assert min(later - earlier for earlier, later in pairwise(times["b"])) >= 1_000
+    assert 10 <= len(times["a"]) <= 21
+    assert 2 <= len(times["b"]) <= 5
+    intervals = {round(later - earlier) for earlier, later in pairwise(times["a"])}
+    assert len(intervals) > 5, "intervals that are all alike give a robot away"
+    assert [at for _, at in granted] == sorted(at for _, at in granted), "a worker sends in the order of its leases"
+
+
+def test_the_sites_pace_counts_for_all_exits_together(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[float]:
+        await filled(queue)
+        await stands(queue, a={"rate": 100.0}, b={"rate": 100.0})
+        return [lease.send_at for lease in (await queue.take("w", 20)).leases]
+
+    moments = run(act, [Exit("a"), Exit("b")], rate=10, ahead=1_500)
+    assert min(later - earlier for earlier, later in pairwise(moments)) >= 100
+
+
+def test_the_cheapest_tier_that_works_is_used(run: Run) -> None:
+    pool = [Exit("residential", 2), Exit("first", 1), Exit("second", 1)]
+
+    async def act(queue: RequestQueue) -> tuple[Counter[str], Counter[str]]:
+        await filled(queue)
+        await stands(queue, first={"rate": 50.0}, second={"until": 60_000})
+        cheap = Counter(lease.exit for lease in (await queue.take("w", 5)).leases)
+        told = await standings(queue)
+        await told.blame("first", "banned", told.now())
+        return cheap, Counter(lease.exit for lease in (await queue.take("w", 5)).leases)
+
+    cheap, dear = run(act, pool, ahead=1_000)
+    assert set(cheap) == {"first"}
+    assert set(dear) == {"residential"}
+
+
+def test_when_all_rest_the_worker_is_told_when_to_ask_again(run: Run) -> None:
+    async def act(queue: RequestQueue) -> tuple[int, float]:
+        await filled(queue)
+        await stands(queue, a={"until": 60_000}, b={"until": 4_000})
+        taken = await queue.take("w", 5)
+        return len(taken.leases), taken.ask_again_at - taken.now
+
+    granted, wait = run(act, [Exit("a"), Exit("b")], ahead=1_000, lease=9_000)
+    assert granted == 0
+    assert 0 < wait <= 4_000
+
+
+def test_two_who_blame_at_once_both_count(run: Run) -> None:
+    async def act(queue: RequestQueue) -> Standing:
+        told = await standings(queue)
+        await asyncio.gather(told.praise({"a": 3}), told.praise({"a": 4}), told.praise({"a": 2}))
+        return (await told.all())["a"]
+
+    assert run(act, [Exit("a")]).good == 9
+
+
+def test_blame_tells_when_it_is_us(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[bool]:
+        told = await standings(queue)
+        return [await told.blame(name, signal, told.now()) for name, signal in BLAMES]
+
+    assert run(act, [Exit(name) for name in "abc"]) == [False, False, True]
+
+
+BLAMES: list[tuple[str, Any]] = [("a", "refused"), ("b", "failed"), ("c", "banned")]
+
+
+def test_without_exits_nothing_changes(run: Run) -> None:
+    async def act(queue: RequestQueue) -> set[str]:
+        await filled(queue)
+        return {lease.exit for lease in (await queue.take("w", 5)).leases}
+
+    assert run(act, []) == {""}
