@@ -1,0 +1,132 @@
+"""Walls: a page at 200 that is not the page, recognised by rules that are data, or by being unlike the portal's."""
+
+import re
+import tomllib
+from collections import deque
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from statistics import median
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
+from scrapy import Request
+from scrapy.http import Response, TextResponse
+
+#: A page so much smaller than the portal's usual ones is none of them, once so many are known.
+THIN, KNOWN = 0.1, 50
+#: Remembered of the last pages.
+WINDOW = 200
+#: A wall says what it is at its beginning or not at all.
+_LOOKED_AT = 200_000
+#: A wall may answer in JSON, but shortly.
+_LONGEST_WORD_IN_JSON = 2_000
+_TITLE = re.compile(rb"<title[^>]*>([^<]*)")
+
+
+class BadRules(ValueError):
+    """A file of rules that cannot be used; its text says why."""
+
+
+class Rule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """See blocks.toml."""
+
+    kind: Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
+    body: tuple[str, ...] = ()
+    any: tuple[str, ...] = ()
+    title: str | None = None
+    status: tuple[int, ...] = ()
+    path: str | None = None
+    smaller: int | None = None
+
+
+class Rules:
+    """All rules, ready to be used. Every page goes through here: a text is looked for only if all else fits."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._rules = [_Ready(rule) for rule in rules]
+
+    def kind_of(self, status: int, url: str, body: bytes, *, was_redirected: bool = False) -> str | None:
+        """The kind of wall it is; None for any other page."""
+        if len(body) > _LONGEST_WORD_IN_JSON and body.lstrip()[:1] in (b"{", b"["):
+            return None
+        page = body[:_LOOKED_AT].lower()
+        title, path = _title(page), urlsplit(url).path if was_redirected else None
+        return next((each.kind for each in self._rules if each.fits(status, len(body), path, title, page)), None)
+
+
+class _Ready:
+    """A rule with its patterns compiled."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.kind = rule.kind
+        self._rule = rule
+        self._title, self._path = _pattern(rule, rule.title), _pattern(rule, rule.path)
+        self._all = [text.lower().encode() for text in rule.body]
+        self._any = [text.lower().encode() for text in rule.any]
+
+    def fits(self, status: int, size: int, path: str | None, title: str, page: bytes) -> bool:
+        rule = self._rule
+        return bool(
+            (not rule.status or status in rule.status)
+            and (rule.smaller is None or size < rule.smaller)
+            and (self._path is None or (path is not None and self._path.search(path)))
+            and (self._title is None or self._title.search(title))
+            and all(text in page for text in self._all)
+            and (not self._any or any(text in page for text in self._any))
+        )
+
+
+def read_rules(extra: Path | None = None) -> Rules:
+    """Ours, after those of a file of the user's own."""
+    ours = files("realestate.middlewares").joinpath("blocks.toml").read_text("utf-8")
+    theirs = _parsed(extra.read_text("utf-8"), str(extra)) if extra is not None else ()
+    return Rules((*theirs, *_parsed(ours, "blocks.toml")))
+
+
+def is_html_for_json(request: Request, response: Response) -> bool:
+    """A page where data was asked for."""
+    wanted = (request.headers.get("Accept") or b"").split(b",")[0].strip()
+    if wanted != b"application/json" or not isinstance(response, TextResponse):
+        return False
+    return response.body.lstrip()[:1] == b"<"
+
+
+class Sizes:
+    """How large a portal's pages usually are, by stage."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, deque[int]] = {}
+
+    def is_thin(self, stage: str, size: int) -> bool:
+        seen = self._seen.get(stage, ())
+        return len(seen) >= KNOWN and size < THIN * median(seen)
+
+    def saw(self, stage: str, size: int) -> None:
+        self._seen.setdefault(stage, deque(maxlen=WINDOW)).append(size)
+
+
+def _parsed(text: str, where: str) -> Sequence[Rule]:
+    try:
+        told = tomllib.loads(text)
+        rules = msgspec.convert(told.get("rule", []), tuple[Rule, ...])
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise BadRules(f"{where}: {error}") from error
+    for rule in rules:
+        if not (rule.body or rule.any or rule.title or rule.status or rule.path):
+            raise BadRules(f"{where}: a rule for {rule.kind!r} would fit every page")
+    return rules
+
+
+def _title(page: bytes) -> str:
+    found = _TITLE.search(page)
+    return found[1].decode("utf-8", "replace").strip() if found else ""
+
+
+def _pattern(rule: Rule, text: str | None) -> re.Pattern[str] | None:
+    try:
+        return None if text is None else re.compile(text, re.IGNORECASE)
+    except re.error as error:
+        raise BadRules(f"the rule for {rule.kind!r} has no pattern: {text!r}: {error}") from error

@@ -1,0 +1,139 @@
+"""Walls are recognised, and nothing else is."""
+
+from pathlib import Path
+
+import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse, TextResponse
+
+from realestate.middlewares.blocks import KNOWN, BadRules, Sizes, is_html_for_json, read_rules
+from realestate.simulator.emlak import Emlak
+from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.world import World
+from tests import recorded
+
+RULES = read_rules()
+URL = "https://portal.example/homes/5"
+
+
+def html(title: str = "Home", body: str = "", padding: int = 0) -> bytes:
+    return f"<html><head><title>{title}</title></head><body>{body}{' ' * padding}</body></html>".encode()
+
+
+WALLS = {
+    "datadome, a script": ("datadome", html("x.com", "<script src='https://ct.captcha-delivery.com/c.js'></script>")),
+    "datadome, words": ("datadome", html("x.com", "<p>Please enable JS and disable any ad blocker</p>")),
+    "datadome, JSON": ("datadome", b'{"url":"https://geo.captcha-delivery.com/captcha/?initialCid=x"}'),
+    "cloudflare, managed": (
+        "cloudflare",
+        html("Welcome", "<script>window._cf_chl_opt = {cType:'managed'}</script>", 120_000),
+    ),
+    "cloudflare, title": ("cloudflare", html("Just a moment...", "", 5_000)),
+    "cloudflare, 1020": ("cloudflare", html("Attention Required! | Cloudflare")),
+    "perimeterx": ("perimeterx", html("x", "<div id='px-captcha'></div>")),
+    "incapsula": ("incapsula", html("", "<iframe src='/_Incapsula_Resource?x=1'></iframe>")),
+    "aws": ("aws_waf", html("", "<script src='https://a.token.awswaf.com/a/challenge.js'></script>")),
+    "captcha, title": ("captcha", html("Security Check | Portal", "", 100_000)),
+    "captcha, a form": ("captcha", html("Portal", '<div class="g-recaptcha" data-sitekey="x"></div>')),
+    "consent": ("consent", html("Before you continue to Portal")),
+    "refused": ("refused", html("403 Forbidden", "<h1>Forbidden</h1>nginx")),
+}
+
+
+@pytest.mark.parametrize(("kind", "body"), WALLS.values(), ids=WALLS)
+def test_a_wall_is_recognised(kind: str, body: bytes) -> None:
+    assert RULES.kind_of(200, URL, body) == kind
+
+
+def test_a_login_is_a_wall_only_if_we_were_led_there() -> None:
+    login = "https://portal.example/login?next=/homes/5"
+    assert RULES.kind_of(200, login, html("Log in"), was_redirected=True) == "login"
+    assert RULES.kind_of(200, login, html("Log in")) is None
+
+
+FINE = {
+    "a tag of DataDome's": html("Flat in Gent", "<script>window.ddoptions={ajaxListenerPath:['x']}</script>", 18_000),
+    "Cloudflare's own script": html("Flat", "<script src='/cdn-cgi/challenge-platform/scripts/jsd/main.js'></script>"),
+    "a captcha in a form of a long page": html("Flat", '<div class="g-recaptcha" data-x></div>', 30_000),
+    "a seller who speaks of walls": html("Flat", "<p>access denied to the cellar; cookie consent; captcha</p>"),
+    "a home called so": html("Villa Just in Time", "the moment"),
+    "data": b'{"results": [' + b'"geo.captcha-delivery.com",' * 200 + b"0]}",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("body", FINE.values(), ids=FINE)
+def test_what_only_looks_like_one_is_none(body: bytes) -> None:
+    assert RULES.kind_of(200, URL, body) is None
+
+
+def test_five_hundred_ordinary_pages_give_no_false_alarm() -> None:
+    world = World(7, 250)
+    bodies = [
+        site.render(advert)
+        for site in (Emlak(world, "http://127.0.0.1"), Immoweb(world, "http://127.0.0.1"))
+        for advert in world.listed(site.portal)
+    ]
+    bodies += [page.read_bytes() for page in sorted(recorded.pages())]
+    sizes = Sizes()
+    alarms = []
+    for body in bodies:
+        alarms += [kind] if (kind := RULES.kind_of(200, URL, body)) else []
+        sizes.saw("extract", len(body))
+    assert len(bodies) >= 500
+    assert alarms == []
+
+
+@pytest.mark.parametrize(
+    ("accept", "body", "is_wall"),
+    [
+        ("application/json", b"<!doctype html><p>Hello", True),
+        ("application/json", b'{"a": 1}', False),
+        ("application/json", b"", False),
+        ("text/html", b"<!doctype html>", False),
+        (None, b"<!doctype html>", False),
+    ],
+)
+def test_a_page_where_data_was_asked_for(accept: str | None, body: bytes, is_wall: bool) -> None:
+    request = Request(URL, headers={"Accept": accept} if accept else {})
+    kind = HtmlResponse if body.startswith(b"<") else TextResponse
+    assert is_html_for_json(request, kind(URL, body=body, encoding="utf-8")) is is_wall
+
+
+def test_a_page_far_smaller_than_usual_is_none_of_the_portals() -> None:
+    sizes = Sizes()
+    for _ in range(KNOWN - 1):
+        sizes.saw("extract", 18_000)
+    assert not sizes.is_thin("extract", 100), "too few are known"
+    sizes.saw("extract", 18_000)
+    assert sizes.is_thin("extract", 1_000)
+    assert not sizes.is_thin("extract", 3_000)
+    assert not sizes.is_thin("discover", 10)
+
+
+def test_a_rule_is_added_without_code(tmp_path: Path) -> None:
+    own = tmp_path / "mine.toml"
+    own.write_text('[[rule]]\nkind = "queue"\nbody = ["you are number", "in the queue"]\nstatus = [200]\n')
+    rules = read_rules(own)
+    wall = html("Portal", "You are number 5 in the queue")
+    assert (rules.kind_of(200, URL, wall), rules.kind_of(503, URL, wall)) == ("queue", None)
+    assert rules.kind_of(200, URL, html("Just a moment...")) == "cloudflare", "ours stay"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kind",
+        '[[rule]]\nbody = ["x"]',
+        '[[rule]]\nkind = "x"',
+        '[[rule]]\nkind = "x"\nsmaller = 5',
+        '[[rule]]\nkind = "x"\ntitle = "("',
+        '[[rule]]\nkind = "x"\nbody = ["x"]\nshort = 5',
+        '[[rule]]\nkind = "a/b"\nbody = ["x"]',
+    ],
+)
+def test_a_bad_rule_is_told(tmp_path: Path, text: str) -> None:
+    own = tmp_path / "mine.toml"
+    own.write_text(text)
+    with pytest.raises(BadRules):
+        read_rules(own)
