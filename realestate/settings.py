@@ -144,7 +144,9 @@ LEASE_SECONDS = 9.0
 #: A request that took so many workers down with it is given up: once may be chance, twice bad luck.
 POISON_WORKERS = 3
 #: Before the first retry a request waits up to so long, each time twice as long; any worker may then take it.
-RETRY_DELAY_SECONDS = 2.0
+RETRY_DELAY_SECONDS = _number("RETRY_DELAY_SECONDS", 2.0)
+#: How often a request is tried again; some kinds of trouble deserve more patience (middlewares/policies.py).
+RETRY_TIMES = int(_number("RETRY_TIMES", 4))
 
 # --- the pace: one for the whole fleet -------------------------------------------------
 
@@ -179,8 +181,10 @@ COOKIES_ENABLED = False
 ROBOTSTXT_PARSER = "realestate.middlewares.robots.RobotParser"
 #: How often a worker asks what was erased. The store refuses it at once; this spares the site, and the raw pages.
 ERASED_SECONDS = 60.0
-#: Answers by which a site says that we are too fast, or that it is too busy.
-BACKOFF_STATUSES = [429, 503]
+#: Ours knows more kinds of trouble (middlewares/policies.py).
+RETRY_ENABLED = False
+#: A file of the user's own rules by which walls are recognised, beside middlewares/blocks.toml.
+BLOCK_RULES = _variable("BLOCK_RULES")
 SPIDER_MIDDLEWARES = {
     "realestate.middlewares.leases.ChildrenMiddleware": 10,  # nearest the engine: sees what all others left
     "realestate.middlewares.snapshots.SnapshotMiddleware": 60,  # after HttpError (50) has sorted out the refused
@@ -190,7 +194,7 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.failures.FailureMiddleware": 10,  # nearest the engine: sees what all others left
     "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt (100) is asked for its sake
     "realestate.middlewares.signing.SigningMiddleware": 580,  # what it sets is fresh, also for a retry
-    "realestate.middlewares.backoff.BackoffMiddleware": 560,  # sees every refusal, before Retry (550) takes it
+    "realestate.middlewares.backoff.BackoffMiddleware": 550,  # in Retry's place
 }
 
 # --- persons ---------------------------------------------------------------------------

@@ -1,37 +1,118 @@
-"""Slow down when a portal asks us to: the whole fleet, not this worker alone."""
+"""Trouble: a refusal, a wall, a silence. The right one is blamed for it, and the request is tried again in its time."""
 
+import logging
+from collections.abc import Callable
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Self
+from pathlib import Path
+from typing import Any, Self
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.retry import get_retry_request
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
+from scrapy.utils.misc import load_object
 
+from realestate.middlewares.blocks import Rules, Sizes, is_html_for_json, read_rules
+from realestate.middlewares.policies import ANSWERS, WALL, Escalation, Policy, of_failure
+from realestate.queue.manners import Manners
 from realestate.queue.scheduler import Scheduler
+
+logger = logging.getLogger(__name__)
+
+
+class Wall(IgnoreRequest):
+    """Something else came than the page, however often it was asked for."""
+
+    reason = "ban"
 
 
 class BackoffMiddleware:
-    """Tells the shared pace of every refusal, and how long the site wants to be left alone."""
+    """Stands before everything that reads an answer: a wall is never parsed, stored, or taken for gone."""
 
-    def __init__(self, crawler: Crawler, refusals: frozenset[int]) -> None:
+    def __init__(self, crawler: Crawler, rules: Rules, failures: tuple[type[Exception], ...]) -> None:
         self.crawler = crawler
-        self.refusals = refusals
+        self.rules = rules
+        self.failures = failures
+        self.times = crawler.settings.getint("RETRY_TIMES")
+        self.sizes = Sizes()
+        self.escalation = Escalation()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler, frozenset(map(int, crawler.settings.getlist("BACKOFF_STATUSES"))))
+        extra = crawler.settings.get("BLOCK_RULES")
+        failures = tuple(load_object(each) for each in crawler.settings.getlist("RETRY_EXCEPTIONS"))
+        return cls(crawler, read_rules(Path(extra) if extra else None), failures)
 
-    def process_response(self, request: Request, response: Response) -> Response:
-        scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
-        if response.status in self.refusals and isinstance(scheduler, Scheduler) and scheduler.serving:
-            served = response.headers.get("Date")
-            wait = retry_after(
-                (response.headers.get("Retry-After") or b"").decode("latin-1"),
-                served.decode("latin-1") if served else None,
-            )
-            scheduler.refused(f"status {response.status}", wait)
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        if "stage" not in request.meta:
+            return response  # robots.txt
+        if kind := self._wall(request, response):
+            return self._met_a_wall(request, kind)
+        if policy := ANSWERS.get(response.status):
+            wait = _retry_after(response)
+            return self._troubled(request, policy, f"status {response.status}", wait) or response
+        if response.status == 200:
+            self.escalation.fine()
+            self.sizes.saw(request.meta["stage"], len(response.body))
+        self._tell(lambda manners: manners.praise(request))
         return response
+
+    def process_exception(self, request: Request, exception: Exception) -> Request | None:
+        if not isinstance(exception, self.failures) or "stage" not in request.meta:
+            return None
+        return self._troubled(request, of_failure(exception), type(exception).__name__)
+
+    def _wall(self, request: Request, response: Response) -> str | None:
+        was_redirected = bool(request.meta.get("redirect_urls"))
+        if kind := self.rules.kind_of(response.status, response.url, response.body, was_redirected=was_redirected):
+            return kind
+        if response.status != 200:
+            return None
+        if is_html_for_json(request, response):
+            return "html_for_json"
+        return "thin" if self.sizes.is_thin(request.meta["stage"], len(response.body)) else None
+
+    def _met_a_wall(self, request: Request, kind: str) -> Request:
+        portal = getattr(self.crawler.spider, "name", "none")
+        self._count(f"block/{portal}/{kind}")
+        level = self.escalation.wall()
+        if level == "stop":
+            logger.error("block/stopped: %s shows us walls (%s) and is paused; see `realestate resume`", portal, kind)
+            self._count(f"block/{portal}/stopped")
+            self._tell(lambda manners: manners.pause())
+        elif level == "slower":
+            self._tell(lambda manners: manners.refused(f"a wall: {kind}", 0.0))
+        again = self._troubled(request, WALL, f"wall/{kind}")
+        if again is None:
+            raise Wall(f"a wall: {kind}")
+        return again
+
+    def _troubled(self, request: Request, policy: Policy, reason: str, wait: float = 0.0) -> Request | None:
+        """The request to be tried again; None when it has been often enough."""
+        self._tell(lambda manners: manners.trouble(request, policy.blame, reason, wait, slows=policy.slows))
+        spider: Any = self.crawler.spider
+        tries = self.times + policy.more_tries
+        again = get_retry_request(request, spider=spider, reason=reason, max_retry_times=tries)
+        if again is not None:
+            again.meta["retry_delay"] = policy.delay
+        return again
+
+    def _tell(self, act: Callable[[Manners], object]) -> None:
+        """The fleet, if this is one of it."""
+        scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
+        if isinstance(scheduler, Scheduler) and scheduler.serving:
+            act(scheduler.manners)
+
+    def _count(self, stat: str) -> None:
+        assert self.crawler.stats is not None
+        self.crawler.stats.inc_value(stat)
+
+
+def _retry_after(response: Response) -> float:
+    value, served = (response.headers.get(name) or b"" for name in ("Retry-After", "Date"))
+    return retry_after(value.decode("latin-1"), served.decode("latin-1"))
 
 
 def retry_after(value: str, served: str | None) -> float:

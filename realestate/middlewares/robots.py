@@ -18,5 +18,5 @@ class RobotParser(ProtegoRobotParser):
         if delay := parser.rp.crawl_delay(crawler.settings["USER_AGENT"]):
             scheduler = crawler.engine.scheduler if crawler.engine is not None else None
             if isinstance(scheduler, Scheduler) and scheduler.serving:
-                scheduler.floor(float(delay))
+                scheduler.manners.floor(float(delay))
         return parser

@@ -9,12 +9,26 @@ from realestate.queue.codec import encode
 from realestate.queue.dupefilter import DupeFilter
 from realestate.queue.engine import LEASE
 from realestate.queue.ledger import Ledger
+from realestate.queue.manners import EXIT, SENT
 from realestate.queue.request_queue import Pushed
 
 #: The keys under which a child carries its page's lease, a seed's request its name, and any request the seconds before
 #: which it is not to be sent.
 PARENT, SEED, DELAY = "parent", "seed", "delay_seconds"
-_OF_THIS_LEASE = (LEASE, PARENT, SEED, DELAY, "download_latency", "download_slot", "download_timeout", "depth_")
+_OF_THIS_LEASE = (
+    LEASE,
+    PARENT,
+    SEED,
+    DELAY,
+    EXIT,
+    SENT,
+    "proxy",
+    "_auth_proxy",
+    "download_latency",
+    "download_slot",
+    "download_timeout",
+    "depth_",
+)
 
 
 class Packer:

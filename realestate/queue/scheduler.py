@@ -26,6 +26,7 @@ from realestate.queue.deadletters import Reason, letter
 from realestate.queue.dupefilter import DupeFilter
 from realestate.queue.engine import LEASE, in_work, wake
 from realestate.queue.ledger import Held, Ledger
+from realestate.queue.manners import Manners
 from realestate.queue.openjobs import OpenJobs
 from realestate.queue.outbox import Outbox
 from realestate.queue.packing import PARENT, SEED, Packer
@@ -95,6 +96,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self.buffer = Buffer()
         self.packer = Packer(spider, self.df, self.ledger, self.buffer.now)
         self.jobs = OpenJobs(self.redis, spider.name)
+        self.manners = Manners(self.queue, self.stats, self.buffer.now, self._soon, self._hand_back)
         self._hungry = asyncio.Event()
 
     # ----- Scrapy asks
@@ -179,17 +181,6 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         held.outcome = "dead"
         held.detail = letter(reason, error, job=lease.job, stage=lease.stage, tries=lease.tries + 1, **what)
 
-    def refused(self, reason: str, wait_seconds: float) -> None:
-        """The site refuses: the whole fleet slows down, and stops for as long as the site says."""
-        self.stats.inc_value("pace/refused")
-        if wait_seconds:
-            self._hand_back()
-        self._soon(lambda: self.queue.refuse(reason, wait_seconds), "slowing down")
-
-    def floor(self, seconds: float) -> None:
-        """The site's Crawl-delay."""
-        self._soon(lambda: self.queue.floor(seconds), "telling the Crawl-delay")
-
     async def push(self, requests: Iterable[Request]) -> None:
         """Requests that no page and no seed stands behind; Redis has them when this is over."""
         await patiently(partial(self.queue.push, list(map(self.packer.pushed, requests))), self.stats, "pushing")
@@ -209,6 +200,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         pulse = await self.queue.beat(self.worker, beat, started)
         self.stats.inc_value("queue/round_trips")
         self._obey(pulse)
+        await self.manners.settle()
         self._look_for_swallowed()
         await self.seeds.recover()
 
@@ -222,6 +214,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         held.started = True
         held.url = request.url
         request.meta[LEASE] = key
+        self.manners.started(request, lease.exit)
         self.stats.inc_value("queue/taken")
         return request
 
@@ -247,7 +240,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         site has a pace: then it asks for its moment like any other request."""
         key = request.meta[LEASE]
         if request.meta.get("retry_times", 0) > held.lease.tries:
-            longest = self.retry_seconds * 2**held.lease.tries
+            longest = request.meta.pop("retry_delay", 1.0) * self.retry_seconds * 2**held.lease.tries
             delay = int(random.uniform(0, longest) * 1000)
             self.ledger.end(key, "retry", (delay, self.packer.payload(request), 1))
         elif self.queue.limits.rate:

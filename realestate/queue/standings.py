@@ -1,22 +1,21 @@
 """What the fleet knows of its exits at one site: kept in Redis, decided by `exits`, written if nobody was faster."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from realestate.queue import keys
-from realestate.queue.exits import Exit, Signal, Standing, aged, blamed, is_us, worked
+from realestate.queue.exits import Signal, Standing, aged, blamed, is_us, worked
 from realestate.queue.request_queue import RequestQueue
 
 
 class Standings:
     """The exits of one portal."""
 
-    def __init__(self, queue: RequestQueue, exits: Sequence[Exit], now: Callable[[], float]) -> None:
+    def __init__(self, queue: RequestQueue, now: Callable[[], float]) -> None:
         self.queue = queue
-        self.exits = exits
         self.now = now
 
     async def praise(self, times: Mapping[str, int]) -> None:
@@ -33,7 +32,7 @@ class Standings:
 
     async def all(self) -> dict[str, Standing]:
         """As they are; an exit of which nothing is known stands well."""
-        names = [exit.id for exit in self.exits]
+        names = [exit.id for exit in self.queue.exits]
         found: Any = await self.queue.server.hmget(keys.exits(self.queue.portal), names) if names else []
         return {name: _read(told) for name, told in zip(names, found, strict=True)}
 

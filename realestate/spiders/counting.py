@@ -30,6 +30,9 @@ class CountingSpider(SeededSpider):
             self.give_up("ban" if status in REFUSALS else "http", f"status {status}", request, status=status)
         elif outcome := getattr(error, "outcome", None):
             self.count(stage, outcome)  # nobody is to try again
+        elif reason := getattr(error, "reason", None):
+            self.count(stage, "blocked")
+            self.give_up(reason, str(error), request)
         elif isinstance(error, IgnoreRequest):
             forbidden = "robots.txt" in str(error)
             self.count(stage, "forbidden" if forbidden else "failed")

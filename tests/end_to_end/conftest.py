@@ -83,7 +83,7 @@ def simulate(tmp_path: Path) -> Iterator[Callable[[int], Simulated]]:
 @pytest.fixture
 def env(redis_url: str, server: Redis, store_url: str, tmp_path: Path) -> dict[str, str]:
     """For processes: where Redis and the store are, and where to leave what is kept on this machine."""
-    services = {"REDIS_URL": redis_url, "STORE_URL": store_url}
+    services = {"REDIS_URL": redis_url, "STORE_URL": store_url, "RETRY_DELAY_SECONDS": "0.1"}
     return {**os.environ, **services, "REALESTATE_HOME": str(tmp_path / "home"), "LOG_LEVEL": "INFO"}
 
 

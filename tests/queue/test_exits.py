@@ -155,7 +155,7 @@ async def filled(queue: RequestQueue, count: int = 60) -> None:
 
 async def standings(queue: RequestQueue) -> Standings:
     now = (await queue.take("clock", 0)).now
-    return Standings(queue, queue.exits, lambda: now)
+    return Standings(queue, lambda: now)
 
 
 async def stands(queue: RequestQueue, **told: Any) -> None:

@@ -1,0 +1,99 @@
+"""How the fleet behaves towards a site: what one worker meets, all take to heart."""
+
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+from scrapy import Request
+from scrapy.statscollectors import StatsCollector
+
+from realestate.queue.exits import Exit, Signal
+from realestate.queue.request_queue import RequestQueue
+from realestate.queue.standings import Standings
+
+logger = logging.getLogger(__name__)
+
+#: Where a request carries the exit it was granted, and when it was sent, by Redis' clock.
+EXIT, SENT = "exit", "sent_at"
+#: Told so often at most that the site refuses most exits.
+ALARM_MS = 60_000
+
+Soon = Callable[[Callable[[], Awaitable[None]], str], None]
+
+
+class Manners:
+    """Told by who fetches. `soon` does something in the background; `hand_back` gives back all that is not yet sent."""
+
+    def __init__(
+        self,
+        queue: RequestQueue,
+        stats: StatsCollector,
+        now: Callable[[], float],
+        soon: Soon,
+        hand_back: Callable[[], None],
+    ) -> None:
+        self.queue = queue
+        self.stats = stats
+        self.now = now
+        self.standings = Standings(queue, now)
+        self._soon = soon
+        self._hand_back = hand_back
+        self._good: Counter[str] = Counter()
+        self._alarmed_at = -float(ALARM_MS)
+
+    def use(self, exits: Sequence[Exit]) -> None:
+        """From now on these are the ways out."""
+        self.queue.exits = exits
+
+    def started(self, request: Request, exit: str) -> None:
+        """It is on its way."""
+        if exit:
+            request.meta.update({EXIT: exit, SENT: self.now()})
+
+    def praise(self, request: Request) -> None:
+        """A good answer came."""
+        if exit := request.meta.get(EXIT):
+            self._good[exit] += 1
+
+    def trouble(
+        self, request: Request, blame: Signal | None, reason: str, wait_seconds: float, *, slows: bool = False
+    ) -> None:
+        """None came. An exit is blamed for itself alone; where there is none, it is us."""
+        exit = request.meta.get(EXIT)
+        if exit and blame:
+            sent_at = request.meta[SENT]
+            self._soon(partial(self._blame, exit, blame, sent_at, wait_seconds, reason), "blaming an exit")
+        if slows or (not exit and blame in ("refused", "banned")):
+            self.refused(reason, wait_seconds)
+
+    def refused(self, reason: str, wait_seconds: float) -> None:
+        """The site refuses us: the whole fleet slows down, and stops for as long as the site says."""
+        self.stats.inc_value("pace/refused")
+        if wait_seconds:
+            self._hand_back()
+        self._soon(partial(self.queue.refuse, reason, wait_seconds), "slowing down")
+
+    def floor(self, seconds: float) -> None:
+        """The site's Crawl-delay."""
+        self._soon(partial(self.queue.floor, seconds), "telling the Crawl-delay")
+
+    def pause(self) -> None:
+        """The site is left alone until a person says otherwise."""
+        self._hand_back()
+        self._soon(self.queue.pause, "pausing")
+
+    async def settle(self) -> None:
+        """What is known of the exits' good answers is told."""
+        good, self._good = self._good, Counter()
+        await self.standings.praise(good)
+
+    async def _blame(self, exit: str, signal: Signal, sent_at: float, wait_seconds: float, reason: str) -> None:
+        self.stats.inc_value(f"exits/{signal}")
+        if not await self.standings.blame(exit, signal, sent_at, wait_seconds):
+            return
+        self.refused(f"most exits are refused: {reason}", 0.0)
+        if self.now() - self._alarmed_at >= ALARM_MS:
+            self._alarmed_at = self.now()
+            logger.error("exits/refused: %s refuses most of our exits: it means us; slower", self.queue.portal)
+            self.stats.inc_value("exits/all_refused")
