@@ -126,10 +126,10 @@ def _run(
 
 
 @contextmanager
-def simulator_process(log: Path, listings: int, seed: int) -> Iterator[str]:
-    """A simulator as a process of its own; its control address."""
-    options = ["--port", "0", "--listings", str(listings), "--seed", str(seed)]
-    command = [sys.executable, "-m", "realestate", "simulate", *options]
+def simulator_process(log: Path, listings: int, seed: int, *options: str) -> Iterator[str]:
+    """A simulator as a process of its own; its control address. `options` are further ones of `realestate simulate`."""
+    world = ["--port", "0", "--listings", str(listings), "--seed", str(seed)]
+    command = [sys.executable, "-m", "realestate", "simulate", *world, *options]
     process = children.spawn(command, env=settings.environment(), log=log)
     try:
         yield _announced(process, log)

@@ -24,6 +24,15 @@ class Mode(StrEnum):
     refresh = "refresh"
 
 
+class Opponent(StrEnum):
+    """Who stands before the simulated pages."""
+
+    gentle = "gentle"
+    normal = "normal"
+    strict = "strict"
+    hostile = "hostile"
+
+
 app = typer.Typer(
     name="realestate",
     help="Collect property listings of many portals, with their history.",
@@ -90,27 +99,40 @@ def demo(
     raise typer.Exit(0 if outcome.right else 1)
 
 
-@app.command(epilog="Example: realestate simulate --port 8800 --listings 2000 --seed 7")
+@app.command(epilog="Example: realestate simulate --port 8800 --listings 2000 --adversary strict --proxies 8")
 def simulate(
     port: Annotated[int, typer.Option(min=0, max=65000, help="Control address; the portals follow. 0: any.")] = 8800,
     listings: Annotated[int, typer.Option(min=1, help="Listings on each portal.")] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of the world.")] = 7,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    adversary: Annotated[Opponent | None, typer.Option(help="Who stands before the pages; without: nobody.")] = None,
+    proxies: Annotated[int, typer.Option(min=0, max=200, help="Forward proxies, leaving from 127.0.0.2 on.")] = 0,
+    proxy_password: Annotated[
+        str | None, typer.Option(help="The proxies want it, of the user `simulator`; without it they answer 407.")
+    ] = None,
 ) -> None:
     """Serve portals of our own, shaped like the real ones, with the truth at /_truth/<portal>.
 
     A day passes by `POST /_day/advance`; what a perfect daily crawler would have recorded is at
     /_truth/<portal>/events. `POST /_weather/<portal>` with {"kind": "down"} makes bad days: blocked, error_page,
     all_404, all_redirected, half_empty, half_pages, slow_search; "fine" ends them.
+
+    An adversary allows each client address so many requests a second (gentle 20, normal 5, strict 1, hostile 0.5),
+    answers more with 429 or a ban, and all but the gentle one inject faults; /_adversary tells what it did. Which of
+    the proxies are dead, slow or lying follows from it and from the seed.
     """
     from realestate import simulator
 
     def ready(addresses: dict[str, str]) -> None:
         for name, address in addresses.items():
             print(f"{name:<10} {address}", flush=True)
+        exits = [address for name, address in addresses.items() if name.startswith("proxy")]
+        if exits:
+            print(f"export PROXIES='{','.join(exits)}'", flush=True)
         print(f"export SIMULATOR_URL={addresses['control']}   (Ctrl-C stops)", flush=True)
 
-    simulator.serve(port=port, listings=listings, seed=seed, host=host, ready=ready)
+    adversity = simulator.Adversity(profile=adversary, proxies=proxies, proxy_password=proxy_password)
+    simulator.serve(port=port, listings=listings, seed=seed, host=host, ready=ready, adversity=adversity)
 
 
 @app.command(epilog="Example: realestate crawl immoweb --limit 100")

@@ -5,7 +5,8 @@ The control port answers:
     GET  /_portals                 the base address of each portal
     GET  /_truth/<portal>          JSON lines: what a perfect crawl would store of each advert to be found today
     GET  /_truth/<portal>/events   JSON lines: what a perfect daily crawler would have recorded so far (`history.py`)
-    GET  /_stats                   the requests each portal got
+    GET  /_stats                   the requests each portal got; from whom, and what the adversary did to them
+    GET  /_adversary               what the adversary did at each portal, and the proxies (`adversary/`, `proxies.py`)
     GET  /_day                     the world's day and date
     POST /_day/advance             let a day pass; answers what happened to which adverts (`days.py`)
     GET  /_weather                 the weather of each portal
@@ -18,8 +19,10 @@ import asyncio
 import gc
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from email.utils import format_datetime
 from itertools import chain, islice
 from typing import Any
@@ -28,40 +31,70 @@ import msgspec
 from aiohttp import web
 from multidict import CIMultiDict
 
+from realestate.simulator import ports
+from realestate.simulator.adversary import PROFILES, Adversary, Visit
+from realestate.simulator.adversary.sending import send
 from realestate.simulator.days import Changes
 from realestate.simulator.emlak import Emlak
 from realestate.simulator.history import Event, History
 from realestate.simulator.immoweb import Immoweb
 from realestate.simulator.portals import PORTALS
+from realestate.simulator.proxies import Proxy, forwarding, kinds
 from realestate.simulator.site import JSON, Answer, Site
 from realestate.simulator.stats import Stats
 from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, showing, weathered
 from realestate.simulator.world import World
 
 SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak}
+SERVED = ("control", *PORTALS)
 ROWS_AT_ONCE = 200
-ANYWHERE = frozenset({"", "0.0.0.0", "::"})
+
+#: Who is still being answered when the simulator stops has so long to read it.
+STOP_SECONDS = 1.0
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Ready = Callable[[dict[str, str]], None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adversity:
+    """What makes it hard to crawl here."""
+
+    profile: str | None = None
+    """One of adversary.PROFILES; None: everybody is welcome."""
+    proxies: int = 0
+    proxy_password: str | None = None
+
+
 class Simulator:
     """A world, the portals that show it and what they saw. `bases` are the addresses, the control's too."""
 
-    def __init__(self, world: World, bases: dict[str, str]) -> None:
+    def __init__(self, world: World, bases: dict[str, str], adversity: Adversity = Adversity()) -> None:  # noqa: B008
         self.world = world
         self.bases = bases
+        self.adversity = adversity
+        self.adversaries: dict[str, Adversary] = {}
+        self.proxies: list[Proxy] = []
         self.sites = {name: SITES[name](world, bases[name]) for name in PORTALS}
         self.stats = {name: Stats() for name in PORTALS}
         self.weather: dict[str, Weather] = dict.fromkeys(PORTALS, "fine")
         self._histories = {name: History(name) for name in PORTALS}
         self._last_look: int | None = None
         self._headers: dict[str, CIMultiDict[str]] = {}
+        if adversity.profile is not None:
+            for name in PORTALS:
+                size = len(world.listed(name))
+                adversary = Adversary(adversity.profile, name, bases[name], seed=world.seed, listings=size)
+                self.adversaries[name] = adversary
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where everything is; a proxy's is written with its credentials."""
+        return self.bases | {f"proxy{number}": proxy.url for number, proxy in enumerate(self.proxies, 1)}
 
     def portal(self, name: str) -> Handler:
         """Answers the requests to one portal."""
-        site, stats = self.sites[name], self.stats[name]
+        site, stats, adversary = self.sites[name], self.stats[name], self.adversaries.get(name)
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if request.method in ("GET", "HEAD"):
@@ -72,8 +105,14 @@ class Simulator:
             if weather != "fine":
                 await asyncio.sleep(seconds_to_wait(weather, answer))
                 answer = weathered(weather, answer, site.base + site.index)
-            stats.count(request.remote or "", answer.status, answer.kind)
-            return self._response(answer)
+            address = request.remote or ""
+            if adversary is None or answer.kind == "robots":
+                stats.count(address, answer.status, answer.kind)
+                return self._response(answer)
+            visit = Visit(address, request.raw_path, request.headers)
+            treatment = adversary.treat(visit, answer, time.monotonic())
+            stats.count(address, treatment.answer.status, answer.kind)
+            return await send(request, self._response(treatment.answer), treatment.manner)
 
         return handle
 
@@ -83,6 +122,8 @@ class Simulator:
                 return self._json({name: self.bases[name] for name in PORTALS})
             case "GET", ["_stats"]:
                 return self._json(self._seen())
+            case "GET", ["_adversary"]:
+                return self._json(self._deeds())
             case "GET", ["_day"]:
                 return self._json(self._today())
             case "POST", ["_day", "advance"]:
@@ -136,12 +177,22 @@ class Simulator:
 
     def _seen(self) -> dict[str, Any]:
         seen: dict[str, Any] = {name: stats.as_record() for name, stats in self.stats.items()}
+        for name, adversary in self.adversaries.items():
+            seen[name]["clients"] = adversary.clients()
         return {**seen, "refusals": {name: stats.refusals for name, stats in self.stats.items()}}
+
+    def _deeds(self) -> dict[str, Any]:
+        return {
+            "profile": self.adversity.profile,
+            "seed": self.world.seed,
+            "portals": {name: adversary.as_record() for name, adversary in self.adversaries.items()},
+            "proxies": [proxy.as_record() for proxy in self.proxies],
+        }
 
     def _response(self, answer: Answer) -> web.Response:
         headers = self._prepared(answer.content_type)
-        if answer.location is not None or answer.set_cookie is not None:
-            extra = {"Location": answer.location, "Set-Cookie": answer.set_cookie}
+        if answer.location is not None or answer.set_cookie is not None or answer.extra is not None:
+            extra = {"Location": answer.location, "Set-Cookie": answer.set_cookie, **(answer.extra or {})}
             headers = headers.copy()
             headers.update({name: value for name, value in extra.items() if value is not None})
         return web.Response(body=answer.body, status=answer.status, headers=headers)
@@ -184,35 +235,64 @@ def _encoded(rows: Iterator[dict[str, Any]]) -> bytes:
 
 
 @asynccontextmanager
-async def running(world: World, port: int = 0, host: str = "127.0.0.1") -> AsyncIterator[Simulator]:
+async def running(
+    world: World,
+    port: int = 0,
+    host: str = "127.0.0.1",
+    adversity: Adversity = Adversity(),  # noqa: B008
+) -> AsyncIterator[Simulator]:
     """The simulator, answering on its ports while inside: `port`, and those after it; any free ones for 0."""
-    sockets = _sockets(host, port)
-    bases = {name: _base(host, bound) for name, bound in sockets.items()}
-    simulator = Simulator(world, bases)
+    sockets = ports.sockets(host, port, SERVED, adversity.proxies)
+    bases = {name: ports.base(host, bound) for name, bound in sockets.items() if name in SERVED}
+    simulator = Simulator(world, bases, adversity)
     async with AsyncExitStack() as stack:
-        for name, bound in sockets.items():
+        for name in bases:
             handler = simulator.control if name == "control" else simulator.portal(name)
-            runner = web.ServerRunner(web.Server(handler, access_log=None))
+            runner = web.ServerRunner(web.Server(handler, access_log=None), shutdown_timeout=STOP_SECONDS)
             await runner.setup()
             stack.push_async_callback(runner.cleanup)
-            await web.SockSite(runner, bound, backlog=1024).start()
+            await web.SockSite(runner, sockets[name], backlog=1024).start()
+        if adversity.proxies:
+            simulator.proxies = await stack.enter_async_context(_proxies(simulator, host, sockets))
         yield simulator
 
 
-def serve(port: int, listings: int, seed: int, host: str = "127.0.0.1", ready: Ready | None = None) -> None:
+def _proxies(
+    simulator: Simulator, host: str, sockets: dict[str, socket.socket]
+) -> AbstractAsyncContextManager[list[Proxy]]:
+    adversity, seed = simulator.adversity, simulator.world.seed
+    profile = PROFILES[adversity.profile] if adversity.profile is not None else None
+    return forwarding(
+        {ports.base(host, bound): bound for name, bound in sockets.items() if name not in SERVED},
+        kinds(adversity.proxies, profile, seed),
+        host=ports.reached_at(host),
+        ports=[sockets[name].getsockname()[1] for name in SERVED],
+        password=adversity.proxy_password,
+        seed=seed,
+    )
+
+
+def serve(
+    port: int,
+    listings: int,
+    seed: int,
+    host: str = "127.0.0.1",
+    ready: Ready | None = None,
+    adversity: Adversity = Adversity(),  # noqa: B008
+) -> None:
     """Run the simulator until SIGTERM or SIGINT; `ready` hears the addresses once all of them answer."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(World(seed, listings), port, host, ready))
+        runner.run(_serve(World(seed, listings), port, host, ready, adversity))
 
 
-async def _serve(world: World, port: int, host: str, ready: Ready | None) -> None:
+async def _serve(world: World, port: int, host: str, ready: Ready | None, adversity: Adversity) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with running(world, port, host) as simulator:
+    async with running(world, port, host, adversity) as simulator:
         gc.freeze()  # the world stays as long as we do: nothing to look through at every collection
         if ready is not None:
-            ready(simulator.bases)
+            ready(simulator.addresses)
         await stop.wait()
 
 
@@ -222,29 +302,3 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     except ImportError:  # there is none for Windows
         return None
     return uvloop.new_event_loop
-
-
-def _sockets(host: str, port: int) -> dict[str, socket.socket]:
-    """One listening socket for the control and for each portal, or none at all."""
-    sockets: dict[str, socket.socket] = {}
-    try:
-        for offset, name in enumerate(("control", *PORTALS)):
-            sockets[name] = _bind(host, port and port + offset)
-    except OSError:
-        for bound in sockets.values():
-            bound.close()
-        raise
-    return sockets
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    try:
-        return socket.create_server((host, port), backlog=1024)
-    except OSError as error:
-        raise OSError(error.errno, f"cannot listen on {host}:{port}: {error.strerror}") from error
-
-
-def _base(host: str, bound: socket.socket) -> str:
-    """The address others reach us by; who listens everywhere is reached by the machine's name."""
-    name = socket.gethostname() if host in ANYWHERE else host
-    return f"http://{name}:{bound.getsockname()[1]}"

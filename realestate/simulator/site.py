@@ -37,6 +37,8 @@ class Answer:
     content_type: str = HTML
     location: str | None = None
     set_cookie: str | None = None
+    extra: Mapping[str, str] | None = None
+    """Further headers."""
 
 
 class Found(NamedTuple):

@@ -1,0 +1,150 @@
+"""The decisions: what happens to a request. It knows no network, and the time is passed in.
+
+What happens to the n-th request of an address for a target that is let in follows from the seed, so that who asks again
+may get the page. The new layout and the spell of empty pages come after so many requests as follow from the portal's
+size.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+from typing import Any, Literal, NamedTuple
+
+from realestate.simulator.adversary.damage import bomb, emptied, garbled, relaid
+from realestate.simulator.adversary.limits import Limits, Refusal
+from realestate.simulator.adversary.profiles import PROFILES, Fault
+from realestate.simulator.adversary.suspicion import objection
+from realestate.simulator.adversary.tally import Tally, total
+from realestate.simulator.adversary.walls import KINDS, LOGIN, LOGIN_PATH, wall
+from realestate.simulator.adverts import dice
+from realestate.simulator.site import Answer
+
+Manner = Literal["whole", "reset", "truncated", "drip", "too_long", "too_short"]
+"""How an answer is sent; the lengths are those it is said to have."""
+
+LOOP_PATH = "/_loop/"
+#: The empty spell begins and ends, and the new layout comes, after this many requests for each listing.
+SPELL_BEGINS, SPELL_ENDS, NEW_LAYOUT = 0.3, 0.36, 0.55
+SERVER_ERRORS = (500, 502, 503, 504)
+
+
+class Visit(NamedTuple):
+    """A request, as the adversary sees it."""
+
+    address: str
+    target: str
+    """Path and query, as they came over the wire."""
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What a request gets in the end, and how it is sent."""
+
+    answer: Answer
+    manner: Manner = "whole"
+
+
+class Adversary:
+    """Stands before one portal of about so many listings."""
+
+    def __init__(self, profile: str, portal: str, base: str, *, seed: int, listings: int) -> None:
+        self._profile = PROFILES[profile]
+        self._base = base
+        self._dice = partial(dice, seed, "adversary", portal)
+        self._listings = listings
+        self._limits = defaultdict[str, Limits](partial(Limits, self._profile))
+        self._tallies = defaultdict[str, Tally](Tally)
+        self._asked = Counter[tuple[str, str]]()
+        self._let_in = 0
+        self._relaid = 0
+
+    def treat(self, visit: Visit, answer: Answer, now: float) -> Treatment:
+        """What becomes of an answer on its way to this visitor."""
+        tally = self._tallies[visit.address]
+        tally.requests += 1
+        refusal = self._refusal(visit, now)
+        if refusal is not None:
+            tally.refuse(refusal)
+            return Treatment(_refused(answer, refusal))
+        self._let_in += 1
+        self._asked[visit.address, visit.target] += 1
+        fault, rolled = self._fault(visit)
+        if fault is None or not (answer.body or fault in _WITHOUT_BODY):
+            return Treatment(self._as_laid_out(answer))
+        tally.faults[fault] += 1
+        return self._treatment(fault, visit, answer, rolled)
+
+    def clients(self) -> dict[str, Any]:
+        """By address."""
+        return {address: tally.as_record() for address, tally in self._tallies.items()}
+
+    def as_record(self) -> dict[str, Any]:
+        """Of all addresses together."""
+        return total(self._tallies.values()) | {"new_layout": self._relaid}
+
+    def _refusal(self, visit: Visit, now: float) -> Refusal | None:
+        refusal = self._limits[visit.address].refusal(now)
+        if refusal is None and self._profile.is_watchful and (reason := objection(visit.headers)):
+            return Refusal(reason, 403)
+        return refusal
+
+    def _fault(self, visit: Visit) -> tuple[Fault | None, Random]:
+        """What happens to this one, and the dice for how."""
+        rolled = self._dice(*visit[:2], self._asked[visit[:2]])
+        faults = self._profile.faults
+        if "redirect_loop" in faults and visit.target.startswith(LOOP_PATH):
+            return "redirect_loop", rolled
+        if "challenge" in faults and visit.target == LOGIN_PATH:
+            return "challenge", rolled
+        number, half = rolled.random(), rolled.random() < 0.5
+        for fault, share in faults.items():
+            number -= share
+            if number < 0:
+                return fault, rolled
+        return ("empty" if half and self._is_empty_spell() else None), rolled
+
+    def _is_empty_spell(self) -> bool:
+        begins, ends = SPELL_BEGINS * self._listings, SPELL_ENDS * self._listings
+        return self._profile.has_empty_spell and begins <= self._let_in < ends
+
+    def _as_laid_out(self, answer: Answer) -> Answer:
+        if not self._profile.changes_layout or self._let_in < NEW_LAYOUT * self._listings:
+            return answer
+        self._relaid += 1
+        return relaid(answer)
+
+    def _treatment(self, fault: Fault, visit: Visit, answer: Answer, rolled: Random) -> Treatment:
+        match fault:
+            case "server_error":
+                status = rolled.choice(SERVER_ERRORS)
+                return Treatment(Answer(answer.kind, f"<title>{status}</title><h1>It is us</h1>".encode(), status))
+            case "challenge" if visit.target == LOGIN_PATH:
+                return Treatment(Answer(answer.kind, LOGIN))
+            case "challenge":
+                return Treatment(wall(rolled.choice(KINDS), answer.kind, self._base))
+            case "redirect_loop":
+                onward = "b" if visit.target == f"{LOOP_PATH}a" else "a"
+                return Treatment(Answer(answer.kind, b"", 302, location=f"{self._base}{LOOP_PATH}{onward}"))
+            case "bomb":
+                return Treatment(bomb(answer))
+            case "encoding":
+                return Treatment(garbled(answer, rolled))
+            case "empty":
+                return Treatment(emptied(answer))
+            case "length":
+                return Treatment(self._as_laid_out(answer), rolled.choice(("too_long", "too_short")))
+        return Treatment(self._as_laid_out(answer), fault)
+
+
+#: What can happen to an answer that has no content.
+_WITHOUT_BODY: frozenset[Fault] = frozenset({"server_error", "reset", "challenge", "redirect_loop"})
+
+
+def _refused(answer: Answer, refusal: Refusal) -> Answer:
+    if refusal.status == 429:
+        words, extra = b"<title>Too many requests</title><h1>Slow down</h1>", {"Retry-After": str(refusal.retry_after)}
+        return Answer(answer.kind, words, 429, extra=extra)
+    return Answer(answer.kind, b"<title>Forbidden</title><h1>You are not welcome</h1>", 403)

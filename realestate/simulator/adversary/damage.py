@@ -1,0 +1,64 @@
+"""What can be wrong with an answer's content: broken encodings, bombs, no content at all, a new layout."""
+
+import gzip
+import re
+import zlib
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+from realestate.simulator.site import HTML, Answer
+
+#: What a bomb becomes; it is a thousandth of that on the wire.
+BOMB_BYTES = 128 * 1024 * 1024
+_GZIP = {"Content-Encoding": "gzip"}
+_EMPTY_HTML = (
+    b"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title></title></head>\n<body><main></main></body></html>\n"
+)
+
+_BODY = re.compile(rb"<body[^>]*>")
+_CLASS = re.compile(rb'(<[a-z][a-z0-9]*\b[^<>]*? class=")([\w-]+)')
+_NOTICE = b'<div class="r2-notice" role="status">We have a new look.</div><div id="r2-app" data-release="2">'
+
+
+def emptied(answer: Answer) -> Answer:
+    """The page without its content."""
+    return replace(answer, body=_EMPTY_HTML if answer.content_type == HTML else b"{}")
+
+
+def garbled(answer: Answer, dice: Random) -> Answer:
+    """An encoding that is not what it is said to be, or breaks off in the middle."""
+    match dice.choice(("not_gzip", "half_gzip", "damaged_gzip", "utf_16")):
+        case "not_gzip":
+            return replace(answer, extra=_GZIP)
+        case "half_gzip":
+            packed = gzip.compress(answer.body, 6, mtime=0)
+            return replace(answer, body=packed[: len(packed) // 2], extra=_GZIP)
+        case "damaged_gzip":
+            packed = gzip.compress(answer.body, 6, mtime=0)
+            middle = len(packed) // 2
+            return replace(answer, body=packed[:middle] + bytes(8) + packed[middle + 8 :], extra=_GZIP)
+    media_type = answer.content_type.partition(";")[0]
+    return replace(answer, content_type=f"{media_type}; charset=utf-16")
+
+
+def bomb(answer: Answer) -> Answer:
+    return replace(answer, body=_bomb(), extra=_GZIP)
+
+
+@cache
+def _bomb() -> bytes:
+    """Blanks for ever."""
+    packer, piece = zlib.compressobj(9, wbits=31), b" " * (1024 * 1024)
+    packed = [packer.compress(b"<!DOCTYPE html><html><body>")]
+    packed += [packer.compress(piece) for _ in range(BOMB_BYTES // len(piece))]
+    return b"".join((*packed, packer.flush()))
+
+
+def relaid(answer: Answer) -> Answer:
+    """The page after it was made anew: all it says is there, under the same names, but not as it stood."""
+    if answer.content_type != HTML or answer.status != 200:
+        return answer
+    body = _BODY.sub(rb"\g<0>" + _NOTICE, answer.body, count=1).replace(b"</body>", b"</div></body>")
+    body = body.replace(b"window.classified = ", b"window.classified=")
+    return replace(answer, body=_CLASS.sub(rb"\1r2-\2 \2", body))

@@ -1,0 +1,145 @@
+"""How often one client address may come, and what happens to it when it comes more often.
+
+The rate is measured in a sliding window of WINDOW_SECONDS, or as long as SMALLEST_BURST requests take at this rate
+where that is longer: so many requests as the rate allows in the window may come at once, and no more until the first
+of them has left it. At 20 a second that is 60 in 3 s, at 5 it is 15 in 3 s, at 1 it is 3 in 3 s, at 0.5 it is 3 in 6 s.
+
+An excess is answered with 429 and Retry-After. The address is held until then, and begins with an empty window after:
+who waits as long as he was told is let in. What comes in the meantime is refused too; it is a further excess unless it
+was on its way already (GRACE_SECONDS). The excess that is one too many within FORGIVEN_SECONDS brings a ban: 403 for
+everything until it is over. Nothing that comes during a ban makes it longer. Times are passed in, in seconds.
+"""
+
+from collections import deque
+from math import ceil
+from statistics import fmean, pstdev
+from typing import Literal, NamedTuple
+
+from realestate.simulator.adversary.profiles import Profile
+
+WINDOW_SECONDS = 3.0
+SMALLEST_BURST = 3
+#: What comes so soon after a refusal was sent before it arrived.
+GRACE_SECONDS = 0.5
+#: So long without an excess, and the earlier ones are forgotten.
+FORGIVEN_SECONDS = 60.0
+#: So long without a ban, and the next is as short as the first.
+REFORMED_SECONDS = 600.0
+#: So many intervals that differ from each other by no more than a machine's do: their deviation over their mean.
+INTERVALS, REGULAR = 12, 0.05
+
+Reason = Literal["rate", "regular", "held", "banned", "agent", "headers", "proxy"]
+
+
+class Refusal(NamedTuple):
+    """Why a request is not answered, and how that is said."""
+
+    reason: Reason
+    status: int
+    retry_after: int | None = None
+    is_new_ban: bool = False
+
+
+class RateWindow:
+    """Whether another request is within the rate."""
+
+    def __init__(self, rate: float) -> None:
+        self._seconds = max(WINDOW_SECONDS, SMALLEST_BURST / rate)
+        self._times: deque[float] = deque(maxlen=round(rate * self._seconds))
+
+    def admits(self, now: float) -> bool:
+        """Count a request, unless there are too many in the window."""
+        times = self._times
+        if len(times) == times.maxlen and now - times[0] < self._seconds:
+            return False
+        times.append(now)
+        return True
+
+    def clear(self) -> None:
+        self._times.clear()
+
+
+class IntervalDetector:
+    """Whether requests come like those of a machine: always after the same time."""
+
+    def __init__(self) -> None:
+        self._times: deque[float] = deque(maxlen=INTERVALS + 1)
+
+    def is_regular(self, now: float) -> bool:
+        """Note a request; whether it and those before it come too regularly."""
+        times = self._times
+        times.append(now)
+        if len(times) <= INTERVALS:
+            return False
+        intervals = [later - earlier for earlier, later in zip(times, list(times)[1:], strict=False)]
+        return pstdev(intervals) <= REGULAR * fmean(intervals)
+
+    def clear(self) -> None:
+        self._times.clear()
+
+
+class Bans:
+    """When an address is banned, and for how long."""
+
+    def __init__(self, seconds: float, *, double: bool) -> None:
+        self._seconds = seconds
+        self._double = double
+        self._given = 0
+        self._until = float("-inf")
+
+    def is_banned(self, now: float) -> bool:
+        return now < self._until
+
+    def ban(self, now: float) -> None:
+        if now - self._until > REFORMED_SECONDS:
+            self._given = 0
+        self._until = now + self._seconds * (2**self._given if self._double else 1)
+        self._given += 1
+
+
+class Limits:
+    """All that limits one client address."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._window = RateWindow(profile.rate)
+        self._intervals = IntervalDetector()
+        self._bans = Bans(profile.ban_seconds, double=profile.bans_double)
+        self._excesses = 0
+        self._last_excess = float("-inf")
+        self._held_since = self._held_until = float("-inf")
+
+    def refusal(self, now: float) -> Refusal | None:
+        """A request came: why it is refused, None where it is let in."""
+        if self._bans.is_banned(now):
+            return Refusal("banned", 403)
+        if now < self._held_until:
+            is_on_its_way = now - self._held_since < GRACE_SECONDS
+            return self._held(now) if is_on_its_way else self._excess("held", now)
+        if not self._window.admits(now):
+            return self._excess("rate", now)
+        if self._profile.is_watchful and self._intervals.is_regular(now):
+            return self._excess("regular", now)
+        return None
+
+    def _excess(self, reason: Reason, now: float) -> Refusal:
+        if now - self._last_excess > FORGIVEN_SECONDS:
+            self._excesses = 0
+        self._excesses += 1
+        self._last_excess = now
+        self._window.clear()
+        self._intervals.clear()
+        if self._profile.bans_at is not None and self._excesses >= self._profile.bans_at:
+            return self._ban(reason, now)
+        if now >= self._held_until:
+            self._held_since, self._held_until = now, now + self._profile.retry_after
+        return self._held(now, reason)
+
+    def _held(self, now: float, reason: Reason = "held") -> Refusal:
+        return Refusal(reason, 429, max(1, ceil(self._held_until - now)))
+
+    def _ban(self, reason: Reason, now: float) -> Refusal:
+        self._excesses = 0
+        self._held_until = now
+        self._bans.ban(now)
+        return Refusal(reason, 403, is_new_ban=True)

@@ -1,0 +1,70 @@
+"""How much each adversary minds: the rates it allows, what it does about excess, and the faults it injects.
+
+Seconds are short, so that a run ends in minutes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Fault = Literal[
+    "server_error",
+    "reset",
+    "truncated",
+    "challenge",
+    "drip",
+    "redirect_loop",
+    "bomb",
+    "encoding",
+    "length",
+    "empty",
+]
+"""What can happen to a request that was not refused."""
+
+ProxyKind = Literal["fine", "dead", "slow", "lying"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """One adversary. All of it is per client address."""
+
+    rate: float
+    """Requests a second it allows (`limits.py` says how that is measured)."""
+    retry_after: int = 2
+    """Seconds named with a 429."""
+    bans_at: int | None = None
+    """The excess that brings a ban in place of a 429: the third, the first; None: there are no bans."""
+    ban_seconds: float = 0.0
+    bans_double: bool = False
+    """Each further ban lasts twice as long."""
+    is_watchful: bool = False
+    """Looks at intervals, headers, agents and at what proxies say of themselves."""
+    faults: Mapping[Fault, float] = field(default_factory=dict)
+    """The share of each among the requests that are let in."""
+    changes_layout: bool = False
+    """Its pages are made anew half-way through."""
+    has_empty_spell: bool = False
+    """For a while every other page comes without its content."""
+    proxies: Mapping[ProxyKind, int] = field(default_factory=dict)
+    """How many of eight proxies are of which kind; the rest is fine."""
+
+
+_STRICT: Mapping[Fault, float] = {"server_error": 0.03, "reset": 0.01, "truncated": 0.01, "challenge": 0.01}
+_WORSE: Mapping[Fault, float] = {"drip": 0.01, "redirect_loop": 0.01, "bomb": 0.01, "encoding": 0.01, "length": 0.01}
+
+PROFILES: Mapping[str, Profile] = {
+    "gentle": Profile(rate=20),
+    "normal": Profile(rate=5, bans_at=3, ban_seconds=10, faults={"server_error": 0.01, "reset": 0.005}),
+    "strict": Profile(rate=1, bans_at=3, ban_seconds=20, is_watchful=True, faults=_STRICT, proxies={"dead": 1}),
+    "hostile": Profile(
+        rate=0.5,
+        bans_at=1,
+        ban_seconds=30,
+        bans_double=True,
+        is_watchful=True,
+        faults={**{fault: 3 * share for fault, share in _STRICT.items()}, **_WORSE},
+        changes_layout=True,
+        has_empty_spell=True,
+        proxies={"dead": 2, "slow": 1, "lying": 1},
+    ),
+}

@@ -1,0 +1,67 @@
+"""An answer over a real connection, in the manner that was decided: whole, in drops, in part, or not at all."""
+
+import asyncio
+import socket
+import struct
+from contextlib import suppress
+from http import HTTPStatus
+
+from aiohttp import web
+
+from realestate.simulator.adversary.adversary import Manner
+
+#: A drip takes so long for so many bytes: some 20 s for an ordinary page.
+DRIP_SECONDS, DRIP_BYTES = 0.5, 512
+#: Somebody who was promised more waits so long before the connection ends.
+PROMISE_SECONDS = 2.0
+
+
+async def send(request: web.BaseRequest, response: web.Response, manner: Manner) -> web.StreamResponse:
+    """Send it; the result is for the server, which closes a connection that is of no more use."""
+    transport = request.transport
+    body = response.body if isinstance(response.body, bytes) else b""
+    if manner == "whole" or transport is None:
+        return response
+    if manner == "reset":
+        reset(transport)
+        return response
+    if request.method == "HEAD" or not body:
+        return response
+    if manner == "drip":
+        return await _drip(request, response, body)
+    half = body[: len(body) // 2]
+    if manner == "too_short":
+        transport.write(_head(response, len(half)) + body)
+    elif manner == "too_long":
+        transport.write(_head(response, len(body) * 2) + body)
+        await asyncio.sleep(PROMISE_SECONDS)
+    else:
+        transport.write(_head(response, len(body)) + half)
+    transport.close()
+    return response
+
+
+def reset(transport: asyncio.Transport | asyncio.WriteTransport) -> None:
+    """Without a word, and the other side's system is told so: a closed socket that lingers for no time sends RST."""
+    bound = transport.get_extra_info("socket")
+    if bound is not None and not transport.is_closing():
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
+
+
+async def _drip(request: web.BaseRequest, response: web.Response, body: bytes) -> web.StreamResponse:
+    dripping = web.StreamResponse(status=response.status, headers=response.headers)
+    dripping.content_length = len(body)
+    with suppress(ConnectionError):  # who would wait for all of it?
+        await dripping.prepare(request)
+        for start in range(0, len(body), DRIP_BYTES):
+            await dripping.write(body[start : start + DRIP_BYTES])
+            await asyncio.sleep(DRIP_SECONDS)
+    return dripping
+
+
+def _head(response: web.Response, length: int) -> bytes:
+    lines = [f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}"]
+    lines += [f"{name}: {value}" for name, value in response.headers.items() if name != "Content-Length"]
+    lines += [f"Content-Length: {length}", "Connection: close", "", ""]
+    return "\r\n".join(lines).encode()

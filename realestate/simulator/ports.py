@@ -1,0 +1,60 @@
+"""The sockets the simulator listens on, and the addresses it is reached by."""
+
+import socket
+from collections.abc import Sequence
+
+ANYWHERE = frozenset({"", "0.0.0.0", "::"})
+_WAITING = 1024
+
+
+def sockets(host: str, port: int, served: Sequence[str], proxies: int) -> dict[str, socket.socket]:
+    """One socket for each that is served, which listen, and one for each proxy, which do not yet; or none at all. Their
+    ports are `port` and those after it, or any free ones for 0."""
+    made: dict[str, socket.socket] = {}
+    names = (*served, *(f"proxy{number}" for number in range(1, proxies + 1)))
+    try:
+        for number in range(proxies):
+            _check_exit(exit_address(number))
+        for offset, name in enumerate(names):
+            made[name] = _bound(host, port and port + offset, is_listening=name in served)
+    except OSError:
+        for each in made.values():
+            each.close()
+        raise
+    return made
+
+
+def exit_address(number: int) -> str:
+    """From which the proxy of this number leaves, counted from 0. The first address is everybody's own."""
+    return f"127.0.0.{number + 2}"
+
+
+def base(host: str, bound: socket.socket) -> str:
+    """The address others reach us by; who listens everywhere is reached by the machine's name."""
+    name = socket.gethostname() if host in ANYWHERE else host
+    return f"http://{name}:{bound.getsockname()[1]}"
+
+
+def reached_at(host: str) -> str:
+    """The address we reach ourselves by."""
+    return "127.0.0.1" if host in ANYWHERE else host
+
+
+def _bound(host: str, port: int, *, is_listening: bool) -> socket.socket:
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+        if is_listening:
+            bound.listen(_WAITING)
+    except OSError as error:
+        bound.close()
+        raise OSError(error.errno, f"cannot listen on {host}:{port}: {error.strerror}") from error
+    return bound
+
+
+def _check_exit(address: str) -> None:
+    try:
+        _bound(address, 0, is_listening=False).close()
+    except OSError as error:
+        raise OSError(error.errno, f"proxies need the address {address} on this machine: {error.strerror}") from error

@@ -1,0 +1,287 @@
+"""Forward proxies, each of which leaves from an address of its own: 127.0.0.2, 127.0.0.3 and so on.
+
+They understand absolute requests (`GET http://… HTTP/1.1`) and CONNECT, one to a connection, and lead to the
+simulator's own ports and nowhere else, by whatever name it is asked for. What comes back is passed on as it came,
+faults and all.
+
+Not all of them are fine. The dead refuse connections, every second of them takes them and never answers; the slow take
+their time; the lying give away for whom they ask, put something into the page, or show a page of their own.
+"""
+
+import asyncio
+import re
+import socket
+from base64 import b64encode
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import quote, urlsplit
+
+from realestate.simulator.adversary.profiles import Profile, ProxyKind
+from realestate.simulator.adversary.sending import reset
+from realestate.simulator.adverts import dice
+from realestate.simulator.ports import exit_address
+
+USER = "simulator"
+SLOW_SECONDS = 4.0
+HEAD_BYTES = 64 * 1024
+CHUNK_BYTES = 64 * 1024
+#: The profile says how many of so many are bad.
+OUT_OF = 8
+
+Lie = Literal["talk", "inject", "replace"]
+_Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+_BANNER = b'<div style="position:fixed">Surf faster with invented premium exits</div>'
+_OWN_PAGE = b"""<!DOCTYPE html><html><head><title>Invented exits</title></head>
+<body><h1>This exit is brought to you by nobody</h1><p>Upgrade to go on.</p></body></html>"""
+_HOP_BY_HOP = frozenset({"connection", "keep-alive", "proxy-authorization", "proxy-connection", "te", "upgrade"})
+
+
+@dataclass(slots=True, kw_only=True)
+class Proxy:
+    """One proxy: where it listens and whence it leaves."""
+
+    url: str
+    """With its credentials."""
+    address: str
+    kind: ProxyKind
+    requests: int = 0
+    unauthorized: int = 0
+
+    def as_record(self) -> dict[str, Any]:
+        """What may be told: no credentials."""
+        at = urlsplit(self.url)
+        return {
+            "url": f"http://{at.hostname}:{at.port}",
+            "address": self.address,
+            "kind": self.kind,
+            "requests": self.requests,
+            "unauthorized": self.unauthorized,
+        }
+
+
+def kinds(count: int, profile: Profile | None, seed: int) -> list[ProxyKind]:
+    """Which of so many proxies are dead, slow or lying."""
+    bad = profile.proxies if profile is not None else {}
+    found: list[ProxyKind] = [kind for kind, of_eight in bad.items() for _ in range(round(count * of_eight / OUT_OF))]
+    found += ["fine"] * (count - len(found))
+    dice(seed, "proxies").shuffle(found)
+    return found
+
+
+@asynccontextmanager
+async def forwarding(
+    sockets: Mapping[str, socket.socket],
+    kinds_of_them: list[ProxyKind],
+    *,
+    host: str,
+    ports: Collection[int],
+    password: str | None = None,
+    seed: int = 0,
+) -> AsyncIterator[list[Proxy]]:
+    """Proxies on these sockets, by the address others reach them at; they are bound but do not listen yet. They lead to
+    `ports` of `host`."""
+    credentials = f"{USER}:{quote(password, safe='')}@" if password is not None else ""
+    proxies: list[Proxy] = []
+    async with AsyncExitStack() as stack:
+        for bound in sockets.values():
+            stack.callback(bound.close)
+        for number, ((base, bound), kind) in enumerate(zip(sockets.items(), kinds_of_them, strict=True)):
+            url = base.replace("http://", f"http://{credentials}")
+            proxy = Proxy(url=url, address=exit_address(number), kind=kind)
+            proxies.append(proxy)
+            is_mute = kind == "dead" and sum(each.kind == "dead" for each in proxies) % 2 == 0
+            if kind != "dead" or is_mute:  # bound and deaf is dead: connections are refused
+                door = _Door(proxy, host, frozenset(ports), password, seed, is_mute=is_mute)
+                await stack.enter_async_context(door.open(bound))
+        yield proxies
+
+
+class _Refused(Exception):
+    """A request we do not forward; with what we say."""
+
+    def __init__(self, status: str, *headers: str) -> None:
+        super().__init__(status)
+        self.answer = "\r\n".join((f"HTTP/1.1 {status}", *headers, "Content-Length: 0", "Connection: close", "", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...]
+
+    @property
+    def length(self) -> int:
+        value = self.header("content-length") or "0"
+        if not re.fullmatch(r"\d{1,9}", value, re.ASCII):
+            raise _Refused("400 Bad Request")
+        return int(value)
+
+    def header(self, name: str) -> str | None:
+        return next((value for each, value in self.headers if each.lower() == name), None)
+
+    def destination(self) -> tuple[int, str]:
+        """The port, and the request's target there."""
+        try:
+            asked = urlsplit(f"//{self.target}" if self.method == "CONNECT" else self.target)
+            port = asked.port
+        except ValueError:
+            raise _Refused("400 Bad Request") from None
+        if self.method != "CONNECT" and asked.scheme != "http":
+            raise _Refused("400 Bad Request")
+        target = self.target.split("/", 3)[3:]
+        return port or 80, "/" + (target[0] if target else "")
+
+
+class _Door:
+    """Answers what is asked of one proxy."""
+
+    def __init__(
+        self, proxy: Proxy, host: str, ports: frozenset[int], password: str | None, seed: int, *, is_mute: bool
+    ) -> None:
+        self._proxy = proxy
+        self._host = host
+        self._ports = ports
+        self._wanted = None if password is None else b64encode(f"{USER}:{password}".encode()).decode()
+        self._seed = seed
+        self._is_mute = is_mute
+        self._running: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def open(self, bound: socket.socket) -> AsyncIterator[None]:
+        server = await asyncio.start_server(self._accept, sock=bound, limit=HEAD_BYTES)
+        try:
+            yield
+        finally:
+            server.close()
+            for task in self._running:
+                task.cancel()
+            await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+        try:
+            await self._serve(reader, writer)
+        except _Refused as refused:
+            writer.write(refused.answer.encode())
+        except (ConnectionError, asyncio.IncompleteReadError):
+            reset(writer.transport)
+        except asyncio.LimitOverrunError:
+            writer.write(b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n")
+        finally:
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = _parsed(await reader.readuntil(b"\r\n\r\n"))
+        self._authorize(asked)
+        self._proxy.requests += 1
+        if self._is_mute:
+            await reader.read()  # until the other side has had enough
+            return
+        port, target = asked.destination()
+        if port not in self._ports:
+            raise _Refused("502 Bad Gateway")
+        if self._proxy.kind == "slow":
+            await asyncio.sleep(SLOW_SECONDS)
+        content = await reader.readexactly(asked.length)
+        lie = self._lie(asked)
+        if lie == "replace":
+            writer.write(_page(_OWN_PAGE))
+            return
+        onward = await self._dial(port)
+        try:
+            if asked.method == "CONNECT":
+                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                await _tunnel((reader, writer), onward)
+            else:
+                onward[1].write(_request(asked, target, writer if lie == "talk" else None) + content)
+                await _answer(onward[0], writer, is_altered=lie == "inject")
+        finally:
+            onward[1].close()
+
+    def _authorize(self, asked: _Asked) -> None:
+        if self._wanted is None:
+            return
+        scheme, _, told = (asked.header("proxy-authorization") or "").partition(" ")
+        if scheme.lower() != "basic" or told.strip() != self._wanted:
+            self._proxy.unauthorized += 1
+            raise _Refused("407 Proxy Authentication Required", 'Proxy-Authenticate: Basic realm="simulator"')
+
+    async def _dial(self, port: int) -> _Streams:
+        try:
+            return await asyncio.open_connection(self._host, port, local_addr=(self._proxy.address, 0))
+        except OSError:
+            raise _Refused("502 Bad Gateway") from None
+
+    def _lie(self, asked: _Asked) -> Lie | None:
+        """Nobody can lie about what he tunnels."""
+        if self._proxy.kind != "lying" or asked.method == "CONNECT":
+            return None
+        lies: tuple[Lie, ...] = ("talk", "inject", "replace")
+        return dice(self._seed, "lie", self._proxy.address, asked.target, self._proxy.requests).choice(lies)
+
+
+def _parsed(head: bytes) -> _Asked:
+    first, *rest = head.decode("latin-1").split("\r\n")
+    words = first.split(" ")
+    fields = [line.partition(":") for line in rest if line]
+    if len(words) != 3 or not words[2].startswith("HTTP/1.") or not all(colon for _, colon, _ in fields):
+        raise _Refused("400 Bad Request")
+    return _Asked(words[0], words[1], tuple((name.strip(), value.strip()) for name, _, value in fields))
+
+
+def _request(asked: _Asked, target: str, told_of: asyncio.StreamWriter | None) -> bytes:
+    """As it goes on; `told_of` is the client who is given away."""
+    lines = [f"{asked.method} {target} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in asked.headers if name.lower() not in _HOP_BY_HOP]
+    if told_of is not None:
+        lines += ["Via: 1.1 invented-exit", f"X-Forwarded-For: {told_of.get_extra_info('peername')[0]}"]
+    return "\r\n".join((*lines, "Connection: close", "", "")).encode("latin-1")
+
+
+def _page(body: bytes) -> bytes:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    return head.encode() + body
+
+
+def _injected(response: bytes) -> bytes:
+    """With a banner in it, where it is a page; its length is put right."""
+    head, _, body = response.partition(b"\r\n\r\n")
+    if b"text/html" not in head or b"<body" not in body:
+        return response
+    body = re.sub(rb"<body[^>]*>", rb"\g<0>" + _BANNER, body, count=1)
+    head = re.sub(rb"(?i)(content-length: )\d+", rb"\g<1>%d" % len(body), head)
+    return head + b"\r\n\r\n" + body
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, is_altered: bool) -> None:
+    if is_altered:
+        writer.write(_injected(await reader.read()))
+    else:
+        await _pump(reader, writer)
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while chunk := await reader.read(CHUNK_BYTES):
+        writer.write(chunk)
+        await writer.drain()
+
+
+async def _tunnel(one: _Streams, other: _Streams) -> None:
+    """Both ways, until either side ends."""
+    ways = {asyncio.ensure_future(_pump(one[0], other[1])), asyncio.ensure_future(_pump(other[0], one[1]))}
+    try:
+        done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        for way in done:
+            way.result()
+    finally:
+        for way in ways:
+            way.cancel()
+        with suppress(ConnectionError):
+            await asyncio.gather(*ways, return_exceptions=True)
