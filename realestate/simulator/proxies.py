@@ -12,9 +12,10 @@ import asyncio
 import re
 import socket
 from base64 import b64encode
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import quote, urlsplit
 
@@ -49,6 +50,7 @@ class Proxy:
     kind: ProxyKind
     requests: int = 0
     unauthorized: int = 0
+    lies: Counter[Lie] = field(default_factory=Counter)
 
     def as_record(self) -> dict[str, Any]:
         """What may be told: no credentials."""
@@ -59,6 +61,7 @@ class Proxy:
             "kind": self.kind,
             "requests": self.requests,
             "unauthorized": self.unauthorized,
+            "lies": dict(self.lies),
         }
 
 
@@ -224,7 +227,9 @@ class _Door:
         if self._proxy.kind != "lying" or asked.method == "CONNECT":
             return None
         lies: tuple[Lie, ...] = ("talk", "inject", "replace")
-        return dice(self._seed, "lie", self._proxy.address, asked.target, self._proxy.requests).choice(lies)
+        lie = dice(self._seed, "lie", self._proxy.address, self._proxy.requests).choice(lies)
+        self._proxy.lies[lie] += 1
+        return lie
 
 
 def _parsed(head: bytes) -> _Asked:

@@ -118,7 +118,7 @@ def test_nothing_that_comes_during_a_ban_makes_it_longer() -> None:
 def regularity(jitter: float, seed: int, requests: int = 400) -> bool:
     detector, rng = IntervalDetector(), Random(seed)
     times = accumulate(2 * rng.uniform(1 - jitter, 1 + jitter) for _ in range(requests))
-    return any([detector.is_regular(now) for now in times])
+    return any(map(detector.is_regular, times))
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -9,7 +9,9 @@ from realestate.simulator.adversary.suspicion import objection
 WINDOWS = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"
 )
-PIXEL = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari/537.36"
+PIXEL = WINDOWS.replace("Windows NT 10.0; Win64; x64", "Linux; Android 15; Pixel 9").replace(
+    " Safari", " Mobile Safari"
+)
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0"
 BRANDS = '"Chromium";v="131", "Google Chrome";v="131", "Not.A/Brand";v="99"'
 CHROME = {

@@ -18,6 +18,7 @@ _EMPTY_HTML = (
 
 _BODY = re.compile(rb"<body[^>]*>")
 _CLASS = re.compile(rb'(<[a-z][a-z0-9]*\b[^<>]*? class=")([\w-]+)')
+_ASSIGNED = re.compile(rb"^(\s*window\.\w+) = ", re.MULTILINE)
 _NOTICE = b'<div class="r2-notice" role="status">We have a new look.</div><div id="r2-app" data-release="2">'
 
 
@@ -60,5 +61,5 @@ def relaid(answer: Answer) -> Answer:
     if answer.content_type != HTML or answer.status != 200:
         return answer
     body = _BODY.sub(rb"\g<0>" + _NOTICE, answer.body, count=1).replace(b"</body>", b"</div></body>")
-    body = body.replace(b"window.classified = ", b"window.classified=")
+    body = _ASSIGNED.sub(rb"\1=", body, count=1)
     return replace(answer, body=_CLASS.sub(rb"\1r2-\2 \2", body))

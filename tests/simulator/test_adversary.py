@@ -1,0 +1,254 @@
+"""The adversary on real sockets: visitors from several addresses, and faults as they come over the wire."""
+
+import asyncio
+import json
+import zlib
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import ClientError, ClientSession, TCPConnector
+
+from realestate.simulator import PORTALS, PROFILES, Adversity, Simulator, World, running
+from realestate.simulator.adversary import sending
+from realestate.simulator.adversary.adversary import Manner, Treatment
+
+BROWSER = {"User-Agent": "us/1 (+mailto:us@example.org)", "Accept": "text/html", "Accept-Language": "en"}
+
+Check = Callable[[Simulator], Awaitable[None]]
+
+
+def meet(profile: str | None, check: Check, *, listings: int = 60, seed: int = 2) -> None:
+    async def go() -> None:
+        async with running(World(seed, listings), adversity=Adversity(profile=profile)) as simulator:
+            await check(simulator)
+
+    asyncio.run(go())
+
+
+async def statuses(url: str, times: int, address: str, **headers: str) -> list[int]:
+    """Of requests one after the other, as fast as they go; 0 for none at all."""
+    told = []
+    async with visitor(address) as session:
+        for _ in range(times):
+            try:
+                async with session.get(url, allow_redirects=False, headers={**BROWSER, **headers}) as response:
+                    told.append(response.status)
+                    await response.read()
+            except ClientError:
+                told.append(0)
+    return told
+
+
+def visitor(address: str) -> ClientSession:
+    return ClientSession(connector=TCPConnector(local_addr=(address, 0), force_close=True), auto_decompress=False)
+
+
+async def control(simulator: Simulator, path: str) -> Any:
+    async with ClientSession() as session, session.get(simulator.bases["control"] + path) as response:
+        return json.loads(await response.read())
+
+
+async def raw(url: str, method: str = "GET") -> tuple[dict[bytes, bytes], bytes, str]:
+    """What really came: headers, all bytes after them, and how it ended."""
+    host, _, rest = url.removeprefix("http://").partition("/")
+    reader, writer = await asyncio.open_connection(*host.split(":"))
+    writer.write(f"{method} /{rest} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+    received, ended = b"", "closed"
+    try:
+        while piece := await reader.read(65536):
+            received += piece
+    except ConnectionResetError:
+        ended = "reset"
+    writer.close()
+    head, _, body = received.partition(b"\r\n\r\n")
+    return dict(line.split(b": ", 1) for line in head.split(b"\r\n")[1:]), body, ended
+
+
+def page(simulator: Simulator, portal: str = "emlak") -> str:
+    site = simulator.sites[portal]
+    return site.base + site.path(simulator.world.listed(portal)[0])
+
+
+@pytest.mark.parametrize(("profile", "excess"), [("gentle", 429), ("normal", 429), ("strict", 429), ("hostile", 403)])
+def test_each_address_has_a_limit_of_its_own(profile: str, excess: int) -> None:
+    window = round(PROFILES[profile].rate * max(3, 3 / PROFILES[profile].rate))
+
+    async def check(simulator: Simulator) -> None:
+        for address in ("127.0.0.2", "127.0.0.3"):
+            told = await statuses(page(simulator), window + 5, address)
+            refused = [status for status in told if status in (403, 429)]
+            assert not {403, 429} & set(told[:window])
+            assert refused == [excess] * 5
+        stats = await control(simulator, "/_stats")
+        clients = stats["emlak"]["clients"]
+        assert set(clients) == {"127.0.0.2", "127.0.0.3"}
+        assert all((each["requests"], each["refused"]) == (window + 5, 5) for each in clients.values())
+        assert stats["immoweb"]["clients"] == {}
+
+    meet(profile, check)
+
+
+def test_a_refusal_says_when_to_come_back_and_then_it_is_so() -> None:
+    async def check(simulator: Simulator) -> None:
+        url = page(simulator)
+        await statuses(url, 60, "127.0.0.4")
+        async with visitor("127.0.0.4") as session, session.get(url, headers=BROWSER) as response:
+            assert response.status == 429
+            wait = int(response.headers["Retry-After"])
+        assert 1 <= wait <= 2
+        await asyncio.sleep(wait)
+        assert await statuses(url, 1, "127.0.0.4") == [200]
+
+    meet("gentle", check)
+
+
+def test_robots_is_never_refused_nor_faulted_nor_counted() -> None:
+    async def check(simulator: Simulator) -> None:
+        for name in PORTALS:
+            url = simulator.bases[name] + "/robots.txt"
+            async with visitor("127.0.0.2") as session:
+                for _ in range(100):
+                    async with session.get(url, headers={"User-Agent": "curl/8", "Via": "1.1 x"}) as response:
+                        assert (response.status, b"Disallow" in await response.read()) == (200, True)
+        told = await control(simulator, "/_adversary")
+        assert [told["portals"][name]["requests"] for name in PORTALS] == [0, 0]
+        assert (await control(simulator, "/_stats"))["emlak"]["requests"] == 100
+
+    meet("hostile", check)
+
+
+@pytest.mark.parametrize(("profile", "status"), [("gentle", 200), ("normal", 200), ("strict", 403), ("hostile", 403)])
+def test_only_the_watchful_look_at_headers(profile: str, status: int) -> None:
+    async def check(simulator: Simulator) -> None:
+        url = page(simulator, "immoweb")
+        assert await statuses(url, 1, "127.0.0.2", **{"User-Agent": "python-requests/2"}) == [status]
+        assert await statuses(url, 1, "127.0.0.3", Via="1.1 an exit") == [status]
+        assert await statuses(url, 1, "127.0.0.4", **{"Sec-CH-UA-Mobile": "?1"}) == [status]
+        reasons = (await control(simulator, "/_adversary"))["portals"]["immoweb"]["refusals"]
+        assert reasons == ({"agent": 1, "proxy": 1, "headers": 1} if status == 403 else {})
+
+    meet(profile, check)
+
+
+def test_without_an_adversary_everybody_is_welcome() -> None:
+    async def check(simulator: Simulator) -> None:
+        told = await statuses(page(simulator), 100, "127.0.0.2", **{"User-Agent": "curl/8"})
+        assert set(told) == {200}
+        assert await control(simulator, "/_adversary") == {"profile": None, "seed": 2, "portals": {}, "proxies": []}
+        assert "clients" not in (await control(simulator, "/_stats"))["emlak"]
+
+    meet(None, check)
+
+
+def test_the_same_seed_gives_the_same_faults_to_the_same_requests() -> None:
+    async def told() -> list[int]:
+        async with running(World(9, 40), adversity=Adversity(profile="normal")) as simulator:
+            site, found = simulator.sites["emlak"], []
+            for address in range(2, 22):
+                for advert in simulator.world.listed("emlak")[:15]:
+                    found += await statuses(site.base + site.path(advert), 1, f"127.0.0.{address}")
+            assert simulator.adversaries["emlak"].as_record()["refused"] == 0
+            return found
+
+    first, second = asyncio.run(told()), asyncio.run(told())
+    assert first == second
+    assert {200} < set(first)
+
+
+def in_the_manner(manner: Manner, check: Callable[[str, bytes], Awaitable[None]]) -> None:
+    """Meet an adversary that sends every page like this."""
+
+    async def go(simulator: Simulator) -> None:
+        adversary = simulator.adversaries["emlak"]
+        adversary.treat = lambda visit, answer, now: Treatment(answer, manner)  # type: ignore[method-assign]
+        url = page(simulator)
+        await check(url, simulator.sites["emlak"].answer(url.removeprefix(simulator.bases["emlak"])).body)
+
+    meet("gentle", go)
+
+
+def test_a_reset_is_one() -> None:
+    async def check(url: str, body: bytes) -> None:
+        assert await raw(url) == ({}, b"", "reset")
+
+    in_the_manner("reset", check)
+
+
+@pytest.mark.parametrize(
+    ("manner", "said", "sent"), [("truncated", 1.0, 0.5), ("too_short", 0.5, 1.0), ("too_long", 2.0, 1.0)]
+)
+def test_lengths_can_be_wrong_both_ways(
+    monkeypatch: pytest.MonkeyPatch, manner: Manner, said: float, sent: float
+) -> None:
+    monkeypatch.setattr(sending, "PROMISE_SECONDS", 0.01)
+
+    async def check(url: str, body: bytes) -> None:
+        headers, came, ended = await raw(url)
+        assert (int(headers[b"Content-Length"]), ended) == (int(said * len(body)), "closed")
+        assert came == body[: int(sent * len(body))]
+
+    in_the_manner(manner, check)
+
+
+def test_a_drip_comes_in_drops_and_whole_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "DRIP_SECONDS", 0.001)
+
+    async def check(url: str, body: bytes) -> None:
+        headers, came, _ = await raw(url)
+        assert (int(headers[b"Content-Length"]), came) == (len(body), body)
+
+    in_the_manner("drip", check)
+
+
+def test_who_leaves_a_drip_leaves_no_trace(caplog: pytest.LogCaptureFixture) -> None:
+    async def check(url: str, body: bytes) -> None:
+        reader, writer = await asyncio.open_connection(*url.removeprefix("http://").split("/")[0].split(":"))
+        writer.write(f"GET /{url.split('/', 3)[3]} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        await reader.read(100)
+        writer.transport.abort()
+        await asyncio.sleep(sending.DRIP_SECONDS * 3)
+
+    in_the_manner("drip", check)
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("manner", ["truncated", "drip", "too_long", "too_short"])
+def test_a_head_is_sent_as_it_is(manner: Manner) -> None:
+    async def check(url: str, body: bytes) -> None:
+        headers, came, _ = await raw(url, "HEAD")
+        assert (int(headers[b"Content-Length"]), came) == (len(body), b"")
+
+    in_the_manner(manner, check)
+
+
+def test_every_fault_of_the_hostile_one_reaches_a_visitor_and_none_breaks_the_simulator(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Many addresses ask three times each, which is what one may do at once."""
+    monkeypatch.setattr(sending, "DRIP_SECONDS", 0.0)
+    monkeypatch.setattr(sending, "PROMISE_SECONDS", 0.0)
+
+    async def check(simulator: Simulator) -> None:
+        for number in range(200):
+            await statuses(page(simulator), 3, f"127.0.1.{number + 1}")
+        told = (await control(simulator, "/_adversary"))["portals"]["emlak"]
+        assert (told["requests"], told["refused"]) == (600, 0)
+        assert set(told["faults"]) == {*PROFILES["hostile"].faults, "empty"}
+        assert told["new_layout"] > 0
+        assert told["fault_share"] == pytest.approx(sum(told["faults"].values()) / 600)
+
+    meet("hostile", check, listings=300)
+    assert caplog.records == []
+
+
+def test_a_bomb_is_sent_packed() -> None:
+    async def check(simulator: Simulator) -> None:
+        adversary = simulator.adversaries["emlak"]
+        adversary._fault = lambda visit: ("bomb", adversary._dice())  # type: ignore[method-assign]
+        headers, body, _ = await raw(page(simulator))
+        assert headers[b"Content-Encoding"] == b"gzip"
+        assert int(headers[b"Content-Length"]) == len(body) < 1_000_000
+        assert len(zlib.decompressobj(wbits=31).decompress(body, 50_000_000)) == 50_000_000
+
+    meet("gentle", check)

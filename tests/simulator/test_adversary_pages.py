@@ -1,0 +1,104 @@
+"""What stands in place of a page, and what is done to one."""
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from itertools import islice
+from random import Random
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse, TextResponse
+
+from realestate.items import Listing, as_record
+from realestate.middlewares.blocks import read_rules
+from realestate.simulator.adversary.damage import BOMB_BYTES, bomb, emptied, garbled, relaid
+from realestate.simulator.adversary.walls import KINDS, LOGIN, LOGIN_PATH, wall
+from realestate.simulator.site import JSON, Answer, Site
+from realestate.spiders.base import PortalSpider
+from realestate.spiders.emlak import EmlakSpider
+from realestate.spiders.immoweb import ImmowebSpider
+
+PAGE = Answer("listing", b"<html><body>" + bytes(range(32, 127)) * 200 + b"</body></html>")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_wall_is_one_of_the_kinds_that_are_recognised(kind: str) -> None:
+    met = wall(kind, "listing", "http://portal.test")
+    if kind == "login":
+        assert met.location == f"http://portal.test{LOGIN_PATH}"
+        met = Answer("other", LOGIN)
+    address = f"http://portal.test{LOGIN_PATH if kind == 'login' else '/homes/1'}"
+    assert met.status == 200
+    assert read_rules().kind_of(200, address, met.body, was_redirected=kind == "login") == kind
+
+
+def pages(site: Site) -> Iterator[tuple[str, Answer]]:
+    for advert in site.world.listed(site.portal):
+        path = site.path(advert)
+        yield site.base + path, site.answer(path)
+
+
+def read(spider: PortalSpider, url: str, body: bytes) -> list[dict[str, Any]]:
+    response = HtmlResponse(url, body=body, encoding="utf-8", request=Request(url))
+    return [as_record(each) for each in spider.parse_listing(response) if isinstance(each, Listing)]
+
+
+@pytest.mark.parametrize("portal", ["immoweb", "emlak"])
+def test_a_new_layout_says_the_same_in_another_form(portal: str, immoweb: Site, emlak: Site) -> None:
+    site, spider = {"immoweb": (immoweb, ImmowebSpider()), "emlak": (emlak, EmlakSpider())}[portal]
+    for url, answer in islice(pages(site), 100):
+        changed = relaid(answer)
+        assert changed.body != answer.body
+        before, after = read(spider, url, answer.body), read(spider, url, changed.body)
+        assert before
+        assert after == before
+
+
+def test_a_search_is_found_in_the_new_layout_too(emlak: Site) -> None:
+    answer = emlak.answer("/elanlar/?ann_type=3")
+    before, after = (
+        EmlakSpider().parse_search(HtmlResponse(emlak.base, body=body, encoding="utf-8"))
+        for body in (answer.body, relaid(answer).body)
+    )
+    assert before.found
+    assert after == before
+
+
+def test_data_has_no_layout(immoweb: Site) -> None:
+    answer = immoweb.answer("/en/search-results/house/for-sale")
+    assert relaid(answer) is answer
+
+
+def test_an_empty_page_has_the_form_of_what_was_asked_for() -> None:
+    assert emptied(PAGE).body.strip().endswith(b"<main></main></body></html>")
+    assert json.loads(emptied(Answer("search", b'{"results": [1]}', content_type=JSON)).body) == {}
+
+
+def test_no_garbled_page_is_what_it_says() -> None:
+    seen = set()
+    for seed in range(40):
+        answer = garbled(PAGE, Random(seed))
+        if answer.extra is None:
+            assert TextResponse("http://x.test", body=answer.body, headers={"Content-Type": answer.content_type}).text
+            assert answer.content_type == "text/html; charset=utf-16"
+            seen.add("charset")
+            continue
+        assert answer.extra == {"Content-Encoding": "gzip"}
+        with pytest.raises((OSError, EOFError, zlib.error)) as error:
+            gzip.decompress(answer.body)
+        seen.add(error.type.__name__)
+    assert len(seen) >= 4
+
+
+def test_a_bomb_is_small_until_it_goes_off() -> None:
+    packed = bomb(PAGE)
+    assert packed.extra == {"Content-Encoding": "gzip"}
+    assert len(packed.body) < BOMB_BYTES / 500
+    unpacker, size, rest = zlib.decompressobj(wbits=31), 0, packed.body
+    while rest:
+        size += len(unpacker.decompress(rest, 1024 * 1024))
+        rest = unpacker.unconsumed_tail
+    assert size > BOMB_BYTES
