@@ -173,10 +173,8 @@ class _Door:
             await self._serve(reader, writer)
         except _Refused as refused:
             writer.write(refused.answer.encode())
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             reset(writer.transport)
-        except asyncio.LimitOverrunError:
-            writer.write(b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n")
         finally:
             writer.close()
 

@@ -75,6 +75,7 @@ class Simulator:
         self.adversity = adversity
         self.adversaries: dict[str, Adversary] = {}
         self.proxies: list[Proxy] = []
+        self.clock: Callable[[], float] = time.monotonic
         self.sites = {name: SITES[name](world, bases[name]) for name in PORTALS}
         self.stats = {name: Stats() for name in PORTALS}
         self.weather: dict[str, Weather] = dict.fromkeys(PORTALS, "fine")
@@ -110,7 +111,7 @@ class Simulator:
                 stats.count(address, answer.status, answer.kind)
                 return self._response(answer)
             visit = Visit(address, request.raw_path, request.headers)
-            treatment = adversary.treat(visit, answer, time.monotonic())
+            treatment = adversary.treat(visit, answer, self.clock())
             stats.count(address, treatment.answer.status, answer.kind)
             return await send(request, self._response(treatment.answer), treatment.manner)
 

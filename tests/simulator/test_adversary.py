@@ -4,10 +4,10 @@ import asyncio
 import json
 import zlib
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from aiohttp import ClientError, ClientSession, TCPConnector
+from aiohttp import ClientSession
 
 from realestate.simulator import PORTALS, PROFILES, Adversity, Simulator, World, running
 from realestate.simulator.adversary import sending
@@ -21,48 +21,49 @@ Check = Callable[[Simulator], Awaitable[None]]
 def meet(profile: str | None, check: Check, *, listings: int = 60, seed: int = 2) -> None:
     async def go() -> None:
         async with running(World(seed, listings), adversity=Adversity(profile=profile)) as simulator:
+            simulator.clock = lambda: 100.0
             await check(simulator)
 
     asyncio.run(go())
 
 
+class Came(NamedTuple):
+    """What really came over the wire, and how it ended."""
+
+    status: int = 0
+    headers: dict[str, str] = {}  # noqa: RUF012
+    body: bytes = b""
+    was_reset: bool = False
+
+
+async def ask(url: str, address: str = "127.0.0.1", method: str = "GET", **headers: str) -> Came:
+    """Without a client library, which might ask again by itself."""
+    authority, _, path = url.removeprefix("http://").partition("/")
+    host, port = authority.split(":")
+    reader, writer = await asyncio.open_connection(host, int(port), local_addr=(address, 0))
+    lines = [f"{name}: {value}" for name, value in {"Host": authority, "Connection": "close", **headers}.items()]
+    writer.write("\r\n".join((f"{method} /{path} HTTP/1.1", *lines, "", "")).encode())
+    received = b""
+    try:
+        while piece := await reader.read(65536):
+            received += piece
+    except ConnectionResetError:
+        return Came(was_reset=True)
+    finally:
+        writer.close()
+    head, _, body = received.partition(b"\r\n\r\n")
+    first, *rest = head.decode().split("\r\n")
+    return Came(int(first.split(" ")[1]), dict(line.split(": ", 1) for line in rest), body)
+
+
 async def statuses(url: str, times: int, address: str, **headers: str) -> list[int]:
     """Of requests one after the other, as fast as they go; 0 for none at all."""
-    told = []
-    async with visitor(address) as session:
-        for _ in range(times):
-            try:
-                async with session.get(url, allow_redirects=False, headers={**BROWSER, **headers}) as response:
-                    told.append(response.status)
-                    await response.read()
-            except ClientError:
-                told.append(0)
-    return told
-
-
-def visitor(address: str) -> ClientSession:
-    return ClientSession(connector=TCPConnector(local_addr=(address, 0), force_close=True), auto_decompress=False)
+    return [(await ask(url, address, **{**BROWSER, **headers})).status for _ in range(times)]
 
 
 async def control(simulator: Simulator, path: str) -> Any:
     async with ClientSession() as session, session.get(simulator.bases["control"] + path) as response:
         return json.loads(await response.read())
-
-
-async def raw(url: str, method: str = "GET") -> tuple[dict[bytes, bytes], bytes, str]:
-    """What really came: headers, all bytes after them, and how it ended."""
-    host, _, rest = url.removeprefix("http://").partition("/")
-    reader, writer = await asyncio.open_connection(*host.split(":"))
-    writer.write(f"{method} /{rest} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
-    received, ended = b"", "closed"
-    try:
-        while piece := await reader.read(65536):
-            received += piece
-    except ConnectionResetError:
-        ended = "reset"
-    writer.close()
-    head, _, body = received.partition(b"\r\n\r\n")
-    return dict(line.split(b": ", 1) for line in head.split(b"\r\n")[1:]), body, ended
 
 
 def page(simulator: Simulator, portal: str = "emlak") -> str:
@@ -93,24 +94,36 @@ def test_a_refusal_says_when_to_come_back_and_then_it_is_so() -> None:
     async def check(simulator: Simulator) -> None:
         url = page(simulator)
         await statuses(url, 60, "127.0.0.4")
-        async with visitor("127.0.0.4") as session, session.get(url, headers=BROWSER) as response:
-            assert response.status == 429
-            wait = int(response.headers["Retry-After"])
-        assert 1 <= wait <= 2
-        await asyncio.sleep(wait)
+        refused = await ask(url, "127.0.0.4")
+        assert (refused.status, refused.headers["Retry-After"]) == (429, "2")
+        simulator.clock = lambda: 101.5
+        refused = await ask(url, "127.0.0.4")
+        assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
+        simulator.clock = lambda: 102.0
         assert await statuses(url, 1, "127.0.0.4") == [200]
 
     meet("gentle", check)
+
+
+def test_a_ban_is_a_403_until_it_is_over() -> None:
+    async def check(simulator: Simulator) -> None:
+        told = []
+        for now in (100.0, 129.9, 130.0):
+            simulator.clock = lambda now=now: now  # type: ignore[misc]
+            told.append((await statuses(page(simulator), 5 if now == 100 else 1, "127.0.0.5"))[-1])
+        assert told[:2] == [403, 403]
+        assert told[2] != 403
+
+    meet("hostile", check)
 
 
 def test_robots_is_never_refused_nor_faulted_nor_counted() -> None:
     async def check(simulator: Simulator) -> None:
         for name in PORTALS:
             url = simulator.bases[name] + "/robots.txt"
-            async with visitor("127.0.0.2") as session:
-                for _ in range(100):
-                    async with session.get(url, headers={"User-Agent": "curl/8", "Via": "1.1 x"}) as response:
-                        assert (response.status, b"Disallow" in await response.read()) == (200, True)
+            for _ in range(100):
+                came = await ask(url, "127.0.0.2", Via="1.1 x")
+                assert (came.status, b"Disallow" in came.body) == (200, True)
         told = await control(simulator, "/_adversary")
         assert [told["portals"][name]["requests"] for name in PORTALS] == [0, 0]
         assert (await control(simulator, "/_stats"))["emlak"]["requests"] == 100
@@ -144,6 +157,7 @@ def test_without_an_adversary_everybody_is_welcome() -> None:
 def test_the_same_seed_gives_the_same_faults_to_the_same_requests() -> None:
     async def told() -> list[int]:
         async with running(World(9, 40), adversity=Adversity(profile="normal")) as simulator:
+            simulator.clock = lambda: 100.0
             site, found = simulator.sites["emlak"], []
             for address in range(2, 22):
                 for advert in simulator.world.listed("emlak")[:15]:
@@ -170,7 +184,7 @@ def in_the_manner(manner: Manner, check: Callable[[str, bytes], Awaitable[None]]
 
 def test_a_reset_is_one() -> None:
     async def check(url: str, body: bytes) -> None:
-        assert await raw(url) == ({}, b"", "reset")
+        assert (await ask(url)).was_reset
 
     in_the_manner("reset", check)
 
@@ -184,9 +198,9 @@ def test_lengths_can_be_wrong_both_ways(
     monkeypatch.setattr(sending, "PROMISE_SECONDS", 0.01)
 
     async def check(url: str, body: bytes) -> None:
-        headers, came, ended = await raw(url)
-        assert (int(headers[b"Content-Length"]), ended) == (int(said * len(body)), "closed")
-        assert came == body[: int(sent * len(body))]
+        came = await ask(url)
+        assert (int(came.headers["Content-Length"]), came.was_reset) == (int(said * len(body)), False)
+        assert came.body == body[: int(sent * len(body))]
 
     in_the_manner(manner, check)
 
@@ -195,8 +209,8 @@ def test_a_drip_comes_in_drops_and_whole_in_the_end(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sending, "DRIP_SECONDS", 0.001)
 
     async def check(url: str, body: bytes) -> None:
-        headers, came, _ = await raw(url)
-        assert (int(headers[b"Content-Length"]), came) == (len(body), body)
+        came = await ask(url)
+        assert (int(came.headers["Content-Length"]), came.body) == (len(body), body)
 
     in_the_manner("drip", check)
 
@@ -216,8 +230,8 @@ def test_who_leaves_a_drip_leaves_no_trace(caplog: pytest.LogCaptureFixture) -> 
 @pytest.mark.parametrize("manner", ["truncated", "drip", "too_long", "too_short"])
 def test_a_head_is_sent_as_it_is(manner: Manner) -> None:
     async def check(url: str, body: bytes) -> None:
-        headers, came, _ = await raw(url, "HEAD")
-        assert (int(headers[b"Content-Length"]), came) == (len(body), b"")
+        came = await ask(url, method="HEAD")
+        assert (int(came.headers["Content-Length"]), came.body) == (len(body), b"")
 
     in_the_manner(manner, check)
 
@@ -246,9 +260,9 @@ def test_a_bomb_is_sent_packed() -> None:
     async def check(simulator: Simulator) -> None:
         adversary = simulator.adversaries["emlak"]
         adversary._fault = lambda visit: ("bomb", adversary._dice())  # type: ignore[method-assign]
-        headers, body, _ = await raw(page(simulator))
-        assert headers[b"Content-Encoding"] == b"gzip"
-        assert int(headers[b"Content-Length"]) == len(body) < 1_000_000
-        assert len(zlib.decompressobj(wbits=31).decompress(body, 50_000_000)) == 50_000_000
+        came = await ask(page(simulator))
+        assert came.headers["Content-Encoding"] == "gzip"
+        assert int(came.headers["Content-Length"]) == len(came.body) < 1_000_000
+        assert len(zlib.decompressobj(wbits=31).decompress(came.body, 50_000_000)) == 50_000_000
 
     meet("gentle", check)

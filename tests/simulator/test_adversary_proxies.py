@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -45,8 +45,10 @@ def of_kind(simulator: Simulator, kind: str) -> list[Proxy]:
 @asynccontextmanager
 async def connected(proxy: Proxy) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     reader, writer = await asyncio.open_connection("127.0.0.1", int(proxy.url.rpartition(":")[2]))
-    yield reader, writer
-    writer.close()
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
 
 
 async def said(proxy: Proxy, request: bytes) -> bytes:
@@ -141,14 +143,18 @@ HOSTILE = [
     (b"GET http://198.51.100.7/ HTTP/1.1\r\n\r\n", 502),
     (b"CONNECT 198.51.100.7:443 HTTP/1.1\r\n\r\n", 502),
     (b"CONNECT \xff\xfe HTTP/1.1\r\n\r\n", 502),
-    (b"GET http://x.test/ HTTP/1.1\r\nX: " + b"a" * 200_000 + b"\r\n\r\n", 431),
+    (b"GET http://x.test/ HTTP/1.1\r\nX: " + b"a" * 200_000 + b"\r\n\r\n", 0),
 ]
 
 
 @pytest.mark.parametrize(("request_", "status"), HOSTILE, ids=range(len(HOSTILE)))
 def test_nonsense_and_foreign_places_are_refused(request_: bytes, status: int) -> None:
     async def check(simulator: Simulator) -> None:
-        assert int((await said(simulator.proxies[0], request_)).split(b" ", 2)[1]) == status
+        if status:
+            assert int((await said(simulator.proxies[0], request_)).split(b" ", 2)[1]) == status
+        else:
+            with pytest.raises(ConnectionError):
+                await said(simulator.proxies[0], request_)
         url, body = page(simulator)
         assert await get(simulator.proxies[0].url, url) == (200, body)
 
@@ -203,6 +209,7 @@ def test_the_lying_one_gives_itself_away_puts_something_in_or_shows_its_own() ->
         (liar,) = of_kind(simulator, "lying")
         robots = simulator.bases["emlak"] + "/robots.txt"
         adversary = simulator.adversaries["emlak"]
+        adversary._fault = lambda visit: (None, adversary._dice())  # type: ignore[method-assign]
         seen: Counter[str] = Counter()
         url, body = page(simulator)
         for _ in range(30):
@@ -214,7 +221,7 @@ def test_the_lying_one_gives_itself_away_puts_something_in_or_shows_its_own() ->
                 assert len(came) < len(body) / 10
         assert liar.lies.total() == 30
         assert seen["replace"] == liar.lies["replace"] > 0
-        assert seen["inject"] > 0
+        assert seen["inject"] == liar.lies["inject"] > 0
         assert adversary.as_record()["refusals"] == {"proxy": liar.lies["talk"]}
         assert (await get(liar.url, robots))[0] == 200
 
@@ -249,22 +256,13 @@ def test_faults_come_through_as_they_are() -> None:
 
 
 def test_it_stops_although_somebody_is_still_waiting() -> None:
-    async def check(simulator: Simulator) -> None:
-        _, mute = of_kind(simulator, "dead")
-        authority = simulator.bases["emlak"].removeprefix("http://")
-        (fine, *_) = of_kind(simulator, "fine")
-        for proxy in (mute, fine):
-            _, writer = await asyncio.open_connection("127.0.0.1", int(proxy.url.rpartition(":")[2]))
-            writer.write(f"CONNECT {authority} HTTP/1.1\r\n\r\n".encode())
-        await asyncio.sleep(0.1)
-
-    async def within() -> None:
+    async def go() -> None:
         adversity = Adversity(profile="hostile", proxies=8)
+        async with AsyncExitStack() as stack, running(World(2, 20), adversity=adversity) as simulator:
+            authority = simulator.bases["emlak"].removeprefix("http://")
+            for proxy in (of_kind(simulator, "dead")[1], of_kind(simulator, "fine")[0]):
+                _, writer = await stack.enter_async_context(connected(proxy))
+                writer.write(f"CONNECT {authority} HTTP/1.1\r\n\r\n".encode())
+            await asyncio.sleep(0.1)
 
-        async def go() -> None:
-            async with running(World(2, 20), adversity=adversity) as simulator:
-                await check(simulator)
-
-        await asyncio.wait_for(go(), 20)
-
-    asyncio.run(within())
+    asyncio.run(asyncio.wait_for(go(), 20))

@@ -60,6 +60,8 @@ class Adversary:
         self._asked = Counter[tuple[str, str]]()
         self._let_in = 0
         self._relaid = 0
+        if "bomb" in self._profile.faults:
+            bomb(Answer("other", b""))  # made now: it takes a second in which nobody else would be answered
 
     def treat(self, visit: Visit, answer: Answer, now: float) -> Treatment:
         """What becomes of an answer on its way to this visitor."""

@@ -11,8 +11,8 @@ everything until it is over. Nothing that comes during a ban makes it longer. Ti
 """
 
 from collections import deque
+from itertools import pairwise
 from math import ceil
-from statistics import fmean, pstdev
 from typing import Literal, NamedTuple
 
 from realestate.simulator.adversary.profiles import Profile
@@ -71,8 +71,10 @@ class IntervalDetector:
         times.append(now)
         if len(times) <= INTERVALS:
             return False
-        intervals = [later - earlier for earlier, later in zip(times, list(times)[1:], strict=False)]
-        return pstdev(intervals) <= REGULAR * fmean(intervals)
+        intervals = [later - earlier for earlier, later in pairwise(times)]
+        mean = sum(intervals) / INTERVALS
+        variance = sum((each - mean) ** 2 for each in intervals) / INTERVALS
+        return variance <= (REGULAR * mean) ** 2
 
     def clear(self) -> None:
         self._times.clear()
