@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from bson.codec_options import CodecOptions
 from dns.exception import DNSException
-from pymongo import InsertOne, MongoClient, ReadPreference, UpdateOne
+from pymongo import InsertOne, MongoClient, ReadPreference, ReplaceOne, UpdateOne
 from pymongo.collection import Collection
 from pymongo.database import Database
 from pymongo.errors import (
@@ -25,6 +25,7 @@ from pymongo.errors import (
 
 from realestate.storage.errors import StoreAway, StoreError
 from realestate.storage.mongo.schema import migrate
+from realestate.storage.mongo.switching import finish_restore
 
 Document = dict[str, Any]
 Documents = Collection[Document]
@@ -70,6 +71,7 @@ class Connection:
         try:
             database = self._opened().get_default_database(DATABASE, _MOMENTS, ReadPreference.PRIMARY)
             if migrated and not self._is_migrated:
+                finish_restore(database)
                 migrate(database)
                 self._is_migrated = True
             yield database
@@ -99,7 +101,7 @@ class Bulk:
     """How many found the document they change."""
 
 
-def bulk(collection: Documents, statements: Sequence[InsertOne[Any] | UpdateOne]) -> Bulk:
+def bulk(collection: Documents, statements: Sequence[InsertOne[Any] | UpdateOne | ReplaceOne[Any]]) -> Bulk:
     """Each stands by itself: what fails keeps none of the others from being done."""
     if not statements:
         return Bulk(frozenset(), {}, frozenset(), 0)
