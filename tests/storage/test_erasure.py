@@ -11,7 +11,6 @@ from realestate.storage.erasure import erase, erase_pages
 from realestate.storage.keeping import KeptStore
 from realestate.storage.snapshots import SnapshotRef, SnapshotWriter, pages, read
 from tests.storage.batches import PORTAL, batch, page
-from tests.storage.houses import any_url  # noqa: F401
 from tests.storage.snapshots.conftest import make_writer  # noqa: F401
 from tests.storage.snapshots.examples import a_page
 

@@ -44,7 +44,7 @@ class Writing:
 
     def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
         """How many were `corrected`, `unchanged`, `unknown` and `refused`."""
-        counts: Counter[str] = Counter()
+        counts: Counter[str] = Counter(corrected=0, unchanged=0, unknown=0)
         waiting = {id_of(listing.portal, listing.ref): as_kept(listing) for listing in listings}
         with self.connection.database() as database:
             while waiting:
