@@ -197,6 +197,9 @@ def test_a_backup_cut_short_leaves_no_file(full: KeptStore, tmp_path: Path) -> N
 
 # ----- what is not restored
 
+#: A file is a file, whatever it was made of.
+OF_ONE_KIND = pytest.mark.parametrize("any_url", ["postgres"], indirect=True)
+
 
 def test_only_an_empty_store_is_restored_into(full: KeptStore, other: KeptStore, file: Path) -> None:
     before = everything(full)
@@ -237,6 +240,7 @@ def written(records: list[dict[str, Any]]) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
+@OF_ONE_KIND
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
@@ -261,6 +265,7 @@ def test_what_is_not_a_whole_backup_of_ours_is_refused_in_one_line(
     assert is_empty(other)
 
 
+@OF_ONE_KIND
 def test_half_a_file_or_another_is_refused(other: KeptStore, file: Path, tmp_path: Path) -> None:
     whole = file.read_bytes()
     damaged = bytearray(whole)
@@ -273,6 +278,7 @@ def test_half_a_file_or_another_is_refused(other: KeptStore, file: Path, tmp_pat
         assert is_empty(other)
 
 
+@OF_ONE_KIND
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
@@ -293,6 +299,7 @@ def test_a_listing_the_schema_refuses_is_named_and_nothing_is_restored(
     assert is_empty(other)
 
 
+@OF_ONE_KIND
 def test_what_a_person_let_pass_needs_not_be_valid_but_a_listing(other: KeptStore, file: Path) -> None:
     records = lines(file, "listings")
     records[0]["listing"] |= {"quality_flags": [RELEASED], "rooms": 5000}
@@ -300,6 +307,7 @@ def test_what_a_person_let_pass_needs_not_be_valid_but_a_listing(other: KeptStor
     assert next(iter(other.records(PORTAL)))["rooms"] == 5000
 
 
+@OF_ONE_KIND
 def test_what_is_no_listing_at_all_does_not_pass_by_a_flag(other: KeptStore, file: Path) -> None:
     records = lines(file, "listings")
     records[0]["listing"] |= {"quality_flags": [RELEASED], "rooms": "many"}

@@ -1,8 +1,9 @@
 """All there is as records.
 
 MongoDB shows no one moment of all collections. What holds instead: a listing, its events and its prices are of the one
-moment at which its document was read, whoever writes meanwhile; what became of it later, and listings that came later,
-are not told. Parts that follow are read later, each document as it is then.
+moment at which its document was read, whoever writes meanwhile; what became of it later is not told. Listings are read
+in the order of their names: one that is new may be told or not. The other parts are read after them, each document as
+it is then.
 """
 
 import sqlite3

@@ -43,6 +43,8 @@ def drop_loaded(database: Database[Any], prefix: str) -> None:
 def take_over(database: Database[Any], prefix: str) -> None:
     """What was loaded is whole: it is to be the store. Raises NotEmpty if somebody has written meanwhile."""
     with locked(database):
+        if database["schema"].find_one({"_id": _MARKER}) is not None:
+            raise NotEmpty("the store is being restored already")
         demand_empty(database)
         for name in COLLECTIONS:
             database.drop_collection(name)
