@@ -13,7 +13,9 @@ from realestate.storage import Batch, StoreError
 from realestate.storage.backup import backup, restore
 from realestate.storage.contacts import Sealed
 from realestate.storage.keeping import Expired, Finding, NotEmpty
-from realestate.storage.mongo import MongoStore, change, contacts, forgetting, moving, switching, writing
+from realestate.storage.mongo import MongoStore, contacts, forgetting, moving, switching, writing
+from realestate.storage.mongo.connection import bulk
+from realestate.storage.mongo.known import known_of
 from realestate.storage.mongo.log import Log
 from realestate.storage.mongo.switching import DEAD_AFTER, new_prefix
 from realestate.storage.records import ErasedMark
@@ -119,7 +121,7 @@ def test_erased_between_a_workers_look_and_its_write(
     store: MongoStore, another: MongoStore, db: Db, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.write(batch(page("one"), page("two")))
-    true = writing.known_of
+    true = known_of
     looks = 0
 
     def known_then_erased(*asked: Any) -> Any:
@@ -132,7 +134,7 @@ def test_erased_between_a_workers_look_and_its_write(
         return found
 
     monkeypatch.setattr(writing, "known_of", known_then_erased)
-    told = [page("one", title="New"), page("two"), page("new"), gone("left")]
+    told: list[Any] = [page("one", title="New"), page("two"), page("new"), gone("left")]
     written = store.write(Batch([(item, "run") for item in told], [quarantined("bad")]))
     assert (written.new, written.known) == (0, 1)
     assert [traces(db, ref) for ref in ("one", "new", "left", "bad")] == [[]] * 4
@@ -154,7 +156,7 @@ def test_what_a_worker_wrote_of_it_and_died_before_it_looked_goes_the_next_night
 def test_a_contact_erased_while_it_was_being_kept_does_not_stay(
     store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch, db: Db
 ) -> None:
-    true = contacts.bulk
+    true = bulk
 
     def erased_then_kept(*what: Any) -> Any:
         assert another.erase_contact("k:a") == []
@@ -236,7 +238,7 @@ def test_a_store_that_is_written_to_meanwhile_is_not_restored(
 def test_of_two_restores_at_once_one_is_refused(
     store: MongoStore, another: MongoStore, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true = moving.finish_restore
+    true = switching.finish_restore
 
     def meanwhile(*asked: Any) -> bool:
         with monkeypatch.context() as patch:
@@ -295,7 +297,7 @@ def test_what_happens_while_everything_is_read_is_told_whole_or_not(store: Mongo
 
 
 def test_events_a_dead_worker_left_behind_are_in_the_file(store: MongoStore, another: MongoStore) -> None:
-    with killed_at(change.Log, "append"):
+    with killed_at(Log, "append"):
         store.write(batch(page("1")))
     assert [each.event.type for part, each in another.everything() if part == "events"] == ["listed"]
 
@@ -330,7 +332,7 @@ def test_a_missing_index_is_built_again(store: MongoStore, db: Db) -> None:
 
 
 def test_events_left_behind_are_logged_and_sizes_are_told(store: MongoStore) -> None:
-    with killed_at(change.Log, "append"):
+    with killed_at(Log, "append"):
         store.write(batch(page("1")))
     found = {finding.what: finding for finding in store.upkeep()}
     assert found["events"].weight == "mended"
