@@ -146,7 +146,7 @@ def test_a_person_lets_one_pass(store: KeptStore, run: Run) -> None:
         ({"operation": "barter"}, "it is no listing: Invalid enum value 'barter'"),
         ({"price": 0}, "it is no listing: 0 is no price"),
         ({"ref": "other"}, "it is no listing: it is of another listing"),
-        ({"price": 10**15}, "the database refuses it"),
+        ({"charges": 10**15}, "the database refuses it"),
     ],
 )
 def test_what_cannot_be_stored_as_it_is_stays_and_says_why(
