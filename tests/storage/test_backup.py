@@ -195,6 +195,14 @@ def test_a_backup_cut_short_leaves_no_file(full: KeptStore, tmp_path: Path) -> N
     assert full.counts()[PORTAL][0] == 30, "the store goes on"
 
 
+def test_the_last_run_that_saw_a_listing_is_told_with_it(any_store: KeptStore) -> None:
+    any_store.write(batch(*pages(4), run="a"))
+    any_store.write(batch(page("1"), page("2", title="New"), card("3"), run="b"))
+    any_store.correct([page("0", title="Corrected")], "c")
+    told = {record.listing["ref"]: record.last_run for part, record in any_store.everything() if part == "listings"}
+    assert told == {"0": "a", "1": "b", "2": "b", "3": "b"}
+
+
 # ----- what is not restored
 
 #: A file is a file, whatever it was made of.
