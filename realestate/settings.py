@@ -176,8 +176,12 @@ DOWNLOAD_TIMEOUT = 30
 DOWNLOAD_MAXSIZE = 16 * 1024 * 1024
 DOWNLOAD_WARNSIZE = 4 * 1024 * 1024
 DOWNLOAD_VERIFY_CERTIFICATES = True
-#: No portal needs them so far, and a session cookie would tie a request to one worker.
-COOKIES_ENABLED = False
+#: Who we are: `named`, by USER_AGENT; `sticky`, a browser for each exit until it is refused; `rotate`, for a session.
+IDENTITY = _word("IDENTITY", ("NAMED", "STICKY", "ROTATE")).lower()
+SESSION_REQUESTS = 200
+SESSION_SECONDS = 1800.0
+#: Ways out, `http://user:password@host:port`, parted by commas; without any we leave as we are.
+PROXIES = (_variable("PROXIES") or "").replace(",", " ").split()
 ROBOTSTXT_PARSER = "realestate.middlewares.robots.RobotParser"
 #: How often a worker asks what was erased. The store refuses it at once; this spares the site, and the raw pages.
 ERASED_SECONDS = 60.0
@@ -193,6 +197,7 @@ SPIDER_MIDDLEWARES = {
 DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.failures.FailureMiddleware": 10,  # nearest the engine: sees what all others left
     "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt (100) is asked for its sake
+    "realestate.middlewares.exits.ExitsMiddleware": 350,  # before DefaultHeaders (400) and UserAgent (500) say other
     "realestate.middlewares.signing.SigningMiddleware": 580,  # what it sets is fresh, also for a retry
     "realestate.middlewares.backoff.BackoffMiddleware": 550,  # in Retry's place
 }

@@ -14,12 +14,21 @@ from realestate.queue.standings import Standings
 
 logger = logging.getLogger(__name__)
 
-#: Where a request carries the exit it was granted, and when it was sent, by Redis' clock.
-EXIT, SENT = "exit", "sent_at"
+#: Where a request carries the exit it was granted, when it was sent, by Redis' clock, and which of its headers belong
+#: to who we were there.
+EXIT, SENT, WORN = "exit", "sent_at", "worn"
 #: Told so often at most that the site refuses most exits.
 ALARM_MS = 60_000
 
 Soon = Callable[[Callable[[], Awaitable[None]], str], None]
+
+
+def undress(request: Request) -> None:
+    """Take off what belonged to an exit and an identity: the next may be others."""
+    for header in (*request.meta.pop(WORN, ()), "Proxy-Authorization"):
+        request.headers.pop(header, None)
+    for name in ("proxy", "_auth_proxy", "cookiejar"):
+        request.meta.pop(name, None)
 
 
 class Manners:
@@ -45,6 +54,10 @@ class Manners:
     def use(self, exits: Sequence[Exit]) -> None:
         """From now on these are the ways out."""
         self.queue.exits = exits
+
+    def has(self, exit: str) -> bool:
+        """Whether the worker can still leave by it; the own address is none."""
+        return not exit or any(each.id == exit for each in self.queue.exits)
 
     def started(self, request: Request, exit: str) -> None:
         """It is on its way."""

@@ -9,7 +9,7 @@ from realestate.queue.codec import encode
 from realestate.queue.dupefilter import DupeFilter
 from realestate.queue.engine import LEASE
 from realestate.queue.ledger import Ledger
-from realestate.queue.manners import EXIT, SENT
+from realestate.queue.manners import EXIT, SENT, undress
 from realestate.queue.request_queue import Pushed
 
 #: The keys under which a child carries its page's lease, a seed's request its name, and any request the seconds before
@@ -22,8 +22,6 @@ _OF_THIS_LEASE = (
     DELAY,
     EXIT,
     SENT,
-    "proxy",
-    "_auth_proxy",
     "download_latency",
     "download_slot",
     "download_timeout",
@@ -51,5 +49,7 @@ class Packer:
 
     def payload(self, request: Request) -> bytes:
         """Raises NotShareable for a request that the fleet could not take."""
+        request = request.copy()
+        undress(request)  # no credentials in Redis, and another worker is somebody else
         kept = {name: value for name, value in request.meta.items() if name not in _OF_THIS_LEASE}
         return encode(request, self.spider, meta=kept)

@@ -207,6 +207,9 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
     # ----- inside
 
     def _started(self, key: str, lease: Lease) -> Request | None:
+        if not self.manners.has(lease.exit):
+            self.ledger.end(key, "back")
+            return None
         if (request := self._decoded(key, lease)) is None:
             return None
         held = self.ledger.get(key)

@@ -1,0 +1,146 @@
+"""Trouble: who is blamed, who slows down, and when a request is given up."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DownloadConnectionRefusedError, DownloadTimeoutError
+from scrapy.http import HtmlResponse, Response
+
+from realestate.middlewares.backoff import BackoffMiddleware, Wall
+from realestate.middlewares.policies import ANSWERS, LOOKED_BACK, STOP, Escalation
+from realestate.queue.scheduler import Scheduler
+from realestate.spiders.immoweb import ImmowebSpider
+
+URL = "https://www.immoweb.be/en/classified/21000001"
+WALL = b"<html><title>Just a moment...</title></html>"
+
+
+class Told(Scheduler):
+    """A scheduler that only remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.serving = True
+        self.told: list[tuple[Any, ...]] = []
+        self.manners = SimpleNamespace(  # type: ignore[assignment]
+            praise=lambda request: self.told.append(("praise",)),
+            trouble=lambda request, blame, reason, wait, slows: self.told.append((blame, wait, slows)),
+            refused=lambda reason, wait: self.told.append(("slower",)),
+            pause=lambda: self.told.append(("pause",)),
+        )
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def middleware(make_crawler: Callable[..., Crawler], told: Told) -> BackoffMiddleware:
+    crawler = make_crawler(ImmowebSpider, RETRY_TIMES=2)
+    crawler.spider = ImmowebSpider.from_crawler(crawler)
+    crawler.engine = SimpleNamespace(scheduler=told)  # type: ignore[assignment]
+    return BackoffMiddleware.from_crawler(crawler)
+
+
+def request(tries: int = 0) -> Request:
+    return Request(URL, meta={"stage": "extract", "retry_times": tries} if tries else {"stage": "extract"})
+
+
+def answer(status: int = 200, body: bytes = b"<html>a home</html>", retry_after: str = "0") -> Response:
+    headers = {"Retry-After": retry_after}
+    return HtmlResponse(URL, status=status, body=body, headers=headers, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("status", "blame", "slows"),
+    [
+        (429, "refused", False),
+        (403, "banned", False),
+        (503, None, True),
+        (500, None, False),
+        (502, None, False),
+        (504, None, False),
+        (407, "failed", False),
+    ],
+)
+def test_each_answer_has_its_policy(
+    middleware: BackoffMiddleware, told: Told, status: int, blame: str | None, slows: bool
+) -> None:
+    again = middleware.process_response(request(), answer(status, retry_after="7"))
+    assert isinstance(again, Request)
+    assert again.meta["retry_times"] == 1
+    assert again.meta["retry_delay"] == ANSWERS[status].delay
+    assert told.told == [(blame, 7.0, slows)]
+
+
+@pytest.mark.parametrize("status", [200, 301, 304, 404, 410])
+def test_no_other_answer_is_held_against_an_exit(middleware: BackoffMiddleware, told: Told, status: int) -> None:
+    response = answer(status)
+    assert middleware.process_response(request(), response) is response
+    assert told.told == [("praise",)]
+
+
+def test_a_request_has_a_budget(middleware: BackoffMiddleware) -> None:
+    refused = answer(500)
+    assert isinstance(middleware.process_response(request(1), refused), Request)
+    assert middleware.process_response(request(2), refused) is refused, "the spider makes it a dead letter"
+    assert isinstance(middleware.process_response(request(5), answer(429)), Request), "more patience for a 429"
+    assert isinstance(middleware.process_response(request(6), answer(429)), Response)
+
+
+@pytest.mark.parametrize(
+    "error", [DownloadTimeoutError("slow"), DownloadConnectionRefusedError("no"), OSError("reset")]
+)
+def test_a_silence_is_the_exits(middleware: BackoffMiddleware, told: Told, error: Exception) -> None:
+    assert isinstance(middleware.process_exception(request(), error), Request)
+    assert told.told == [("failed", 0.0, False)]
+    assert middleware.process_exception(request(2), error) is None
+    assert middleware.process_exception(request(), ValueError("ours")) is None
+
+
+def test_robots_txt_is_left_alone(middleware: BackoffMiddleware, told: Told) -> None:
+    robots, forbidden = Request("https://www.immoweb.be/robots.txt"), answer(403, WALL)
+    assert middleware.process_response(robots, forbidden) is forbidden
+    assert middleware.process_exception(robots, OSError()) is None
+    assert told.told == []
+
+
+@pytest.mark.parametrize("status", [200, 403, 503])
+def test_a_wall_is_never_a_page(middleware: BackoffMiddleware, told: Told, status: int) -> None:
+    assert isinstance(middleware.process_response(request(), answer(status, WALL)), Request)
+    assert told.told == [("bad", 0.0, False)]
+    with pytest.raises(Wall) as error:
+        middleware.process_response(request(2), answer(status, WALL))
+    assert error.value.reason == "ban"
+    assert middleware.crawler.stats is not None
+    assert middleware.crawler.stats.get_value("block/immoweb/cloudflare") == 2
+
+
+def test_walls_come_to_a_slower_pace_and_then_to_none(
+    middleware: BackoffMiddleware, told: Told, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(STOP):
+        middleware.process_response(request(), answer(200, WALL))
+    acts = [act[0] for act in told.told if act[0] in ("slower", "pause")]
+    assert acts[0] == "slower"
+    assert acts[-1] == "pause"
+    assert acts.count("pause") == 1
+    assert [record.levelname for record in caplog.records if "block/stopped" in record.message] == ["ERROR"]
+
+
+def test_a_wall_now_and_then_is_no_siege() -> None:
+    escalation = Escalation()
+    for _ in range(10):
+        assert escalation.wall() == "fine"
+        for _ in range(LOOKED_BACK // 2):
+            escalation.fine()
+
+
+def test_outside_a_fleet_nobody_is_told(middleware: BackoffMiddleware, told: Told) -> None:
+    told.serving = False
+    assert isinstance(middleware.process_response(request(), answer(429)), Request)
+    assert told.told == []
