@@ -5,7 +5,7 @@ import inspect
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema
 import pytest
@@ -19,6 +19,7 @@ from realestate.pipelines.rules import AREAS, RULES
 from realestate.queue import keys
 from realestate.schema import listing_schema
 from realestate.simulator import server, weather
+from realestate.simulator.adversary import profiles
 from tests.docstrings import field_docstrings
 
 ROOT = Path(__file__).parents[1]
@@ -148,6 +149,18 @@ def test_the_simulators_addresses_and_weathers_are_those_of_the_modules() -> Non
         name: text.partition(" (")[0] for name, text in indented(re.sub("GET  ", "GET ", server.__doc__ or ""))
     }
     assert told == {**addresses, **dict(indented(weather.__doc__ or ""))}
+
+
+def test_the_adversarys_profiles_and_faults_are_those_of_the_module() -> None:
+    text = doc("simulator.md").partition("## The adversary")[2]
+    told = {cells[0].strip("`"): cells[1:] for cells in rows(text, 4)}
+    assert list(told) == list(profiles.PROFILES)
+    for name, profile in profiles.PROFILES.items():
+        rate, excess, _ = told[name]
+        assert rate.startswith(f"{profile.rate:g}/s")
+        assert f"{profile.ban_seconds:g} s" in excess or profile.bans_at is None
+    faults = [cells[0].strip("`") for cells in rows(text, 3) if cells[0].startswith("`")]
+    assert faults == list(get_args(profiles.Fault))
 
 
 def test_the_readme_is_short_and_names_the_two_commands() -> None:

@@ -112,7 +112,7 @@ class Simulator:
                 return self._response(answer)
             visit = Visit(address, request.raw_path, request.headers)
             treatment = adversary.treat(visit, answer, self.clock())
-            stats.count(address, treatment.answer.status, answer.kind)
+            stats.count(address, treatment.status, answer.kind)
             return await send(request, self._response(treatment.answer), treatment.manner)
 
         return handle

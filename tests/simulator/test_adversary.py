@@ -250,6 +250,8 @@ def test_every_fault_of_the_hostile_one_reaches_a_visitor_and_none_breaks_the_si
         assert (told["requests"], told["refused"]) == (600, 0)
         assert set(told["faults"]) == {*PROFILES["hostile"].faults, "empty"}
         assert told["new_layout"] > 0
+        by_status = (await control(simulator, "/_stats"))["emlak"]["by_status"]
+        assert by_status["0"] == told["faults"]["reset"]
         assert told["fault_share"] == pytest.approx(sum(told["faults"].values()) / 600)
 
     meet("hostile", check, listings=300)

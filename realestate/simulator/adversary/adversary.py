@@ -46,6 +46,11 @@ class Treatment:
     answer: Answer
     manner: Manner = "whole"
 
+    @property
+    def status(self) -> int:
+        """As the visitor sees it; 0 where nothing comes."""
+        return 0 if self.manner == "reset" else self.answer.status
+
 
 class Adversary:
     """Stands before one portal of about so many listings."""
