@@ -13,7 +13,6 @@ from realestate import __version__
 from realestate.middlewares.proxies import BadProxy, listed, parse_all
 from realestate.queue import keys
 
-
 _PAGE = r"https?://[^\s/@]+(/\S*)?"
 _REGION = r"[a-z]{2}(-[a-z]+)+-\d"
 

@@ -17,7 +17,7 @@ TIERS: tuple[Tier, ...] = ("direct", "datacentre", "residential")
 
 _PLACE = re.compile(r"(\[[0-9a-f:.]+\]|[\w.-]+):(\d{1,5})/?", re.ASCII | re.IGNORECASE)
 #: As sellers of proxies write their lists.
-_SOLD = re.compile(r"(?P<place>[\w.-]+:\d{1,5}):(?P<user>[^:@\s]+):(?P<password>[^\s]+)", re.ASCII)
+_SOLD = re.compile(r"(?P<place>[\w.-]+:\d{1,5}):(?P<user>[^:@\s]+):(?P<password>[^@\s]+)", re.ASCII)
 #: Schemes that may be shown: anything else before `://` could be half a password.
 _SOCKS = ("socks", "socks4", "socks4a", "socks5", "socks5h")
 _YES_NO = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-from yarl import URL
 
 from realestate.middlewares.addresses import is_public
 from realestate.middlewares.proxies import Proxy
@@ -34,7 +33,7 @@ async def ask(
         async with (
             asyncio.timeout(seconds),
             aiohttp.ClientSession(connector=connector) as session,
-            session.get(url, **_by(through), max_redirects=3) as response,
+            session.get(url, proxy=through.url if through else None, max_redirects=3) as response,
         ):
             if response.status != 200:
                 raise Unanswered(f"status {response.status}")
@@ -54,13 +53,6 @@ async def _limited(response: aiohttp.ClientResponse, most: int) -> bytes:
         if len(body) > most:
             raise Unanswered(f"more than {most} bytes")
     return bytes(body)
-
-
-def _by(proxy: Proxy | None) -> dict[str, Any]:
-    if proxy is None or proxy.address is None:
-        return {}
-    login = aiohttp.BasicAuth(proxy.user, proxy.password) if proxy.user else None
-    return {"proxy": URL(proxy.address), "proxy_auth": login}
 
 
 def _trust(proxy: Proxy | None) -> ssl.SSLContext | bool:

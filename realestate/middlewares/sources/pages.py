@@ -21,13 +21,15 @@ AT_ONCE, TEST_SECONDS = 20, 10.0
 #: Tried at most for each that is wanted: of free ones, one in ten lives on a good day.
 TRIED_FOR_EACH = 20
 
-_HOST = r"(?:\d{1,3}(?:\.\d{1,3}){3}|[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}|localhost)"
-#: host:port, or both in cells of a table beside each other.
-_FOUND = re.compile(
-    rf"(?:\b(?P<scheme>[a-z0-9]{{3,8}})://)?(?<![\w.@-])(?P<host>{_HOST})"
-    r"(?::|</td>\s{0,20}<td[^<>]{0,200}>\s{0,20})(?P<port>\d{2,5})(?![\w.:])",
-    re.IGNORECASE,
-)
+_HOST = r"(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[a-z0-9-]{1,63}\.){1,8}[a-z][a-z0-9-]{1,62}|localhost)"
+#: After a colon, or in the next cell of a table. Looked for first: it is rare, and a page may be large and hostile.
+_PORT = re.compile(r"(?::|</td>\s{0,20}<td[^<>]{0,200}>\s{0,20})(?P<port>\d{2,5})(?![\w.:])", re.IGNORECASE)
+_BEFORE = re.compile(rf"(?:\b(?P<scheme>[a-z0-9]{{3,8}})://)?(?<![\w.@-])(?P<host>{_HOST})$", re.IGNORECASE)
+_BREAK = re.compile(r"[^\w.:/@-]")
+#: The longest host, with its scheme.
+_WINDOW = 100
+#: No page names more that are of use.
+_LOOKED_AT = 20_000
 
 
 class Page:
@@ -104,11 +106,11 @@ class Page:
 
 def named_in(text: str) -> list[Named]:
     """Host and port of each proxy in a text or a page, in its order, each once; not those we cannot speak to."""
-    found = {
-        (each["host"].lower(), int(each["port"])): None
-        for each in _FOUND.finditer(text)
-        if (each["scheme"] or "http").lower() in ("http", "https") and 0 < int(each["port"]) < 65536
-    }
+    found: dict[Named, None] = {}
+    for after in islice(_PORT.finditer(text), _LOOKED_AT):
+        before = _BEFORE.search(_BREAK.split(text[max(0, after.start() - _WINDOW) : after.start()])[-1])
+        if before and (before["scheme"] or "http").lower() in ("http", "https") and 0 < int(after["port"]) < 65536:
+            found[before["host"].lower(), int(after["port"])] = None
     return list(found)
 
 
