@@ -114,6 +114,14 @@ def test_no_exit_at_all_is_an_alarm(stats: Stats, caplog: pytest.LogCaptureFixtu
     assert stats.get_value("proxies/none") == 1
 
 
+def test_a_slow_source_is_not_waited_for_if_another_gives_an_exit(
+    stats: Stats, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = parse("h:1")
+    assert asyncio.run(followed(Sources(Pool(), [Told("slow"), Told("a", [one])], stats=stats))) == [[one.id]]
+    assert "proxies/none" not in caplog.text
+
+
 def test_without_sources_nothing_is_waited_for(stats: Stats) -> None:
     assert asyncio.run(followed(Sources(Pool(), [], stats=stats))) == []
 
@@ -308,6 +316,12 @@ def test_a_proxy_with_an_authority_of_its_own_is_believed_only_if_told_so(tmp_pa
     assert asyncio.run(through("verify=no")) == b'{"country": "BE"}'
     with pytest.raises(Unanswered, match="Certificate"):
         asyncio.run(through(""))
+    (tmp_path / "none.pem").write_text("no authority")
+    with pytest.raises(Unanswered, match="SSLError"):
+        asyncio.run(through(f"ca={tmp_path / 'none.pem'}"))
+    proxy.needs = ("somebody", "else")
+    with pytest.raises(Unanswered, match=r"^the proxy says 407$"):
+        asyncio.run(through("verify=no"))
     assert proxy.asked == [secure] * 2
 
 

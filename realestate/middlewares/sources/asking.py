@@ -26,10 +26,10 @@ async def ask(
 ) -> bytes:
     """The body found at an address, asked for through a proxy. `only_public`: neither the address nor the proxy may be
     on this machine or in its network, also after a redirect."""
-    connector = aiohttp.TCPConnector(
-        socket_factory=_public_socket if only_public else None, ssl=_trust(through), force_close=True
-    )
     try:
+        connector = aiohttp.TCPConnector(
+            socket_factory=_public_socket if only_public else None, ssl=_trust(through), force_close=True
+        )
         async with (
             asyncio.timeout(seconds),
             aiohttp.ClientSession(connector=connector) as session,

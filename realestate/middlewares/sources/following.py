@@ -55,7 +55,7 @@ class Sources:
         self.changed = changed
         self._told: dict[str, Sequence[Proxy]] = {}
         self._trouble: dict[str, str] = {}
-        self._asked = asyncio.Event()
+        self._ready = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -67,9 +67,9 @@ class Sources:
                 group.create_task(self._follow(source))
 
     async def ready(self) -> None:
-        """Until each source has answered once, or failed to."""
+        """Until there is an exit, or each source has failed to give one: trying free proxies takes minutes."""
         if self.sources:
-            await self._asked.wait()
+            await self._ready.wait()
 
     async def close(self) -> None:
         """Puts away what the sources made; `run` has been cancelled before."""
@@ -110,8 +110,8 @@ class Sources:
         if self.pool.replace(proxy for told in self._told.values() for proxy in told):
             logger.info("proxies/changed: %d exits", len(self.pool))
             self.changed()
-        if len(self._told) == len(self.sources) and not self._asked.is_set():
-            self._asked.set()
+        if not self._ready.is_set() and (self.pool or len(self._told) == len(self.sources)):
+            self._ready.set()
             if not self.pool:
                 logger.error("proxies/none: no source gives any exit")
                 self.stats.inc_value("proxies/none")

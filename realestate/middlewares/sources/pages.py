@@ -17,7 +17,7 @@ from realestate.middlewares.sources.provider import country_of
 Named = tuple[str, int]
 
 #: Tried at a time, each for so long: a free proxy that is slower is of no use.
-AT_ONCE, TEST_SECONDS = 20, 10.0
+AT_ONCE, TEST_SECONDS = 50, 10.0
 #: Tried at most for each that is wanted: of free ones, one in ten lives on a good day.
 TRIED_FOR_EACH = 20
 
