@@ -10,7 +10,11 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from realestate import __version__
+from realestate.middlewares.proxies import BadProxy, listed, parse_all
 from realestate.queue import keys
+
+_PAGE = r"https?://[^\s/@]+(/\S*)?"
+_REGION = r"[a-z]{2}(-[a-z]+)+-\d"
 
 
 def _variable(name: str) -> str | None:
@@ -53,6 +57,31 @@ def _keys(name: str) -> tuple[str, ...]:
                 f"realestate: {name}: key {place} is no Fernet key (docs/settings.md says how to make one)"
             )
     return keys
+
+
+def _proxies(name: str, default: str | None = None) -> tuple[str, ...]:
+    """Addresses of proxies. What is wrong with one is told without its credentials."""
+    texts = tuple(listed(_variable(name) or default or ""))
+    try:
+        parse_all(texts)
+    except BadProxy as error:
+        raise SystemExit(f"realestate: {name}: {error}") from None
+    return texts
+
+
+def _form(name: str, form: str, example: str) -> str | None:
+    """A text of this form. What was given is not told: it may be a password in the wrong place."""
+    text = _variable(name)
+    if text and not re.fullmatch(form, text, re.ASCII):
+        raise SystemExit(f"realestate: {name}: something like {example} is needed")
+    return text
+
+
+def _file(name: str) -> Path | None:
+    text = _variable(name)
+    if text and not Path(text).is_file():
+        raise SystemExit(f"realestate: {name}: there is no such file")
+    return Path(text) if text else None
 
 
 def _redis_url() -> str | None:
@@ -189,6 +218,38 @@ ERASED_SECONDS = 60.0
 RETRY_ENABLED = False
 #: A file of the user's own rules by which walls are recognised, beside middlewares/blocks.toml.
 BLOCK_RULES = _variable("BLOCK_RULES")
+
+# --- the ways out (docs/proxies.md); none: our own address -----------------------------
+
+PROXIES = _proxies("PROXIES")
+#: One proxy a line; may change at any time, and need not be there yet.
+PROXIES_FILE = Path(name) if (name := _variable("PROXIES_FILE")) else None
+#: Tells the country of who asks, as JSON: what a provider and a free proxy have to show that they can.
+PROXY_GEO_URL = _form("PROXY_GEO_URL", _PAGE, "https://host/geo.json") or "https://geo.brdtest.com/mygeo.json"
+PROXY_PROVIDER_CUSTOMER = _form("PROXY_PROVIDER_CUSTOMER", r"\w+", "hl_1a2b3c4d")
+PROXY_PROVIDER_ZONE = _form("PROXY_PROVIDER_ZONE", r"\w+", "residential1")
+PROXY_PROVIDER_PASSWORD = _variable("PROXY_PROVIDER_PASSWORD")
+PROXY_PROVIDER_ADDRESS = _proxies("PROXY_PROVIDER_ADDRESS", "brd.superproxy.io:33335")[0]
+#: Unset: that of the portal.
+PROXY_PROVIDER_COUNTRY = _form("PROXY_PROVIDER_COUNTRY", r"[A-Za-z]{2}|any", "be, or any")
+#: Each is an exit of its own, with an address that stays for a while.
+PROXY_PROVIDER_SESSIONS = max(1, int(_number("PROXY_PROVIDER_SESSIONS", 8)))
+PROXY_PROVIDER_TIER = _word("PROXY_PROVIDER_TIER", ("RESIDENTIAL", "DATACENTRE")).lower()
+#: Residential zones show certificates of the provider's own.
+PROXY_PROVIDER_CA = _file("PROXY_PROVIDER_CA")
+if PROXY_PROVIDER_CUSTOMER and not (PROXY_PROVIDER_ZONE and PROXY_PROVIDER_PASSWORD):
+    raise SystemExit(
+        "realestate: PROXY_PROVIDER_CUSTOMER needs PROXY_PROVIDER_ZONE and PROXY_PROVIDER_PASSWORD beside it"
+    )
+#: A page that lists free proxies; so many of those that work are used, and it is asked again after so long.
+PROXY_LIST_URL = _form("PROXY_LIST_URL", _PAGE, "https://host/list.txt")
+PROXY_LIST_MOST = 50
+PROXY_LIST_SECONDS = 600.0
+#: Where gateways of Amazon's are made, as exits.
+PROXY_AWS_REGIONS = _form("PROXY_AWS_REGIONS", rf"{_REGION}(\s*,\s*{_REGION})*", "eu-central-1, eu-west-1")
+
+# --- the middlewares -------------------------------------------------------------------
+
 SPIDER_MIDDLEWARES = {
     "realestate.middlewares.leases.ChildrenMiddleware": 10,  # nearest the engine: sees what all others left
     "realestate.middlewares.snapshots.SnapshotMiddleware": 60,  # after HttpError (50) has sorted out the refused

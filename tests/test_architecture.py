@@ -14,7 +14,7 @@ MAY_IMPORT = {
     "items": set(),
     "schema": {"items"},
     "parsing": set(),
-    "settings": {"queue"},  # the names of the keys
+    "settings": {"queue", "middlewares"},  # the names of the keys; the form of a proxy's address
     "queue": set(),
     "storage": {"items", "schema"},
     "spiders": {"items", "parsing"},

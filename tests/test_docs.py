@@ -73,6 +73,10 @@ def test_every_command_of_a_group_has_help_with_an_example() -> None:
             assert (command.epilog or "").startswith(f"Example: realestate {name} ")
 
 
+#: The functions of settings.py that read a variable.
+READERS = {"_variable", "_number", "_share", "_word", "_place", "_keys", "_proxies", "_form", "_file"}
+
+
 def variables_read() -> set[str]:
     tree = ast.parse(inspect.getsource(settings))
     return {
@@ -80,7 +84,7 @@ def variables_read() -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id in {"_variable", "_number", "_share", "_word", "_place", "_keys"}
+        and node.func.id in READERS
         and isinstance(node.args[0], ast.Constant)
         and isinstance(node.args[0].value, str)
     }
@@ -125,6 +129,7 @@ def test_every_setting_of_ours_is_documented() -> None:
         "MEDIANS_",
         "SNAPSHOTS_",
         "HEARTBEAT_",
+        "PROXY_LIST_",
     )
     wanted = {name for name in vars(settings) if name.startswith(ours)}
     assert wanted

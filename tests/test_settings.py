@@ -13,6 +13,9 @@ from realestate import settings
 names = ("REDIS_URL", "STORE_URL", "SIMULATOR_URL", "PACE_RATE", "LOG_LEVEL", "SNAPSHOTS_URL", "SNAPSHOTS_SAMPLE") + (
     "CONTACTS",
     "CONTACTS_KEYS",
+    "PROXIES",
+    "PROXY_PROVIDER_ADDRESS",
+    "PROXY_PROVIDER_TIER",
 )
 print(json.dumps({name: getattr(settings, name) for name in names}))
 """
@@ -68,6 +71,9 @@ def test_nothing_is_set_by_default_and_no_secret_has_a_default() -> None:
         ({"SNAPSHOTS_URL": "s3://bucket/raw"}, "SNAPSHOTS_URL", "s3://bucket/raw"),
         ({"SNAPSHOTS_URL": "s3://bucket/raw"}, "SNAPSHOTS_SAMPLE", 0.01),
         ({"SNAPSHOTS_URL": "/pages", "SNAPSHOTS_SAMPLE": "1"}, "SNAPSHOTS_SAMPLE", 1.0),
+        ({"PROXIES": "h:1, me:pw@h:2 tier=residential\nh:3"}, "PROXIES", ["h:1", "me:pw@h:2 tier=residential", "h:3"]),
+        ({"PROXY_PROVIDER_ADDRESS": "https://h:1"}, "PROXY_PROVIDER_ADDRESS", "https://h:1"),
+        ({}, "PROXY_PROVIDER_TIER", "residential"),
     ],
 )
 def test_the_environment_is_understood(env: dict[str, str], name: str, value: object) -> None:
@@ -113,6 +119,31 @@ def test_contacts_are_switched_on_with_a_key(keys: str) -> None:
     ],
 )
 def test_contacts_without_a_key_are_one_clear_line(env: dict[str, str], line: str) -> None:
+    done = subprocess.run([sys.executable, "-c", SHOW], env=env, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"realestate: {line}")
+    assert done.stderr.count("\n") == 1
+    assert "secret" not in done.stderr
+
+
+ACCOUNT = {"PROXY_PROVIDER_CUSTOMER": "hl_1", "PROXY_PROVIDER_ZONE": "homes", "PROXY_PROVIDER_PASSWORD": "secret"}
+
+
+@pytest.mark.parametrize(
+    ("env", "line"),
+    [
+        ({"PROXIES": "h:1, http://me:sec/secret@h"}, "PROXIES: proxy 2: a host and a port are needed"),
+        ({"PROXIES": "socks5://me:secret@h:1"}, "PROXIES: proxy 1: socks5://h: the download handler speaks http and"),
+        ({**ACCOUNT, "PROXY_PROVIDER_ZONE": ""}, "PROXY_PROVIDER_CUSTOMER needs PROXY_PROVIDER_ZONE and PROXY_PROV"),
+        ({**ACCOUNT, "PROXY_PROVIDER_ZONE": "zone:secret"}, "PROXY_PROVIDER_ZONE: something like residential1"),
+        ({**ACCOUNT, "PROXY_PROVIDER_ADDRESS": "secret"}, "PROXY_PROVIDER_ADDRESS: proxy 1: a host and a port"),
+        ({**ACCOUNT, "PROXY_PROVIDER_COUNTRY": "Belgium"}, "PROXY_PROVIDER_COUNTRY: something like be, or any"),
+        ({**ACCOUNT, "PROXY_PROVIDER_CA": "/secret"}, "PROXY_PROVIDER_CA: there is no such file"),
+        ({"PROXY_LIST_URL": "ftp://secret"}, "PROXY_LIST_URL: something like https://host/list.txt is needed"),
+        ({"PROXY_AWS_REGIONS": "eu-central-1, mars"}, "PROXY_AWS_REGIONS: something like eu-central-1, eu-west-1"),
+    ],
+)
+def test_ways_out_that_are_none_are_one_clear_line_without_credentials(env: dict[str, str], line: str) -> None:
     done = subprocess.run([sys.executable, "-c", SHOW], env=env, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith(f"realestate: {line}")
