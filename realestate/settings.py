@@ -209,8 +209,6 @@ DOWNLOAD_VERIFY_CERTIFICATES = True
 IDENTITY = _word("IDENTITY", ("NAMED", "STICKY", "ROTATE")).lower()
 SESSION_REQUESTS = 200
 SESSION_SECONDS = 1800.0
-#: Ways out, `http://user:password@host:port`, parted by commas; without any we leave as we are.
-PROXIES = (_variable("PROXIES") or "").replace(",", " ").split()
 ROBOTSTXT_PARSER = "realestate.middlewares.robots.RobotParser"
 #: How often a worker asks what was erased. The store refuses it at once; this spares the site, and the raw pages.
 ERASED_SECONDS = 60.0
@@ -250,6 +248,9 @@ PROXY_AWS_REGIONS = _form("PROXY_AWS_REGIONS", rf"{_REGION}(\s*,\s*{_REGION})*",
 
 # --- the middlewares -------------------------------------------------------------------
 
+DOWNLOAD_HANDLERS = dict.fromkeys(("http", "https"), "realestate.middlewares.handler.ExitHandler")
+#: Our handler unpacks; what is damaged never gets past it.
+COMPRESSION_ENABLED = False
 SPIDER_MIDDLEWARES = {
     "realestate.middlewares.leases.ChildrenMiddleware": 10,  # nearest the engine: sees what all others left
     "realestate.middlewares.snapshots.SnapshotMiddleware": 60,  # after HttpError (50) has sorted out the refused

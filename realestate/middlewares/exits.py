@@ -3,18 +3,22 @@
 import asyncio
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, Self
 
 from scrapy import Request
+from scrapy import signals as scrapy_signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
 
-from realestate.middlewares import proxies
+from realestate.middlewares.handler import ENTERED
 from realestate.middlewares.identities import Identities, Session
-from realestate.middlewares.proxies import Pool
+from realestate.middlewares.proxies import Pool, Proxy
+from realestate.middlewares.sources import Source, Sources, from_settings
 from realestate.queue import signals
 from realestate.queue.manners import EXIT, WORN, undress
 from realestate.queue.scheduler import Scheduler
+from realestate.queue.workers import worker_name
 
 logger = logging.getLogger(__name__)
 
@@ -27,50 +31,68 @@ OWN = "own"
 class ExitsMiddleware:
     """Nothing it sets was chosen here: the exit came with the lease, and who we are there follows from it."""
 
-    def __init__(self, crawler: Crawler, pool: Pool, identities: Identities) -> None:
+    def __init__(self, crawler: Crawler, identities: Identities, sources: Sequence[Source]) -> None:
+        assert crawler.stats is not None
         self.crawler = crawler
-        self.pool = pool
         self.identities = identities
+        self.pool = Pool()
+        self.sources = Sources(self.pool, sources, stats=crawler.stats, changed=self.changed)
         self._sessions: dict[str, int] = {}
-        self._looking: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        settings = crawler.settings
-        pool = Pool(proxies.parse(text) for text in settings.getlist("PROXIES"))
-        session = Session(settings.getint("SESSION_REQUESTS"), settings.getfloat("SESSION_SECONDS"))
-        country = getattr(crawler.spidercls, "country", "")
+        settings, spider, stats = crawler.settings, crawler.spidercls, crawler.stats
+        assert stats is not None
+        country = getattr(spider, "country", "")
         identities = Identities(
-            crawler.spidercls.name,
+            spider.name,
             country,
             mode=settings["IDENTITY"],
             user_agent=settings["USER_AGENT"],
-            session=session,
+            session=Session(settings.getint("SESSION_REQUESTS"), settings.getfloat("SESSION_SECONDS")),
         )
-        middleware = cls(crawler, pool, identities)
+        site = getattr(spider, "site", "")
+        told = {"portal": spider.name, "site": site, "country": country, "worker": worker_name()}
+        middleware = cls(crawler, identities, from_settings(settings, **told, stats=stats))
         crawler.signals.connect(middleware.serving, signal=signals.serving)
-        crawler.signals.connect(middleware.stopping, signal=signals.stopping)
+        crawler.signals.connect(middleware.closed, signal=scrapy_signals.spider_closed)
         return middleware
 
     def serving(self) -> None:
-        if self.pool:
-            self._fleet(lambda scheduler: scheduler.manners.use(self.pool.exits()))
-            self._looking = asyncio.create_task(self._look())
+        """With sources nothing leaves but by what they give, and until then nothing does."""
+        if len(self.sources):
+            self.changed()
+            self._tasks = [asyncio.create_task(self.sources.run()), asyncio.create_task(self._look())]
 
-    def stopping(self) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
+    def changed(self) -> None:
+        scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
+        if isinstance(scheduler, Scheduler):
+            scheduler.manners.use(self.pool.exits())
+
+    async def closed(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await self.sources.close()
 
     def process_request(self, request: Request) -> None:
         undress(request)
         name = request.meta.get(EXIT) or self._any()
         if proxy := self.pool.get(name):
-            request.meta["proxy"] = proxy.url
+            self._leave_by(request, proxy, self._sessions.get(name, 0))
         identity = self.identities.of(name, self._sessions.get(name, 0), self._seconds())
         worn = [header for header, _ in identity.headers if header not in request.headers]
         for header, value in identity.headers:
             request.headers.setdefault(header, value)  # what the portal itself asks for counts
         request.meta.update({WORN: worn, "cookiejar": identity.name})
+
+    def _leave_by(self, request: Request, proxy: Proxy, refusals: int) -> None:
+        if proxy.gateway is None:
+            request.meta["proxy"] = proxy.url_after(refusals)
+        elif entered := proxy.gateway.entered(request.url):
+            request.meta[ENTERED] = entered
+        else:
+            raise IgnoreRequest("no gateway leads there")
 
     def _any(self) -> str:
         """For robots.txt, which nobody granted an exit: with proxies our own address is not shown."""
@@ -96,8 +118,3 @@ class ExitsMiddleware:
                 logger.warning("exits/unknown: %s", error)
                 continue
             self._sessions = {name: standing.session for name, standing in standings.items()}
-
-    def _fleet(self, act: Callable[[Scheduler], None]) -> None:
-        scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
-        if isinstance(scheduler, Scheduler):
-            act(scheduler)

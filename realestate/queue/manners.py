@@ -27,7 +27,7 @@ def undress(request: Request) -> None:
     """Take off what belonged to an exit and an identity: the next may be others."""
     for header in (*request.meta.pop(WORN, ()), "Proxy-Authorization"):
         request.headers.pop(header, None)
-    for name in ("proxy", "_auth_proxy", "cookiejar"):
+    for name in ("proxy", "_auth_proxy", "cookiejar", "entered"):
         request.meta.pop(name, None)
 
 
@@ -57,7 +57,7 @@ class Manners:
 
     def has(self, exit: str) -> bool:
         """Whether the worker can still leave by it; the own address is none."""
-        return not exit or any(each.id == exit for each in self.queue.exits)
+        return not exit or any(each.id == exit for each in self.queue.exits or ())
 
     def started(self, request: Request, exit: str) -> None:
         """It is on its way."""

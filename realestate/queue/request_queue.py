@@ -127,8 +127,8 @@ class RequestQueue:
         self.portal = portal
         self.limits = limits
         self.prefix = keys.prefix(portal)
-        self.exits: Sequence[Exit] = ()
-        """What the worker can leave by; without any it leaves as it is."""
+        self.exits: Sequence[Exit] | None = None
+        """What the worker can leave by, if only by these; with none of them it waits."""
         self._scripts: dict[str, Any] = {}
         # One memory for all jobs is called after the empty job, whose name nobody can have.
         self._scope = "" if limits.scope == "portal" else None
@@ -157,7 +157,7 @@ class RequestQueue:
             concurrency=limits.concurrency,
             jitter=limits.jitter,
             recover=limits.recover,
-            exits=self.exits or None,
+            exits=self.exits,
             exit_rate=START_RATE,
             exit_jitter=EXIT_JITTER,
         )

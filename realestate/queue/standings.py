@@ -32,7 +32,7 @@ class Standings:
 
     async def all(self) -> dict[str, Standing]:
         """As they are; an exit of which nothing is known stands well."""
-        names = [exit.id for exit in self.queue.exits]
+        names = [exit.id for exit in self.queue.exits or ()]
         found: Any = await self.queue.server.hmget(keys.exits(self.queue.portal), names) if names else []
         return {name: _read(told) for name, told in zip(names, found, strict=True)}
 

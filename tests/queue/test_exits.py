@@ -133,7 +133,7 @@ def test_whatever_happens_an_exit_has_a_rate_and_comes_back(happened: list[Any])
 
 @pytest.fixture
 def run(redis_url: str, server: Redis) -> Run:
-    def with_queue(act: Callable[[RequestQueue], Awaitable[Any]], pool: list[Exit], **limits: Any) -> Any:
+    def with_queue(act: Callable[[RequestQueue], Awaitable[Any]], pool: list[Exit] | None, **limits: Any) -> Any:
         async def inside() -> Any:
             client = connect_to(redis_url)
             try:
@@ -247,4 +247,13 @@ def test_without_exits_nothing_changes(run: Run) -> None:
         await filled(queue)
         return {lease.exit for lease in (await queue.take("w", 5)).leases}
 
-    assert run(act, []) == {""}
+    assert run(act, None) == {""}
+
+
+def test_with_none_of_its_exits_a_worker_waits(run: Run) -> None:
+    async def act(queue: RequestQueue) -> tuple[int, bool]:
+        await filled(queue)
+        taken = await queue.take("w", 5)
+        return len(taken.leases), taken.ask_again_at > taken.now
+
+    assert run(act, []) == (0, True)
