@@ -14,8 +14,8 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.utils.misc import load_object
 
-from realestate.middlewares.blocks import Rules, Sizes, is_html_for_json, read_rules
-from realestate.middlewares.policies import ANSWERS, WALL, Escalation, Policy, of_failure
+from realestate.middlewares.blocks import Rules, Usual, is_html_for_json, read_rules
+from realestate.middlewares.policies import ANSWERS, BROKEN, WALL, Escalation, Policy, of_failure
 from realestate.queue.manners import Manners
 from realestate.queue.scheduler import Scheduler
 
@@ -36,7 +36,7 @@ class BackoffMiddleware:
         self.rules = rules
         self.failures = failures
         self.times = crawler.settings.getint("RETRY_TIMES")
-        self.sizes = Sizes()
+        self.usual = Usual()
         self.escalation = Escalation()
 
     @classmethod
@@ -54,8 +54,13 @@ class BackoffMiddleware:
             wait = _retry_after(response)
             return self._troubled(request, policy, f"status {response.status}", wait) or response
         if response.status == 200:
+            stage = request.meta["stage"]
+            if self.usual.is_cut_short(stage, response.body) and (
+                again := self._troubled(request, BROKEN, "cut short")
+            ):
+                return again  # if it never comes whole, it is what the portal has
             self.escalation.fine()
-            self.sizes.saw(request.meta["stage"], len(response.body))
+            self.usual.saw(stage, response.body)
         self._tell(lambda manners: manners.praise(request))
         return response
 
@@ -72,7 +77,7 @@ class BackoffMiddleware:
             return None
         if is_html_for_json(request, response):
             return "html_for_json"
-        return "thin" if self.sizes.is_thin(request.meta["stage"], len(response.body)) else None
+        return "thin" if self.usual.is_thin(request.meta["stage"], len(response.body)) else None
 
     def _met_a_wall(self, request: Request, kind: str) -> Request:
         portal = getattr(self.crawler.spider, "name", "none")

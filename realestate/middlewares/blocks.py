@@ -17,6 +17,8 @@ from scrapy.http import Response, TextResponse
 
 #: A page so much smaller than the portal's usual ones is none of them, once so many are known.
 THIN, KNOWN = 0.1, 50
+#: So many pages in a row that end properly, and one that does not was cut off.
+ENDED = 5
 #: Remembered of the last pages.
 WINDOW = 200
 #: A wall says what it is at its beginning or not at all.
@@ -94,18 +96,29 @@ def is_html_for_json(request: Request, response: Response) -> bool:
     return response.body.lstrip()[:1] == b"<"
 
 
-class Sizes:
-    """How large a portal's pages usually are, by stage."""
+class Usual:
+    """What a portal's pages are usually like, by stage: how large, and whether they end as a page ends."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, deque[int]] = {}
+        self._sizes: dict[str, deque[int]] = {}
+        self._ended: dict[str, deque[bool]] = {}
 
     def is_thin(self, stage: str, size: int) -> bool:
-        seen = self._seen.get(stage, ())
+        seen = self._sizes.get(stage, ())
         return len(seen) >= KNOWN and size < THIN * median(seen)
 
-    def saw(self, stage: str, size: int) -> None:
-        self._seen.setdefault(stage, deque(maxlen=WINDOW)).append(size)
+    def is_cut_short(self, stage: str, body: bytes) -> bool:
+        """Where the others end, this one does not: what is missing would be taken for not told."""
+        seen = self._ended.get(stage, ())
+        return len(seen) >= ENDED and all(seen) and not _ends(body)
+
+    def saw(self, stage: str, body: bytes) -> None:
+        self._sizes.setdefault(stage, deque(maxlen=WINDOW)).append(len(body))
+        self._ended.setdefault(stage, deque(maxlen=WINDOW)).append(_ends(body))
+
+
+def _ends(body: bytes) -> bool:
+    return body.rstrip()[-1:] in (b"}", b"]") or b"</html>" in body[-500:].lower()
 
 
 def _parsed(text: str, where: str) -> Sequence[Rule]:

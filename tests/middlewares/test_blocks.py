@@ -6,7 +6,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
 
-from realestate.middlewares.blocks import KNOWN, BadRules, Sizes, is_html_for_json, read_rules
+from realestate.middlewares.blocks import KNOWN, BadRules, Usual, is_html_for_json, read_rules
 from realestate.simulator.emlak import Emlak
 from realestate.simulator.immoweb import Immoweb
 from realestate.simulator.world import World
@@ -75,11 +75,12 @@ def test_five_hundred_ordinary_pages_give_no_false_alarm() -> None:
         for advert in world.listed(site.portal)
     ]
     bodies += [page.read_bytes() for page in sorted(recorded.pages())]
-    sizes = Sizes()
+    usual = Usual()
     alarms = []
     for body in bodies:
         alarms += [kind] if (kind := RULES.kind_of(200, URL, body)) else []
-        sizes.saw("extract", len(body))
+        assert not usual.is_cut_short("extract", body)
+        usual.saw("extract", body)
     assert len(bodies) >= 500
     assert alarms == []
 
@@ -101,14 +102,14 @@ def test_a_page_where_data_was_asked_for(accept: str | None, body: bytes, is_wal
 
 
 def test_a_page_far_smaller_than_usual_is_none_of_the_portals() -> None:
-    sizes = Sizes()
+    usual = Usual()
     for _ in range(KNOWN - 1):
-        sizes.saw("extract", 18_000)
-    assert not sizes.is_thin("extract", 100), "too few are known"
-    sizes.saw("extract", 18_000)
-    assert sizes.is_thin("extract", 1_000)
-    assert not sizes.is_thin("extract", 3_000)
-    assert not sizes.is_thin("discover", 10)
+        usual.saw("extract", b" " * 18_000)
+    assert not usual.is_thin("extract", 100), "too few are known"
+    usual.saw("extract", b" " * 18_000)
+    assert usual.is_thin("extract", 1_000)
+    assert not usual.is_thin("extract", 3_000)
+    assert not usual.is_thin("discover", 10)
 
 
 def test_a_rule_is_added_without_code(tmp_path: Path) -> None:
@@ -137,3 +138,15 @@ def test_a_bad_rule_is_told(tmp_path: Path, text: str) -> None:
     own.write_text(text)
     with pytest.raises(BadRules):
         read_rules(own)
+
+
+def test_a_page_that_ends_in_the_middle_was_cut_off() -> None:
+    usual = Usual()
+    for _ in range(5):
+        assert not usual.is_cut_short("extract", b"<html><p>half a pa")
+        usual.saw("extract", html("Home"))
+    assert usual.is_cut_short("extract", b"<html><p>half a pa")
+    assert not usual.is_cut_short("extract", html("Another", "with more") + b"\n<!-- made in 5 ms -->")
+    assert not usual.is_cut_short("discover", b'{"results": [')
+    usual.saw("extract", b"<p>a page that never ends")
+    assert not usual.is_cut_short("extract", b"<html><p>half a pa"), "this portal does not end its pages"

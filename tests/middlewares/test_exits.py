@@ -24,7 +24,9 @@ URL = "https://www.immoweb.be/en/classified/21000001"
 def middleware(make_crawler: Callable[..., Crawler]) -> ExitsMiddleware:
     crawler = make_crawler(ImmowebSpider, PROXIES=[PROXY], IDENTITY="sticky")
     crawler.engine = SimpleNamespace(scheduler=None)  # type: ignore[assignment]
-    return ExitsMiddleware.from_crawler(crawler)
+    middleware = ExitsMiddleware.from_crawler(crawler)
+    middleware.pool.replace([parse(PROXY)])
+    return middleware
 
 
 @pytest.mark.parametrize(
