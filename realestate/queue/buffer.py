@@ -38,10 +38,14 @@ class Buffer:
     def seconds_to_next(self) -> float | None:
         return max(0.0, (self._leases[0][1].send_at - self.now()) / 1000) if self._leases else None
 
-    def drain(self) -> Iterator[str]:
-        """Take everything out unsent."""
-        while self._leases:
-            yield self._leases.popleft()[0]
+    def drain(self, exit: str | None = None) -> Iterator[str]:
+        """Take everything out unsent, or all that would leave by one exit."""
+        leases, self._leases = self._leases, deque()
+        for key, lease in leases:
+            if exit is None or lease.exit == exit:
+                yield key
+            else:
+                self._leases.append((key, lease))
 
 
 def _monotonic() -> float:

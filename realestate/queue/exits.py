@@ -15,11 +15,14 @@ Condition = Literal["healthy", "cooling", "banned", "probation"]
 Signal = Literal["refused", "banned", "failed", "bad"]
 """What an exit can be blamed for: it came too often, it is not wanted, it does not work, it brings something else."""
 
-#: The rate of an exit of which nothing is known; doubled after so many good answers until it is refused.
+#: The rate of an exit of which nothing is known, and the good answers after which a rate is proven.
 START_RATE, STEP = 0.4, 10
-#: After a refusal so much of the rate is left; it grows again by a tenth, and stays below what was refused
-CUT, GROWTH, BELOW = 0.6, 1.1, 0.9
-#: until that is so long ago.
+#: One exit goes first: it tries twice the proven rate, and once refused the middle of what was proven and what was
+#: refused, until these are so near each other. The others follow as far as it got, so that one pays for all.
+NEAR = 1.25
+#: What is left of a rate that was refused although it had been proven.
+CUT = 0.6
+#: So long ago it was refused, and it may be tried again.
 FORGET_MS = 600_000
 LEAST_RATE = 1 / 60
 #: One failure to connect happens to anybody. So many in a row are the exit's own,
@@ -49,6 +52,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     condition: Condition = "healthy"
     rate: float = START_RATE
     """Requests a second."""
+    proven: float = 0.0
+    """The highest rate at which it brought STEP good answers in a row."""
     ceiling: float = 0.0
     """The rate at which it was last refused; 0: never, as far as is remembered."""
     until: float = 0.0
@@ -62,17 +67,56 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """How often it had to become somebody else."""
 
 
-def worked(standing: Standing, times: int) -> Standing:
+class Lessons(NamedTuple):
+    """What all exits together have learned of a site."""
+
+    leader: str = ""
+    """The one that goes first."""
+    proven: float = 0.0
+    ceiling: float = 0.0
+
+
+def lessons(standings: Mapping[str, Standing], now: float) -> Lessons:
+    """A refusal counts more than what was proven before it."""
+    fresh = [each.ceiling for each in standings.values() if each.ceiling and now - each.refused_at <= FORGET_MS]
+    ceiling = min(fresh, default=0.0)
+    proven = max((each.proven for each in standings.values() if not ceiling or each.proven < ceiling), default=0.0)
+    leader = min((name for name, each in standings.items() if each.condition == "healthy"), default="")
+    return Lessons(leader, proven, ceiling)
+
+
+def worked(standing: Standing, times: int, learned: Lessons = Lessons(), *, leads: bool = True) -> Standing:  # noqa: B008
     """It brought good answers."""
     good = standing.good + times
     if standing.condition != "healthy":
         return replace(standing, condition="healthy" if good >= TRUST else "probation", good=good % TRUST)
     if good < STEP:
         return replace(standing, good=good)
-    return replace(standing, strikes=0, rate=_raised(standing), good=0)
+    proven = max(standing.proven, standing.rate)
+    known = max(proven, learned.proven)
+    rate = _tried(known, learned.ceiling) if leads else known
+    return replace(standing, strikes=0, proven=proven, rate=rate, good=0)
 
 
-def blamed(standing: Standing, signal: Signal, sent_at: float, now: float, wait_ms: float = 0.0) -> Standing:
+def _tried(proven: float, ceiling: float) -> float:
+    """What is worth trying next."""
+    if not ceiling:
+        return 2 * proven
+    return (
+        (proven + ceiling) / 2
+        if ceiling > NEAR * proven
+        else min(proven, ceiling * CUT if ceiling <= proven else proven)
+    )
+
+
+def blamed(
+    standing: Standing,
+    signal: Signal,
+    sent_at: float,
+    now: float,
+    wait_ms: float = 0.0,
+    learned: Lessons = Lessons(),  # noqa: B008
+) -> Standing:
     """It did not. Answers to what was sent before it was last blamed tell nothing new, but for a longer wait."""
     if sent_at <= standing.blamed_at:
         return replace(standing, until=max(standing.until, now + wait_ms if wait_ms else 0))
@@ -91,24 +135,18 @@ def blamed(standing: Standing, signal: Signal, sent_at: float, now: float, wait_
     )
     if signal == "failed":
         return changed
-    slower = {} if signal == "bad" else {"rate": max(standing.rate * CUT, LEAST_RATE), "ceiling": standing.rate}
+    slower = {} if signal == "bad" else _slower(standing, learned)
     return replace(changed, session=standing.session + 1, refused_at=now, **slower)
 
 
-def aged(standing: Standing, now: float) -> Standing:
-    """What has been long enough ago is forgotten."""
-    if standing.ceiling and now - standing.refused_at > FORGET_MS:
-        return replace(standing, ceiling=0.0)
-    return standing
+def _slower(standing: Standing, learned: Lessons) -> dict[str, float]:
+    """Back to what was proven; if that was refused itself, well below it."""
+    proven = max((rate for rate in (standing.proven, learned.proven) if rate < standing.rate), default=0.0)
+    rate = proven or max(standing.rate * CUT, LEAST_RATE)
+    return {"rate": rate, "ceiling": standing.rate, "proven": min(standing.proven, rate)}
 
 
 def is_us(standings: Sequence[Standing], now: float) -> bool:
     """Whether so many exits are refused at once that it cannot be theirs."""
     refused = sum(now - each.refused_at <= WINDOW_MS for each in standings if each.refused_at)
     return len(standings) > 1 and refused > OURSELVES * len(standings)
-
-
-def _raised(standing: Standing) -> float:
-    if standing.ceiling:
-        return max(standing.rate, min(standing.rate * GROWTH, standing.ceiling * BELOW))
-    return standing.rate * (GROWTH if standing.refused_at else 2)

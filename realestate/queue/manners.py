@@ -32,7 +32,8 @@ def undress(request: Request) -> None:
 
 
 class Manners:
-    """Told by who fetches. `soon` does something in the background; `hand_back` gives back all that is not yet sent."""
+    """Told by who fetches. `soon` does something in the background; `hand_back` gives back what is not yet sent, all or
+    by one exit."""
 
     def __init__(
         self,
@@ -40,7 +41,7 @@ class Manners:
         stats: StatsCollector,
         now: Callable[[], float],
         soon: Soon,
-        hand_back: Callable[[], None],
+        hand_back: Callable[..., None],
     ) -> None:
         self.queue = queue
         self.stats = stats
@@ -75,6 +76,8 @@ class Manners:
         """None came. An exit is blamed for itself alone; where there is none, it is us."""
         exit = request.meta.get(EXIT)
         if exit and blame:
+            if blame != "failed":
+                self._hand_back(exit)
             sent_at = request.meta[SENT]
             self._soon(partial(self._blame, exit, blame, sent_at, wait_seconds, reason), "blaming an exit")
         if slows or (not exit and blame in ("refused", "banned")):

@@ -27,6 +27,8 @@ class QueueSettings:
 
     lease: int = 9_000
     ahead: int = 2_000
+    exit_ahead: int = 600
+    """With exits no more: what is on its way when its exit is refused is refused too."""
     keep_seconds: int = 7 * 24 * 3600
     scope: Scope = "job"
     last_seen: bool = False
@@ -149,7 +151,7 @@ class RequestQueue:
             most=most,
             mine=mine,
             lease=limits.lease,
-            ahead=limits.ahead,
+            ahead=limits.ahead if self.exits is None else min(limits.ahead, limits.exit_ahead),
             poison=limits.poison,
             letters=limits.letters,
             rate=limits.rate,

@@ -302,8 +302,8 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         if pulse.paused or pulse.blocked_until > self.buffer.now() or expired:
             self._hand_back()
 
-    def _hand_back(self) -> None:
-        for key in self.buffer.drain():
+    def _hand_back(self, exit: str | None = None) -> None:
+        for key in self.buffer.drain(exit):
             self.ledger.end(key, "back")
 
     def _look_for_swallowed(self) -> None:

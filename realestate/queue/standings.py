@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from realestate.queue import keys
-from realestate.queue.exits import Signal, Standing, aged, blamed, is_us, worked
+from realestate.queue.exits import Signal, Standing, blamed, is_us, lessons, worked
 from realestate.queue.request_queue import RequestQueue
 
 
@@ -20,14 +20,20 @@ class Standings:
 
     async def praise(self, times: Mapping[str, int]) -> None:
         """So many good answers came by each."""
+        if not times:
+            return
+        learned = lessons(await self.all(), self.now())
         for name, count in times.items():
-            await self._change(name, partial(_worked, times=count, now=self.now()))
+            await self._change(name, partial(worked, times=count, learned=learned, leads=name == learned.leader))
 
     async def blame(self, exit: str, signal: Signal, sent_at: float, wait_seconds: float = 0.0) -> bool:
         """Whether it is us whom the site does not want, rather than this exit."""
         now = self.now()
-        act = partial(blamed, signal=signal, sent_at=sent_at, now=now, wait_ms=wait_seconds * 1000)
-        await self._change(exit, act)
+        learned = lessons(await self.all(), now)
+        wait_ms = wait_seconds * 1000
+        await self._change(
+            exit, partial(blamed, signal=signal, sent_at=sent_at, now=now, wait_ms=wait_ms, learned=learned)
+        )
         return signal in ("refused", "banned") and is_us(list((await self.all()).values()), now)
 
     async def all(self) -> dict[str, Standing]:
@@ -43,10 +49,6 @@ class Standings:
             new = act(_read(old))
             if new == _read(old) or await self.queue.stand(name, old, msgspec.json.encode(new)):
                 return
-
-
-def _worked(standing: Standing, times: int, now: float) -> Standing:
-    return worked(aged(standing, now), times)
 
 
 def _read(told: bytes | None) -> Standing:

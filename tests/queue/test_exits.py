@@ -14,7 +14,7 @@ from redis import Redis
 
 from realestate.queue import exits
 from realestate.queue.connection import connect_to
-from realestate.queue.exits import Exit, Standing, aged, blamed, is_us, worked
+from realestate.queue.exits import Exit, Standing, blamed, is_us, lessons, worked
 from realestate.queue.identity import identify
 from realestate.queue.request_queue import Pushed, QueueSettings, RequestQueue
 from realestate.queue.standings import Standings
@@ -34,29 +34,56 @@ def after(standing: Standing, *signals: Any, now: float = NOW) -> Standing:
     return standing
 
 
-def test_a_new_exit_is_asked_twice_as_often_after_every_ten_good_answers() -> None:
+def test_a_rate_is_doubled_while_it_is_proven() -> None:
     standing = Standing()
     for _ in range(3):
         standing = worked(standing, exits.STEP)
-    assert standing.rate == exits.START_RATE * 8
+    assert (standing.proven, standing.rate) == (exits.START_RATE * 4, exits.START_RATE * 8)
 
 
-def test_a_refusal_cuts_the_rate_and_that_rate_is_not_reached_again_soon() -> None:
-    standing = after(Standing(rate=10), "refused")
-    assert standing.rate == pytest.approx(6)
-    assert (standing.condition, standing.ceiling) == ("cooling", 10)
-    for _ in range(500):
-        standing = worked(standing, 1)
-    assert 8 < standing.rate <= 9
-    assert standing.condition == "healthy"
+def learned_by(standing: Standing, limit: float, answers: int) -> tuple[Standing, int]:
+    """An exit alone at a site that refuses more than `limit`, for so many answers; how often it was refused."""
+    now, refused = NOW, 0
+    for _ in range(answers):
+        now += 60_000 / 100
+        learned = lessons({"a": standing}, now)
+        if standing.condition == "healthy" and standing.rate > limit:
+            standing, refused = blamed(standing, "refused", now - 1, now, learned=learned), refused + 1
+        else:
+            standing = worked(standing, 1, learned)
+    return standing, refused
 
 
-def test_a_ceiling_is_forgotten_and_the_rate_grows_slowly() -> None:
-    standing = after(Standing(rate=10), "refused")
-    standing = worked(standing, exits.TRUST)
-    old = aged(standing, standing.refused_at + exits.FORGET_MS + 1)
-    assert (aged(standing, standing.refused_at + 1), old.ceiling) == (standing, 0)
-    assert worked(old, exits.STEP).rate == pytest.approx(old.rate * exits.GROWTH)
+@pytest.mark.parametrize("limit", [0.5, 1.0, 5.0, 20.0])
+def test_the_limit_of_a_site_is_found_with_few_refusals(limit: float) -> None:
+    standing, refused = learned_by(Standing(), limit, 900)
+    assert refused <= 5
+    assert limit / exits.NEAR**2 <= standing.rate <= limit
+
+
+def test_the_others_follow_who_goes_first() -> None:
+    leader = Standing(rate=3.2, proven=1.6)
+    learned = lessons({"a": leader, "b": Standing()}, NOW)
+    assert (learned.leader, learned.proven) == ("a", 1.6)
+    assert worked(Standing(), exits.STEP, learned, leads=False).rate == 1.6
+    refused = blamed(leader, "refused", NOW - 1, NOW, learned=learned)
+    assert (refused.rate, refused.ceiling) == (1.6, 3.2)
+    learned = lessons({"a": refused, "b": Standing(rate=1.6, proven=1.6)}, NOW)
+    assert (learned.leader, learned.proven, learned.ceiling) == ("b", 1.6, 3.2)
+    assert worked(Standing(rate=1.6), exits.STEP, learned, leads=True).rate == pytest.approx(2.4)
+    assert worked(Standing(rate=1.6), exits.STEP, learned, leads=False).rate == 1.6
+
+
+def test_what_was_proven_and_is_refused_now_is_not_believed_any_more() -> None:
+    standing = blamed(Standing(rate=2.0, proven=2.0), "refused", NOW - 1, NOW)
+    assert standing.rate == pytest.approx(1.2)
+    assert lessons({"a": standing, "b": Standing(proven=2.0)}, NOW).proven < 2
+
+
+def test_a_refusal_is_forgotten() -> None:
+    standing = Standing(rate=2.0, proven=2.0, ceiling=2.4, refused_at=NOW)
+    assert lessons({"a": standing}, NOW + exits.FORGET_MS).ceiling == 2.4
+    assert lessons({"a": standing}, NOW + exits.FORGET_MS + 1).ceiling == 0
 
 
 @pytest.mark.parametrize(
@@ -123,7 +150,11 @@ def test_whatever_happens_an_exit_has_a_rate_and_comes_back(happened: list[Any])
     standing, now = Standing(), NOW
     for each in happened:
         now += 5_000
-        standing = worked(standing, each) if isinstance(each, int) else blamed(standing, each, now - 1, now)
+        learned = lessons({"a": standing}, now)
+        if isinstance(each, int):
+            standing = worked(standing, each, learned)
+        else:
+            standing = blamed(standing, each, now - 1, now, learned=learned)
         assert standing.rate >= exits.LEAST_RATE
         assert standing.until <= now + exits.LONGEST_REST_MS
 
@@ -173,7 +204,7 @@ def test_each_exit_keeps_its_own_pace_whoever_asks(run: Run) -> None:
         taken = [await queue.take(f"w{number}", 20) for number in range(3)]
         return [(lease.exit, lease.send_at) for each in taken for lease in each.leases]
 
-    granted = run(act, [Exit("a"), Exit("b")], ahead=4_000)
+    granted = run(act, [Exit("a"), Exit("b")], ahead=4_000, exit_ahead=4_000)
     times = {name: sorted(at for exit, at in granted if exit == name) for name in ("a", "b")}
     assert min(later - earlier for earlier, later in pairwise(times["a"])) >= 200
     assert min(later - earlier for earlier, later in pairwise(times["b"])) >= 1_000
