@@ -32,13 +32,14 @@ from realestate.simulator.days import Changes
 from realestate.simulator.emlak import Emlak
 from realestate.simulator.history import Event, History
 from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.lalafo import Lalafo
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.site import JSON, Answer, Site
 from realestate.simulator.stats import Stats
 from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, showing, weathered
 from realestate.simulator.world import World
 
-SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak}
+SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak, "lalafo": Lalafo}
 ROWS_AT_ONCE = 200
 ANYWHERE = frozenset({"", "0.0.0.0", "::"})
 
@@ -65,9 +66,7 @@ class Simulator:
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if request.method in ("GET", "HEAD"):
-                answer = site.answer(request.raw_path, headers=request.headers)
-            elif request.method == "POST" and site.takes_posts:
-                answer = site.answer(request.raw_path, headers=request.headers, body=await request.read())
+                answer = site.answer(request.raw_path, request.headers.get("Cookie", ""), request.headers)
             else:
                 answer = Answer("other", b"Method not allowed", 405)
             weather = self.weather[name]
