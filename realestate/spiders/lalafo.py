@@ -174,6 +174,7 @@ class LalafoSpider(PortalSpider):
 
     def _found(self, item: Any) -> Found:
         number, category, label = item["id"], item.get("category_id"), line(item.get("ad_label"))
+        hints: dict[str, Any] = {} if category in LEAVES or not label else {"label": label}
         url = line(item.get("url"))
         if not url or self.ref_of(url) != str(number):
             url = f"/{line(item.get('city_alias')) or 'azerbaijan'}/ads/id-{number}"
@@ -183,7 +184,7 @@ class LalafoSpider(PortalSpider):
             LEAVES.get(category, Leaf()).rent_period,
             dated=dates.stamp(item.get("created_time")),
             is_promoted=_is_paid(item),
-            **({} if category in LEAVES or not label else {"label": label}),
+            **hints,
         )
 
     def parse_listing(self, response: TextResponse, label: str | None = None, **hints: Any) -> Iterator[Listing]:
