@@ -19,7 +19,7 @@ _API = "/api/search/v3/feed/"
 _DETAILS = re.compile(_API + r"details/(\d{1,12})", re.ASCII)
 _ADVERT = re.compile(r"/[a-z-]+/ads/(?:[^/]*-)?id-(\d{1,12})", re.ASCII)
 _LIST = re.compile(r"/(azerbaijan|" + "|".join(alias for _, alias in CITIES.values()) + r")/nedvizhimost")
-_SIMILAR = 3
+_OTHERS = 3
 
 
 class Lalafo(Site):
@@ -56,9 +56,8 @@ class Lalafo(Site):
         return truth.listing(advert, self.base + self.path(advert))
 
     def render(self, advert: Advert) -> bytes:
-        listed = self.world.listed(self.portal)
-        others = [listed[(advert.ref + number) % len(listed)] for number in range(min(_SIMILAR, len(listed)))]
-        return advert_page(document.details(advert), [document.in_short(each, has_url=True) for each in others])
+        others = [filler.furniture(filler.FIRST + (advert.ref + number) % filler.COUNT) for number in range(_OTHERS)]
+        return advert_page(document.details(advert), others)
 
     def _details(self, ref: int, asked: Mapping[str, str], headers: Mapping[str, str]) -> Answer:
         if filler.FIRST <= ref < filler.FIRST + filler.COUNT:

@@ -9,7 +9,7 @@ from zlib import crc32
 from realestate.simulator.adverts import Advert
 from realestate.simulator.lalafo import filler
 from realestate.simulator.lalafo.document import in_short
-from realestate.simulator.lalafo.facts import CITIES, ROOT, category_of, created_at, facts_of
+from realestate.simulator.lalafo.facts import CITIES, ROOT, category_of, created_at
 from realestate.simulator.site import Found, page_number, whole_number
 
 #: Of any query so many rows can be seen, and the total does not say that there are more.
@@ -84,11 +84,10 @@ def feed(query: Mapping[str, str], found: Found, shown: list[Advert]) -> dict[st
 
 
 def _paid(page: int, shown: list[Advert]) -> list[Advert]:
-    """Some of those whose sellers pay; they stand at their own place too."""
-    paying = [advert for advert in shown if facts_of(advert).is_paid]
-    if page % PAID_EVERY != 1 or not paying:
+    """They stand at their own place too."""
+    if page % PAID_EVERY != 1 or len(shown) < PAID:
         return []
-    return [paying[(page * 7919 + number) % len(paying)] for number in range(min(PAID, len(paying)))]
+    return [shown[(page * 7919 + number * 31) % len(shown)] for number in range(PAID)]
 
 
 def _as_paid(advert: Advert, has_url: bool) -> dict[str, Any]:

@@ -20,10 +20,10 @@ _FOOT = """</div><footer><p>Uydurma portal: buradakı evlər və satıcılar rea
 """.encode()
 
 
-def advert_page(document: dict[str, Any], similar: list[dict[str, Any]]) -> bytes:
-    """The advert, and others like it, which are none of this page's."""
+def advert_page(document: dict[str, Any], others: list[dict[str, Any]]) -> bytes:
+    """The advert, and before it in the data some others, which are none of this page's."""
     queries = [
-        _query(["similar", document["id"]], {"items": similar}),
+        _query(["similar", document["id"]], {"items": others}),
         _query(["detail", document["country_id"], "az_AZ", document["id"]], document),
     ]
     return _page(document["title"], f"<h1>{escape(document['title'])}</h1>", queries)
