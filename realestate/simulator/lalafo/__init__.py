@@ -11,7 +11,7 @@ from realestate.items import Listing
 from realestate.simulator.adverts import Advert
 from realestate.simulator.lalafo import document, filler, truth
 from realestate.simulator.lalafo.facts import CITIES, ROOT
-from realestate.simulator.lalafo.feed import Search, feed
+from realestate.simulator.lalafo.feed import Search, feed_page
 from realestate.simulator.lalafo.page import advert_page, search_page
 from realestate.simulator.site import JSON, NO_HEADERS, Answer, Found, Kind, Site
 
@@ -41,7 +41,7 @@ class Lalafo(Site):
             return _json("other", {"name": "Not Found", "status": 404}, 404)
         is_here = headers.get("country-id") == str(document.COUNTRY)
         found = self.found(Search.asked(asked)) if is_here else Found([], 0)
-        return _json("search", feed(asked, found, self.shown().adverts))
+        return _json("search", feed_page(asked, found, self.shown().adverts))
 
     def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
         if match := _ADVERT.fullmatch(path):
@@ -81,7 +81,7 @@ class Lalafo(Site):
         city = next((number for number, alias in CITIES.values() if alias == place), None)
         query = {**asked, "category_id": str(ROOT), "expand": "url", "per-page": "20"}
         query |= {} if city is None else {"city_id": str(city)}
-        return Answer("search", search_page(feed(query, self.found(Search.asked(query)), self.shown().adverts)))
+        return Answer("search", search_page(feed_page(query, self.found(Search.asked(query)), self.shown().adverts)))
 
 
 def _json(kind: Kind, told: dict[str, Any], status: int = 200) -> Answer:

@@ -59,7 +59,7 @@ class Search:
         )
 
 
-def feed(query: Mapping[str, str], found: Found, shown: list[Advert]) -> dict[str, Any]:
+def feed_page(query: Mapping[str, str], found: Found, shown: list[Advert]) -> dict[str, Any]:
     """One page. It may be longer than was asked for; past the end it is filled with whatever there is."""
     asked_size = whole_number(query.get("per-page")) or PAGE_SIZE  # `per_page` is not heard
     size = min(asked_size, LARGEST_PAGE)
