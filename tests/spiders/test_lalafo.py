@@ -11,9 +11,13 @@ from scrapy import Request
 from scrapy.http import TextResponse
 
 from realestate.items import as_record
-from realestate.spiders.lalafo import LalafoSpider
+from realestate.simulator.lalafo import Lalafo
+from realestate.simulator.world import World
+from realestate.spiders.lalafo import HEADERS, LalafoSpider
 from realestate.spiders.outcomes import BrokenPage, ListingGone
+from realestate.spiders.paging import Numbers
 from realestate.spiders.planning import parts_of
+from realestate.spiders.walk import Walk
 
 FOLDER = Path(__file__).parents[1] / "portals" / "lalafo"
 DETAILS = "https://lalafo.az/api/search/v3/feed/details/108000001?expand=url"
@@ -205,3 +209,20 @@ def test_a_status_that_is_told_counts_and_nothing_else() -> None:
         listing(document() | {"status_id": 3})
     for nothing in NOTHING:
         assert listing(document() | {"status_id": nothing})["status"] == "active"
+
+
+def test_a_search_with_more_than_the_portal_shows_is_found_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("realestate.simulator.lalafo.feed.MOST_ROWS", 200)
+    site, spider = Lalafo(World(seed=3, listings=1500), LalafoSpider.site), LalafoSpider()
+    paging, waiting, seen, asked = Numbers("page", size=40, most=180), [SEARCH], set[str](), 0
+    while waiting:
+        search = waiting.pop()
+        asked += 1
+        answer = site.answer(search.removeprefix(site.base), headers=HEADERS)
+        results = spider.parse_search(response(answer.body, search))
+        is_long = paging.is_first(search) and (results.total or 0) > (paging.reach or 0)
+        parts = parts_of(search, spider.axes, results.total or 0, paging.reach or 0, results.prices) if is_long else []
+        waiting += parts or Walk().further(paging, spider.newest_first, search, results)
+        seen |= {found.ref for found in results.found if not parts}
+    assert seen == {str(advert.ref) for advert in site.world.listed("lalafo")}
+    assert asked < 250
