@@ -43,12 +43,12 @@ class LalafoSpider(PortalSpider):
     name = "lalafo"
     allowed_domains = ["lalafo.az"]  # noqa: RUF012
     site = "https://lalafo.az"
-    searches = (f"{FEED}/search?category_id={ROOT}&expand=url&page=1&per-page=40&sort_by=newest&with_feed_banner=true",)
+    searches = (f"{FEED}/search?category_id={ROOT}&expand=url&page=1&per-page=40&sort_by=newest",)
     listing_path = re.compile(r"^(?:/[^/]+/ads/(?:[^/]*-)?id-|/api/search/v3/feed/details/)(?P<ref>\d{1,12})/?$")
     country = "AZ"
     currency = "AZN"
     timezone = ZoneInfo("Asia/Baku")
-    terms = "https://lalafo.az/terms-of-use"
+    terms = "https://lalafo.az/"
     checked_on = date(2026, 11, 15)
     paging: ClassVar[Numbers] = Numbers("page", size=40, most=9_000)
     axes = (
