@@ -42,6 +42,10 @@ _TO = re.compile(r"\W*(?:[-–—]|to|and|bis|und|do|à|et|tot|en|t/m|ilə|və)\
 _FROM = re.compile(r"(?<![^\W\d_])(?:from|ab|vanaf|à partir de|dès|od|starting at|min\.?|başlayan)\W*$", re.IGNORECASE)
 
 
+#: A longer text is about something else.
+_LONGEST = 500
+
+
 class Span(NamedTuple):
     """What a project asks for its homes; one end may be open."""
 
@@ -85,7 +89,7 @@ def of(amount: object, currency: str, period: Period | None = None) -> Price:
 
 def parse(text: str | None, currency: str) -> Price:
     """From a text; `currency` is the portal's own, for a text that names none or several."""
-    words = " ".join((text or "").split())
+    words = " ".join((text or "").split()) if text and len(text) <= _LONGEST else ""
     if not words:
         return Price()
     if _ON_REQUEST.search(plain(words)):
