@@ -34,4 +34,11 @@ PORTALS = {
         other_period={"month": ("day", 1), "day": ("month", 1)},
         shows_reserved=False,
     ),
+    "tap": Portal(
+        country="AZ",
+        first_ref=48_000_000,
+        gone=("404", "404", "410", "expired"),
+        other_period={"month": ("day", 1), "day": ("month", 1)},
+        shows_reserved=False,
+    ),
 }

@@ -80,6 +80,11 @@ class Site(ABC):
         page = self._pages.get(target)
         return page if page is not None else self._slow_answer(target, cookie)
 
+    def answer_post(self, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Answer what is posted to a request target."""
+        path = unquote(target.partition("?")[0])
+        return self.post(path, headers, body) or Answer("other", b"Method not allowed", 405)
+
     def truth(self, advert: Advert) -> dict[str, Any]:
         """The record a perfect crawl would store, and which home it is of."""
         return {**as_record(self.listing(advert)), "_home": advert.home.id}
@@ -105,6 +110,10 @@ class Site(ABC):
     @abstractmethod
     def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
         """Answer an unquoted path, or None where the portal has no such page."""
+
+    def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
+        """Answer what is posted to an unquoted path, or None where the portal takes nothing."""
+        return None
 
     @abstractmethod
     def path(self, advert: Advert) -> str:

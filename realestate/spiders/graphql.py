@@ -19,7 +19,7 @@ def request(url: str, query: str, variables: dict[str, Any]) -> Request:
 
 
 def answer(response: TextResponse) -> dict[str, Any]:
-    """Its `data`. Where there is an error beside it, what is missing there could not be told from what does not exist."""
+    """Its `data`. With an error beside it, what is missing could not be told from what does not exist."""
     told = decoded(response.body)
     data = at(told, "data")
     if not isinstance(data, dict) or at(told, "errors"):

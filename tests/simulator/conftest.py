@@ -10,12 +10,14 @@ from realestate.simulator.emlak import Emlak
 from realestate.simulator.immoweb import Immoweb
 from realestate.simulator.server import Simulator
 from realestate.simulator.site import Site
+from realestate.simulator.tap import Tap
 from realestate.simulator.world import World
 
 BASES = {
     "control": "http://control.test",
     "immoweb": "http://immoweb.test",
     "emlak": "http://emlak.test",
+    "tap": "http://tap.test",
 }
 
 
@@ -32,6 +34,11 @@ def immoweb(world: World) -> Site:
 @pytest.fixture(scope="module")
 def emlak(world: World) -> Site:
     return Emlak(world, BASES["emlak"])
+
+
+@pytest.fixture(scope="module")
+def tap(world: World) -> Site:
+    return Tap(world, BASES["tap"])
 
 
 @pytest.fixture

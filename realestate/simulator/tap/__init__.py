@@ -1,0 +1,128 @@
+"""tap as we know it: GraphQL searches by cursor, pages with Apollo's cache, and some pages of the years before."""
+
+import re
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from realestate.items import Listing
+from realestate.simulator.adverts import Advert
+from realestate.simulator.site import JSON, Answer, Site, whole_number
+from realestate.simulator.tap import page, truth
+from realestate.simulator.tap.facts import facts_of
+from realestate.simulator.tap.graphql import Question, selected
+from realestate.simulator.tap.search import MOST_A_PAGE, Search, Unknown, cursor_of, offset_of
+
+_ADVERT = re.compile(r"/elanlar/(?:[^/]+/){1,3}(\d{1,9})/?", re.ASCII)
+_PHONES = re.compile(r"/ads/(\d{1,9})/phones", re.ASCII)
+PAGE_SIZE = 36
+SIMILAR = 9
+
+
+class Tap(Site):
+    portal = "tap"
+    index = "/elanlar/dasinmaz-emlak/menziller"
+
+    def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
+        if match := _ADVERT.fullmatch(path):
+            return self._advert(int(match[1]))
+        return self._list(path, query) if path.startswith("/elanlar") else None
+
+    def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
+        if path == "/graphql":
+            return self._graphql(body)
+        match = _PHONES.fullmatch(path)
+        return self._phones(int(match[1]), headers) if match else None
+
+    def path(self, advert: Advert) -> str:
+        return page.path(advert)
+
+    def listing(self, advert: Advert) -> Listing:
+        return truth.listing(advert, self.base + self.path(advert), page.photo_urls(advert), self.world.now)
+
+    def render(self, advert: Advert) -> bytes:
+        similar = self._similar(advert)
+        if facts_of(advert).has_old_form:
+            return page.old_page(advert, similar, self.world.now)
+        return page.next_page(advert, similar)
+
+    def _advert(self, ref: int) -> Answer:
+        """Whatever category the address names, the number decides. "Today" is gone tomorrow: old pages are not kept."""
+        advert = self.world.adverts[self.portal].get(ref)
+        is_old = advert is not None and facts_of(advert).has_old_form
+        if advert is None or advert.gone in ("404", "410") or (advert.gone and is_old):
+            status = 410 if advert is not None and advert.gone == "410" else 404
+            return Answer("listing", "<title>404</title><h1>Səhifə tapılmadı</h1>".encode(), status)
+        return Answer("listing", self.render(advert)) if is_old else self.page(advert)
+
+    def _similar(self, advert: Advert) -> list[Advert]:
+        listed = self.world.listed(self.portal)
+        start = advert.ref % max(1, len(listed))
+        return [other for other in islice(listed, start, start + SIMILAR) if other is not advert]
+
+    def _list(self, path: str, query: Mapping[str, str]) -> Answer:
+        search = Search.linked(path + "?" + "&".join(f"{name}={value}" for name, value in query.items()))
+        try:
+            first = offset_of(query.get("cursor"))
+        except Unknown:
+            first = 0
+        found = self.found(search)
+        shown, following = found.adverts[first : first + PAGE_SIZE], first + PAGE_SIZE
+        link = f"{path}?cursor={cursor_of(following)}" if following < found.total else None
+        return Answer("search", page.list_page("Elanlar", shown, link, self.world.now))
+
+    def _graphql(self, body: bytes) -> Answer:
+        """An error is an answer too, with status 200."""
+        try:
+            question = Question.read(body)
+            data = {name: self._field(name, question) for name in question.selection}
+            told: dict[str, Any] = {"data": selected(data, question.selection, "Query")}
+        except Unknown as error:
+            told = {"data": None, "errors": [{"message": str(error), "locations": [{"line": 1, "column": 1}]}]}
+        return Answer("search", msgspec.json.encode(told), content_type=JSON)
+
+    def _field(self, name: str, question: Question) -> Any:
+        match name:
+            case "adSearch":
+                return {"__typename": "AdSearch", "ads": self._ads(question)}
+            case "ads":
+                return self._ads(question)
+            case "createCall":
+                return self._call(question)
+        raise Unknown(f"Field '{name}' doesn't exist on type 'Query'")
+
+    def _ads(self, question: Question) -> dict[str, Any]:
+        """Another source than DESKTOP finds nothing by filters; an address is enough for MOBILE."""
+        link, filters = question.argument("sourceLink"), question.argument("filters") or {}
+        is_known = question.argument("source") == "DESKTOP" or link
+        found = self.found(Search.linked(str(link)) if link else Search.filtered(filters))
+        adverts, total = found if is_known else ([], 0)
+        first = offset_of(question.argument("after"))
+        size = min(whole_number(str(question.argument("first"))) or PAGE_SIZE, MOST_A_PAGE)
+        nodes = [page.node(advert) for advert in adverts[first : first + size]]
+        end = min(first + size, max(total, first))
+        return {
+            "__typename": "AdConnection",
+            "totalCount": total,
+            "nodes": nodes,
+            "edges": [{"node": node} for node in nodes],
+            "pageInfo": {"endCursor": cursor_of(end) if nodes or end < total else None, "hasNextPage": end < total},
+        }
+
+    def _call(self, question: Question) -> dict[str, Any]:
+        told = str(question.argument("adId"))
+        advert = next((each for each in self.world.listed(self.portal) if page.global_id("Ad", each.ref) == told), None)
+        if advert is None:
+            return {"entity": None, "errors": [{"message": "Elan tapılmadı", "path": ["adId"]}]}
+        return {"entity": list(facts_of(advert).phones), "errors": []}
+
+    def _phones(self, ref: int, headers: Mapping[str, str]) -> Answer:
+        """The older way: with the page's token, and as a script would ask."""
+        advert = self.world.adverts[self.portal].get(ref)
+        if headers.get("X-CSRF-Token") != page.CSRF or headers.get("X-Requested-With") != "XMLHttpRequest":
+            return Answer("other", b"{}", 422, JSON)
+        if advert is None or advert.gone is not None:
+            return Answer("other", b"{}", 404, JSON)
+        return Answer("other", msgspec.json.encode({"phones": facts_of(advert).phones}), content_type=JSON)
