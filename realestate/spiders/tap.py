@@ -99,7 +99,7 @@ class TapSpider(PortalSpider):
     timezone = ZoneInfo("Asia/Baku")
     terms = "https://tap.az/pages/terms_and_conditions"
     checked_on = date(2026, 11, 15)
-    paging = Cursors("cursor", part=500)
+    paging = Cursors("cursor", part=250)
     axes = (Band("price_from", "price_to"),)
     newest_first = "date"
 

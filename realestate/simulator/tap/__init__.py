@@ -12,7 +12,7 @@ from realestate.simulator.adverts import Advert
 from realestate.simulator.site import JSON, Answer, Site, whole_number
 from realestate.simulator.tap import page, truth
 from realestate.simulator.tap.facts import facts_of
-from realestate.simulator.tap.graphql import Question, selected
+from realestate.simulator.tap.graphql import Question, Selection, selected
 from realestate.simulator.tap.search import MOST_A_PAGE, Search, Unknown, cursor_of, offset_of
 
 _ADVERT = re.compile(r"/elanlar/(?:[^/]+/){1,3}(\d{1,9})/?", re.ASCII)
@@ -86,14 +86,14 @@ class Tap(Site):
     def _field(self, name: str, question: Question) -> Any:
         match name:
             case "adSearch":
-                return {"__typename": "AdSearch", "ads": self._ads(question)}
+                return {"__typename": "AdSearch", "ads": self._ads(question, question.selection[name].get("ads", {}))}
             case "ads":
-                return self._ads(question)
+                return self._ads(question, question.selection[name])
             case "createCall":
                 return self._call(question)
         raise Unknown(f"Field '{name}' doesn't exist on type 'Query'")
 
-    def _ads(self, question: Question) -> dict[str, Any]:
+    def _ads(self, question: Question, wanted: Selection) -> dict[str, Any]:
         """Another source than DESKTOP finds nothing by filters; an address is enough for MOBILE."""
         link, filters = question.argument("sourceLink"), question.argument("filters") or {}
         is_known = question.argument("source") == "DESKTOP" or link
@@ -101,7 +101,8 @@ class Tap(Site):
         adverts, total = found if is_known else ([], 0)
         first = offset_of(question.argument("after"))
         size = min(whole_number(str(question.argument("first"))) or PAGE_SIZE, MOST_A_PAGE)
-        nodes = [page.node(advert) for advert in adverts[first : first + size]]
+        names = wanted.get("nodes") or wanted.get("edges", {}).get("node", {})
+        nodes = [page.node(advert, names) for advert in adverts[first : first + size]]
         end = min(first + size, max(total, first))
         return {
             "__typename": "AdConnection",

@@ -1,7 +1,7 @@
 """The page of one tap advert: Next.js around Apollo's cache, or the HTML of the years before."""
 
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from html import escape
 from typing import Any
@@ -36,25 +36,28 @@ def photo_urls(advert: Advert) -> list[str]:
     return [f"{PICTURES}/{advert.ref}/{number}.jpg" for number in range(1, facts_of(advert).photos + 1)]
 
 
-def node(advert: Advert) -> dict[str, Any]:
-    """What a search and the boxes beside a page tell of an advert."""
-    photos, facts = photo_urls(advert), facts_of(advert)
-    return {
-        "__typename": "Ad",
-        "id": global_id("Ad", advert.ref),
-        "legacyResourceId": advert.ref,
-        "title": facts.title,
-        "price": advert.price,
-        "region": advert.home.place.city,
-        "updatedAt": to_the_second(advert.updated_at).isoformat(),
-        "path": path(advert),
-        "status": "ACTIVE" if advert.gone is None else "EXPIRED",
-        "kinds": [],
-        "body": _body(facts),
-        "photo": {"__typename": "Photo", "url": photos[0]} if photos else None,
-        "shop": {"__typename": "Shop", "id": global_id("Shop", facts.shop)} if facts.shop else None,
-        "category": {"__typename": "Category", "name": CATEGORIES[advert.home.kind]},
-    }
+#: What a search and the boxes beside a page tell of an advert.
+FIELDS: dict[str, Callable[[Advert], Any]] = {
+    "__typename": lambda advert: "Ad",
+    "id": lambda advert: global_id("Ad", advert.ref),
+    "legacyResourceId": lambda advert: advert.ref,
+    "title": lambda advert: facts_of(advert).title,
+    "price": lambda advert: advert.price,
+    "region": lambda advert: advert.home.place.city,
+    "updatedAt": lambda advert: to_the_second(advert.updated_at).isoformat(),
+    "path": path,
+    "status": lambda advert: "ACTIVE" if advert.gone is None else "EXPIRED",
+    "kinds": lambda advert: [],
+    "body": lambda advert: _body(facts_of(advert)),
+    "photo": lambda advert: next(({"__typename": "Photo", "url": url} for url in photo_urls(advert)), None),
+    "shop": lambda advert: _shop(facts_of(advert)),
+    "category": lambda advert: {"__typename": "Category", "name": CATEGORIES[advert.home.kind]},
+}
+
+
+def node(advert: Advert, names: Iterable[str] = FIELDS) -> dict[str, Any]:
+    """The fields asked for, as far as there are such."""
+    return {name: FIELDS[name](advert) for name in names if name in FIELDS}
 
 
 def next_page(advert: Advert, similar: Iterable[Advert]) -> bytes:
@@ -125,6 +128,10 @@ def card(advert: Advert, now: datetime) -> str:
 <div class="products-name">{escape(facts_of(advert).title)}</div>
 <div class="products-created">{advert.home.place.city}, {_day(advert.updated_at, now).lower()}</div></a></div>
 """
+
+
+def _shop(facts: Facts) -> dict[str, Any] | None:
+    return {"__typename": "Shop", "id": global_id("Shop", facts.shop)} if facts.shop else None
 
 
 def _body(facts: Facts) -> str:

@@ -64,15 +64,15 @@ class Search:
 
     def find(self, listed: list[Advert]) -> list[Advert]:
         """Those that match; `listed` comes newest first."""
-        return list(filter(self._matches, listed))
-
-    def _matches(self, advert: Advert) -> bool:
-        return (
-            self.category in (None, CATEGORIES[advert.home.kind])
+        kinds = {kind for kind, category in CATEGORIES.items() if self.category in (None, category)}
+        least, most = self.least or 0, float("inf") if self.most is None else self.most
+        return [
+            advert
+            for advert in listed
+            if least <= advert.asking <= most
+            and advert.home.kind in kinds
             and self.region in (None, advert.home.place.city)
-            and (self.least is None or advert.asking >= self.least)
-            and (self.most is None or advert.asking <= self.most)
-        )
+        ]
 
 
 def cursor_of(offset: int) -> str:
