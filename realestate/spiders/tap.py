@@ -39,7 +39,7 @@ query Search($filters: AdFilterInput, $keywords: String, $first: Int, $after: St
   adSearch(filters: $filters, keywords: $keywords, source: DESKTOP) {
     ads(first: $first, after: $after) {
       totalCount
-      nodes { legacyResourceId path price updatedAt }
+      nodes { path price updatedAt }
       pageInfo { endCursor hasNextPage }
     }
   }
@@ -54,6 +54,7 @@ CATEGORIES: dict[str, tuple[int, PropertyType]] = {
     "obyektler-ve-ofisler": (605, "commercial"),
     "qarajlar": (603, "garage"),
 }
+DEAL = ("Elanın tipi", "Elanın növü", "Elan növü")
 #: They have no word for sale or rent unless it is a rent.
 FOR_SALE = ("torpaq-sahesi", "qarajlar")
 #: The building's own word -> type, subtype, is it new?
@@ -69,6 +70,8 @@ KINDS: dict[str, tuple[PropertyType, str | None, bool | None]] = folded(
         "Qaraj": ("garage", None, None),
     }
 )
+#: Of the older pages; cards beside the advert have prices too.
+PRICE = ":is(.price-val, .price-cur):not(.products-i *)"
 OVER = frozenset({"EXPIRED", "ARCHIVED", "DELETED", "REMOVED"})
 
 
@@ -115,6 +118,8 @@ class TapSpider(PortalSpider):
         if not nodes and (total or more):
             raise BrokenPage("no results on a page within the total")
         found = [each for node in nodes if (each := self._found(node))]
+        if nodes and not found:
+            raise BrokenPage("no result that can be read")
         return Results(found, total, after=cursor if more else None, is_last=not more)
 
     def _found(self, node: Any) -> Found | None:
@@ -179,8 +184,9 @@ class TapSpider(PortalSpider):
         return [number for each in told if (number := line(at(each, "number") if isinstance(each, dict) else each))]
 
     def _price(self, ad: Any) -> prices.Price:
-        """Null is a price on request; none told is none."""
-        return prices.of(ad["price"], self.currency) if "price" in ad else prices.Price()
+        """Null is a price on request; nothing told is none."""
+        told = ad.get("price", "")
+        return prices.parse(told, self.currency) if isinstance(told, str) else prices.of(told, self.currency)
 
     def _cached(self, response: TextResponse, ref: str) -> Told | None:
         """Of today's pages."""
@@ -190,17 +196,18 @@ class TapSpider(PortalSpider):
             return None
         if line(ad.get("status")) in OVER:
             raise ListingGone(f"the page says that the advert is {ad['status']}")
+        path = line(ad.get("path")) or ""
         return Told(
             title=line(ad.get("title")),
             price=self._price(ad),
             rows=rows.of(apollo.field(ad, "properties") or apollo.field(ad, "azProperties")),
             region=line(ad.get("region")),
             description=_text(ad.get("body")),
-            photos=[url for each in apollo.field(ad, "photos") or () if (url := line(at(each, "url")))],
+            photos=[url for each in _list(apollo.field(ad, "photos")) if (url := line(at(each, "url")))],
             shop=line(at(ad, "shop.name")),
             updated_at=dates.iso(ad.get("updatedAt")),
             views=numbers.whole(ad.get("hits")),
-            path=line(ad.get("path")) or urlsplit(response.url).path,
+            path=path if self.ref_of(path) == ref else urlsplit(response.url).path,
         )
 
     def _shown(self, response: TextResponse) -> Told | None:
@@ -211,7 +218,7 @@ class TapSpider(PortalSpider):
         updated = next((each for each in counted if fold("Yeniləndi") in fold(each)), None)
         return Told(
             title=html.text(page, "h1.product-title"),
-            price=prices.parse(html.text(page, ".price-val:not(.products-i *)"), self.currency),
+            price=prices.parse(html.texts(page, PRICE), self.currency),
             rows=told,
             region=None,
             description=html.texts(page, ".product-description__content"),
@@ -273,6 +280,10 @@ def _own(cache: Any, ref: str) -> Any:
     return None
 
 
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _text(body: Any) -> str | None:
     """Plain, or HTML of paragraphs and line breaks."""
     if not isinstance(body, str) or "<" not in body:
@@ -289,15 +300,15 @@ def _taken(told: rows.Rows, *labels: str) -> tuple[PropertyType, str | None, boo
 
 
 def _deal(told: rows.Rows, category: str) -> tuple[Operation | None, prices.Period | None]:
-    word = fold(line(told.told("Elanın tipi", "Elanın növü", "Elan növü")) or "")
+    word = fold(line(told.told(*DEAL)) or "")
+    lasts = prices.period(line(told.told("Kirayə müddəti")) or word)
     operation: Operation | None = None
-    if word.startswith(("kirayə", "icarə")):
+    if word.startswith(("kirayə", "icarə")) or (not word and lasts):
         operation = "rent"
     elif word.startswith(("satılır", "satış")) or (not word and category in FOR_SALE):
         operation = "sale"
     if operation:
-        told.take("Elanın tipi", "Elanın növü", "Elan növü")
-    lasts = prices.period(line(told.told("Kirayə müddəti")) or word)
+        told.take(*DEAL)
     if lasts:
         told.take("Kirayə müddəti")
     return operation, lasts if operation == "rent" else None

@@ -16,8 +16,12 @@ from realestate.simulator.tap.truth import BAKU, days_ago, to_the_second
 PICTURES = "https://pictures.example.com/tap"
 ON_REQUEST = "Razılaşma ilə"
 CSRF = "uydurma-nisan"
-_MONTHS = ("Yanvar", "Fevral", "Mart", "Aprel", "May", "İyun")
-_MONTHS += ("İyul", "Avqust", "Sentyabr", "Oktyabr", "Noyabr", "Dekabr")
+_MONTHS = dict(enumerate(("Yanvar", "Fevral", "Mart", "Aprel", "May", "İyun", "İyul", "Avqust"), 1)) | {
+    9: "Sentyabr",
+    10: "Oktyabr",
+    11: "Noyabr",
+    12: "Dekabr",
+}
 _STYLE = "\n".join(
     f".tz-{number:03x}{{display:flex;flex-direction:column;gap:{number % 9}px;padding:{number % 7}px {number % 5}px}}"
     for number in range(120)
@@ -148,7 +152,7 @@ def _day(when: datetime, now: datetime) -> str:
     local, ago = when.astimezone(BAKU), days_ago(when, now)
     if ago < 2:
         return f"{'Dünən' if ago else 'Bugün'}, {local:%H:%M}"
-    return f"{local.day} {_MONTHS[local.month - 1]} {local.year}"
+    return f"{local.day} {_MONTHS[local.month]} {local.year}"
 
 
 def _document(title: str, body: bytes) -> bytes:
