@@ -163,9 +163,9 @@ def test_a_page_of_the_older_form_says_today_only_today() -> None:
         return {advert for advert in world.listed("tap") if b"Bug\xc3\xbcn" in site.answer(site.path(advert)).body}
 
     world.advance()
-    updated = {advert: advert.updated_at for advert in (before := today())}
+    updated = {advert: advert.updated_at for advert in today()}
     world.advance()
-    unchanged = {advert for advert in before if advert.gone is None and advert.updated_at == updated[advert]}
+    unchanged = {advert for advert in updated if advert.gone is None and advert.updated_at == updated[advert]}
     assert unchanged
     assert not today() & unchanged
 
