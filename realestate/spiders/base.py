@@ -14,11 +14,12 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from realestate.items import Evidence, Gone, Listing, Part, Sighting
 from realestate.parsing.prices import Price
 from realestate.spiders import seeds, sitemaps
-from realestate.spiders.counting import CountingSpider, Stage
-from realestate.spiders.outcomes import GONE_STATUSES, BrokenPage, ListingGone, is_news
+from realestate.spiders.counting import Stage
+from realestate.spiders.outcomes import GONE_STATUSES, Blocked, BrokenPage, ListingGone, is_news
 from realestate.spiders.paging import Numbers, Paging
 from realestate.spiders.planning import Axis, parts_of
 from realestate.spiders.results import Found, Results
+from realestate.spiders.telephones import AskingSpider
 from realestate.spiders.walk import Newest, Walk, watermark_of
 
 #: Plans first, so that many workers soon find work. Listings before further search pages: what is found is stored
@@ -26,7 +27,7 @@ from realestate.spiders.walk import Newest, Walk, watermark_of
 PRIORITY: dict[Stage, int] = {"plan": 20, "discover": 0, "extract": 10}
 
 
-class PortalSpider(CountingSpider):
+class PortalSpider(AskingSpider):
     """One property portal.
 
     A portal names its site, its searches, its way to page and the form of a listing's address, and writes
@@ -259,6 +260,8 @@ class PortalSpider(CountingSpider):
             if isinstance(each, Gone) and response.request is not None:
                 await self._open_job(response.request)
             yield each
+            if isinstance(each, Listing) and (asking := self.telephone_request(response, each.ref, each.url)):
+                yield asking
 
     def parsed(self, response: Response, stage: Stage, **hints: Any) -> Iterator[Any]:
         """What the portal's parser makes of a page, fetched now or kept from earlier: Results, or a Listing. Raises
@@ -284,6 +287,9 @@ class PortalSpider(CountingSpider):
             self.count(stage, "gone")
             self.logger.debug("page/gone: %s: %s", response.url, reason)
             return [self._gone(response, reason)]
+        except Blocked as reason:
+            self.blocked(stage, reason, response)
+            return []
         except Exception as error:
             self.count(stage, "broken")
             response.flags.append("broken")  # SnapshotMiddleware keeps such a page
