@@ -14,6 +14,7 @@ from realestate.spiders.results import Found, Results
 #: Of a sitemap's file, unpacked; the protocol allows 50 MB.
 MOST_BYTES = 60_000_000
 _MARKS = (b"<urlset", b"<sitemapindex")
+_ENDS = (b"</urlset>", b"</sitemapindex>")
 
 
 def is_sitemap(response: Response) -> bool:
@@ -24,10 +25,13 @@ def is_sitemap(response: Response) -> bool:
 def read(response: Response, found: Callable[[str], Found | None]) -> Results:
     """The listings of a sitemap's file, or the files of its index. What is neither is left out."""
     try:
-        sitemap = Sitemap(_unpacked(response.body))
+        text = _unpacked(response.body)
+        sitemap = Sitemap(text)
         places = [each["loc"] for each in sitemap]
     except Exception as error:
         raise BrokenPage(f"no sitemap: {error}") from error
+    if not text.rstrip().endswith(_ENDS):
+        raise BrokenPage("a sitemap cut short")  # the parser would make do with what there is
     if sitemap.type == "sitemapindex":
         return Results(searches=places)
     return Results([each for place in places if (each := found(place)) is not None])

@@ -1,11 +1,12 @@
 """What every store does, on a real server of each kind."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from realestate.items import FIELDS, OURS, as_record
+from realestate.items import FIELDS, OURS, Part, as_record
 from realestate.storage import Batch, Quarantined, Store, StoreError, Written
 from realestate.storage.store import WHOLE
 from tests.examples import a_listing
@@ -423,6 +424,17 @@ def test_a_watermark_stands_where_it_was_set_last(any_store: Store) -> None:
     any_store.set_watermark(PORTAL, "namur", "2026-09-02", "b")
     any_store.set_watermark(PORTAL, "liege", "5", "b")
     assert (any_store.watermark(PORTAL, "namur"), any_store.watermark(PORTAL, "liege")) == ("2026-09-02", "5")
+
+
+def test_the_parts_of_a_run_are_kept_once(any_store: Store) -> None:
+    whole = Part(portal=PORTAL, search="https://x.example/?a=1", parent=None, total=900, is_split=True, newest=2**40)
+    part = Part(portal=PORTAL, search="https://x.example/?a=1&to=5", parent=whole.search, total=None)
+    for each in (part, whole, replace(part, total=400)):
+        any_store.keep_part("a", each)
+    any_store.keep_part("b", part)
+    assert any_store.parts("a") == [whole, replace(part, total=400)]
+    assert any_store.parts("b") == [part]
+    assert any_store.parts("c") == []
 
 
 def test_records_come_in_order_however_many(any_store: Store) -> None:
