@@ -8,8 +8,19 @@ from realestate.parsing.embedded import decoded
 from realestate.parsing.rows import Rows
 from realestate.parsing.text import line, paragraphs
 
-Page = LexborHTMLParser
 Element = LexborNode
+#: More tags left open than any page has. Lexbor's time grows with the square of the depth.
+_MOST_OPEN = 10_000
+
+
+class Page(LexborHTMLParser):
+    """A page; ValueError for one that is nested beyond all measure."""
+
+    def __init__(self, html: str) -> None:
+        tags = html.count("<")
+        if tags > _MOST_OPEN and tags - 2 * html.count("</") - html.count("/>") - html.count("<!") > _MOST_OPEN:
+            raise ValueError("the page opens more tags than it closes, by thousands")
+        super().__init__(html)
 
 
 def text(node: LexborHTMLParser | LexborNode, selector: str) -> str | None:
@@ -65,14 +76,13 @@ def rows(node: LexborHTMLParser | LexborNode, row: str, label: str, value: str |
 def definitions(node: LexborHTMLParser | LexborNode, selector: str = "dl") -> Rows:
     """Each `dt` of a list with the `dd` after it."""
     told = Rows()
-    for found in node.css(selector):
-        label = None
-        for each in found.css("dt, dd"):
-            if each.tag == "dt":
-                label = each.text()
-            elif label is not None:
-                told.add(label, line(_text(each)))
-                label = None
+    label = None
+    for each in node.css(", ".join(f"{one} :is(dt, dd)" for one in selector.split(","))):
+        if each.tag == "dt":
+            label = each.text()
+        elif label is not None:
+            told.add(label, line(_text(each)))
+            label = None
     return told
 
 
