@@ -28,6 +28,7 @@ import msgspec
 from aiohttp import web
 from multidict import CIMultiDict
 
+from realestate.simulator.bina import Bina
 from realestate.simulator.days import Changes
 from realestate.simulator.emlak import Emlak
 from realestate.simulator.history import Event, History
@@ -38,7 +39,7 @@ from realestate.simulator.stats import Stats
 from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, showing, weathered
 from realestate.simulator.world import World
 
-SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak}
+SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak, "bina": Bina}
 ROWS_AT_ONCE = 200
 ANYWHERE = frozenset({"", "0.0.0.0", "::"})
 

@@ -64,7 +64,7 @@ class PortalSpider(AskingSpider):
     checked_on: ClassVar[date]
     """When what this file says of the portal was last held against what is known of it."""
 
-    handle_httpstatus_list = GONE_STATUSES
+    handle_httpstatus_list: Sequence[int] = GONE_STATUSES
 
     redirects_gone: ClassVar[bool] = False
     """Whether the portal is known to send a visitor of a listing that is gone to another of its pages."""
@@ -159,10 +159,10 @@ class PortalSpider(AskingSpider):
             self._listing_request(seed.url) if self.ref_of(seed.url) else self._search_request(seed.url, "plan")
         )
         told: dict[str, Any] = {"headers": seed.headers, "body": seed.body}
-        told = {name: value for name, value in told.items() if value} | _method(seed)
+        told = {name: value for name, value in told.items() if value} | seed.own_method
         request = request.replace(priority=request.priority + seed.priority, dont_filter=True, **told)
         request.meta.update(seed.meta, mode=seed.mode, scope=seed.scope)
-        request.meta.update({"job": seed.job} if seed.job else {}, **_priority(seed))
+        request.meta.update({"job": seed.job} if seed.job else {}, **seed.own_priority)
         self.crawler.stats.inc_value("seed/taken")
         return request
 
@@ -270,10 +270,10 @@ class PortalSpider(AskingSpider):
                 await self._open_job(response.request)
             if not isinstance(each, Found):
                 yield each
-        async for each in self._shown([each for each in made if isinstance(each, Found)], response):
-            yield each
             if isinstance(each, Listing) and (asking := self.telephone_request(response, each.ref, each.url)):
                 yield asking
+        async for each in self._shown([each for each in made if isinstance(each, Found)], response):
+            yield each
 
     def parsed(self, response: Response, stage: Stage, **hints: Any) -> Iterator[Any]:
         """What the portal's parser makes of a page, fetched now or kept from earlier: Results, or a Listing. Raises
@@ -342,12 +342,3 @@ def _asked(response: Response) -> str:
 def _hints(found: Found) -> dict[str, Any]:
     period = found.sighting.rent_period
     return found.hints | ({"rent_period": period} if period else {})
-
-
-def _method(seed: seeds.Seed) -> dict[str, str]:
-    """Where a seed names none, the portal's own way to ask stays."""
-    return {"method": seed.method.upper()} if seed.method != "GET" else {}
-
-
-def _priority(seed: seeds.Seed) -> dict[str, int]:
-    return {"job_priority": seed.priority} if seed.priority else {}
