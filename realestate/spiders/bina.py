@@ -15,19 +15,19 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
-import msgspec
 from scrapy import Request
 from scrapy.http import TextResponse
 
 from realestate.items import Listing, PropertyType, RentPeriod, SellerType
 from realestate.parsing import apollo, areas, coordinates, dates, floors, html, jsonld, numbers, places, prices
+from realestate.parsing.currencies import code
 from realestate.parsing.embedded import at, decoded, next_data
 from realestate.parsing.text import fold, line, paragraphs
 from realestate.parsing.words import folded, meaning, truth
 from realestate.spiders import graphql
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.moments import served_at
-from realestate.spiders.outcomes import GONE_STATUSES, Blocked, BrokenPage
+from realestate.spiders.outcomes import GONE_STATUSES, BrokenPage
 from realestate.spiders.paging import Cursors
 from realestate.spiders.planning import Band
 from realestate.spiders.results import Found, Results
@@ -37,8 +37,6 @@ Kind = tuple[PropertyType, str | None, bool | None]
 
 #: More are over the query's limit of complexity.
 PAGE_SIZE = 16
-#: The server lets no simple form of another site ask.
-HEADERS = {**graphql.HEADERS, "Apollo-Require-Preflight": "true"}
 #: Words of a search's address -> its filter. The numbers of other cities are not known, nor those of new and old
 #: buildings apart.
 CITIES = {"baki": "1"}
@@ -57,9 +55,9 @@ KINDS: dict[str, Kind] = folded(
         "Yeni tikili": ("apartment", "new_building", True),
         "Köhnə tikili": ("apartment", "old_building", False),
         **dict.fromkeys(("Mənzil", "Mənzillər"), ("apartment", None, None)),
-        **dict.fromkeys(("Həyət evi/Bağ evi", "Həyət evləri"), ("house", "yard_or_garden_house", None)),
-        "Həyət evi": ("house", "yard_house", None),
-        "Bağ evi": ("house", "garden_house", None),
+        **dict.fromkeys(
+            ("Həyət evi/Bağ evi", "Həyət evi", "Bağ evi", "Həyət evləri"), ("house", "yard_or_garden_house", None)
+        ),
         "Villa": ("house", "villa", None),
         **dict.fromkeys(("Ofis", "Ofislər"), ("office", None, None)),
         **dict.fromkeys(("Qaraj", "Qarajlar"), ("garage", None, None)),
@@ -69,9 +67,7 @@ KINDS: dict[str, Kind] = folded(
 )
 #: Whether it is a rent.
 DEAL_WORDS = folded({"Satış": False, "Alqı-satqı": False, "Satılır": False, "Kirayə": True, "Kirayə verilir": True})
-SELLERS: dict[str, SellerType] = folded(
-    {"vasitəçi (agent)": "agency", "vasitəçi": "agency", "mülkiyyətçi": "owner", "sahibi": "owner"}
-)
+SELLERS: dict[str, SellerType] = folded({"vasitəçi (agent)": "agency", "mülkiyyətçi": "owner", "sahibi": "owner"})
 OTHER: Kind = ("other", None, None)
 #: What the item tells that no field takes.
 MORE = ("views", "expiresAt", "hasInternalLoan", "isVipped", "isFeatured")
@@ -92,10 +88,7 @@ class BinaSpider(PortalSpider):
     paging = Cursors("cursor", part=500)
     axes = (Band("price_from", "price_to"),)
     newest_first = "date"
-    handle_httpstatus_list: Sequence[int] = (
-        *GONE_STATUSES,
-        400,
-    )  # by which some servers say that they do not know a query
+    handle_httpstatus_list: Sequence[int] = (*GONE_STATUSES, 400)  # what some answer to a query they do not know
 
     # ----- searches
 
@@ -104,24 +97,21 @@ class BinaSpider(PortalSpider):
             return Request(search)
         filter, cursor = _asked(search)
         variables = {"first": PAGE_SIZE, "filter": filter, "sort": "BUMPED_AT_DESC", **cursor}
-        query = {"version": 1, "sha256Hash": self.crawler.settings["BINA_QUERY_HASH"]}
-        asked = {"variables": variables, "extensions": {"persistedQuery": query}}
-        told = urlencode({name: msgspec.json.encode(value).decode() for name, value in asked.items()})
-        return Request(f"{self.site}/graphql?operationName=SearchItems&{told}", headers=HEADERS)
+        hash = self.crawler.settings["BINA_QUERY_HASH"]
+        return graphql.persisted(f"{self.site}/graphql", "SearchItems", hash, variables)
 
     def parse_search(self, response: TextResponse) -> Results:
-        _knows_query(response)
         items = at(graphql.answer(response), "itemsConnection")
         edges, total = at(items, "edges"), numbers.whole(at(items, "totalCount"))
         if response.status != 200 or not isinstance(edges, list) or total is None:
             raise BrokenPage("no list of items")
         has_more, cursor = at(items, "pageInfo.hasNextPage"), line(at(items, "pageInfo.endCursor"))
-        if (has_more and not (edges and cursor)) or (total and not edges and not _is_further(response)):
+        is_first = self.paging.is_first(str(response.meta.get("search", response.url)))
+        if (has_more and not (edges and cursor)) or (total and is_first and not edges):
             raise BrokenPage("no items on a page within the total")
         found = [each for edge in edges if (each := self._found(at(edge, "node")))]
-        return Results(
-            found, total, cursor if has_more else None, is_last=not has_more, unreadable=len(edges) - len(found)
-        )
+        after, unreadable = cursor if has_more else None, len(edges) - len(found)
+        return Results(found, total, after, is_last=not has_more, unreadable=unreadable)
 
     def _found(self, node: Any) -> Found | None:
         ref = line(at(node, "id"))
@@ -153,7 +143,7 @@ class BinaSpider(PortalSpider):
         firm = line(at(item, "company.name"))
         return {
             "price": self._price(item),
-            "is_rent": _first(item, "isLeased", "leased"),
+            "is_rent": truth(_first(item, "isLeased", "leased")),
             "rent_period": _period(item, rent_period),
             "kinds": (at(item, "category.name"), item.get("buildingTypeName")),
             "sizes": (areas.of(at(item, "area.value"), at(item, "area.units")), _plot(item, linked)),
@@ -169,7 +159,7 @@ class BinaSpider(PortalSpider):
             "has_mortgage": truth(item.get("hasMortgage")),
             "street": _street(item.get("address")),
             "title": line(linked.get("name")) or line(item.get("title")) or line(at(item, "metaTags.title")),
-            "description": _text(item.get("description")) or _text(linked.get("description")),
+            "description": next(filter(None, map(_text, (item, linked))), None),
             "photos": [response.urljoin(url) for url in _photos(item, linked)],
             "seller_type": "agency" if firm else meaning(item.get("contactTypeName"), SELLERS),
             "agency_name": firm,
@@ -211,9 +201,12 @@ class BinaSpider(PortalSpider):
         }
 
     def _price(self, item: Any) -> prices.Price:
-        """In one of its currencies; "total" or "value", as the query calls it."""
-        currency = line(at(item, "price.currency")) or self.currency
-        return prices.of(_first(at(item, "price"), "total", "value"), currency)
+        """ "total" or "value", as the query calls it. Null is a price on request; what is not there tells nothing."""
+        told = at(item, "price")
+        currency = code(line(at(told, "currency")) or self.currency, self.currency)
+        if currency is None or not isinstance(told, dict) or told.keys().isdisjoint(("total", "value")):
+            return prices.Price()
+        return prices.of(_first(told, "total", "value"), currency)
 
     # ----- telephones; how today's pages ask for them is not known
 
@@ -261,22 +254,11 @@ def _of_path(path: str) -> dict[str, Any]:
     raise BadSeed(f"bina: what {path[:100]!r} finds is not known")
 
 
-def _knows_query(response: TextResponse) -> None:
-    for error in _list(at(decoded(response.body), "errors")):
-        told = f"{at(error, 'message')} {at(error, 'extensions.code')}"
-        if "PersistedQuery" in told or "PERSISTED_QUERY" in told:
-            raise Blocked("persisted_query", "the site does not know BINA_QUERY_HASH any more: set today's")
-
-
-def _is_further(response: TextResponse) -> bool:
-    return "cursor" in dict(parse_qsl(urlsplit(str(response.meta.get("search", response.url))).query))
-
-
 def _item(response: TextResponse, ref: str) -> dict[str, Any] | None:
     """The page's own item, and no similar one: by its id. Of a bare JSON document too."""
     told = decoded(response.text) if response.text.lstrip()[:1] == "{" else {"pageProps": next_data(response.text)}
     props = at(told, "pageProps")
-    given = (at(props, "currentItemData"), at(props, "item"), at(told, "currentItemData"), at(told, "data.item"), told)
+    given = (at(props, "currentItemData"), at(told, "currentItemData"), at(told, "data.item"), told)
     cached = (apollo.first(cache, "Item", ref) for cache in (props.values() if isinstance(props, dict) else ()))
     for item in (*given, *cached):
         if isinstance(item, dict) and line(item.get("id")) == ref:
@@ -312,14 +294,14 @@ def _fields(
 ) -> dict[str, Any]:
     """Fields of a listing, of what both forms of a page tell. The finer of two names for its kind counts."""
     known = [kind for name in kinds if (kind := meaning(name, KINDS))]
-    kind, subtype, is_new = next((each for each in known if each[1]), known[0] if known else OTHER)
+    property_type, subtype, is_new = next((each for each in known if each[1]), known[0] if known else OTHER)
     area, plot = sizes
     place = places.parse(", ".join(filter(None, named)))
     renovated = truth(is_renovated)
     return {
         "operation": None if is_rent is None else "rent" if is_rent else "sale",
         "rent_period": rent_period if is_rent else None,
-        "property_type": kind,
+        "property_type": property_type,
         "subtype": subtype,
         "is_new_building": is_new,
         "area_m2": area.m2 if area and not area.is_land else None,
@@ -338,13 +320,12 @@ def _fields(
 
 def _street(address: Any) -> str | None:
     """One text, or an object."""
-    if isinstance(address, dict):
-        return line(_first(address, "street", "streetAddress", "address", "name"))
-    return line(address)
+    return line(_first(address, "street", "streetAddress", "address") if isinstance(address, dict) else address)
 
 
-def _text(value: Any) -> str | None:
-    return paragraphs(value) if isinstance(value, str) else None
+def _text(told: dict[str, Any]) -> str | None:
+    text = told.get("description")
+    return paragraphs(text) if isinstance(text, str) else None
 
 
 def _photos(item: Any, linked: Any) -> list[str]:
