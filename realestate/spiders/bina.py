@@ -176,7 +176,10 @@ class BinaSpider(PortalSpider):
         address = (html.text(page, ".product-map__left__address") or "").removeprefix("Ünvan:")
         photos = html.attributes(page, ".product-photos__slider-top img", "src")
         statistics = [line(each.text()) or "" for each in page.css(".product-statistics__i-text")]
-        renewed = next((each for each in statistics if fold(each).startswith("yeniləndi")), None)
+        renewed, views = (
+            next((each for each in statistics if fold(each).startswith(word)), None)
+            for word in ("yeniləndi", "baxışların sayı")
+        )
         land = areas.parse(told.take("Torpaq sahəsi"))
         return {
             "price": price,
@@ -197,7 +200,7 @@ class BinaSpider(PortalSpider):
             "photos": [response.urljoin(src) for src in photos if not src.endswith("load.gif")],
             "seller_type": meaning(html.text(page, ".product-owner__info-region"), SELLERS),
             "updated_at": dates.parse(renewed, self.timezone, served_at(response)),
-            "extra": dict(told),
+            "extra": {**told, **({"views": count} if (count := numbers.whole(views)) is not None else {})},
         }
 
     def _price(self, item: Any) -> prices.Price:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -162,8 +163,9 @@ def test_after_many_days_the_parsers_still_read_what_the_truth_says(simulator: S
     read: list[dict[str, Any]] = []
     for advert in simulator.world.listed(portal):
         url = site.base + site.path(advert)
-        response = HtmlResponse(url, body=site.page(advert).body, encoding="utf-8", request=Request(url))
-        shown_on_the_card = {"rent_period": site.truth(advert)["rent_period"]} if portal == "emlak" else {}
+        served = {"Date": format_datetime(simulator.world.now)}
+        response = HtmlResponse(url, 200, served, site.page(advert).body, encoding="utf-8", request=Request(url))
+        shown_on_the_card = {"rent_period": site.truth(advert)["rent_period"]} if portal != "immoweb" else {}
         read += map(as_record, spider.parse_listing(response, **shown_on_the_card))
     compared = compare(list(site.truths()), read)
     assert compared.expected > 200

@@ -14,8 +14,11 @@ from realestate.simulator.bina.page import advert_page, photo_paths
 from realestate.simulator.bina.search import answer
 from realestate.simulator.site import JSON, Answer, Question, Site
 
-_ITEM = re.compile(r"/items/(\d{1,9})(/phones)?", re.ASCII)
+_ITEM = re.compile(r"/items/(\d{1,9})(/phones|/)?", re.ASCII)
 _SHARD = re.compile(r"/uploads/sitemaps/sitemap_items(\d{0,4})\.xml", re.ASCII)
+_GRID = re.compile(r"/items/all|(?:/[a-z-]+)?/(?:alqi-satqi|kiraye)(?:/[a-z-]+){0,2}")
+#: The pages of searches are empty: a browser asks for what they show.
+GRID = b'<!DOCTYPE html><html><body><div id="__next"><div data-cy="items-grid"></div></div></body></html>'
 SHARD_SIZE = 1_000
 XML = "application/xml; charset=utf-8"
 _NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -30,6 +33,8 @@ class Bina(Site):
             return Answer("search", answer(asked.query, self.found), content_type=JSON)
         if match := _SHARD.fullmatch(asked.path):
             return self._sitemap(int(match[1]) if match[1] else None)
+        if _GRID.fullmatch(asked.path):
+            return Answer("search", GRID)
         match = _ITEM.fullmatch(asked.path)
         if match is None:
             return None
@@ -37,6 +42,8 @@ class Bina(Site):
         if advert is None or advert.gone is not None:
             status = 410 if advert is not None and advert.gone == "410" else 404
             return Answer("listing", "<title>404</title><h1>Elan tapılmadı</h1>".encode(), status)
+        if match[2] == "/":
+            return self.moved(advert)
         return self._phones(advert, asked) if match[2] else self.page(advert)
 
     def path(self, advert: Advert) -> str:

@@ -82,7 +82,8 @@ def answer(query: Mapping[str, str], found: Callable[[Search], Found]) -> bytes:
 
 
 def _connection(query: Mapping[str, str], found: Callable[[Search], Found]) -> dict[str, Any]:
-    hash = _object(query, "extensions").get("persistedQuery", {}).get("sha256Hash")
+    persisted = _object(query, "extensions").get("persistedQuery")
+    hash = persisted.get("sha256Hash") if isinstance(persisted, dict) else None
     if query.get("operationName") != "SearchItems" or not isinstance(hash, str):
         raise Refused({"message": "No query string was present"})
     if hash != HASH:
@@ -98,7 +99,7 @@ def _connection(query: Mapping[str, str], found: Callable[[Search], Found]) -> d
 def _page(adverts: list[Advert], total: int, first: int, cursor: Any) -> dict[str, Any]:
     start = _place(adverts, cursor)
     shown = adverts[start : start + first]
-    more = start + first < len(adverts)
+    more = start + first < total
     promoted = [each for each in adverts if facts_of(each).is_vip][:PROMOTED] if start == 0 else []
     return {
         "totalCount": total,
@@ -128,11 +129,15 @@ def node(advert: Advert) -> dict[str, Any]:
         "isBusiness": facts.firm is not None,
         "vipped": facts.is_vip,
         "featured": False,
-        "photos": [],
+        "photos": [_photo(advert, number) for number in range(1, facts.photos + 1)],
         "photosCount": facts.photos,
         "path": f"/items/{advert.ref}",
         "updatedAt": told_at(advert).isoformat(),
     }
+
+
+def _photo(advert: Advert, number: int) -> dict[str, str]:
+    return {size: f"/uploads/{size}/{advert.ref}/{number}.jpg" for size in ("thumbnail", "f460x345", "large")}
 
 
 def area(advert: Advert) -> dict[str, Any]:
