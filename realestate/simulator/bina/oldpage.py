@@ -5,6 +5,7 @@ from html import escape
 
 from realestate.simulator.adverts import Advert, dice
 from realestate.simulator.bina.categories import CATEGORIES
+from realestate.simulator.bina.chrome import FOOT
 from realestate.simulator.bina.facts import Facts, area_text, facts_of, grouped
 from realestate.simulator.bina.page import photo_paths
 from realestate.simulator.bina.truth import BAKU, LONG_AGO
@@ -47,7 +48,7 @@ def old_page(advert: Advert, base: str, now: datetime) -> bytes:
 <div class="product-statistics"><span class="product-statistics__i-text">Yeniləndi: {_renewed(advert, now)} </span>
 <span class="product-statistics__i-text">Baxışların sayı: {facts.views}</span></div>
 {_place(advert, facts)}
-<p>Uydurma portal: buradakı evlər, satıcılar və qiymətlər real deyil.</p>
+{FOOT}
 </body></html>
 """.encode()
 

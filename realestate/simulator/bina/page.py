@@ -8,6 +8,7 @@ import msgspec
 
 from realestate.simulator.adverts import Advert, dice
 from realestate.simulator.bina.categories import CATEGORIES, CITIES, LOCATIONS
+from realestate.simulator.bina.chrome import FOOT
 from realestate.simulator.bina.facts import Facts, facts_of
 from realestate.simulator.bina.search import area, company, location, price
 from realestate.simulator.bina.truth import centre, told_at
@@ -29,7 +30,7 @@ def advert_page(advert: Advert, base: str) -> bytes:
 <meta property="og:title" content="{escape(facts.title)}"/>
 <script type="application/ld+json">{_json(_linked(advert, facts, photos))}</script>
 </head><body><div id="__next"><div class="sc-1a2b3c4d-0 kQzXyW" data-cy="item-page"><h1>{escape(facts.title)}</h1>
-<p>Uydurma portal: buradakı evlər, satıcılar və qiymətlər real deyil.</p></div></div>
+</div>{FOOT}</div>
 <script id="__NEXT_DATA__" type="application/json">{_json(_next(advert, facts, photos))}</script>
 </body></html>
 """.encode()
