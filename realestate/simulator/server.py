@@ -29,6 +29,7 @@ import msgspec
 from aiohttp import web
 from multidict import CIMultiDict
 
+from realestate.simulator.bina import Bina
 from realestate.simulator.days import Changes
 from realestate.simulator.emlak import Emlak
 from realestate.simulator.history import Event, History
@@ -40,7 +41,7 @@ from realestate.simulator.tap import Tap
 from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, showing, weathered
 from realestate.simulator.world import World
 
-SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak, "tap": Tap}
+SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak, "bina": Bina, "tap": Tap}
 ROWS_AT_ONCE = 200
 ANYWHERE = frozenset({"", "0.0.0.0", "::"})
 
@@ -68,9 +69,9 @@ class Simulator:
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if request.method in ("GET", "HEAD"):
-                answer = site.answer(request.raw_path, request.headers.get("Cookie", ""))
-            elif request.method == "POST":
-                answer = site.answer_post(request.raw_path, request.headers, await request.read())
+                answer = site.answer(request.raw_path, headers=request.headers)
+            elif request.method == "POST" and site.takes_posts:
+                answer = site.answer(request.raw_path, headers=request.headers, body=await request.read())
             else:
                 answer = Answer("other", b"Method not allowed", 405)
             if latency := self.latency[name]:

@@ -41,6 +41,15 @@ class Seed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     scope: Annotated[str, Meta(max_length=200)] = ""
     """What the job covers: "all" says that its seeds together show every listing of the portal."""
 
+    @property
+    def own_method(self) -> dict[str, str]:
+        """Where a seed names none, the portal's own way to ask stays."""
+        return {"method": self.method.upper()} if self.method != "GET" else {}
+
+    @property
+    def own_priority(self) -> dict[str, int]:
+        return {"job_priority": self.priority} if self.priority else {}
+
 
 def parse(data: bytes) -> Seed:
     """A name that is not ours is refused, where scrapy-redis would send it to the site as form data."""

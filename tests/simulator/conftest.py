@@ -6,19 +6,16 @@ from typing import Any
 
 import pytest
 
+from realestate.simulator.bina import Bina
 from realestate.simulator.emlak import Emlak
 from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.portals import PORTALS
 from realestate.simulator.server import Simulator
 from realestate.simulator.site import Site
 from realestate.simulator.tap import Tap
 from realestate.simulator.world import World
 
-BASES = {
-    "control": "http://control.test",
-    "immoweb": "http://immoweb.test",
-    "emlak": "http://emlak.test",
-    "tap": "http://tap.test",
-}
+BASES = {name: f"http://{name}.test" for name in ("control", *PORTALS)}
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +31,11 @@ def immoweb(world: World) -> Site:
 @pytest.fixture(scope="module")
 def emlak(world: World) -> Site:
     return Emlak(world, BASES["emlak"])
+
+
+@pytest.fixture(scope="module")
+def bina(world: World) -> Site:
+    return Bina(world, BASES["bina"])
 
 
 @pytest.fixture(scope="module")

@@ -35,6 +35,11 @@ HOSTILE = (
     "/elanlar/?page=" + "9" * 3000,
     "/elanlar/?price_min=%D9%A3&price_max=--",
     "/elanlar/?" + "a=1&" * 900,
+    "/graphql?operationName=SearchItems&variables=%7B&extensions=[]",
+    "/graphql?operationName=SearchItems&extensions=%7B%22persistedQuery%22:1%7D",
+    "/items/99999999999999999999",
+    "/items/%D9%A3/phones",
+    "/uploads/sitemaps/sitemap_items0.xml",
     "/0-.html",
     "/-s0.html",
     "/%zz?%zz",
@@ -108,7 +113,7 @@ def test_the_stats_count_each_request_once() -> None:
         assert sum(seen["by_second"].values()) == 5
         assert all(started <= int(second) <= time.time() for second in seen["by_second"])
         assert stats["emlak"]["requests"] == 0
-        assert stats["refusals"] == {"immoweb": 0, "emlak": 0}
+        assert stats["refusals"] == dict.fromkeys(PORTALS, 0)
 
     ask(check)
 
@@ -201,7 +206,7 @@ def test_hostile_requests_never_break_it() -> None:
 
 def test_an_empty_world_is_served_too() -> None:
     async def check(simulator: Simulator, session: ClientSession) -> None:
-        paths = {"immoweb": "/en/search-results/house/for-sale", "emlak": "/elanlar/"}
+        paths = {"immoweb": "/en/search-results/house/for-sale", "emlak": "/elanlar/", "bina": "/items/all"}
         for name, path in paths.items():
             assert (await get(session, simulator.bases[name] + path))[0] == 200
         async with session.post(simulator.bases["control"] + "/_day/advance") as response:
@@ -217,14 +222,14 @@ def test_a_busy_port_is_said_plainly() -> None:
             serve(port, listings=1, seed=1)
 
 
-def three_free_ports() -> int:
-    """The first of three in a row, below those the system gives out by itself."""
+def free_ports() -> int:
+    """The first of as many in a row as are needed, below those the system gives out by itself."""
     for port in range(20_000 + os.getpid() % 1_000 * 10, 32_000, 10):
         with suppress(OSError), ExitStack() as stack:
-            for offset in range(3):
+            for offset in range(1 + len(PORTALS)):
                 stack.enter_context(socket.create_server(("127.0.0.1", port + offset)))
             return port
-    raise AssertionError("no three ports in a row are free")
+    raise AssertionError("not enough ports in a row are free")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -233,7 +238,7 @@ def test_it_runs_on_the_given_ports_and_stops_cleanly_when_told(number: signal.S
         "from realestate.simulator import serve; import json\n"
         "serve({port}, listings=20, seed=1, ready=lambda bases: print(json.dumps(bases), flush=True))"
     )
-    port = three_free_ports()
+    port = free_ports()
     with subprocess.Popen(
         [sys.executable, "-c", code.format(port=port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -241,8 +246,8 @@ def test_it_runs_on_the_given_ports_and_stops_cleanly_when_told(number: signal.S
         bases = json.loads(process.stdout.readline())
         process.send_signal(number)
         _, errors = process.communicate(timeout=20)
-    assert list(bases) == ["control", "immoweb", "emlak"]
-    assert [int(base.rpartition(":")[2]) for base in bases.values()] == [port, port + 1, port + 2]
+    assert list(bases) == ["control", *PORTALS]
+    assert [int(base.rpartition(":")[2]) for base in bases.values()] == [port + offset for offset in range(len(bases))]
     assert (process.returncode, errors) == (0, "")
 
 

@@ -20,7 +20,7 @@ SEARCH = """query($f: AdFilterInput, $n: Int, $a: String) { adSearch(filters: $f
 
 def graphql(site: Site, query: str, **variables: Any) -> Any:
     body = json.dumps({"query": query, "variables": variables}).encode()
-    answer = site.answer_post("/graphql", {}, body)
+    answer = site.answer("/graphql", body=body)
     assert answer.status == 200
     return json.loads(answer.body)
 
@@ -116,7 +116,7 @@ def test_what_does_not_exist_is_an_error_in_words(tap: Site, query: str, message
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"query": 7}', b"\xff", b'{"query":"' + b"{a" * 9000 + b'"}'])
 def test_whatever_is_posted_is_answered(tap: Site, body: bytes) -> None:
-    assert "errors" in json.loads(tap.answer_post("/graphql", {}, body).body)
+    assert "errors" in json.loads(tap.answer("/graphql", body=body).body)
 
 
 def test_filters_find_nothing_from_another_source(tap: Site) -> None:
@@ -126,10 +126,10 @@ def test_filters_find_nothing_from_another_source(tap: Site) -> None:
 
 def test_telephones_are_told_in_both_ways(tap: Site, adverts: list[Advert]) -> None:
     ref = adverts[0].ref
-    old = tap.answer_post(f"/ads/{ref}/phones", {}, b"")
+    old = tap.answer(f"/ads/{ref}/phones", body=b"")
     assert old.status == 422
-    headers = {"X-CSRF-Token": "uydurma-nisan", "X-Requested-With": "XMLHttpRequest"}
-    phones = json.loads(tap.answer_post(f"/ads/{ref}/phones", headers, b"").body)["phones"]
+    headers = {"x-csrf-token": "uydurma-nisan", "x-requested-with": "XMLHttpRequest"}
+    phones = json.loads(tap.answer(f"/ads/{ref}/phones", headers=headers, body=b"").body)["phones"]
     state = next(state for advert in adverts if (state := cache(tap, advert)))
     query = "mutation($id: ID) { createCall(adId: $id, source: DESKTOP) { entity } }"
     key = next(key for key, ad in state.items() if key.startswith("Ad:") and ad["legacyResourceId"])
@@ -163,8 +163,10 @@ def test_a_page_of_the_older_form_says_today_only_today() -> None:
         return {advert for advert in world.listed("tap") if b"Bug\xc3\xbcn" in site.answer(site.path(advert)).body}
 
     world.advance()
+    site.forget(world.listed("tap"))
     updated = {advert: advert.updated_at for advert in today()}
     world.advance()
+    site.forget(())
     unchanged = {advert for advert in updated if advert.gone is None and advert.updated_at == updated[advert]}
     assert unchanged
     assert not today() & unchanged

@@ -4,19 +4,33 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from aiohttp import ClientSession
 from selectolax.lexbor import LexborHTMLParser
 
 from realestate.simulator import PORTALS, Simulator, World, running, weather
+from realestate.simulator.bina.search import HASH
 from realestate.simulator.site import Site
 from realestate.simulator.weather import WEATHERS
+from tests.simulator.conftest import BASES
+
+
+def search_of_bina(cursor: str | None = None) -> str:
+    variables = {"first": 16, "filter": {}} | ({"cursor": cursor} if cursor else {})
+    told = {"variables": variables, "extensions": {"persistedQuery": {"version": 1, "sha256Hash": HASH}}}
+    asked = {"operationName": "SearchItems", **{name: json.dumps(each) for name, each in told.items()}}
+    return f"/graphql?{urlencode(asked)}"
+
 
 SEARCHES = {
     "immoweb": "/en/search-results/house-and-apartment/for-sale?countries=BE&orderBy=newest&page={}",
     "emlak": "/elanlar/?ann_type=3&sort_type=1&page={}",
+    "bina": search_of_bina(),
 }
+MOVED = {"immoweb": "/en/classified/{}", "emlak": "/{}-x.html", "bina": "/items/{}/"}
+SIZES = {"immoweb": 30, "emlak": 20, "bina": 16}
 Check = Callable[["Visitor", Simulator], Awaitable[None]]
 
 
@@ -26,12 +40,13 @@ class Visitor:
     def __init__(self, simulator: Simulator, session: ClientSession, portal: str) -> None:
         self.site: Site = simulator.sites[portal]
         self.control, self._session, self._portal = simulator.bases["control"], session, portal
+        self._cursor: str | None = None
         advert = simulator.world.listed(portal)[0]
         self.pages = {
             "robots": "/robots.txt",
             "search": SEARCHES[portal].format(1),
             "listing": self.site.path(advert),
-            "moved": f"/en/classified/{advert.ref}" if portal == "immoweb" else f"/{advert.ref}-x.html",
+            "moved": MOVED[portal].format(advert.ref),
         }
 
     async def set(self, kind: str) -> None:
@@ -54,6 +69,8 @@ class Visitor:
 
     async def search(self, page: int) -> tuple[int, list[str]]:
         """The total told, and the refs or addresses shown, without what is promoted."""
+        if self._portal == "bina":
+            return await self._search_bina(page)
         _, body, _ = await self.get(SEARCHES[self._portal].format(page))
         if self._portal == "immoweb":
             answer = json.loads(body)
@@ -65,9 +82,17 @@ class Visitor:
         links = parsed.css("div.ticket-list > div.ticket:not(.pinned) h6.title a")
         return int(count.text().split()[1]), [link.attributes["href"] or "" for link in links]
 
+    async def _search_bina(self, page: int) -> tuple[int, list[str]]:
+        """Each page leads to the next, and the last one to nothing; the first begins with what is promoted."""
+        self._cursor = self._cursor if page > 1 else None
+        _, body, _ = await self.get(search_of_bina(self._cursor))
+        answer = json.loads(body)["data"]["itemsConnection"]
+        self._cursor = answer["pageInfo"]["endCursor"] or self._cursor
+        return answer["totalCount"], [edge["node"]["id"] for edge in answer["edges"]][-SIZES["bina"] :]
+
     async def all_pages(self) -> tuple[int, list[list[str]]]:
         """The total, and what each page shows, as many pages as the total needs."""
-        size = 30 if self._portal == "immoweb" else 20
+        size = SIZES[self._portal]
         total, first = await self.search(1)
         return total, [first, *[(await self.search(page))[1] for page in range(2, -(-total // size) + 1)]]
 
@@ -112,8 +137,7 @@ def test_each_kind_answers_as_it_says_until_it_is_fine_again(portal: str, kind: 
 
 @pytest.mark.parametrize("portal", PORTALS)
 def test_weather_changes_nothing_of_what_comes_after(portal: str) -> None:
-    calm = Simulator(World(2, 60), {"immoweb": "http://i.test", "emlak": "http://e.test"})
-    rough = Simulator(World(2, 60), {"immoweb": "http://i.test", "emlak": "http://e.test"})
+    calm, rough = (Simulator(World(2, 60), BASES) for _ in range(2))
     for kind in WEATHERS:
         rough.set_weather(portal, kind)
         assert rough.advance() == calm.advance()
@@ -243,7 +267,7 @@ def test_nonsense_is_refused_and_changes_nothing() -> None:
             async with session.post(f"{control}/_weather/nowhere", json={"kind": "down"}) as response:
                 assert response.status == 404
             async with session.get(f"{control}/_weather") as response:
-                assert await response.json() == {"immoweb": "fine", "emlak": "fine"}
+                assert await response.json() == dict.fromkeys(PORTALS, "fine")
 
     asyncio.run(go())
 

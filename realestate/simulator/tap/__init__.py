@@ -1,7 +1,7 @@
 """tap as we know it: GraphQL searches by cursor, pages with Apollo's cache, and some pages of the years before."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -9,10 +9,9 @@ import msgspec
 
 from realestate.items import Listing
 from realestate.simulator.adverts import Advert
-from realestate.simulator.site import JSON, Answer, Site, whole_number
-from realestate.simulator.tap import page, truth
+from realestate.simulator.site import JSON, Answer, Question, Site, whole_number
 from realestate.simulator.tap.facts import facts_of
-from realestate.simulator.tap.graphql import Question, Selection, selected
+from realestate.simulator.tap import graphql, page, truth
 from realestate.simulator.tap.search import MOST_A_PAGE, Search, Unknown, cursor_of, offset_of
 
 _ADVERT = re.compile(r"/elanlar/(?:[^/]+/){1,3}(\d{1,9})/?", re.ASCII)
@@ -24,17 +23,14 @@ SIMILAR = 9
 class Tap(Site):
     portal = "tap"
     index = "/elanlar/dasinmaz-emlak/menziller"
+    takes_posts = True
 
-    def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
-        if match := _ADVERT.fullmatch(path):
+    def route(self, asked: Question) -> Answer | None:
+        if asked.body is not None:
+            return self._posted(asked, asked.body)
+        if match := _ADVERT.fullmatch(asked.path):
             return self._advert(int(match[1]))
-        return self._list(path, query) if path.startswith("/elanlar") else None
-
-    def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
-        if path == "/graphql":
-            return self._graphql(body)
-        match = _PHONES.fullmatch(path)
-        return self._phones(int(match[1]), headers) if match else None
+        return self._list(asked) if asked.path.startswith("/elanlar") else None
 
     def path(self, advert: Advert) -> str:
         return page.path(advert)
@@ -48,42 +44,52 @@ class Tap(Site):
             return page.old_page(advert, similar, self.world.now)
         return page.next_page(advert, similar)
 
+    def forget(self, adverts: Iterable[Advert]) -> None:
+        """Pages of the old form say "today": on the next day they all are others."""
+        old = (each for each in self.world.adverts[self.portal].values() if facts_of(each).has_old_form)
+        super().forget({*adverts, *old})
+
+    def _posted(self, asked: Question, body: bytes) -> Answer | None:
+        if asked.path == "/graphql":
+            return self._graphql(body)
+        match = _PHONES.fullmatch(asked.path)
+        return self._phones(int(match[1]), asked.headers) if match else None
+
     def _advert(self, ref: int) -> Answer:
-        """Whatever category the address names, the number decides. "Today" is gone tomorrow: old pages are not kept."""
+        """Whatever category the address names, the number decides."""
         advert = self.world.adverts[self.portal].get(ref)
-        is_old = advert is not None and facts_of(advert).has_old_form
-        if advert is None or advert.gone in ("404", "410") or (advert.gone and is_old):
+        if advert is None or advert.gone in ("404", "410") or (advert.gone and facts_of(advert).has_old_form):
             status = 410 if advert is not None and advert.gone == "410" else 404
             return Answer("listing", "<title>404</title><h1>Səhifə tapılmadı</h1>".encode(), status)
-        return Answer("listing", self.render(advert)) if is_old else self.page(advert)
+        return self.page(advert)
 
     def _similar(self, advert: Advert) -> list[Advert]:
         listed = self.world.listed(self.portal)
         start = advert.ref % max(1, len(listed))
         return [other for other in islice(listed, start, start + SIMILAR) if other is not advert]
 
-    def _list(self, path: str, query: Mapping[str, str]) -> Answer:
-        search = Search.linked(path + "?" + "&".join(f"{name}={value}" for name, value in query.items()))
+    def _list(self, asked: Question) -> Answer:
+        search = Search.linked(asked.path + "?" + "&".join(f"{name}={value}" for name, value in asked.query.items()))
         try:
-            first = offset_of(query.get("cursor"))
+            first = offset_of(asked.query.get("cursor"))
         except Unknown:
             first = 0
         found = self.found(search)
         shown, following = found.adverts[first : first + PAGE_SIZE], first + PAGE_SIZE
-        link = f"{path}?cursor={cursor_of(following)}" if following < found.total else None
+        link = f"{asked.path}?cursor={cursor_of(following)}" if following < found.total else None
         return Answer("search", page.list_page("Elanlar", shown, link, self.world.now))
 
     def _graphql(self, body: bytes) -> Answer:
         """An error is an answer too, with status 200."""
         try:
-            question = Question.read(body)
+            question = graphql.Question.read(body)
             data = {name: self._field(name, question) for name in question.selection}
-            told: dict[str, Any] = {"data": selected(data, question.selection, "Query")}
+            told: dict[str, Any] = {"data": graphql.selected(data, question.selection, "Query")}
         except Unknown as error:
             told = {"data": None, "errors": [{"message": str(error), "locations": [{"line": 1, "column": 1}]}]}
         return Answer("search", msgspec.json.encode(told), content_type=JSON)
 
-    def _field(self, name: str, question: Question) -> Any:
+    def _field(self, name: str, question: graphql.Question) -> Any:
         match name:
             case "adSearch":
                 return {"__typename": "AdSearch", "ads": self._ads(question, question.selection[name].get("ads", {}))}
@@ -93,7 +99,7 @@ class Tap(Site):
                 return self._call(question)
         raise Unknown(f"Field '{name}' doesn't exist on type 'Query'")
 
-    def _ads(self, question: Question, wanted: Selection) -> dict[str, Any]:
+    def _ads(self, question: graphql.Question, wanted: graphql.Selection) -> dict[str, Any]:
         """Another source than DESKTOP finds nothing by filters; an address is enough for MOBILE."""
         link, filters = question.argument("sourceLink"), question.argument("filters") or {}
         is_known = question.argument("source") == "DESKTOP" or link
@@ -112,7 +118,7 @@ class Tap(Site):
             "pageInfo": {"endCursor": cursor_of(end) if nodes or end < total else None, "hasNextPage": end < total},
         }
 
-    def _call(self, question: Question) -> dict[str, Any]:
+    def _call(self, question: graphql.Question) -> dict[str, Any]:
         told = str(question.argument("adId"))
         advert = next((each for each in self.world.listed(self.portal) if page.global_id("Ad", each.ref) == told), None)
         if advert is None:
@@ -122,7 +128,7 @@ class Tap(Site):
     def _phones(self, ref: int, headers: Mapping[str, str]) -> Answer:
         """The older way: with the page's token, and as a script would ask."""
         advert = self.world.adverts[self.portal].get(ref)
-        if headers.get("X-CSRF-Token") != page.CSRF or headers.get("X-Requested-With") != "XMLHttpRequest":
+        if headers.get("x-csrf-token") != page.CSRF or headers.get("x-requested-with") != "XMLHttpRequest":
             return Answer("other", b"{}", 422, JSON)
         if advert is None or advert.gone is not None:
             return Answer("other", b"{}", 404, JSON)
