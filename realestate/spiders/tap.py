@@ -131,7 +131,7 @@ class TapSpider(PortalSpider):
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
         ref = self.ref_of(self.shown_at(response)) or ""
-        told = self._cached(response, ref) or self._shown(response)
+        told = self._newer(response, ref) or self._older(response)
         if told is None or not told.title or not told.rows:
             raise BrokenPage("no advert of this number, or nothing told of it")
         category = told.path.rstrip("/").split("/")[-2]
@@ -188,7 +188,7 @@ class TapSpider(PortalSpider):
         told = ad.get("price", "")
         return prices.parse(told, self.currency) if isinstance(told, str) else prices.of(told, self.currency)
 
-    def _cached(self, response: TextResponse, ref: str) -> Told | None:
+    def _newer(self, response: TextResponse, ref: str) -> Told | None:
         """Of today's pages."""
         cache = decoded(at(next_data(response.text), "apolloState"))
         ad = _own(cache, ref)
@@ -210,7 +210,7 @@ class TapSpider(PortalSpider):
             path=path if self.ref_of(path) == ref else urlsplit(response.url).path,
         )
 
-    def _shown(self, response: TextResponse) -> Told | None:
+    def _older(self, response: TextResponse) -> Told | None:
         """Of the older pages."""
         page = html.Page(response.text)
         told = html.rows(page, ".product-properties__i", "[class$=i-name]", "[class$=i-value]")

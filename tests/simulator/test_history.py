@@ -14,8 +14,9 @@ from tests.simulator.conftest import BASES
 
 DAYS = 12
 ON_BOTH = {"listed", "price_changed", "price_meaning_changed", "updated", "delisted", "relisted"}
-TYPES = {"immoweb": ON_BOTH | {"reserved", "sold", "rented"}, "emlak": ON_BOTH, "bina": ON_BOTH}
+TYPES = {"immoweb": ON_BOTH | {"reserved", "sold", "rented"}, "emlak": ON_BOTH, "bina": ON_BOTH, "tap": ON_BOTH}
 EVIDENCE = {"immoweb": {"404", "410"}, "emlak": {"redirect", "marker"}, "bina": {"404", "410"}}
+EVIDENCE["tap"] = {"404", "410", "marker"}
 
 
 def record(**values: Any) -> Record:

@@ -207,6 +207,7 @@ def test_hostile_requests_never_break_it() -> None:
 def test_an_empty_world_is_served_too() -> None:
     async def check(simulator: Simulator, session: ClientSession) -> None:
         paths = {"immoweb": "/en/search-results/house/for-sale", "emlak": "/elanlar/", "bina": "/items/all"}
+        paths["tap"] = "/elanlar/dasinmaz-emlak/menziller"
         for name, path in paths.items():
             assert (await get(session, simulator.bases[name] + path))[0] == 200
         async with session.post(simulator.bases["control"] + "/_day/advance") as response:

@@ -65,9 +65,9 @@ def test_both_forms_of_a_page_say_what_the_truth_says(tap: Site, adverts: list[A
 
 
 def test_a_page_has_similar_adverts_before_its_own(tap: Site, adverts: list[Advert]) -> None:
-    first = [next(key for key in state if key.startswith("Ad:")) for advert in adverts if (state := cache(tap, advert))]
-    own = [key for advert in adverts if (state := cache(tap, advert)) for key in list(state)[-1:]]
-    assert first != own
+    for advert in adverts:
+        numbers = [ad["legacyResourceId"] for key, ad in cache(tap, advert).items() if key.startswith("Ad:")]
+        assert numbers.index(advert.ref) == len(numbers) - 1 > 5 if numbers else True
 
 
 def test_the_cursor_leads_to_every_advert_once(tap: Site, adverts: list[Advert]) -> None:
@@ -132,7 +132,7 @@ def test_telephones_are_told_in_both_ways(tap: Site, adverts: list[Advert]) -> N
     phones = json.loads(tap.answer(f"/ads/{ref}/phones", headers=headers, body=b"").body)["phones"]
     state = next(state for advert in adverts if (state := cache(tap, advert)))
     query = "mutation($id: ID) { createCall(adId: $id, source: DESKTOP) { entity } }"
-    key = next(key for key, ad in state.items() if key.startswith("Ad:") and ad["legacyResourceId"])
+    key = [key for key in state if key.startswith("Ad:")][-1]
     assert graphql(tap, query, id=key[3:])["data"]["createCall"]["entity"]
     assert phones
     assert graphql(tap, query, id="x")["data"]["createCall"]["entity"] is None
@@ -151,8 +151,8 @@ def test_every_way_to_be_gone(simulator: Simulator) -> None:
 
 
 def test_any_category_path_leads_to_the_advert(tap: Site, adverts: list[Advert]) -> None:
-    advert = next(each for each in adverts if cache(tap, each))
-    assert tap.answer(f"/elanlar/elektronika/x/{advert.ref}") is tap.answer(tap.path(advert))
+    answer = tap.answer(f"/elanlar/elektronika/x/{adverts[0].ref}")
+    assert (answer.status, answer.location) == (301, tap.base + tap.path(adverts[0]))
 
 
 def test_a_page_of_the_older_form_says_today_only_today() -> None:

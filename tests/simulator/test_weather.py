@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlencode
@@ -28,9 +29,10 @@ SEARCHES = {
     "immoweb": "/en/search-results/house-and-apartment/for-sale?countries=BE&orderBy=newest&page={}",
     "emlak": "/elanlar/?ann_type=3&sort_type=1&page={}",
     "bina": search_of_bina(),
+    "tap": "/elanlar/dasinmaz-emlak/menziller",
 }
-MOVED = {"immoweb": "/en/classified/{}", "emlak": "/{}-x.html", "bina": "/items/{}/"}
-SIZES = {"immoweb": 30, "emlak": 20, "bina": 16}
+MOVED = {"immoweb": "/en/classified/{}", "emlak": "/{}-x.html", "bina": "/items/{}/", "tap": "/elanlar/x/y/{}"}
+SIZES = {"immoweb": 30, "emlak": 20, "bina": 16, "tap": 50}
 Check = Callable[["Visitor", Simulator], Awaitable[None]]
 
 
@@ -71,6 +73,8 @@ class Visitor:
         """The total told, and the refs or addresses shown, without what is promoted."""
         if self._portal == "bina":
             return await self._search_bina(page)
+        if self._portal == "tap":
+            return await self._search_tap(page)
         _, body, _ = await self.get(SEARCHES[self._portal].format(page))
         if self._portal == "immoweb":
             answer = json.loads(body)
@@ -89,6 +93,16 @@ class Visitor:
         answer = json.loads(body)["data"]["itemsConnection"]
         self._cursor = answer["pageInfo"]["endCursor"] or self._cursor
         return answer["totalCount"], [edge["node"]["id"] for edge in answer["edges"]][-SIZES["bina"] :]
+
+    async def _search_tap(self, page: int) -> tuple[int, list[str]]:
+        after = b64encode(str((page - 1) * SIZES["tap"]).encode()).decode()
+        query = (
+            "query($n: Int, $a: String) { ads(first: $n, after: $a, source: DESKTOP) { totalCount nodes { path } } }"
+        )
+        told = {"query": query, "variables": {"n": SIZES["tap"], "a": after}}
+        async with self._session.post(self.site.base + "/graphql", json=told) as response:
+            answer = (await response.json())["data"]["ads"]
+        return answer["totalCount"], [node["path"] for node in answer["nodes"]]
 
     async def all_pages(self) -> tuple[int, list[list[str]]]:
         """The total, and what each page shows, as many pages as the total needs."""

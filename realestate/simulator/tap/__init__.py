@@ -2,22 +2,20 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from itertools import islice
 from typing import Any
 
 import msgspec
 
 from realestate.items import Listing
 from realestate.simulator.adverts import Advert
-from realestate.simulator.site import JSON, Answer, Question, Site, whole_number
-from realestate.simulator.tap.facts import facts_of
+from realestate.simulator.site import JSON, Answer, Kind, Question, Site, whole_number
 from realestate.simulator.tap import graphql, page, truth
+from realestate.simulator.tap.facts import facts_of
 from realestate.simulator.tap.search import MOST_A_PAGE, Search, Unknown, cursor_of, offset_of
 
 _ADVERT = re.compile(r"/elanlar/(?:[^/]+/){1,3}(\d{1,9})/?", re.ASCII)
 _PHONES = re.compile(r"/ads/(\d{1,9})/phones", re.ASCII)
 PAGE_SIZE = 36
-SIMILAR = 9
 
 
 class Tap(Site):
@@ -29,7 +27,7 @@ class Tap(Site):
         if asked.body is not None:
             return self._posted(asked, asked.body)
         if match := _ADVERT.fullmatch(asked.path):
-            return self._advert(int(match[1]))
+            return self._advert(asked.path, int(match[1]))
         return self._list(asked) if asked.path.startswith("/elanlar") else None
 
     def path(self, advert: Advert) -> str:
@@ -39,10 +37,8 @@ class Tap(Site):
         return truth.listing(advert, self.base + self.path(advert), page.photo_urls(advert), self.world.now)
 
     def render(self, advert: Advert) -> bytes:
-        similar = self._similar(advert)
-        if facts_of(advert).has_old_form:
-            return page.old_page(advert, similar, self.world.now)
-        return page.next_page(advert, similar)
+        old = facts_of(advert).has_old_form
+        return page.old_page(advert, self.world.now) if old else page.next_page(advert)
 
     def forget(self, adverts: Iterable[Advert]) -> None:
         """Pages of the old form say "today": on the next day they all are others."""
@@ -55,18 +51,13 @@ class Tap(Site):
         match = _PHONES.fullmatch(asked.path)
         return self._phones(int(match[1]), asked.headers) if match else None
 
-    def _advert(self, ref: int) -> Answer:
-        """Whatever category the address names, the number decides."""
+    def _advert(self, path: str, ref: int) -> Answer:
+        """Whatever category the address names, the number leads to the advert."""
         advert = self.world.adverts[self.portal].get(ref)
         if advert is None or advert.gone in ("404", "410") or (advert.gone and facts_of(advert).has_old_form):
             status = 410 if advert is not None and advert.gone == "410" else 404
             return Answer("listing", "<title>404</title><h1>Səhifə tapılmadı</h1>".encode(), status)
-        return self.page(advert)
-
-    def _similar(self, advert: Advert) -> list[Advert]:
-        listed = self.world.listed(self.portal)
-        start = advert.ref % max(1, len(listed))
-        return [other for other in islice(listed, start, start + SIMILAR) if other is not advert]
+        return self.page(advert) if path == self.path(advert) else self.moved(advert)
 
     def _list(self, asked: Question) -> Answer:
         search = Search.linked(asked.path + "?" + "&".join(f"{name}={value}" for name, value in asked.query.items()))
@@ -87,7 +78,8 @@ class Tap(Site):
             told: dict[str, Any] = {"data": graphql.selected(data, question.selection, "Query")}
         except Unknown as error:
             told = {"data": None, "errors": [{"message": str(error), "locations": [{"line": 1, "column": 1}]}]}
-        return Answer("search", msgspec.json.encode(told), content_type=JSON)
+        kind: Kind = "other" if b"createCall" in body else "search"
+        return Answer(kind, msgspec.json.encode(told), content_type=JSON)
 
     def _field(self, name: str, question: graphql.Question) -> Any:
         match name:

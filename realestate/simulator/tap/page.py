@@ -8,11 +8,13 @@ from typing import Any
 
 import msgspec
 
-from realestate.simulator.adverts import Advert
+from realestate.simulator.adverts import Advert, dice
 from realestate.simulator.emlak.facts import grouped
 from realestate.simulator.tap.facts import CATEGORIES, Facts, facts_of, rows
 from realestate.simulator.tap.truth import BAKU, days_ago, to_the_second
+from realestate.simulator.texts import AZ_SENTENCES
 
+SIMILAR = 9
 PICTURES = "https://pictures.example.com/tap"
 ON_REQUEST = "Razılaşma ilə"
 CSRF = "uydurma-nisan"
@@ -64,12 +66,37 @@ def node(advert: Advert, names: Iterable[str] = FIELDS) -> dict[str, Any]:
     return {name: FIELDS[name](advert) for name in names if name in FIELDS}
 
 
-def next_page(advert: Advert, similar: Iterable[Advert]) -> bytes:
+def similar(advert: Advert) -> list[dict[str, Any]]:
+    """Adverts beside this one, of which nothing changes: a page is the same whenever it is first asked for."""
+    rng = dice(advert.key, "similar")
+    refs = [advert.ref - rng.randint(10_000, 99_999) for _ in range(SIMILAR)]
+    return [
+        {
+            "__typename": "Ad",
+            "id": global_id("Ad", ref),
+            "legacyResourceId": ref,
+            "title": f"{rng.randint(1, 6)}-otaqlı yeni tikili, {rng.randint(30, 200)} m²",
+            "price": rng.randint(40, 400) * 1_000,
+            "region": "Bakı",
+            "updatedAt": to_the_second(advert.posted_at).isoformat(),
+            "path": f"/elanlar/dasinmaz-emlak/menziller/{ref}",
+            "status": "ACTIVE",
+            "kinds": [],
+            "body": " ".join(rng.sample(AZ_SENTENCES, 5)),
+            "photo": {"__typename": "Photo", "url": f"{PICTURES}/{ref}/1.jpg"},
+            "shop": None,
+            "properties": [{"__typename": "Property", "name": "Otaq sayı", "value": "9"}],
+        }
+        for ref in refs
+    ]
+
+
+def next_page(advert: Advert) -> bytes:
     """Today's form. The similar adverts come first in the cache: who takes the first takes a wrong one."""
     facts = facts_of(advert)
     cache: dict[str, Any] = {"ROOT_QUERY": {"__typename": "Query"}}
-    for other in similar:
-        cache[f"Ad:{global_id('Ad', other.ref)}"] = node(other)
+    for other in similar(advert):
+        cache[f"Ad:{other['id']}"] = other
     contact, shop = f"Contact:{global_id('Contact', advert.ref)}", f"Shop:{global_id('Shop', facts.shop)}"
     cache[contact] = {"__typename": "Contact", "name": facts.contact, "phones": ["(000) 000-••-••"]}
     if facts.shop:
@@ -93,7 +120,7 @@ def next_page(advert: Advert, similar: Iterable[Advert]) -> bytes:
     )
 
 
-def old_page(advert: Advert, similar: Iterable[Advert], now: datetime) -> bytes:
+def old_page(advert: Advert, now: datetime) -> bytes:
     """The form of the years before: label and value, and dates in words."""
     facts = facts_of(advert)
     properties = "".join(
@@ -115,22 +142,28 @@ def old_page(advert: Advert, similar: Iterable[Advert], now: datetime) -> bytes:
 <span class="product-info__statistics__i-text">Yeniləndi: {_day(advert.updated_at, now)}</span></div>
 <div class="product-info__statistics__i">
 <span class="product-info__statistics__i-text">Baxışların sayı: {facts.views}</span></div></div>
-<div class="products">{"".join(card(other, now) for other in similar)}</div>"""
+<div class="products">{"".join(map(_similar_card, similar(advert)))}</div>"""
     return _document(facts.title, body.encode())
 
 
 def list_page(title: str, adverts: Iterable[Advert], following: str | None, now: datetime) -> bytes:
     """The endless list as it was: cards, and a link to what comes next."""
     link = f'<div class="pagination"><a href="{escape(following)}">Növbəti</a></div>' if following else ""
-    cards = "".join(card(advert, now) for advert in adverts)
+    cards = "".join(
+        _card(path(advert), _price(advert), facts_of(advert).title, _day(advert.updated_at, now).lower())
+        for advert in adverts
+    )
     return _document(title, f'<div class="js-endless-container products">{cards}</div>{link}'.encode())
 
 
-def card(advert: Advert, now: datetime) -> str:
-    return f"""<div class="products-i"><a class="products-link" href="{path(advert)}">
-<div class="products-price"><span class="price-val">{_price(advert)}</span> <span class="price-cur">AZN</span></div>
-<div class="products-name">{escape(facts_of(advert).title)}</div>
-<div class="products-created">{advert.home.place.city}, {_day(advert.updated_at, now).lower()}</div></a></div>
+def _similar_card(other: dict[str, Any]) -> str:
+    return _card(other["path"], grouped(other["price"], " "), other["title"], "keçən ay")
+
+
+def _card(href: str, price: str, title: str, created: str) -> str:
+    return f"""<div class="products-i"><a class="products-link" href="{href}">
+<div class="products-price"><span class="price-val">{price}</span> <span class="price-cur">AZN</span></div>
+<div class="products-name">{escape(title)}</div><div class="products-created">Bakı, {created}</div></a></div>
 """
 
 
