@@ -204,6 +204,23 @@ def test_hostile_requests_never_break_it() -> None:
     ask(check)
 
 
+def test_a_portal_can_be_far_away() -> None:
+    async def check(simulator: Simulator, session: ClientSession) -> None:
+        control, page = simulator.bases["control"], simulator.bases["tap"] + "/robots.txt"
+        for seconds in (0.5, 0):
+            async with session.post(f"{control}/_latency/tap", json={"seconds": seconds}) as response:
+                assert (await response.json())["tap"] == seconds
+            begun = time.monotonic()
+            await get(session, page)
+            assert time.monotonic() - begun >= seconds
+        for wrong in ({"seconds": -1}, {"seconds": 1e9}, {"second": 1}, {"seconds": "1"}, []):
+            async with session.post(f"{control}/_latency/tap", json=wrong) as response:
+                assert response.status == 400
+        assert simulator.latency == dict.fromkeys(PORTALS, 0)
+
+    ask(check)
+
+
 def test_an_empty_world_is_served_too() -> None:
     async def check(simulator: Simulator, session: ClientSession) -> None:
         paths = {"immoweb": "/en/search-results/house/for-sale", "emlak": "/elanlar/", "bina": "/items/all"}
