@@ -213,7 +213,8 @@ def test_a_portal_can_be_far_away() -> None:
             begun = time.monotonic()
             await get(session, page)
             assert time.monotonic() - begun >= seconds
-        for wrong in ({"seconds": -1}, {"seconds": 1e9}, {"second": 1}, {"seconds": "1"}, []):
+        hostile: tuple[Any, ...] = ({"seconds": -1}, {"seconds": 1e9}, {"second": 1}, {"seconds": "1"}, [])
+        for wrong in hostile:
             async with session.post(f"{control}/_latency/tap", json=wrong) as response:
                 assert response.status == 400
         assert simulator.latency == dict.fromkeys(PORTALS, 0)
