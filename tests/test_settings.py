@@ -15,6 +15,7 @@ from realestate import settings
 names = ("REDIS_URL", "STORE_URL", "SIMULATOR_URL", "PACE_RATE", "LOG_LEVEL", "SNAPSHOTS_URL", "SNAPSHOTS_SAMPLE") + (
     "CONTACTS",
     "CONTACTS_KEYS",
+    "BINA_QUERY_HASH",
 )
 print(json.dumps({name: getattr(settings, name) for name in names}))
 """
