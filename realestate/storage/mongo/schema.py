@@ -48,6 +48,7 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
 #: All that is kept; beside them is only `schema`.
 COLLECTIONS = (
     "runs",
+    "parts",
     "departures",
     "watermarks",
     "quarantine",
@@ -79,8 +80,8 @@ def _indexes(database: Database[Any]) -> None:
     make_indexes(database)
 
 
-#: The second adds those of keeping house.
-STEPS: tuple[Step, ...] = (_indexes, _indexes)
+#: The second adds those of keeping house, the third those of parts.
+STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes)
 
 
 def migrate(database: Database[Any]) -> None:
