@@ -33,7 +33,7 @@ from realestate.spiders.planning import Band
 from realestate.spiders.results import Found, Results
 from realestate.spiders.seeds import BadSeed
 
-Kind = tuple[PropertyType, str | None, bool | None]
+Kind = tuple[PropertyType | None, str | None, bool | None]
 
 #: More are over the query's limit of complexity.
 PAGE_SIZE = 16
@@ -68,7 +68,6 @@ KINDS: dict[str, Kind] = folded(
 #: Whether it is a rent.
 DEAL_WORDS = folded({"Satış": False, "Alqı-satqı": False, "Satılır": False, "Kirayə": True, "Kirayə verilir": True})
 SELLERS: dict[str, SellerType] = folded({"vasitəçi (agent)": "agency", "mülkiyyətçi": "owner", "sahibi": "owner"})
-OTHER: Kind = ("other", None, None)
 #: What the item tells that no field takes.
 MORE = ("views", "expiresAt", "hasInternalLoan", "isVipped", "isFeatured")
 
@@ -296,8 +295,9 @@ def _fields(
     **fields: Any,
 ) -> dict[str, Any]:
     """Fields of a listing, of what both forms of a page tell. The finer of two names for its kind counts."""
+    unknown: Kind = ("other" if any(map(line, kinds)) else None, None, None)
     known = [kind for name in kinds if (kind := meaning(name, KINDS))]
-    property_type, subtype, is_new = next((each for each in known if each[1]), known[0] if known else OTHER)
+    property_type, subtype, is_new = next((each for each in known if each[1]), known[0] if known else unknown)
     area, plot = sizes
     place = places.parse(", ".join(filter(None, named)))
     renovated = truth(is_renovated)

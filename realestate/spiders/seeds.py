@@ -15,6 +15,7 @@ RESERVED = frozenset(
         "scope",
         "lease",
         "parent",
+        "private",
         "seed",
         "delay_seconds",
         "depth",
