@@ -252,6 +252,16 @@ class Gone:
 
 
 @dataclass(kw_only=True, slots=True)
+class Telephones:
+    """What the portal answered when it was asked for a listing's telephones; only with CONTACTS on. Its repr, which a
+    log may show, says whose they are and nothing more."""
+
+    portal: str
+    ref: str
+    numbers: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(kw_only=True, slots=True)
 class Part:
     """A search, or a part of one, as it was planned: all parts together show whether a run looked everywhere."""
 

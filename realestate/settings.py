@@ -55,6 +55,13 @@ def _keys(name: str) -> tuple[str, ...]:
     return keys
 
 
+def _hash(name: str, default: str) -> str:
+    text = (_variable(name) or default).strip().lower()
+    if not re.fullmatch(r"[0-9a-f]{64}", text, re.ASCII):
+        raise SystemExit(f"realestate: {name} is {text!r}: a SHA-256 in 64 hexadecimal digits is needed")
+    return text
+
+
 def _redis_url() -> str | None:
     """REDIS_URL, or the parts that scrapy-redis users set."""
     host = _variable("REDIS_HOST")
@@ -181,6 +188,8 @@ ROBOTSTXT_PARSER = "realestate.middlewares.robots.RobotParser"
 ERASED_SECONDS = 60.0
 #: Answers by which a site says that we are too fast, or that it is too busy.
 BACKOFF_STATUSES = [429, 503]
+#: By which bina.az knows the query of its searches; seen on its pages in September 2026. It changes with the site.
+BINA_QUERY_HASH = _hash("BINA_QUERY_HASH", "b781511a943a4d710eefdf811a24dd4ae353e55d836952603ce0b37fde97d073")
 SPIDER_MIDDLEWARES = {
     "realestate.middlewares.leases.ChildrenMiddleware": 10,  # nearest the engine: sees what all others left
     "realestate.middlewares.snapshots.SnapshotMiddleware": 60,  # after HttpError (50) has sorted out the refused

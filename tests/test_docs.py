@@ -79,7 +79,7 @@ def variables_read() -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id in {"_variable", "_number", "_share", "_word", "_place", "_keys"}
+        and node.func.id in {"_variable", "_number", "_share", "_word", "_place", "_keys", "_hash"}
         and isinstance(node.args[0], ast.Constant)
         and isinstance(node.args[0].value, str)
     }

@@ -102,6 +102,7 @@ def simulate(
     A day passes by `POST /_day/advance`; what a perfect daily crawler would have recorded is at
     /_truth/<portal>/events. `POST /_weather/<portal>` with {"kind": "down"} makes bad days: blocked, error_page,
     all_404, all_redirected, half_empty, half_pages, slow_search; "fine" ends them.
+    `POST /_latency/<portal>` with {"seconds": 1.3} makes every answer take so long.
     """
     from realestate import simulator
 

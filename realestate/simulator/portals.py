@@ -42,4 +42,18 @@ PORTALS = {
         other_period={"month": ("day", 1), "day": ("month", 1)},
         shows_reserved=False,
     ),
+    "bina": Portal(
+        country="AZ",
+        first_ref=6_150_000,
+        gone=("404", "404", "410"),
+        other_period={"month": ("day", 1), "day": ("month", 1)},
+        shows_reserved=False,
+    ),
+    "tap": Portal(
+        country="AZ",
+        first_ref=48_000_000,
+        gone=("404", "404", "410", "expired"),
+        other_period={"month": ("day", 1), "day": ("month", 1)},
+        shows_reserved=False,
+    ),
 }

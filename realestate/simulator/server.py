@@ -10,6 +10,7 @@ The control port answers:
     POST /_day/advance             let a day pass; answers what happened to which adverts (`days.py`)
     GET  /_weather                 the weather of each portal
     POST /_weather/<portal>        {"kind": "down"}: from now on; "fine" ends it (`weather.py` has the kinds)
+    POST /_latency/<portal>        {"seconds": 1.3}: from now on every answer takes so long
 
 Every response's Date is the world's time, not ours. The weather changes nothing of the truth.
 """
@@ -22,12 +23,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from email.utils import format_datetime
 from itertools import chain, islice
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from aiohttp import web
 from multidict import CIMultiDict
 
+from realestate.simulator.bina import Bina
 from realestate.simulator.days import Changes
 from realestate.simulator.emlak import Emlak
 from realestate.simulator.history import Event, History
@@ -36,10 +38,11 @@ from realestate.simulator.lalafo import Lalafo
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.site import JSON, Answer, Site
 from realestate.simulator.stats import Stats
+from realestate.simulator.tap import Tap
 from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, showing, weathered
 from realestate.simulator.world import World
 
-SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak, "lalafo": Lalafo}
+SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak, "lalafo": Lalafo, "bina": Bina, "tap": Tap}
 ROWS_AT_ONCE = 200
 ANYWHERE = frozenset({"", "0.0.0.0", "::"})
 
@@ -56,6 +59,7 @@ class Simulator:
         self.sites = {name: SITES[name](world, bases[name]) for name in PORTALS}
         self.stats = {name: Stats() for name in PORTALS}
         self.weather: dict[str, Weather] = dict.fromkeys(PORTALS, "fine")
+        self.latency = dict.fromkeys(PORTALS, 0.0)
         self._histories = {name: History(name) for name in PORTALS}
         self._last_look: int | None = None
         self._headers: dict[str, CIMultiDict[str]] = {}
@@ -66,9 +70,13 @@ class Simulator:
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if request.method in ("GET", "HEAD"):
-                answer = site.answer(request.raw_path, request.headers.get("Cookie", ""), request.headers)
+                answer = site.answer(request.raw_path, headers=request.headers)
+            elif request.method == "POST" and site.takes_posts:
+                answer = site.answer(request.raw_path, headers=request.headers, body=await request.read())
             else:
                 answer = Answer("other", b"Method not allowed", 405)
+            if latency := self.latency[name]:
+                await asyncio.sleep(latency)
             weather = self.weather[name]
             if weather != "fine":
                 await asyncio.sleep(seconds_to_wait(weather, answer))
@@ -96,6 +104,8 @@ class Simulator:
                 return self._json(self.weather)
             case "POST", ["_weather", name] if name in PORTALS:
                 return self._change_weather(name, await request.read())
+            case "POST", ["_latency", name] if name in PORTALS:
+                return self._change_latency(name, await request.read())
         return self._json({"error": f"no {request.method} {request.path} here"}, 404)
 
     def advance(self) -> dict[str, Any]:
@@ -131,6 +141,13 @@ class Simulator:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             return self._json({"error": f"{error}; kinds: {', '.join(WEATHERS)}"}, 400)
         return self._json(self.weather)
+
+    def _change_latency(self, portal: str, body: bytes) -> web.Response:
+        try:
+            self.latency[portal] = msgspec.json.decode(body, type=_Distance).seconds
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            return self._json({"error": str(error)}, 400)
+        return self._json(self.latency)
 
     def _today(self) -> dict[str, Any]:
         return {"day": self.world.day, "date": self.world.now.date().isoformat()}
@@ -172,6 +189,10 @@ class Simulator:
 
 class _Forecast(msgspec.Struct, forbid_unknown_fields=True):
     kind: Weather
+
+
+class _Distance(msgspec.Struct, forbid_unknown_fields=True):
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=600)]
 
 
 def _told(changes: Changes) -> dict[str, Any]:

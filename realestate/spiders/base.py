@@ -14,11 +14,12 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from realestate.items import Evidence, Gone, Listing, Part, Sighting
 from realestate.parsing.prices import Price
 from realestate.spiders import seeds, sitemaps
-from realestate.spiders.counting import CountingSpider, Stage
-from realestate.spiders.outcomes import GONE_STATUSES, BrokenPage, ListingGone, is_news
+from realestate.spiders.counting import Stage
+from realestate.spiders.outcomes import GONE_STATUSES, Blocked, BrokenPage, ListingGone, is_news
 from realestate.spiders.paging import Numbers, Paging
 from realestate.spiders.planning import Axis, parts_of
 from realestate.spiders.results import Found, Results
+from realestate.spiders.telephones import AskingSpider
 from realestate.spiders.walk import Newest, Walk, watermark_of
 
 #: Plans first, so that many workers soon find work. Listings before further search pages: what is found is stored
@@ -26,7 +27,7 @@ from realestate.spiders.walk import Newest, Walk, watermark_of
 PRIORITY: dict[Stage, int] = {"plan": 20, "discover": 0, "extract": 10}
 
 
-class PortalSpider(CountingSpider):
+class PortalSpider(AskingSpider):
     """One property portal.
 
     A portal names its site, its searches, its way to page and the form of a listing's address, and writes
@@ -63,7 +64,7 @@ class PortalSpider(CountingSpider):
     checked_on: ClassVar[date]
     """When what this file says of the portal was last held against what is known of it."""
 
-    handle_httpstatus_list = GONE_STATUSES
+    handle_httpstatus_list: Sequence[int] = GONE_STATUSES
 
     redirects_gone: ClassVar[bool] = False
     """Whether the portal is known to send a visitor of a listing that is gone to another of its pages."""
@@ -158,10 +159,10 @@ class PortalSpider(CountingSpider):
             self._listing_request(seed.url) if self.ref_of(seed.url) else self._search_request(seed.url, "plan")
         )
         told: dict[str, Any] = {"headers": seed.headers, "body": seed.body}
-        told = {name: value for name, value in told.items() if value} | _method(seed)
+        told = {name: value for name, value in told.items() if value} | seed.own_method
         request = request.replace(priority=request.priority + seed.priority, dont_filter=True, **told)
         request.meta.update(seed.meta, mode=seed.mode, scope=seed.scope)
-        request.meta.update({"job": seed.job} if seed.job else {}, **_priority(seed))
+        request.meta.update({"job": seed.job} if seed.job else {}, **seed.own_priority)
         self.crawler.stats.inc_value("seed/taken")
         return request
 
@@ -269,6 +270,8 @@ class PortalSpider(CountingSpider):
                 await self._open_job(response.request)
             if not isinstance(each, Found):
                 yield each
+            if isinstance(each, Listing) and (asking := self.telephone_request(response, each.ref, each.url)):
+                yield asking
         async for each in self._shown([each for each in made if isinstance(each, Found)], response):
             yield each
 
@@ -296,6 +299,9 @@ class PortalSpider(CountingSpider):
             self.count(stage, "gone")
             self.logger.debug("page/gone: %s: %s", response.url, reason)
             return [self._gone(response, reason)]
+        except Blocked as reason:
+            self.blocked(stage, reason, response)
+            return []
         except Exception as error:
             self.count(stage, "broken")
             response.flags.append("broken")  # SnapshotMiddleware keeps such a page
@@ -336,12 +342,3 @@ def _asked(response: Response) -> str:
 def _hints(found: Found) -> dict[str, Any]:
     period = found.sighting.rent_period
     return found.hints | ({"rent_period": period} if period else {})
-
-
-def _method(seed: seeds.Seed) -> dict[str, str]:
-    """Where a seed names none, the portal's own way to ask stays."""
-    return {"method": seed.method.upper()} if seed.method != "GET" else {}
-
-
-def _priority(seed: seeds.Seed) -> dict[str, int]:
-    return {"job_priority": seed.priority} if seed.priority else {}

@@ -30,7 +30,7 @@ from realestate.storage.records import PARTS, StoredListing, listing_of
 
 FORMAT = "realestate backup"
 #: Raised when an older version of ours could not read the file.
-VERSION = 1
+VERSION = 2
 _HEADER = "header.json"
 #: No record is so long; a file that was made to harm might be.
 _LONGEST_LINE = 64 * 1024 * 1024

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, get_type_hints
 import msgspec
 
 from realestate.items import Listing
+from realestate.storage.contacts import Source
 from realestate.storage.history import PriceSeen, Suspect
 from realestate.storage.keeping import InQuarantine
 from realestate.storage.snapshots import SnapshotRef
@@ -82,6 +83,8 @@ class SealedContacts:
     sealed: bytes
     lookups: list[str]
     expires_at: datetime
+    source: Source = "page"
+    """Files of before have none: then it was the page."""
 
 
 @dataclass(frozen=True, slots=True)

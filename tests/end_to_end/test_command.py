@@ -52,9 +52,8 @@ def test_the_demo_stores_the_truth_and_says_so(laptop: dict[str, str], tmp_path:
     outcome = tmp_path / "outcome.json"
     done = run(laptop, "demo", "--listings", "60", "--json", str(outcome))
     assert done.returncode == 0, done.stdout + done.stderr
-    last = done.stdout.splitlines()[-1]
-    every = 60 * len(portals())
-    assert last == f"demo: {every} listings stored of {every} expected, 0 fields wrong, 0 duplicate rows"
+    last, wanted = done.stdout.splitlines()[-1], 60 * len(portals())
+    assert last == f"demo: {wanted} listings stored of {wanted} expected, 0 fields wrong, 0 duplicate rows"
     told = json.loads(outcome.read_text())
     assert told["summary"] == last
     assert {name: portal["stored"] for name, portal in told["portals"].items()} == dict.fromkeys(portals(), 60)
@@ -193,7 +192,7 @@ def test_the_doctor_names_each_fault_with_its_remedy(
     [
         (["crwal"], "crwal"),
         (["crawl"], "portal"),
-        (["crawl", "nowhere"], "there are: emlak, immoweb"),
+        (["crawl", "nowhere"], f"there are: {', '.join(portals())}"),
         (["crawl", "emlak", "not-an-address"], "not-an-address"),
         (["crawl", "emlak", "https://example.com/x"], "no address of emlak"),
         (["crawl", "emlak", "--limit", "many"], "--limit"),

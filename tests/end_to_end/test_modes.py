@@ -1,21 +1,31 @@
 """How thoroughly a crawl reads: each mode finds what it promises, and asks for no more than it needs."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import datetime
+from math import ceil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from redis import Redis
 
+from realestate.items import Listing
+from realestate.jobs.fleet import look
 from realestate.jobs.submit import submit
 from realestate.jobs.work import portals, seed_urls
-from realestate.storage import WHOLE
+from realestate.pipelines.clean import clean
+from realestate.spiders.tap import PAGE_SIZE
+from realestate.storage import WHOLE, Batch
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulated, compared, finished, running
+from tests.end_to_end.conftest import PYTHON, Simulated, compared, finished, running, until
 
 Simulate = Callable[[int], Simulated]
 LISTINGS = 1200
+#: Enough that time goes by waiting, not by work, on a busy machine too.
+CURSOR_LISTINGS, CURSOR_SECONDS = 10_000, 2.0
 
 
 class Crawled:
@@ -116,6 +126,38 @@ def test_a_search_with_more_than_the_portal_shows_is_read_whole(world: Callable[
     assert run.complete
     split = [part for part in crawled.store.parts(run.run) if part.is_split]
     assert split, "the largest search is over the cap"
+
+
+@pytest.mark.timeout(600)
+def test_four_workers_read_a_cursor_ten_times_as_fast_as_one_chain_could(world: Callable[..., Crawled]) -> None:
+    """Each page of a cursor waits for the one before; a search that is split is many chains at once."""
+    crawled = world("tap", CURSOR_LISTINGS, workers=4)
+    _know_everything(crawled)
+    until(lambda: len(look(crawled.server, "tap").workers) == 4, "four workers")
+    crawled.simulated.latency("tap", CURSOR_SECONDS)
+    before, begun = crawled.simulated.requests("tap"), time.monotonic()
+    submit(crawled.server, "tap", seed_urls("tap", crawled.simulated.url), mode="sweep", scope=WHOLE)
+    until(lambda: _is_read(crawled), "all search pages", patience=500)
+    took, asked = time.monotonic() - begun, crawled.simulated.requests("tap") - before
+    one_chain = ceil(CURSOR_LISTINGS / PAGE_SIZE) * CURSOR_SECONDS
+    assert one_chain / took >= 10, f"{took:.1f} s for {asked} requests; one chain takes {one_chain:.1f} s"
+    finished(crawled.server, "tap", patience=300)
+    (run,) = crawled.store.runs("tap")
+    assert run.complete
+    seen = [row for row in crawled.store.records("tap") if datetime.fromisoformat(row["last_seen_at"]) > run.started_at]
+    assert len(seen) == CURSOR_LISTINGS
+
+
+def _know_everything(crawled: Crawled) -> None:
+    """As if a crawl had read every page just now."""
+    listings = [msgspec.convert(row, Listing, strict=False) for row in crawled.simulated.truth(crawled.portal)]
+    crawled.store.write(Batch([(clean(listing), "before") for listing in listings]))
+
+
+def _is_read(crawled: Crawled) -> bool:
+    """Every page is asked for, and what it showed is stored."""
+    state = look(crawled.server, crawled.portal)
+    return not state.waiting and not state.in_flight
 
 
 def _age(store: Any, which: str) -> None:

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from realestate.simulator.bina import Bina
 from realestate.simulator.emlak import Emlak
 from realestate.simulator.immoweb import Immoweb
 from realestate.simulator.lalafo import Lalafo
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.server import Simulator
 from realestate.simulator.site import Site
+from realestate.simulator.tap import Tap
 from realestate.simulator.world import World
 
 BASES = {name: f"http://{name}.test" for name in ("control", *PORTALS)}
@@ -35,6 +37,16 @@ def emlak(world: World) -> Site:
 @pytest.fixture(scope="module")
 def lalafo(world: World) -> Site:
     return Lalafo(world, BASES["lalafo"])
+
+
+@pytest.fixture(scope="module")
+def bina(world: World) -> Site:
+    return Bina(world, BASES["bina"])
+
+
+@pytest.fixture(scope="module")
+def tap(world: World) -> Site:
+    return Tap(world, BASES["tap"])
 
 
 @pytest.fixture

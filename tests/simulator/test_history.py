@@ -14,8 +14,10 @@ from tests.simulator.conftest import BASES
 
 DAYS = 12
 ON_BOTH = {"listed", "price_changed", "price_meaning_changed", "updated", "delisted", "relisted"}
-TYPES = {"immoweb": ON_BOTH | {"reserved", "sold", "rented"}, "emlak": ON_BOTH, "lalafo": ON_BOTH}
+TYPES = dict.fromkeys(("emlak", "lalafo", "bina", "tap"), ON_BOTH)
+TYPES["immoweb"] = ON_BOTH | {"reserved", "sold", "rented"}
 EVIDENCE = {"immoweb": {"404", "410"}, "emlak": {"redirect", "marker"}, "lalafo": {"404", "marker"}}
+EVIDENCE |= {"bina": {"404", "410"}, "tap": {"404", "410", "marker"}}
 
 
 def record(**values: Any) -> Record:

@@ -39,6 +39,11 @@ HOSTILE = (
     "/azerbaijan/nedvizhimost?page=" + "9" * 3000,
     "/baku/ads/id-99999999999999999999",
     "/baku/ads/%ff-id-0",
+    "/graphql?operationName=SearchItems&variables=%7B&extensions=[]",
+    "/graphql?operationName=SearchItems&extensions=%7B%22persistedQuery%22:1%7D",
+    "/items/99999999999999999999",
+    "/items/%D9%A3/phones",
+    "/uploads/sitemaps/sitemap_items0.xml",
     "/0-.html",
     "/-s0.html",
     "/%zz?%zz",
@@ -203,9 +208,28 @@ def test_hostile_requests_never_break_it() -> None:
     ask(check)
 
 
+def test_a_portal_can_be_far_away() -> None:
+    async def check(simulator: Simulator, session: ClientSession) -> None:
+        control, page = simulator.bases["control"], simulator.bases["tap"] + "/robots.txt"
+        for seconds in (0.5, 0):
+            async with session.post(f"{control}/_latency/tap", json={"seconds": seconds}) as response:
+                assert (await response.json())["tap"] == seconds
+            begun = time.monotonic()
+            await get(session, page)
+            assert time.monotonic() - begun >= seconds
+        hostile: tuple[Any, ...] = ({"seconds": -1}, {"seconds": 1e9}, {"second": 1}, {"seconds": "1"}, [])
+        for wrong in hostile:
+            async with session.post(f"{control}/_latency/tap", json=wrong) as response:
+                assert response.status == 400
+        assert simulator.latency == dict.fromkeys(PORTALS, 0)
+
+    ask(check)
+
+
 def test_an_empty_world_is_served_too() -> None:
     async def check(simulator: Simulator, session: ClientSession) -> None:
-        paths = {"immoweb": "/en/search-results/house/for-sale", "emlak": "/elanlar/"}
+        paths = {"immoweb": "/en/search-results/house/for-sale", "emlak": "/elanlar/", "bina": "/items/all"}
+        paths["tap"] = "/elanlar/dasinmaz-emlak/menziller"
         for name, path in paths.items():
             assert (await get(session, simulator.bases[name] + path))[0] == 200
         async with session.post(simulator.bases["control"] + "/_day/advance") as response:

@@ -66,6 +66,18 @@ def test_search_pages_of_emlak_have_what_readers_look_for(emlak: Site, selector:
     assert any(LexborHTMLParser(page).css_first(selector) for page in pages)
 
 
+@pytest.mark.parametrize("selector", sorted(shape("tap_detail")))
+def test_advert_pages_of_tap_have_what_readers_look_for(tap: Site, selector: str) -> None:
+    pages = (tap.answer(tap.path(advert)).body for advert in tap.world.listed("tap"))
+    assert any(LexborHTMLParser(page).css_first(selector) for page in pages)
+
+
+@pytest.mark.parametrize("selector", sorted(shape("tap_search")))
+def test_search_pages_of_tap_have_what_readers_look_for(tap: Site, selector: str) -> None:
+    page = tap.answer("/elanlar/dasinmaz-emlak/menziller").body
+    assert LexborHTMLParser(page).css_first(selector)
+
+
 def test_the_older_search_page_carries_its_results_in_an_attribute(immoweb: Site) -> None:
     query = "house/for-sale?countries=BE&page=1&orderBy=newest"
     found = LexborHTMLParser(immoweb.answer(f"/en/search/{query}").body).css_first("iw-search")

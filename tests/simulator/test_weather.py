@@ -2,25 +2,39 @@
 
 import asyncio
 import json
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from aiohttp import ClientSession
 from selectolax.lexbor import LexborHTMLParser
 
 from realestate.simulator import PORTALS, Simulator, World, running, weather
+from realestate.simulator.bina.search import HASH
 from realestate.simulator.site import Site
 from realestate.simulator.weather import WEATHERS
 from tests.simulator.conftest import BASES
+
+
+def search_of_bina(cursor: str | None = None) -> str:
+    variables = {"first": 16, "filter": {}} | ({"cursor": cursor} if cursor else {})
+    told = {"variables": variables, "extensions": {"persistedQuery": {"version": 1, "sha256Hash": HASH}}}
+    asked = {"operationName": "SearchItems", **{name: json.dumps(each) for name, each in told.items()}}
+    return f"/graphql?{urlencode(asked)}"
+
 
 SEARCHES = {
     "immoweb": "/en/search-results/house-and-apartment/for-sale?countries=BE&orderBy=newest&page={}",
     "emlak": "/elanlar/?ann_type=3&sort_type=1&page={}",
     "lalafo": "/api/search/v3/feed/search?category_id=2029&expand=url&per-page=40&sort_by=newest&page={}",
+    "bina": search_of_bina(),
+    "tap": "/elanlar/dasinmaz-emlak/menziller",
 }
 MOVED = {"immoweb": "/en/classified/{}", "emlak": "/{}-x.html", "lalafo": "/baku/ads/x-id-{}"}
-SIZES = {"immoweb": 30, "emlak": 20, "lalafo": 40}
+MOVED |= {"bina": "/items/{}/", "tap": "/elanlar/x/y/{}"}
+SIZES = {"immoweb": 30, "emlak": 20, "lalafo": 40, "bina": 16, "tap": 50}
 #: lalafo's API answers its own application alone; the others do not mind.
 APPLICATION = {"device": "pc", "country-id": "13", "language": "az_AZ"}
 Check = Callable[["Visitor", Simulator], Awaitable[None]]
@@ -32,6 +46,7 @@ class Visitor:
     def __init__(self, simulator: Simulator, session: ClientSession, portal: str) -> None:
         self.site: Site = simulator.sites[portal]
         self.control, self._session, self._portal = simulator.bases["control"], session, portal
+        self._cursor: str | None = None
         advert = simulator.world.listed(portal)[0]
         self.pages = {
             "robots": "/robots.txt",
@@ -60,6 +75,10 @@ class Visitor:
 
     async def search(self, page: int) -> tuple[int, list[str]]:
         """The total told, and the refs or addresses shown, without what is promoted."""
+        if self._portal == "bina":
+            return await self._search_bina(page)
+        if self._portal == "tap":
+            return await self._search_tap(page)
         _, body, _ = await self.get(SEARCHES[self._portal].format(page))
         if self._portal == "immoweb":
             answer = json.loads(body)
@@ -74,6 +93,24 @@ class Visitor:
         assert count is not None
         links = parsed.css("div.ticket-list > div.ticket:not(.pinned) h6.title a")
         return int(count.text().split()[1]), [link.attributes["href"] or "" for link in links]
+
+    async def _search_bina(self, page: int) -> tuple[int, list[str]]:
+        """Each page leads to the next, and the last one to nothing; the first begins with what is promoted."""
+        self._cursor = self._cursor if page > 1 else None
+        _, body, _ = await self.get(search_of_bina(self._cursor))
+        answer = json.loads(body)["data"]["itemsConnection"]
+        self._cursor = answer["pageInfo"]["endCursor"] or self._cursor
+        return answer["totalCount"], [edge["node"]["id"] for edge in answer["edges"]][-SIZES["bina"] :]
+
+    async def _search_tap(self, page: int) -> tuple[int, list[str]]:
+        after = b64encode(str((page - 1) * SIZES["tap"]).encode()).decode()
+        query = (
+            "query($n: Int, $a: String) { ads(first: $n, after: $a, source: DESKTOP) { totalCount nodes { path } } }"
+        )
+        told = {"query": query, "variables": {"n": SIZES["tap"], "a": after}}
+        async with self._session.post(self.site.base + "/graphql", json=told) as response:
+            answer = (await response.json())["data"]["ads"]
+        return answer["totalCount"], [node["path"] for node in answer["nodes"]]
 
     async def all_pages(self) -> tuple[int, list[list[str]]]:
         """The total, and what each page shows, as many pages as the total needs."""

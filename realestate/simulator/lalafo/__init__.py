@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -13,7 +12,7 @@ from realestate.simulator.lalafo import document, filler, truth
 from realestate.simulator.lalafo.facts import CITIES, ROOT
 from realestate.simulator.lalafo.feed import Search, feed_page
 from realestate.simulator.lalafo.page import advert_page, search_page
-from realestate.simulator.site import JSON, NO_HEADERS, Answer, Found, Kind, Site
+from realestate.simulator.site import JSON, Answer, Found, Kind, Question, Site
 
 _API = "/api/search/v3/feed/"
 _DETAILS = re.compile(_API + r"details/(\d{1,12})", re.ASCII)
@@ -26,28 +25,26 @@ class Lalafo(Site):
     portal = "lalafo"
     index = "/azerbaijan/nedvizhimost"
 
-    def answer(self, target: str, cookie: str = "", headers: Mapping[str, str] = NO_HEADERS) -> Answer:
-        """The API is for the application, which says by its headers what it is, and where."""
-        path, _, query = target.partition("?")
-        if not path.startswith(_API):
-            return super().answer(target, cookie)
-        match = _DETAILS.fullmatch(path)
-        if headers.get("device") not in ("pc", "mobile"):
-            return Answer("listing" if match else "search", b'{"name":"Expectation Failed","status":417}', 417, JSON)
-        asked = dict(parse_qsl(query))
-        if match:
-            return self._details(int(match[1]), asked, headers)
-        if path != _API + "search":
-            return _json("other", {"name": "Not Found", "status": 404}, 404)
-        is_here = headers.get("country-id") == str(document.COUNTRY)
-        found = self.found(Search.asked(asked)) if is_here else Found([], 0)
-        return _json("search", feed_page(asked, found, self.shown().adverts))
+    def route(self, asked: Question) -> Answer | None:
+        if asked.path.startswith(_API):
+            return self._api(asked)
+        if match := _ADVERT.fullmatch(asked.path):
+            return self._advert(asked.path, int(match[1]))
+        match = _LIST.fullmatch(asked.path)
+        return self._list(match[1], asked.query) if match else None
 
-    def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
-        if match := _ADVERT.fullmatch(path):
-            return self._advert(path, int(match[1]))
-        match = _LIST.fullmatch(path)
-        return self._list(match[1], query) if match else None
+    def _api(self, asked: Question) -> Answer:
+        """For the application, which says by its headers what it is, and where."""
+        match = _DETAILS.fullmatch(asked.path)
+        if asked.headers.get("device") not in ("pc", "mobile"):
+            return Answer("listing" if match else "search", b'{"name":"Expectation Failed","status":417}', 417, JSON)
+        if match:
+            return self._details(int(match[1]), asked.query, asked.headers)
+        if asked.path != _API + "search":
+            return _json("other", {"name": "Not Found", "status": 404}, 404)
+        is_here = asked.headers.get("country-id") == str(document.COUNTRY)
+        found = self.found(Search.asked(asked.query)) if is_here else Found([], 0)
+        return _json("search", feed_page(asked.query, found, self.shown().adverts))
 
     def path(self, advert: Advert) -> str:
         return document.path(advert)

@@ -74,7 +74,7 @@ class Forgetting:
         with self.connection.database() as database:
             remember(database, "contact", mark, server_time(database))
             found = database["contacts"].find({"lookups": mark}, {"portal": 1, "ref": 1})
-            return sorted((each["portal"], each["ref"]) for each in found)
+            return sorted({(each["portal"], each["ref"]) for each in found})
 
     def erased_contacts(self, marks: Sequence[str]) -> frozenset[str]:
         with self.connection.database() as database:
@@ -178,8 +178,8 @@ def _trim(database: Database[Document], before: datetime | None, dry_run: bool) 
             count += len(some)
             continue
         count += listings.update_many(due, _TRIM).matched_count
-        trimmed = [each["_id"] for each in listings.find(due, {"_id": 1})]
-        database["contacts"].delete_many({"_id": {"$in": trimmed}})
+        trimmed = listings.find(due, {"portal": 1, "ref": 1})
+        remove_aside(database, [(each["portal"], each["ref"]) for each in trimmed], ("contacts",))
     return count
 
 
@@ -187,6 +187,6 @@ def _due(database: Database[Document], gone: Document) -> Iterator[str]:
     """Listings with texts; then those that have none, but contacts."""
     listings = database["listings"]
     yield from [each["_id"] for each in listings.find({**gone, **_WORDS}, {"_id": 1})]
-    for page in pages(database["contacts"], {"_id": 1}):
-        known = {"_id": {"$in": [each["_id"] for each in page]}}
+    for page in pages(database["contacts"], {"portal": 1, "ref": 1}):
+        known = {"_id": {"$in": list({id_of(each["portal"], each["ref"]) for each in page})}}
         yield from (each["_id"] for each in listings.find({**gone, **_NO_WORDS, **known}, {"_id": 1}))

@@ -88,13 +88,13 @@ def _write_quarantined(entry: InQuarantine) -> Iterable[Any]:
 
 
 def _read_contacts(row: tuple[Any, ...]) -> SealedContacts:
-    portal, ref, sealed, lookups, expires_at = row
-    return SealedContacts(portal, ref, bytes(sealed), lookups, expires_at)
+    portal, ref, sealed, *others = row
+    return SealedContacts(portal, ref, bytes(sealed), *others)
 
 
 def _write_contacts(contacts: SealedContacts) -> Iterable[Any]:
     sealed, lookups = f"\\x{contacts.sealed.hex()}", array(contacts.lookups)
-    return contacts.portal, contacts.ref, sealed, lookups, contacts.expires_at
+    return contacts.portal, contacts.ref, sealed, lookups, contacts.expires_at, contacts.source
 
 
 _QUARANTINE = ("fingerprint", "portal", "ref", "url", "errors", "record", "quarantined_at")
@@ -117,7 +117,7 @@ _TABLES: Mapping[str, _Table] = {
     "snapshots": _Table(
         "snapshots", tuple(INDEX.values()), page_of, attrgetter(*_names(SnapshotRef)), 'file, "offset"'
     ),
-    "contacts": _Table("contacts", _names(SealedContacts), _read_contacts, _write_contacts, "portal, ref"),
+    "contacts": _Table("contacts", _names(SealedContacts), _read_contacts, _write_contacts, "portal, ref, source"),
     "erased": _plain("erased", records.ErasedMark, "kind, what"),
 }
 #: Its columns are read in another order than they are written.

@@ -77,7 +77,7 @@ class Forgetting(Asking):
 
     def erase_contact(self, mark: str) -> Sequence[tuple[str, str]]:
         self._ask("INSERT INTO erased (kind, what) VALUES ('contact', %s) ON CONFLICT DO NOTHING", (mark,))
-        rows = self._ask("SELECT portal, ref FROM contacts WHERE lookups @> ARRAY[%s] ORDER BY 1, 2", (mark,))
+        rows = self._ask("SELECT DISTINCT portal, ref FROM contacts WHERE lookups @> ARRAY[%s] ORDER BY 1, 2", (mark,))
         return [(portal, ref) for portal, ref in rows]
 
     def erased_contacts(self, marks: Sequence[str]) -> frozenset[str]:
