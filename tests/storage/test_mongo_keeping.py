@@ -17,6 +17,7 @@ from realestate.storage.mongo import MongoStore, contacts, forgetting, moving, s
 from realestate.storage.mongo.connection import bulk
 from realestate.storage.mongo.known import found_of, known_of
 from realestate.storage.mongo.log import Log
+from realestate.storage.mongo.schema import COLLECTIONS
 from realestate.storage.mongo.switching import DEAD_AFTER, new_prefix
 from realestate.storage.records import ErasedMark
 from tests.storage.batches import PORTAL, all_events, batch, gone, page, pages, quarantined, types
@@ -285,7 +286,7 @@ def test_of_two_restores_at_once_one_is_refused(
 def test_a_restore_that_cannot_be_finished_is_a_fault_with_its_remedy(
     store: MongoStore, another: MongoStore, db: Db, file: Path
 ) -> None:
-    with killed_at(switching, "_rename", 8):
+    with killed_at(switching, "_rename", len(COLLECTIONS) - 1):
         restore(store, file)
     store.write(batch(page("new")))
     with pytest.raises(StoreError, match="stop all workers, drop the collection listings"):
