@@ -19,6 +19,7 @@ from realestate.spiders.outcomes import GONE_STATUSES, BrokenPage, ListingGone, 
 from realestate.spiders.paging import Numbers, Paging
 from realestate.spiders.planning import Axis, parts_of
 from realestate.spiders.results import Found, Results
+from realestate.spiders.saved import Saved
 from realestate.spiders.walk import Newest, Walk, watermark_of
 
 #: Plans first, so that many workers soon find work. Listings before further search pages: what is found is stored
@@ -26,7 +27,7 @@ from realestate.spiders.walk import Newest, Walk, watermark_of
 PRIORITY: dict[Stage, int] = {"plan": 20, "discover": 0, "extract": 10}
 
 
-class PortalSpider(CountingSpider):
+class PortalSpider(CountingSpider, Saved):
     """One property portal.
 
     A portal names its site, its searches, its way to page and the form of a listing's address, and writes
