@@ -138,6 +138,9 @@ class EmlakSpider(PortalSpider):
             extra={**told, **_views(html.text(page, ".views-count strong"))},
         )
 
+    def ref_in(self, document: str) -> str | None:
+        return re.sub(r"\D", "", html.text(html.Page(document), "div.panel p.pull-right b") or "") or None
+
     def _price(self, asked: str | None) -> prices.Price:
         """A price in dollars stands beside the one in manats, not in its place."""
         return prices.parse(None if asked and "$" in asked else asked, self.currency)

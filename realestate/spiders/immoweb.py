@@ -17,7 +17,7 @@ from scrapy.http import TextResponse
 
 from realestate.items import Listing, PropertyType, RentPeriod, SellerType, Status
 from realestate.parsing import dates, html, numbers, prices
-from realestate.parsing.embedded import assigned, at
+from realestate.parsing.embedded import assigned, at, decoded
 from realestate.parsing.text import line, paragraphs, word
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.outcomes import BrokenPage
@@ -185,6 +185,14 @@ class ImmowebSpider(PortalSpider):
             parser_version=self.parser_version,
             extra=_rest(ad),
         )
+
+    def wrapped(self, document: bytes) -> bytes:
+        """The bare object behind `window.classified`, or one that holds it, in a page's script."""
+        told = decoded(document) if document.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else None
+        for ad in (_first(told), at(told, "classified"), told):
+            if at(ad, "id") and isinstance(at(ad, "property"), dict):
+                return b"<script>window.classified = " + msgspec.json.encode(ad) + b";</script>"
+        return document
 
 
 def _listing_path(result: Any) -> str | None:
