@@ -1,8 +1,8 @@
 """Recorded pages: what a portal served, and what we make of it.
 
 Beside `<name>.html` (or `<name>.page.json`) stands `<name>.json`: the page's `url`, the `hints` its search page
-gave, and what is expected: the `listing`, the word that it is `gone`, or the listings `found` and the further
-`searches`. A value that is missing, empty or the default is left out.
+gave, and what is expected: the `listing` (and, of a project, its `units`), the word that it is `gone`, or the listings
+`found` and the further `searches`. A value that is missing, empty or the default is left out.
 """
 
 import json
@@ -53,5 +53,5 @@ def read(expected: Path) -> dict[str, Any]:
     told = json.loads(expected.read_text("utf-8"))
     response = response_of(expected, page_of(expected).read_bytes())
     made = reading.short(reading.read(spider(expected.parent.name), response, stage_of(told), told.get("hints")))
-    kept = {name: told[name] for name in told if name not in ("listing", "gone", "found", "total", "searches")}
+    kept = {name: told[name] for name in told if name not in ("listing", "units", "gone", "found", "total", "searches")}
     return kept | {name: value for name, value in made.items() if name in told or name != "total"}

@@ -49,13 +49,26 @@ def _parsed(
     spider: Any, document: bytes, url: str | None, stage: Stage, hints: dict[str, Any] | None, file_name: str
 ) -> Parsed:
     if stage == "discover":
-        at, is_told = url or spider.seed_urls()[0], True
-        response = reading.response(spider, at, document, stage)
-    else:
-        text = document.decode("utf-8-sig", "replace")
-        at, is_told = (url, True) if url else addresses.of_listing(spider, text, file_name)
-        response = reading.response(spider, at, spider.wrapped(document), stage)
+        return max((_search(spider, document, at) for at in _searches(spider, url)), key=_found)
+    text = document.decode("utf-8-sig", "replace")
+    at, is_told = (url, True) if url else addresses.of_listing(spider, text, file_name)
+    response = reading.response(spider, at, spider.wrapped(document), stage)
     return Parsed(reading.read(spider, response, stage, hints), at, not is_told)
+
+
+def _search(spider: Any, document: bytes, url: str) -> Parsed:
+    response = reading.response(spider, url, document, "discover")
+    return Parsed(reading.read(spider, response, "discover"), url, False)
+
+
+def _searches(spider: Any, url: str | None) -> list[str]:
+    """Which of its searches a document answers, nobody knows; those it does not answer find less in it."""
+    searches: list[str] = [url] if url else spider.seed_urls()
+    return searches
+
+
+def _found(parsed: Parsed) -> int:
+    return len(parsed.told["found"])
 
 
 def _stages(spider: Any, url: str | None, stage: Stage | None) -> Iterator[Stage]:

@@ -32,14 +32,18 @@ def response(spider: Any, url: str, body: bytes, stage: Stage) -> TextResponse:
 
 
 def read(spider: Any, response: Response, stage: Stage, hints: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The `listing`, the word that it is `gone`, or what is `found`. Raises what the document is instead."""
+    """The `listing` and, of a project, its `units`; the word that it is `gone`; or what is `found`. Raises what the
+    document is instead."""
     try:
         made = list(spider.parsed(response, stage, **(hints or {})))
     except ListingGone as gone:
         return {"gone": f"{gone.evidence}: {gone}"}
-    if len(made) != 1:
-        raise BrokenPage(f"one listing was expected, there are {len(made)}")
-    return _found(spider, response, made[0]) if isinstance(made[0], Results) else {"listing": as_record(made[0])}
+    if not made:
+        raise BrokenPage("no listing")
+    if isinstance(made[0], Results):
+        return _found(spider, response, made[0])
+    listing, *others = made
+    return {"listing": as_record(listing), **({"units": list(map(_sighted, others))} if others else {})}
 
 
 def short(told: dict[str, Any]) -> dict[str, Any]:
