@@ -76,7 +76,7 @@ def definitions(node: LexborHTMLParser | LexborNode, selector: str = "dl") -> Ro
     """Each `dt` of a list with the `dd` after it."""
     told = Rows()
     label = None
-    for each in node.css(f":is({selector}) :is(dt, dd)"):
+    for each in node.css(", ".join(f"{one} :is(dt, dd)" for one in selector.split(","))):
         if each.tag == "dt":
             label = each.text()
         elif label is not None:

@@ -34,6 +34,11 @@ _AMOUNT = re.compile(
     (?(before)|(?:\ {{0,2}}(?P<after>{currencies.WRITTEN}))?+)""",
     re.VERBOSE | re.IGNORECASE,
 )
+#: Nothing but an amount and its currency, which is most prices.
+_BARE = re.compile(
+    rf"(?P<before>{currencies.WRITTEN})? ?(?P<digits>{numbers.DIGITS})(?: ?(?P<after>{currencies.WRITTEN}))?",
+    re.IGNORECASE,
+)
 #: "1 700 AZN/m²", "per sq ft"; "1 m² - 1 700 AZN".
 _PER_AREA = re.compile(rf" ?(?:/|per |pro |par |za |a |/ )(?:1 )?({UNIT})", re.IGNORECASE)
 _AREA_BEFORE = re.compile(rf"(?<![^\W\d_])({UNIT}) ?(?:üçün|qiyməti|price)? ?[-–:=]? ?$", re.IGNORECASE)
@@ -92,6 +97,11 @@ def parse(text: str | None, currency: str) -> Price:
     words = " ".join((text or "").split()) if text and len(text) <= _LONGEST else ""
     if not words:
         return Price()
+    bare = _BARE.fullmatch(words)
+    if bare and not (bare["before"] and bare["after"]):
+        return _bare(
+            numbers.value(bare["digits"]), currencies.code(bare["before"] or bare["after"], currency) or currency
+        )
     if _ON_REQUEST.search(plain(words)):
         return Price(basis="on_request")
     asked = _in_one_currency(_ranges_joined(list(_amounts(words, currency))), currency)
@@ -101,6 +111,12 @@ def parse(text: str | None, currency: str) -> Price:
     if not asked:
         return Price(basis="on_request")
     return _range(asked, currency) or _price(asked, currency)
+
+
+def _bare(value: Decimal | None, currency: str) -> Price:
+    if value is None:
+        return Price()
+    return Price(value, currency, "total") if value else Price(basis="on_request")
 
 
 def _amounts(text: str, home: str) -> Iterator[_Amount]:
@@ -150,8 +166,8 @@ def _price(asked: list[_Amount], home: str) -> Price:
     whole = [each for each in asked if not _area_unit(each)]
     main, *others = whole or asked
     charges = [each.value for each in others if _ADDED.search(each.before)]
-    told = (period(text) for text in (main.after, main.before, *(each.after for each in others)))
-    paid_for = next(filter(None, told), None)
+    beside = (main.after, main.before, *(each.after for each in others))
+    paid_for = next((told for text in beside if (told := period(text))), None)
     rivals = [each for each in others if not _ADDED.search(each.before) and each.value != main.value]
     if any(period(each.after) in (None, period(main.after)) for each in rivals):
         return Price()

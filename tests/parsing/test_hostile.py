@@ -52,11 +52,40 @@ PAGE: dict[str, Callable[[str], object]] = {
     "definitions": lambda text: html.definitions(html.Page(text)),
     "opengraph": lambda text: html.opengraph(html.Page(text)),
 }
-TEXT_PIECES = ("000 ", "000 000 0000 ", "9", "1,2.", "a", " ", "-", "1/", "€5 + ", "5 - ", "5 m² - ", "per / ")
-TEXT_PIECES += ("28.08.", "28 may ", "tikili m. ", "m² ")
-SCRIPT_PIECES = ("window.x = ", 'window.x = {"a": [', 'window.x=["window.x=[", ', 'window.x = JSON.parse("', "[", "'\"")
-SCRIPT_PIECES += ('window.x = JSON.parse("\\', '{"undefined": undefined, "', "<script id=", "<script ", "<!-- ", " ")
-SCRIPT_PIECES += ('<script type="application/ld+json" ', '<script type="application/ld+json">[')
+TEXT_PIECES = (
+    "000 ",
+    "000 000 0000 ",
+    "9",
+    "1,2.",
+    "a",
+    " ",
+    "-",
+    "1/",
+    "€5 + ",
+    "5 - ",
+    "5 m² - ",
+    "per / ",
+    "28.08.",
+    "28 may ",
+    "tikili m. ",
+    "m² ",
+)
+SCRIPT_PIECES = (
+    "window.x = ",
+    'window.x = {"a": [',
+    'window.x=["window.x=[", ',
+    'window.x = JSON.parse("',
+    "[",
+    "'\"",
+    'window.x = JSON.parse("\\',
+    '{"undefined": undefined, "',
+    "<script id=",
+    "<script ",
+    "<!-- ",
+    " ",
+    '<script type="application/ld+json" ',
+    '<script type="application/ld+json">[',
+)
 PAGE_PIECES = ("<tr><th>a<td>", "<dt>a<dd>b", "<meta property=og:title content=a>", "<p>", "<", "<!-- ", "&amp;")
 CASES = [
     *product(TEXT.items(), TEXT_PIECES),
