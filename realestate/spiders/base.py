@@ -317,7 +317,7 @@ class PortalSpider(CountingSpider, Saved):
         return response
 
     def _still_there(self, response: Response) -> None:
-        if not self.ref_of(response.url):
+        if "shown_at" not in response.meta and not self.ref_of(response.url):
             evidence: Evidence = "marker" if self.redirects_gone else "absent"
             raise ListingGone(f"redirected to {response.url}", evidence)
 

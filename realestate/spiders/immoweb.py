@@ -206,6 +206,14 @@ class ImmowebSpider(PortalSpider):
                 if isinstance(at(unit, "id"), int):
                     yield self.found(f"/en/classified/{unit['id']}", prices.of(at(unit, "price"), self.currency))
 
+    def wrapped(self, document: bytes) -> bytes:
+        """The bare object behind `window.classified`, or one that holds it, in a page's script."""
+        told = decoded(document) if document.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else None
+        for ad in (_first(told), at(told, "classified"), told):
+            if at(ad, "id") and isinstance(at(ad, "property"), dict):
+                return b"<script>window.classified = " + msgspec.json.encode(ad) + b";</script>"
+        return document
+
 
 def _is_asked_for(result: Any, search: str) -> bool:
     """Somebody may pay to be shown in any search: what is none of its results is told by its deal, price and place."""
@@ -218,14 +226,6 @@ def _is_asked_for(result: Any, search: str) -> bool:
         return False
     places, postal_code = asked.get("postalCodes"), line(at(result, "property.location.postalCode"))
     return not places or postal_code is None or postal_code in re.findall(r"\d+", places)
-
-    def wrapped(self, document: bytes) -> bytes:
-        """The bare object behind `window.classified`, or one that holds it, in a page's script."""
-        told = decoded(document) if document.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else None
-        for ad in (_first(told), at(told, "classified"), told):
-            if at(ad, "id") and isinstance(at(ad, "property"), dict):
-                return b"<script>window.classified = " + msgspec.json.encode(ad) + b";</script>"
-        return document
 
 
 def _listing_path(result: Any) -> str | None:
