@@ -26,8 +26,8 @@ class Share:
 
     @property
     def is_lost(self) -> bool:
-        """Recorded pages tell it and no live one does: the portal may have changed."""
-        return bool(self.recorded) and self.live == 0
+        """Most recorded pages tell it and no live one does: the portal may have changed."""
+        return (self.recorded or 0) >= 50 and self.live == 0
 
 
 @dataclass

@@ -82,6 +82,8 @@ def visit(portal: str, errand: Callable[[Visit], Awaitable[T]]) -> T:
                 outcome.append(await errand(Visit(self)))
             except Exception as error:
                 failure.append(error)
+            # Left alone, Scrapy would notice in five seconds that nothing is left to do.
+            self._leaving = asyncio.create_task(self.crawler.stop_async())
             return
             yield  # nothing is left to the scheduler
 

@@ -92,7 +92,8 @@ class EmlakSpider(PortalSpider):
             raise ListingGone("the page says that the advert has expired")
         operation = _operation(title)
         is_rent = operation == "rent"
-        kind, subtype, is_new = _known(told, "Əmlakın növü", KINDS) or ("other", None, None)
+        is_told = told.told("Əmlakın növü") is not None
+        kind, subtype, is_new = _known(told, "Əmlakın növü", KINDS) or ("other" if is_told else None, None, None)
         asked = html.text(page, ".left-bar .price span.m")
         price = self._price(asked)
         area = areas.parse(told.get(fold("Sahə")))
@@ -146,9 +147,10 @@ class EmlakSpider(PortalSpider):
         return prices.parse(None if asked and "$" in asked else asked, self.currency)
 
     def _dates(self, text: str | None) -> tuple[Any, Any]:
-        """The page shows one date: of posting, or, where its label says so, of the last change."""
-        moment = dates.day(text, self.timezone)
-        return (None, moment) if fold("Yenilənmə") in fold(text or "") else (moment, None)
+        """The page shows one date: of posting, or, where its label says so, of the last change. Without a label
+        nobody knows which."""
+        moment, label = dates.day(text, self.timezone), fold(re.sub(r"[\d.:\s]+$", "", text or ""))
+        return (None, moment) if fold("Yenilənmə") in label else (moment if label else None, None)
 
 
 def _operation(title: str) -> Operation | None:

@@ -7,17 +7,17 @@ result of type `…_GROUP`, without a price) is a listing of its own, and its pa
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 import msgspec
 from scrapy.http import TextResponse
 
-from realestate.items import Listing, PropertyType, RentPeriod, SellerType, Status
-from realestate.parsing import dates, html, numbers, prices
+from realestate.items import GeoPrecision, Listing, Operation, PropertyType, RentPeriod, SellerType, Status
+from realestate.parsing import coordinates, dates, html, numbers, prices, words
 from realestate.parsing.embedded import assigned, at, decoded
 from realestate.parsing.text import line, paragraphs, word
 from realestate.spiders.base import PortalSpider
@@ -26,6 +26,8 @@ from realestate.spiders.paging import Numbers
 from realestate.spiders.planning import Band
 from realestate.spiders.results import Found, Results
 from realestate.spiders.searches import parameters
+
+T = TypeVar("T")
 
 PROPERTY_TYPES: dict[str, PropertyType] = {
     "HOUSE": "house",
@@ -39,6 +41,7 @@ PROPERTY_TYPES: dict[str, PropertyType] = {
     "BUSINESS": "commercial",
     "INDUSTRY": "commercial",
 }
+OPERATIONS: dict[str, Operation] = {"FOR_SALE": "sale", "FOR_RENT": "rent"}
 DEALS = {"FOR_SALE": "for-sale", "FOR_RENT": "for-rent"}
 SELLERS: dict[str, SellerType] = {
     "AGENCY": "agency",
@@ -146,18 +149,18 @@ class ImmowebSpider(PortalSpider):
         home, place = ad["property"], at(ad, "property.location")
         is_rent = at(ad, "transaction.type") == "FOR_RENT"
         price = _price(ad, self.currency)
-        latitude, longitude = at(place, "latitude"), at(place, "longitude")
+        point = coordinates.of(at(place, "latitude"), at(place, "longitude"))
         private = at(_first(ad.get("customers")), "type") == "PRIVATE"
         yield Listing(
             portal=self.name,
             ref=str(ad["id"]),
             url=response.url,
             country=COUNTRIES.get(line(at(place, "country")) or "", self.country),
-            operation={"FOR_SALE": "sale", "FOR_RENT": "rent"}.get(at(ad, "transaction.type")),  # type: ignore[arg-type]
+            operation=_word_in(OPERATIONS, at(ad, "transaction.type")),
             rent_period=_rent_period(ad) if is_rent else None,
-            property_type=PROPERTY_TYPES.get(home.get("type"), "other"),
+            property_type=PROPERTY_TYPES.get(kind, "other") if (kind := line(home.get("type"))) else None,
             subtype=word(home.get("subtype")),
-            is_new_building=at(ad, "flags.isNewlyBuilt"),
+            is_new_building=words.truth(at(ad, "flags.isNewlyBuilt")),
             price=price.amount,
             currency=price.currency,
             price_basis=price.basis,
@@ -181,13 +184,13 @@ class ImmowebSpider(PortalSpider):
             district=line(at(place, "district")),
             street=_street(place),
             postal_code=line(at(place, "postalCode")),
-            latitude=latitude,
-            longitude=longitude,
-            geo_precision=None if latitude is None else "approximate" if at(place, "approximated") else "exact",
+            latitude=point.latitude,
+            longitude=point.longitude,
+            geo_precision=None if point.latitude is None else _precision(place),
             title=line(home.get("title")) or _page_title(response),
             description=paragraphs(home.get("description")),
             photos=[url for picture in at(ad, "media.pictures") or () if (url := at(picture, "largeUrl"))],
-            seller_type=SELLERS.get(at(_first(ad.get("customers")), "type")),
+            seller_type=_word_in(SELLERS, at(_first(ad.get("customers")), "type")),
             agency_name=None if private else line(at(_first(ad.get("customers")), "name")),
             agency_ref=line(ad.get("externalReference")),
             posted_at=dates.iso(at(ad, "publication.creationDate")),
@@ -234,7 +237,7 @@ def _listing_path(result: Any) -> str | None:
         return None
     parts = (
         (word(at(result, "property.subtype")) or "").replace("_", "-"),
-        DEALS.get(at(result, "transaction.type"), ""),
+        _word_in(DEALS, at(result, "transaction.type")) or "",
         (line(at(result, "property.location.locality")) or "").lower().replace(" ", "-"),
         line(at(result, "property.location.postalCode")) or "",
     )
@@ -301,9 +304,20 @@ def _features(ad: Any, home: Any) -> frozenset[str]:
     return frozenset(told)
 
 
+def _precision(place: Any) -> GeoPrecision | None:
+    """Null is the portal's no; a page that does not speak of it says nothing."""
+    told = place.get("approximated", "nothing")
+    return "approximate" if told is True else "exact" if told in (False, None) else None
+
+
+def _word_in(table: Mapping[str, T], told: Any) -> T | None:
+    return table.get(told) if isinstance(told, str) else None
+
+
 def _street(place: Any) -> str | None:
+    """Some write the number behind the street as well."""
     street, number = line(at(place, "street")), line(at(place, "number"))
-    return f"{street} {number}" if street and number else street
+    return f"{street} {number}" if street and number and not street.endswith(f" {number}") else street
 
 
 def _page_title(response: TextResponse) -> str | None:
