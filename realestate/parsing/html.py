@@ -17,7 +17,8 @@ class Page(LexborHTMLParser):
     """A page; ValueError for one that is nested beyond all measure."""
 
     def __init__(self, html: str) -> None:
-        if html.count("<") - 2 * html.count("</") - html.count("/>") - html.count("<!") > _MOST_OPEN:
+        tags = html.count("<")
+        if tags > _MOST_OPEN and tags - 2 * html.count("</") - html.count("/>") - html.count("<!") > _MOST_OPEN:
             raise ValueError("the page opens more tags than it closes, by thousands")
         super().__init__(html)
 

@@ -42,6 +42,7 @@ _BARE = re.compile(
 #: "1 700 AZN/m²", "per sq ft"; "1 m² - 1 700 AZN".
 _PER_AREA = re.compile(rf" ?(?:/|per |pro |par |za |a |/ )(?:1 )?({UNIT})", re.IGNORECASE)
 _AREA_BEFORE = re.compile(rf"(?<![^\W\d_])({UNIT}) ?(?:üçün|qiyməti|price)? ?[-–:=]? ?$", re.IGNORECASE)
+_UNIT_AFTER = re.compile(rf" ?{UNIT}", re.IGNORECASE)
 _ADDED = re.compile(r"\+|\bplus\b|\bzzgl\b|charges", re.IGNORECASE)
 _TO = re.compile(r"\W*(?:[-–—]|to|and|bis|und|do|à|et|tot|en|t/m|ilə|və)\W*", re.IGNORECASE)
 _FROM = re.compile(r"(?<![^\W\d_])(?:from|ab|vanaf|à partir de|dès|od|starting at|min\.?|başlayan)\W*$", re.IGNORECASE)
@@ -128,7 +129,8 @@ def _amounts(text: str, home: str) -> Iterator[_Amount]:
         written = currencies.code(each["before"] or each["after"], home)
         is_glued = after[:1].isalpha() and period(after) is None
         is_negative = at == 0 and before.endswith("-")
-        is_spoilt = bool(each["short"]) or is_glued or is_negative
+        is_measure = written is None and bool(_UNIT_AFTER.match(after))
+        is_spoilt = bool(each["short"]) or is_glued or is_negative or is_measure
         yield _Amount(numbers.value(each["digits"]), written, before, after, is_spoilt)
 
 

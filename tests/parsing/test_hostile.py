@@ -26,7 +26,7 @@ from realestate.parsing import (
 
 ZONE = ZoneInfo("Asia/Baku")
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
-SMALL, LARGE = 64_000, 1_024_000
+SMALL, LARGE, LARGEST = 16_000, 256_000, 1_024_000
 
 TEXT: dict[str, Callable[[str], object]] = {
     "number": numbers.first,
@@ -113,3 +113,17 @@ def test_a_page_sixteen_times_as_large_takes_no_hundred_times_as_long(
     small = _seconds(reader[1], piece * (SMALL // len(piece)), 3)
     large = _seconds(reader[1], piece * (LARGE // len(piece)), 1)
     assert large <= 80 * max(small, 0.001), f"{large / max(small, 1e-6):.0f} times as long"
+
+
+@pytest.mark.parametrize(
+    ("reader", "pieces"),
+    [
+        *product(TEXT.values(), [TEXT_PIECES]),
+        *product(SCRIPT.values(), [SCRIPT_PIECES]),
+        *product(PAGE.values(), [PAGE_PIECES]),
+    ],
+)
+def test_a_megabyte_of_everything_is_read_to_its_end(reader: Callable[[str], object], pieces: tuple[str, ...]) -> None:
+    mixture = "".join(pieces)
+    with suppress(ValueError):
+        reader(mixture * (LARGEST // len(mixture)))
