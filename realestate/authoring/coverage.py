@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from scrapy.http import Response
+
 from realestate.authoring import Unfit, project, reading
 from realestate.authoring.visiting import Visit, visit
 from realestate.items import FIELDS, OURS, Listing, as_record
-from realestate.spiders.results import Found
+from realestate.spiders.results import Found, Results
 
 Record = dict[str, Any]
 
@@ -87,8 +89,17 @@ async def _found(at: Visit) -> Sequence[Found | Listing]:
     for _ in range(len(waiting) + 2):
         if not waiting:
             break
-        (results,) = at.spider.parsed(await at.page(waiting.pop(0)), "discover")
+        results = _results(at, await at.page(waiting.pop(0)))
         if results.found:
             return list(results.found)
         waiting[:0] = results.searches[:1]  # a sitemap shows its files
     raise Unfit(f"no search of {at.spider.name} shows a listing")
+
+
+def _results(at: Visit, page: Response) -> Results:
+    try:
+        (results,) = at.spider.parsed(page, "discover")
+    except Exception as error:  # of a live page as of a parser half written
+        raise Unfit(f"{page.url}: {type(error).__name__}: {error}") from error
+    assert isinstance(results, Results)
+    return results

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from urllib.request import Request, urlopen
 
 import pytest
 
@@ -59,7 +58,7 @@ def test_a_search_is_recorded_too(portal: Portal, simulated: Simulated, checkout
     assert code == 0, err
     told = json.loads((checkout / "tests/portals/emlak/search-live.json").read_text("utf-8"))
     assert told["url"] == "https://emlak.az" + EMLAK_SEARCH
-    assert len(told["found"]) == 20
+    assert len(told["found"]) >= 20, "and some that are pinned"
     assert told["total"] == LISTINGS
 
 
@@ -134,12 +133,14 @@ def test_check_fails_where_live_pages_cannot_be_read(portal: Portal, simulated: 
 
 
 def test_the_pace_is_kept(portal: Portal, simulated: Simulated) -> None:
-    """Two pages, robots.txt and a search: no two of them nearer than the pace allows."""
-    code, _, err = portal("check", "emlak", "--pages", "2", PACE_RATE="4")
+    """robots.txt, a search and two listings: without a pace all four would come within a second."""
+    before = simulated._json("/_stats")["emlak"]["by_second"]
+    code, _, err = portal("check", "emlak", "--pages", "2", PACE_RATE="1")
     assert code == 0, err
-    with urlopen(Request(f"{simulated.url}/_stats"), timeout=60) as answer:
-        seconds = json.load(answer)["emlak"]["by_second"]
-    assert max(seconds[-3:] if isinstance(seconds, list) else list(seconds.values())[-3:]) <= 5
+    after = simulated._json("/_stats")["emlak"]["by_second"]
+    asked = {second: count for second, count in after.items() if second not in before}
+    assert sum(asked.values()) == 4
+    assert max(asked.values()) <= 2, "one a second; a slow machine may bring two near each other"
 
 
 def test_shares_are_of_those_that_tell() -> None:
