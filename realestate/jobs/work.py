@@ -10,9 +10,10 @@ from scrapy.spiderloader import SpiderLoaderProtocol, get_spider_loader
 from scrapy.statscollectors import MemoryStatsCollector
 
 
-def portals() -> list[str]:
-    """The names of all portals."""
-    return sorted(_loader().list())
+def portals(simulator: str | None = None) -> list[str]:
+    """The names of all portals, or of those that a simulator serves: a new portal may not be simulated yet."""
+    names = sorted(_loader().list())
+    return [name for name in names if not simulator or spider_class(name).is_served_by(simulator)]
 
 
 def seed_urls(portal: str, simulator: str | None) -> list[str]:

@@ -9,7 +9,8 @@ import pytest
 from redis import Redis
 
 from realestate.jobs.submit import submit
-from realestate.jobs.work import portals, seed_urls
+from realestate.jobs.work import seed_urls
+from realestate.simulator.portals import PORTALS
 from realestate.storage import WHOLE
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import PYTHON, Simulated, compared, finished, running
@@ -62,7 +63,7 @@ def world(
         yield begin
 
 
-@pytest.mark.parametrize("portal", portals())
+@pytest.mark.parametrize("portal", sorted(PORTALS))
 def test_a_sweep_costs_little_and_finds_every_change(world: Callable[..., Crawled], portal: str) -> None:
     crawled = world(portal)
     full = crawled.crawl("full")
@@ -80,7 +81,7 @@ def test_a_sweep_costs_little_and_finds_every_change(world: Callable[..., Crawle
     assert wanted <= set(crawled.events()[seen:])
 
 
-@pytest.mark.parametrize("portal", portals())
+@pytest.mark.parametrize("portal", sorted(PORTALS))
 def test_an_incremental_run_costs_next_to_nothing_and_finds_every_new_listing(
     world: Callable[..., Crawled], portal: str
 ) -> None:
