@@ -64,33 +64,38 @@ FEATURES = {
     "energy.hasHeatPump": "heat_pump",
     "energy.hasPhotovoltaicPanels": "photovoltaic_panels",
 }
+RENTS = ("monthly", "yearly")
+#: Where a price may stand, the best first.
+PRICES = ("price.mainValue", "transaction.sale.price", *(f"transaction.rental.{each}RentalPrice" for each in RENTS))
 PARKING = ("parkingCountIndoor", "parkingCountOutdoor", "parkingCountClosedBox")
-#: The page's language decides how a country is called.
-COUNTRIES = {"Luxembourg": "LU", "Luxemburg": "LU", "France": "FR", "Frankrijk": "FR", "Netherlands": "NL"} | {
-    "Nederland": "NL",
-    "Pays-Bas": "NL",
-    "Germany": "DE",
-    "Duitsland": "DE",
-    "Allemagne": "DE",
-    "Spain": "ES",
-    "Spanje": "ES",
-    "Espagne": "ES",
+#: The page's language decides how a country is called. One that is not here goes to quarantine by its name.
+COUNTRIES = {
+    name: code
+    for code, names in {
+        "BE": "Belgium België Belgique Belgien",
+        "LU": "Luxembourg Luxemburg",
+        "FR": "France Frankrijk Frankreich",
+        "NL": "Netherlands Nederland Pays-Bas Niederlande",
+        "DE": "Germany Duitsland Allemagne Deutschland",
+        "ES": "Spain Spanje Espagne Spanien",
+        "IT": "Italy Italië Italie Italien",
+        "PT": "Portugal",
+        "CH": "Switzerland Zwitserland Suisse Schweiz",
+        "AT": "Austria Oostenrijk Autriche Österreich",
+        "GR": "Greece Griekenland Grèce Griechenland",
+        "HR": "Croatia Kroatië Croatie Kroatien",
+        "BG": "Bulgaria Bulgarije Bulgarie Bulgarien",
+        "TR": "Turkey Turkije Turquie Türkei",
+        "MA": "Morocco Marokko Maroc",
+    }.items()
+    for name in names.split()
 }
 #: Prices that are not what a home costs.
 UNUSUAL = {"flags.isLifeAnnuitySale": "life_annuity", "flags.isPublicSale": "public_sale"}
 #: Read into fields, or not ours to keep; the rest of the page goes into `extra`.
 TAKEN = frozenset(
     {
-        *(
-            "id",
-            "cluster.units",
-            "customers",
-            "premiumProjectPage",
-            "media",
-            "hasSectionsArray",
-            "displayFlags",
-            "externalReference",
-        ),
+        *("id", "cluster.units", "customers", "premiumProjectPage", "media", "hasSectionsArray", "displayFlags"),
         *("property.type", "property.subtype", "property.title", "property.description", "property.land.surface"),
         *("property.netHabitableSurface", "property.roomCount", "property.bedroomCount", "property.bathroomCount"),
         *(f"property.{path}" for path in FEATURES),
@@ -143,7 +148,7 @@ class ImmowebSpider(PortalSpider):
         return self.found(path, _price(result, self.currency), period, dated=dated, shows_others=is_project)
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing | Found]:
-        ad = assigned(response.text, "window.classified")
+        ad = assigned(response.text, "window.classified") or _in_attribute(response)
         if not at(ad, "id") or not isinstance(at(ad, "property"), dict):
             raise BrokenPage("no window.classified")
         home, place = ad["property"], at(ad, "property.location")
@@ -155,7 +160,7 @@ class ImmowebSpider(PortalSpider):
             portal=self.name,
             ref=str(ad["id"]),
             url=response.url,
-            country=COUNTRIES.get(line(at(place, "country")) or "", self.country),
+            country=COUNTRIES.get(abroad, abroad) if (abroad := line(at(place, "country"))) else self.country,
             operation=_word_in(OPERATIONS, at(ad, "transaction.type")),
             rent_period=_rent_period(ad) if is_rent else None,
             property_type=PROPERTY_TYPES.get(kind, "other") if (kind := line(home.get("type"))) else None,
@@ -247,15 +252,22 @@ def _listing_path(result: Any) -> str | None:
 
 def _price(ad: Any, currency: str) -> prices.Price:
     """Where no main value is told, the transaction may tell it; a project's range is no price."""
-    for path in ("price.mainValue", "transaction.sale.price", "transaction.rental.monthlyRentalPrice"):
+    for path in PRICES:
         if numbers.positive(at(ad, path)) is not None:
             return prices.of(at(ad, path), currency)
     return prices.Price(basis="on_request")
 
 
-def _rent_period(ad: Any) -> RentPeriod:
-    yearly = "yearly" in (line(at(ad, "price.type")) or "")
-    return "year" if yearly and not at(ad, "transaction.rental.monthlyRentalPrice") else "month"
+def _rent_period(ad: Any) -> RentPeriod | None:
+    """The time the main value is for: the transaction may tell the rent of a month beside that of a year."""
+    asked = numbers.positive(at(ad, "price.mainValue"))
+    monthly, yearly = (numbers.positive(at(ad, f"transaction.rental.{each}RentalPrice")) for each in RENTS)
+    if monthly is not None and asked in (None, monthly):
+        return "month"
+    if yearly is not None and asked in (None, yearly):
+        return "year"
+    kind = line(at(ad, "price.type")) or ""
+    return "year" if "yearly" in kind else "month" if "monthly" in kind else None
 
 
 def _energy_class(score: Any) -> str | None:
@@ -302,6 +314,11 @@ def _features(ad: Any, home: Any) -> frozenset[str]:
     if at(ad, "transaction.sale.isFurnished") is True or at(ad, "transaction.rental.isFurnished") is True:
         told.add("furnished")
     return frozenset(told)
+
+
+def _in_attribute(response: TextResponse) -> Any:
+    """Where pages of 2024 have the same object."""
+    return html.attribute_json(html.Page(response.text), "iw-load-advertisements", ":classified")
 
 
 def _precision(place: Any) -> GeoPrecision | None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -125,3 +126,38 @@ def test_the_command_prints_json(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["portal", "parse", "emlak", str(recorded.FOLDER / "emlak" / "search.html")])
     told = json.loads(done.stdout)
     assert (len(told["found"]), told["total"], len(told["searches"])) == (3, 45, 2)
+
+
+@pytest.mark.parametrize(
+    ("told", "period", "price"),
+    [
+        ({"mainValue": 940, "type": "residential_monthly_rent"}, "month", 940),
+        ({"mainValue": 12000, "type": "commercial_yearly_rent", "monthly": 1000, "yearly": 12000}, "year", 12000),
+        ({"mainValue": 12000, "monthly": 1000, "yearly": 12000}, "year", 12000),
+        ({"mainValue": 1000, "monthly": 1000, "yearly": 12000}, "month", 1000),
+        ({"mainValue": None, "yearly": 12000}, "year", 12000),
+        ({"mainValue": 1000}, None, 1000),
+    ],
+)
+def test_a_rent_is_never_of_another_time(told: dict[str, Any], period: str | None, price: int) -> None:
+    ad = classified()
+    ad["price"] = {name: told.get(name) for name in ("mainValue", "type")}
+    rental = {f"{each}RentalPrice": told.get(each) for each in ("monthly", "yearly")}
+    ad["transaction"] |= {"type": "FOR_RENT", "sale": None, "rental": rental}
+    listing = parse("immoweb", json.dumps(ad).encode()).told["listing"]
+    assert (listing["rent_period"], listing["price"]) == (period, price)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("België", "BE"), (None, "BE"), ("Frankrijk", "FR"), ("Elsewhere", "Elsewhere")]
+)
+def test_a_home_abroad_is_not_taken_for_one_at_home(name: str | None, code: str) -> None:
+    """A country that is not known fails validation by its name, and so is seen."""
+    ad = classified()
+    ad["property"]["location"]["country"] = name
+    assert parse("immoweb", json.dumps(ad).encode()).told["listing"]["country"] == code
+
+
+def test_a_page_of_2024_has_the_object_in_an_attribute() -> None:
+    page = f"<iw-load-advertisements :classified='{escape(json.dumps(classified()))}'></iw-load-advertisements>"
+    assert parse("immoweb", page.encode()).told["listing"]["price"] == 749000
