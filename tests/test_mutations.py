@@ -8,6 +8,9 @@ default), or it may differ only as follows:
   may also be another one that stands in the spoilt page: a title is told twice;
 - a moment may be the day it was on: a page may tell the day where its script told the minute;
 - a price may turn out to be on request, since no price is how portals say that;
+- a country that is not told is the portal's own: there is no home without one;
+- what is said to be uncertain is not silent: coordinates of a neighbourhood, if `geo_precision` is `approximate`; a
+  value that is assumed, if `quality_flags` has it as `<field>_assumed`;
 - what the expectation names under `also` is a second source's word, looked through by a person.
 
 Everything else has to be the same or None. Numbers above all: no mutation cuts a value in two (see tests/mutations.py),
@@ -44,7 +47,10 @@ _IDENTITY = ("portal", "ref", "url", "parser_version")
 _TEXTS = ("title", "description", "street", "city", "district", "region", "agency_name")
 _COLLECTIONS = ("photos", "features", "quality_flags")
 _MOMENTS = ("posted_at", "updated_at")
+#: Degrees; some five kilometres.
+NEAR = 0.05
 #: Fields that say nothing without another.
+_PLACED = ("latitude", "longitude", "geo_precision")
 _TOGETHER = (("price", "currency"), ("latitude", "longitude"))
 
 
@@ -70,10 +76,29 @@ def made(expected: Path, body: bytes) -> Listing | None:
 
 def wrong_fields(sound: dict[str, Any], spoilt: dict[str, Any], body: bytes, also: dict[str, Any]) -> list[str]:
     """Those whose value is neither what it was nor missing nor accounted for."""
-    wrong = [name for name in FIELDS if not is_right(name, sound[name], spoilt[name], body, also.get(name, ()))]
+    assumed = {f"{name}_assumed" for name in FIELDS}
+    spoilt = {**spoilt, "quality_flags": [flag for flag in spoilt["quality_flags"] if flag not in assumed]} | {
+        "assumed": {flag.removesuffix("_assumed") for flag in spoilt["quality_flags"] if flag in assumed}
+    }
+    wrong = [
+        name
+        for name in FIELDS
+        if not is_uncertain(name, sound, spoilt)
+        and not is_right(name, sound[name], spoilt[name], body, also.get(name, ()))
+    ]
     return wrong + [
         f"{one} without {other}" for one, other in _TOGETHER if (spoilt[one] is None) != (spoilt[other] is None)
     ]
+
+
+def is_uncertain(name: str, sound: dict[str, Any], spoilt: dict[str, Any]) -> bool:
+    """Whether the listing itself says that this value is not to be relied upon."""
+    if name == "country":
+        return bool(spoilt[name] == recorded.spider(sound["portal"]).country)
+    if spoilt["geo_precision"] == "approximate" and name in _PLACED:
+        was, now = sound[name], spoilt[name]
+        return name == "geo_precision" or (None not in (was, now) and bool(abs(was - now) < NEAR))
+    return name in spoilt["assumed"]
 
 
 def is_right(name: str, was: Any, now: Any, body: bytes, also: Any) -> bool:
@@ -220,6 +245,21 @@ def test_a_spoilt_page_gives_no_wrong_value_and_what_is_missing_is_counted(
 )
 def test_the_rule(name: str, was: Any, now: Any, is_it: bool) -> None:
     assert is_right(name, was, now, b"<p>Told <b>twice</b></p>", ()) is is_it
+
+
+def test_what_is_said_to_be_uncertain_is_not_wrong() -> None:
+    sound = as_record(Listing(portal="emlak", ref="1", url="https://emlak.az/1-.html", country="AZ", latitude=40.4812))
+    sound |= {"longitude": 50.1499, "geo_precision": "exact", "operation": "rent", "rent_period": "day"}
+    near = {**sound, "latitude": 40.48, "longitude": 50.14}
+    assert wrong_fields(sound, near, b"", {}) == ["latitude", "longitude"]
+    assert wrong_fields(sound, {**near, "geo_precision": "approximate"}, b"", {}) == []
+    assert wrong_fields(sound, {**near, "latitude": 41.48, "geo_precision": "approximate"}, b"", {}) == ["latitude"]
+    assert wrong_fields(sound, {**sound, "rent_period": "month"}, b"", {}) == ["rent_period"]
+    assert (
+        wrong_fields(sound, {**sound, "rent_period": "month", "quality_flags": ["rent_period_assumed"]}, b"", {}) == []
+    )
+    assert wrong_fields(sound, {**sound, "longitude": None}, b"", {}) == ["latitude without longitude"]
+    assert wrong_fields(sound, sound, b"", {}) == []
 
 
 def test_the_same_seed_spoils_alike_and_every_way_is_tried() -> None:
