@@ -3,19 +3,21 @@
 A listing is one document, with its prices and its events in it: whatever happens to it is one write, wholly done or
 not at all, and done only if the listing is still at the revision that was read (see `change`). Readers who follow all
 events find them in a log, where they are copied to, each once and in an order that never changes (see `log`). A worker
-may die or stall between any two statements: what it left undone is finished by whoever comes across it.
+may die or stall between any two statements: what it left undone is finished by whoever comes across it. What was erased
+has a tombstone in its place (see `erased`).
 """
 
 from realestate.storage.mongo.connection import Connection
 from realestate.storage.mongo.contacts import ContactsKept
+from realestate.storage.mongo.keeping import Keeping
 from realestate.storage.mongo.planning import Planning
 from realestate.storage.mongo.reading import Reading
 from realestate.storage.mongo.runs import Runs
 from realestate.storage.mongo.writing import Writing
 
 
-class MongoStore(ContactsKept, Writing, Runs, Planning, Reading):
-    """See `Store`. Connects and migrates when first used."""
+class MongoStore(ContactsKept, Writing, Runs, Planning, Reading, Keeping):
+    """See `KeptStore`. Connects and migrates when first used."""
 
     def __init__(self, url: str) -> None:
         self.connection = Connection(url)
