@@ -1,13 +1,18 @@
 """`realestate portal record` and `check`: a few live pages, asked for as politely as by a crawl."""
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from scrapy import Request
+from scrapy.robotstxt import ProtegoRobotParser
 
 from realestate.authoring.coverage import Share, shares
+from realestate.authoring.visiting import Visit
 from realestate.demo import simulator_process
 from tests.authoring.conftest import Run
 from tests.end_to_end.conftest import Simulated
@@ -148,3 +153,17 @@ def test_shares_are_of_those_that_tell() -> None:
     assert told == [Share("price", 100, 0), Share("rooms", 50, 100)]
     assert [share.is_lost for share in told] == [True, False]
     assert shares([], [{"price": 1}]) == [Share("price", None, 100)]
+
+
+@pytest.mark.parametrize(
+    ("robots", "seconds"),
+    [("User-agent: *\nCrawl-delay: 3", 3.0), ("User-agent: other\nCrawl-delay: 3", 0.0), ("", 0.0)],
+)
+def test_the_crawl_delay_of_robots_txt_is_kept(robots: str, seconds: float) -> None:
+    class Middleware:
+        async def robot_parser(self, request: Request) -> ProtegoRobotParser:
+            return ProtegoRobotParser(robots.encode(), None)
+
+    crawler = SimpleNamespace(get_downloader_middleware=lambda kind: Middleware())
+    spider = SimpleNamespace(crawler=crawler, settings={"USER_AGENT": "realestate/0.1"})
+    assert asyncio.run(Visit(spider)._asked_for(Request("https://www.example.com/"))) == seconds
