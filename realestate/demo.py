@@ -94,7 +94,7 @@ def _run(
     seed: int,
     show: Callable[[local.Progress], None],
 ) -> Outcome:
-    names, latest = all_portals(), local.Progress()
+    latest = local.Progress()
 
     def watched(progress: local.Progress) -> None:
         nonlocal latest
@@ -102,7 +102,7 @@ def _run(
         show(progress)
 
     with simulator_process(home / "simulator.log", listings, seed) as simulator:
-        server = Redis.from_url(services.redis_url)
+        server, names = Redis.from_url(services.redis_url), all_portals(simulator)
         for name in names:
             submit(server, name, seed_urls(name, simulator))
         env = settings.environment(

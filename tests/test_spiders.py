@@ -26,7 +26,7 @@ NO_PORTALS = {
     "results",
     "searches",
 }
-NO_PORTALS |= {"seeds", "graphql", "moments", "sitemaps", "telephones", "walk"}
+NO_PORTALS |= {"saved", "seeds", "graphql", "moments", "sitemaps", "telephones", "walk"}
 PORTALS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NO_PORTALS)
 
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from realestate import __version__
-from realestate.cli import deadletters, history, keeping, quarantine
+from realestate.cli import deadletters, history, keeping, portal, quarantine
 
 
 class Mode(StrEnum):
@@ -37,6 +37,7 @@ app = typer.Typer(
 app.add_typer(deadletters.app, name="deadletters")
 app.add_typer(quarantine.app, name="quarantine")
 app.add_typer(history.runs, name="runs")
+app.add_typer(portal.app, name="portal")
 app.command(epilog="Example: realestate history emlak 840001")(history.history)
 app.command(epilog="Example: realestate events --after 1500 --json")(history.events)
 app.command(epilog="Example: realestate retain --delisted-days 180 --dry-run")(keeping.retain)

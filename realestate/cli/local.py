@@ -84,7 +84,7 @@ def opened_store() -> Iterator[KeptStore]:
 
 
 def work(names: Sequence[str], *, until_done: bool = False) -> bool:
-    portals = known(names or all_portals())
+    portals = known(names or all_portals(settings.SIMULATOR_URL))
     with connected() as at:
         return serve(portals, at.redis_url, at.store_url, until_done=until_done)
 

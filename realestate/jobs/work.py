@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
 from scrapy.spiderloader import SpiderLoaderProtocol, get_spider_loader
+from scrapy.statscollectors import MemoryStatsCollector
 
 
-def portals() -> list[str]:
-    """The names of all portals."""
-    return sorted(_loader().list())
+def portals(simulator: str | None = None) -> list[str]:
+    """The names of all portals, or of those that a simulator serves: a new portal may not be simulated yet."""
+    names = sorted(_loader().list())
+    return [name for name in names if not simulator or spider_class(name).is_served_by(simulator)]
 
 
 def seed_urls(portal: str, simulator: str | None) -> list[str]:
@@ -28,6 +30,14 @@ def refusal(portal: str, url: str, simulator: str | None) -> str | None:
 
 def spider_class(portal: str) -> Any:
     return _loader().load(portal)
+
+
+def without_crawl(portal: str, settings: Settings) -> Crawler:
+    """The portal's spider, as `crawler.spider`, and its statistics; nothing runs around it."""
+    crawler = Crawler(spider_class(portal), settings)
+    crawler.stats = MemoryStatsCollector(crawler)
+    crawler.spider = crawler.spidercls.from_crawler(crawler)
+    return crawler
 
 
 def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bool = False) -> bool:

@@ -19,6 +19,7 @@ from realestate.spiders.outcomes import GONE_STATUSES, Blocked, BrokenPage, List
 from realestate.spiders.paging import Numbers, Paging
 from realestate.spiders.planning import Axis, parts_of
 from realestate.spiders.results import Found, Results
+from realestate.spiders.saved import Saved
 from realestate.spiders.telephones import AskingSpider
 from realestate.spiders.walk import Newest, Walk, watermark_of
 
@@ -27,7 +28,7 @@ from realestate.spiders.walk import Newest, Walk, watermark_of
 PRIORITY: dict[Stage, int] = {"plan": 20, "discover": 0, "extract": 10}
 
 
-class PortalSpider(AskingSpider):
+class PortalSpider(AskingSpider, Saved):
     """One property portal.
 
     A portal names its site, its searches, its way to page and the form of a listing's address, and writes
@@ -322,7 +323,7 @@ class PortalSpider(AskingSpider):
         return response
 
     def _still_there(self, response: Response) -> None:
-        if not self.ref_of(response.url):
+        if "shown_at" not in response.meta and not self.ref_of(response.url):
             evidence: Evidence = "marker" if self.redirects_gone else "absent"
             raise ListingGone(f"redirected to {response.url}", evidence)
 

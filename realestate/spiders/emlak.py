@@ -92,7 +92,8 @@ class EmlakSpider(PortalSpider):
             raise ListingGone("the page says that the advert has expired")
         operation = _operation(title)
         is_rent = operation == "rent"
-        kind, subtype, is_new = _known(told, "Əmlakın növü", KINDS) or ("other", None, None)
+        is_told = told.told("Əmlakın növü") is not None
+        kind, subtype, is_new = _known(told, "Əmlakın növü", KINDS) or ("other" if is_told else None, None, None)
         asked = html.text(page, ".left-bar .price span.m")
         price = self._price(asked)
         area = areas.parse(told.get(fold("Sahə")))
@@ -138,14 +139,18 @@ class EmlakSpider(PortalSpider):
             extra={**told, **_views(html.text(page, ".views-count strong"))},
         )
 
+    def ref_in(self, document: str) -> str | None:
+        return re.sub(r"\D", "", html.text(html.Page(document), "div.panel p.pull-right b") or "") or None
+
     def _price(self, asked: str | None) -> prices.Price:
         """A price in dollars stands beside the one in manats, not in its place."""
         return prices.parse(None if asked and "$" in asked else asked, self.currency)
 
     def _dates(self, text: str | None) -> tuple[Any, Any]:
-        """The page shows one date: of posting, or, where its label says so, of the last change."""
-        moment = dates.day(text, self.timezone)
-        return (None, moment) if fold("Yenilənmə") in fold(text or "") else (moment, None)
+        """The page shows one date: of posting, or, where its label says so, of the last change. Without a label
+        nobody knows which."""
+        moment, label = dates.day(text, self.timezone), fold(re.sub(r"[\d.:\s]+$", "", text or ""))
+        return (None, moment) if fold("Yenilənmə") in label else (moment if label else None, None)
 
 
 def _operation(title: str) -> Operation | None:

@@ -57,6 +57,10 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
         return addresses[cls.name]
 
     @classmethod
+    def is_served_by(cls, simulator: str) -> bool:
+        return cls.name in _simulated(simulator)
+
+    @classmethod
     def seed_urls(cls, simulator: str | None = None) -> list[str]:
         return [cls.address(simulator) + path for path in cls.searches]
 

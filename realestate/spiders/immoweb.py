@@ -7,18 +7,18 @@ result of type `…_GROUP`, without a price) is a listing of its own, and its pa
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 import msgspec
 from scrapy.http import TextResponse
 
-from realestate.items import Listing, PropertyType, RentPeriod, SellerType, Status
-from realestate.parsing import dates, html, numbers, prices
-from realestate.parsing.embedded import assigned, at
+from realestate.items import GeoPrecision, Listing, Operation, PropertyType, RentPeriod, SellerType, Status
+from realestate.parsing import coordinates, dates, html, numbers, prices, words
+from realestate.parsing.embedded import assigned, at, decoded
 from realestate.parsing.text import line, paragraphs, word
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.outcomes import BrokenPage
@@ -26,6 +26,8 @@ from realestate.spiders.paging import Numbers
 from realestate.spiders.planning import Band
 from realestate.spiders.results import Found, Results
 from realestate.spiders.searches import parameters
+
+T = TypeVar("T")
 
 PROPERTY_TYPES: dict[str, PropertyType] = {
     "HOUSE": "house",
@@ -39,6 +41,7 @@ PROPERTY_TYPES: dict[str, PropertyType] = {
     "BUSINESS": "commercial",
     "INDUSTRY": "commercial",
 }
+OPERATIONS: dict[str, Operation] = {"FOR_SALE": "sale", "FOR_RENT": "rent"}
 DEALS = {"FOR_SALE": "for-sale", "FOR_RENT": "for-rent"}
 SELLERS: dict[str, SellerType] = {
     "AGENCY": "agency",
@@ -61,33 +64,38 @@ FEATURES = {
     "energy.hasHeatPump": "heat_pump",
     "energy.hasPhotovoltaicPanels": "photovoltaic_panels",
 }
+RENTS = ("monthly", "yearly")
+#: Where a price may stand, the best first.
+PRICES = ("price.mainValue", "transaction.sale.price", *(f"transaction.rental.{each}RentalPrice" for each in RENTS))
 PARKING = ("parkingCountIndoor", "parkingCountOutdoor", "parkingCountClosedBox")
-#: The page's language decides how a country is called.
-COUNTRIES = {"Luxembourg": "LU", "Luxemburg": "LU", "France": "FR", "Frankrijk": "FR", "Netherlands": "NL"} | {
-    "Nederland": "NL",
-    "Pays-Bas": "NL",
-    "Germany": "DE",
-    "Duitsland": "DE",
-    "Allemagne": "DE",
-    "Spain": "ES",
-    "Spanje": "ES",
-    "Espagne": "ES",
+#: The page's language decides how a country is called. One that is not here goes to quarantine by its name.
+COUNTRIES = {
+    name: code
+    for code, names in {
+        "BE": "Belgium België Belgique Belgien",
+        "LU": "Luxembourg Luxemburg",
+        "FR": "France Frankrijk Frankreich",
+        "NL": "Netherlands Nederland Pays-Bas Niederlande",
+        "DE": "Germany Duitsland Allemagne Deutschland",
+        "ES": "Spain Spanje Espagne Spanien",
+        "IT": "Italy Italië Italie Italien",
+        "PT": "Portugal",
+        "CH": "Switzerland Zwitserland Suisse Schweiz",
+        "AT": "Austria Oostenrijk Autriche Österreich",
+        "GR": "Greece Griekenland Grèce Griechenland",
+        "HR": "Croatia Kroatië Croatie Kroatien",
+        "BG": "Bulgaria Bulgarije Bulgarie Bulgarien",
+        "TR": "Turkey Turkije Turquie Türkei",
+        "MA": "Morocco Marokko Maroc",
+    }.items()
+    for name in names.split()
 }
 #: Prices that are not what a home costs.
 UNUSUAL = {"flags.isLifeAnnuitySale": "life_annuity", "flags.isPublicSale": "public_sale"}
 #: Read into fields, or not ours to keep; the rest of the page goes into `extra`.
 TAKEN = frozenset(
     {
-        *(
-            "id",
-            "cluster.units",
-            "customers",
-            "premiumProjectPage",
-            "media",
-            "hasSectionsArray",
-            "displayFlags",
-            "externalReference",
-        ),
+        *("id", "cluster.units", "customers", "premiumProjectPage", "media", "hasSectionsArray", "displayFlags"),
         *("property.type", "property.subtype", "property.title", "property.description", "property.land.surface"),
         *("property.netHabitableSurface", "property.roomCount", "property.bedroomCount", "property.bathroomCount"),
         *(f"property.{path}" for path in FEATURES),
@@ -140,24 +148,24 @@ class ImmowebSpider(PortalSpider):
         return self.found(path, _price(result, self.currency), period, dated=dated, shows_others=is_project)
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing | Found]:
-        ad = assigned(response.text, "window.classified")
+        ad = assigned(response.text, "window.classified") or _in_attribute(response)
         if not at(ad, "id") or not isinstance(at(ad, "property"), dict):
             raise BrokenPage("no window.classified")
         home, place = ad["property"], at(ad, "property.location")
         is_rent = at(ad, "transaction.type") == "FOR_RENT"
         price = _price(ad, self.currency)
-        latitude, longitude = at(place, "latitude"), at(place, "longitude")
+        point = coordinates.of(at(place, "latitude"), at(place, "longitude"))
         private = at(_first(ad.get("customers")), "type") == "PRIVATE"
         yield Listing(
             portal=self.name,
             ref=str(ad["id"]),
             url=response.url,
-            country=COUNTRIES.get(line(at(place, "country")) or "", self.country),
-            operation={"FOR_SALE": "sale", "FOR_RENT": "rent"}.get(at(ad, "transaction.type")),  # type: ignore[arg-type]
+            country=COUNTRIES.get(abroad, abroad) if (abroad := line(at(place, "country"))) else self.country,
+            operation=_word_in(OPERATIONS, at(ad, "transaction.type")),
             rent_period=_rent_period(ad) if is_rent else None,
-            property_type=PROPERTY_TYPES.get(home.get("type"), "other"),
+            property_type=PROPERTY_TYPES.get(kind, "other") if (kind := line(home.get("type"))) else None,
             subtype=word(home.get("subtype")),
-            is_new_building=at(ad, "flags.isNewlyBuilt"),
+            is_new_building=words.truth(at(ad, "flags.isNewlyBuilt")),
             price=price.amount,
             currency=price.currency,
             price_basis=price.basis,
@@ -181,13 +189,13 @@ class ImmowebSpider(PortalSpider):
             district=line(at(place, "district")),
             street=_street(place),
             postal_code=line(at(place, "postalCode")),
-            latitude=latitude,
-            longitude=longitude,
-            geo_precision=None if latitude is None else "approximate" if at(place, "approximated") else "exact",
+            latitude=point.latitude,
+            longitude=point.longitude,
+            geo_precision=None if point.latitude is None else _precision(place),
             title=line(home.get("title")) or _page_title(response),
             description=paragraphs(home.get("description")),
             photos=[url for picture in at(ad, "media.pictures") or () if (url := at(picture, "largeUrl"))],
-            seller_type=SELLERS.get(at(_first(ad.get("customers")), "type")),
+            seller_type=_word_in(SELLERS, at(_first(ad.get("customers")), "type")),
             agency_name=None if private else line(at(_first(ad.get("customers")), "name")),
             agency_ref=line(ad.get("externalReference")),
             posted_at=dates.iso(at(ad, "publication.creationDate")),
@@ -205,6 +213,14 @@ class ImmowebSpider(PortalSpider):
             for unit in _list(at(group, "items")):
                 if isinstance(at(unit, "id"), int):
                     yield self.found(f"/en/classified/{unit['id']}", prices.of(at(unit, "price"), self.currency))
+
+    def wrapped(self, document: bytes) -> bytes:
+        """The bare object behind `window.classified`, or one that holds it, in a page's script."""
+        told = decoded(document) if document.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else None
+        for ad in (_first(told), at(told, "classified"), told):
+            if at(ad, "id") and isinstance(at(ad, "property"), dict):
+                return b"<script>window.classified = " + msgspec.json.encode(ad) + b";</script>"
+        return document
 
 
 def _is_asked_for(result: Any, search: str) -> bool:
@@ -226,7 +242,7 @@ def _listing_path(result: Any) -> str | None:
         return None
     parts = (
         (word(at(result, "property.subtype")) or "").replace("_", "-"),
-        DEALS.get(at(result, "transaction.type"), ""),
+        _word_in(DEALS, at(result, "transaction.type")) or "",
         (line(at(result, "property.location.locality")) or "").lower().replace(" ", "-"),
         line(at(result, "property.location.postalCode")) or "",
     )
@@ -236,15 +252,22 @@ def _listing_path(result: Any) -> str | None:
 
 def _price(ad: Any, currency: str) -> prices.Price:
     """Where no main value is told, the transaction may tell it; a project's range is no price."""
-    for path in ("price.mainValue", "transaction.sale.price", "transaction.rental.monthlyRentalPrice"):
+    for path in PRICES:
         if numbers.positive(at(ad, path)) is not None:
             return prices.of(at(ad, path), currency)
     return prices.Price(basis="on_request")
 
 
-def _rent_period(ad: Any) -> RentPeriod:
-    yearly = "yearly" in (line(at(ad, "price.type")) or "")
-    return "year" if yearly and not at(ad, "transaction.rental.monthlyRentalPrice") else "month"
+def _rent_period(ad: Any) -> RentPeriod | None:
+    """The time the main value is for: the transaction may tell the rent of a month beside that of a year."""
+    asked = numbers.positive(at(ad, "price.mainValue"))
+    monthly, yearly = (numbers.positive(at(ad, f"transaction.rental.{each}RentalPrice")) for each in RENTS)
+    if monthly is not None and asked in (None, monthly):
+        return "month"
+    if yearly is not None and asked in (None, yearly):
+        return "year"
+    kind = line(at(ad, "price.type")) or ""
+    return "year" if "yearly" in kind else "month" if "monthly" in kind else None
 
 
 def _energy_class(score: Any) -> str | None:
@@ -293,9 +316,25 @@ def _features(ad: Any, home: Any) -> frozenset[str]:
     return frozenset(told)
 
 
+def _in_attribute(response: TextResponse) -> Any:
+    """Where pages of 2024 have the same object."""
+    return html.attribute_json(html.Page(response.text), "iw-load-advertisements", ":classified")
+
+
+def _precision(place: Any) -> GeoPrecision | None:
+    """Null is the portal's no; a page that does not speak of it says nothing."""
+    told = place.get("approximated", "nothing")
+    return "approximate" if told is True else "exact" if told in (False, None) else None
+
+
+def _word_in(table: Mapping[str, T], told: Any) -> T | None:
+    return table.get(told) if isinstance(told, str) else None
+
+
 def _street(place: Any) -> str | None:
+    """Some write the number behind the street as well."""
     street, number = line(at(place, "street")), line(at(place, "number"))
-    return f"{street} {number}" if street and number else street
+    return f"{street} {number}" if street and number and not street.endswith(f" {number}") else street
 
 
 def _page_title(response: TextResponse) -> str | None:

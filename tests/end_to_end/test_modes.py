@@ -15,8 +15,9 @@ from redis import Redis
 from realestate.items import Listing
 from realestate.jobs.fleet import look
 from realestate.jobs.submit import submit
-from realestate.jobs.work import portals, seed_urls
+from realestate.jobs.work import seed_urls
 from realestate.pipelines.clean import clean
+from realestate.simulator.portals import PORTALS
 from realestate.spiders.tap import PAGE_SIZE
 from realestate.storage import WHOLE, Batch
 from realestate.storage.postgres import PostgresStore
@@ -72,7 +73,7 @@ def world(
         yield begin
 
 
-@pytest.mark.parametrize("portal", portals())
+@pytest.mark.parametrize("portal", sorted(PORTALS))
 def test_a_sweep_costs_little_and_finds_every_change(world: Callable[..., Crawled], portal: str) -> None:
     crawled = world(portal)
     full = crawled.crawl("full")
@@ -90,7 +91,7 @@ def test_a_sweep_costs_little_and_finds_every_change(world: Callable[..., Crawle
     assert wanted <= set(crawled.events()[seen:])
 
 
-@pytest.mark.parametrize("portal", portals())
+@pytest.mark.parametrize("portal", sorted(PORTALS))
 def test_an_incremental_run_costs_next_to_nothing_and_finds_every_new_listing(
     world: Callable[..., Crawled], portal: str
 ) -> None:
