@@ -88,13 +88,26 @@ def mongodb_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
+@contextmanager
+def empty_mongo_database(server_url: str) -> Iterator[str]:
+    """Dropped afterwards."""
+    name = f"test_{uuid4().hex[:12]}"
+    yield mongodb.with_database(server_url, name)
+    with MongoClient[Any](server_url) as client:
+        client.drop_database(name)
+
+
 @pytest.fixture
 def mongodb_url(mongodb_server: str) -> Iterator[str]:
-    """An empty database of MongoDB, dropped afterwards."""
-    name = f"test_{uuid4().hex[:12]}"
-    yield mongodb.with_database(mongodb_server, name)
-    with MongoClient[Any](mongodb_server) as client:
-        client.drop_database(name)
+    with empty_mongo_database(mongodb_server) as url:
+        yield url
+
+
+@pytest.fixture
+def second_mongodb_url(mongodb_server: str) -> Iterator[str]:
+    """Beside the first."""
+    with empty_mongo_database(mongodb_server) as url:
+        yield url
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 """What the commands that keep house ask of the rooms."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,21 +9,14 @@ from realestate import settings
 from realestate.cli import local
 from realestate.cli.failures import UsageError
 from realestate.jobs.release import Outcome, let_pass, page_of
-from realestate.storage import StoreError, erasure, retention
 from realestate.storage import backup as backups
+from realestate.storage import erasure, retention
 from realestate.storage.keeping import Erased, InQuarantine, KeptStore
 from realestate.storage.snapshots import SnapshotRef, read
 
 Progress = Callable[[str, int], object]
 
-
-@contextmanager
-def opened() -> Iterator[KeptStore]:
-    """The store, as configured or embedded."""
-    with local.opened_store() as store:
-        if not isinstance(store, KeptStore):
-            raise StoreError("this kind of store cannot do that yet")
-        yield store
+opened = local.opened_store
 
 
 # ----- quarantine

@@ -73,5 +73,5 @@ class ErasedMiddleware:
             await asyncio.sleep(self.seconds)
 
 
-def _erased(portal: str, store: Any) -> frozenset[str]:
-    return store.erased(portal) if isinstance(store, Keeping) else frozenset()
+def _erased(portal: str, store: Keeping) -> frozenset[str]:
+    return store.erased(portal)

@@ -16,16 +16,13 @@ from cryptography.fernet import Fernet
 from realestate import settings
 from realestate.cli import app, failures, house
 from realestate.jobs.release import page_of
-from realestate.storage import Batch, Quarantined
-from realestate.storage.contacts import Contacts
+from realestate.storage import Batch, Quarantined, open_store
+from realestate.storage.contacts import Contacts, Sealed
 from realestate.storage.keeping import Finding, InQuarantine, KeptStore
-from realestate.storage.postgres import PostgresStore
 from realestate.storage.snapshots import SnapshotRef, pages
 from realestate.storage.vault import Vault
 from tests.storage.batches import PORTAL, batch, page, record, types
 from tests.storage.snapshots.examples import a_page, a_writer
-
-Sql = Callable[..., list[tuple[Any, ...]]]
 
 
 class Done(NamedTuple):
@@ -43,12 +40,26 @@ def raw(tmp_path: Path) -> Path:
     return tmp_path / "raw"
 
 
+@pytest.fixture(params=["store_url", "mongodb_url"])
+def url(request: pytest.FixtureRequest) -> str:
+    """Of an empty database of either kind."""
+    return str(request.getfixturevalue(request.param))
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[KeptStore]:
+    store = open_store(url)
+    store.migrate()
+    yield store
+    store.close()
+
+
 @pytest.fixture
 def run(
-    store_url: str, redis_url: str, raw: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    url: str, redis_url: str, raw: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Callable[..., Done]]:
     """`realestate …`, in this process."""
-    for name, value in {"STORE_URL": store_url, "REDIS_URL": redis_url, "SNAPSHOTS_URL": str(raw)}.items():
+    for name, value in {"STORE_URL": url, "REDIS_URL": redis_url, "SNAPSHOTS_URL": str(raw)}.items():
         monkeypatch.setattr(settings, name, value)
     handler = signal.getsignal(signal.SIGTERM)
 
@@ -135,7 +146,7 @@ def test_a_person_lets_one_pass(store: KeptStore, run: Run) -> None:
         ({"operation": "barter"}, "it is no listing: Invalid enum value 'barter'"),
         ({"price": 0}, "it is no listing: 0 is no price"),
         ({"ref": "other"}, "it is no listing: it is of another listing"),
-        ({"rooms": 2**40}, "the database refuses it"),
+        ({"charges": 10**15}, "the database refuses it"),
     ],
 )
 def test_what_cannot_be_stored_as_it_is_stays_and_says_why(
@@ -187,13 +198,14 @@ def test_the_page_of_an_entry_is_the_one_before_it() -> None:
 # ----- what goes
 
 
-def test_retain_says_what_would_go_and_then_what_went(store: KeptStore, run: Run, raw: Path, sql: Sql) -> None:
+def test_retain_says_what_would_go_and_then_what_went(store: KeptStore, run: Run, raw: Path) -> None:
     keep(store, raw, "1", kind="failed")
     keep(store, raw, "2", kind="sampled")
     store.write(Batch(quarantined=[bad("1")]))
-    store.write(batch(page("1", status="sold", description="Sunny."), page("2")))
-    sql("INSERT INTO contacts VALUES ('immoweb', '2', 'x', '{}', now())")
-    sql("UPDATE listings SET last_seen_at = now() - interval '400 days'")
+    long_ago = datetime.now(UTC) - timedelta(days=400)
+    sold = replace(page("1", status="sold", description="Sunny."), last_fetched_at=long_ago)
+    store.release([sold, replace(page("2"), last_fetched_at=long_ago)], "run")
+    store.keep_contacts([Sealed(PORTAL, "2", b"sealed", ())], 0)
     asked = ("retain", "--sampled-days", "0.00000001", "--quarantine-days", "0.00000001")
     dry = run(*asked, "--dry-run")
     assert dry.code == 0
@@ -309,13 +321,13 @@ def test_by_telephone_or_address_whoever_has_it(store: KeptStore, run: Run, monk
 def test_upkeep_tells_what_it_found_and_did(store: KeptStore, run: Run) -> None:
     done = run("upkeep")
     assert done.code == 0
-    assert "tables analysed in" in done.out
-    assert {finding["what"] for finding in run("upkeep", "--json").told} >= {"statistics", "age", "sizes"}
+    assert " all " in done.out
+    assert {finding["what"] for finding in run("upkeep", "--json").told} >= {"indexes", "sizes"}
 
 
 def test_a_fault_is_no_success(store: KeptStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = Finding("age", "old", "VACUUM FREEZE", "fault")
-    monkeypatch.setattr(PostgresStore, "upkeep", lambda self: iter([fault]))
+    monkeypatch.setattr(type(store), "upkeep", lambda self: iter([fault]))
     done = run("upkeep")
     assert (done.code, done.out) == (1, "BAD  age          old\n                  -> VACUUM FREEZE\n")
 
@@ -335,11 +347,11 @@ def test_a_backup_and_its_restore(
     again = run("backup", str(file))
     assert (again.code, again.err) == (1, f"realestate: {file} is there already\n")
     refused = run("restore", str(file))
-    assert (refused.code, "the store is not empty: it has listings" in refused.err) == (1, True)
+    assert (refused.code, "the store is not empty: it has " in refused.err) == (1, True)
     monkeypatch.setattr(settings, "STORE_URL", second_store_url)
     assert run("restore", str(file), "--json").told["counts"]["listings"] == 2
-    with closing(PostgresStore(second_store_url)) as other:
-        assert list(other.records(PORTAL)) == list(store.records(PORTAL))
+    with closing(open_store(second_store_url)) as other:
+        assert [row["ref"] for row in other.records(PORTAL)] == ["1", "2"]
 
 
 @pytest.mark.parametrize("name", ["nothing.zip", "folder"])

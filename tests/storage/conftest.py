@@ -8,13 +8,19 @@ from realestate.storage import Store, open_store
 
 OpenStore = Callable[[], Store]
 Scaled = Callable[[int], int]
-#: kind -> the fixture that gives the address of an empty database.
-KINDS = {"postgres": "store_url", "mongodb": "mongodb_url"}
+#: kind -> the fixtures that give the addresses of two empty databases.
+KINDS = {"postgres": ("store_url", "second_store_url"), "mongodb": ("mongodb_url", "second_mongodb_url")}
 
 
 @pytest.fixture(params=KINDS)
 def any_url(request: pytest.FixtureRequest) -> str:
-    return str(request.getfixturevalue(KINDS[request.param]))
+    return str(request.getfixturevalue(KINDS[request.param][0]))
+
+
+@pytest.fixture(params=KINDS)
+def other_url(request: pytest.FixtureRequest) -> str:
+    """Of every kind, whatever the first is."""
+    return str(request.getfixturevalue(KINDS[request.param][1]))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Erased everywhere: in the store, and in the files of raw pages."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from realestate.storage.erasure import erase, erase_pages
 from realestate.storage.keeping import KeptStore
 from realestate.storage.snapshots import SnapshotRef, SnapshotWriter, pages, read
 from tests.storage.batches import PORTAL, batch, page
-from tests.storage.houses import any_url  # noqa: F401
 from tests.storage.snapshots.conftest import make_writer  # noqa: F401
 from tests.storage.snapshots.examples import a_page
 
@@ -65,7 +65,8 @@ def test_a_file_in_use_is_done_the_next_time(any_store: KeptStore, folder: str, 
 
 
 def test_a_file_that_is_elsewhere_is_told_and_its_row_stays(any_store: KeptStore, folder: str) -> None:
-    row = SnapshotRef.of(a_page(ref="1"), "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 10)
+    kept = a_page(ref="1", fetched_at=datetime(2026, 11, 4, 12, tzinfo=UTC))
+    row = SnapshotRef.of(kept, "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 10)
     any_store.reindex(row.file, [row])
     erase(any_store, [(PORTAL, "1")])
     assert erase_pages(any_store, folder).missing == [row.file]

@@ -16,8 +16,7 @@ from realestate.storage.keeping import SLACK, TRIMMED, Expired, KeptStore, fault
 from realestate.storage.snapshots import SnapshotRef
 from tests.examples import a_listing
 from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, record, types
-from tests.storage.conftest import OpenStore
-from tests.storage.houses import any_url  # noqa: F401
+from tests.storage.conftest import OpenStore, Scaled
 from tests.storage.snapshots.examples import a_page
 
 NOW = datetime.now(UTC)
@@ -203,7 +202,7 @@ def test_a_release_takes_out_of_quarantine_what_is_not_newer(any_store: KeptStor
 
 
 def test_what_the_database_refuses_is_not_released_and_the_others_are(any_store: KeptStore) -> None:
-    told = any_store.release([read_at(NOW, "bad", rooms=2**40), read_at(NOW, "2")], "reparse")
+    told = any_store.release([read_at(NOW, "bad", rooms=2**64), read_at(NOW, "2")], "reparse")
     assert told == {"refused": 1, "released": 1}
     assert [row["ref"] for row in any_store.records(PORTAL)] == ["2"]
 
@@ -298,10 +297,11 @@ def test_what_comes_back_after_its_texts_went_is_whole_and_only_relisted(long_go
     assert types(long_gone, "long gone") == ["listed", "sold", "relisted"]
 
 
-def test_many_lose_their_texts(any_store: KeptStore) -> None:
-    any_store.write(batch(*pages(1200, status="sold", description="Sunny.")))
+def test_many_lose_their_texts(any_store: KeptStore, scaled: Scaled) -> None:
+    many = scaled(3000)
+    any_store.write(batch(*pages(many, status="sold", description="Sunny.")))
     later()
-    assert any_store.expire(quarantine_days=None, delisted_days=0) == Expired(trimmed=1200)
+    assert any_store.expire(quarantine_days=None, delisted_days=0) == Expired(trimmed=many)
     assert {row["description"] for row in any_store.records(PORTAL)} == {None}
 
 

@@ -24,6 +24,8 @@ class Change:
     before: State | None
     outcome: Outcome
     now: datetime
+    run: str = ""
+    """By which it was seen."""
     seen: bool = False
     read: bool = False
     unseen_since: datetime | None = None
@@ -39,6 +41,8 @@ class Change:
         assert self.outcome.state is not None
         state, told = state_document(self.outcome.state), self._told()
         kept = {name: value for name, value in state.items() if value is not None}
+        if self.seen or self.before is None:
+            kept["last_run"] = self.run
         if self.before is None:
             return InsertOne(screened({"_id": self.id, **kept, **told}))
         update = {

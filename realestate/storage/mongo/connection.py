@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from bson.codec_options import CodecOptions
+from bson.codec_options import CodecOptions, TypeDecoder, TypeRegistry
+from bson.int64 import Int64
 from dns.exception import DNSException
-from pymongo import InsertOne, MongoClient, ReadPreference, UpdateOne
+from pymongo import InsertOne, MongoClient, ReadPreference, ReplaceOne, UpdateOne
 from pymongo.collection import Collection
 from pymongo.database import Database
 from pymongo.errors import (
@@ -25,6 +26,7 @@ from pymongo.errors import (
 
 from realestate.storage.errors import StoreAway, StoreError
 from realestate.storage.mongo.schema import migrate
+from realestate.storage.mongo.switching import finish_restore
 
 Document = dict[str, Any]
 Documents = Collection[Document]
@@ -41,7 +43,18 @@ _DEFAULTS: dict[str, Any] = {
     "socketTimeoutMS": 120_000,
     "appName": "realestate",
 }
-_MOMENTS: CodecOptions[Document] = CodecOptions(tz_aware=True, tzinfo=UTC)
+
+
+class _PlainNumbers(TypeDecoder):
+    """A number beyond 31 bits is read as one of the driver's own kind, which no encoder of JSON knows."""
+
+    bson_type = Int64
+
+    def transform_bson(self, value: Any) -> int:
+        return int(value)
+
+
+_READ: CodecOptions[Document] = CodecOptions(tz_aware=True, tzinfo=UTC, type_registry=TypeRegistry([_PlainNumbers()]))
 _EXISTS_ALREADY = 11000
 #: By its number, an error of the server's and not of a document: it cannot reach others, is no longer or not yet the
 #: first, shuts down, has no time, no lock or no room on its disk.
@@ -68,8 +81,9 @@ class Connection:
     @contextmanager
     def database(self, *, migrated: bool = True) -> Iterator[Database[Document]]:
         try:
-            database = self._opened().get_default_database(DATABASE, _MOMENTS, ReadPreference.PRIMARY)
+            database = self._opened().get_default_database(DATABASE, _READ, ReadPreference.PRIMARY)
             if migrated and not self._is_migrated:
+                finish_restore(database)
                 migrate(database)
                 self._is_migrated = True
             yield database
@@ -99,7 +113,7 @@ class Bulk:
     """How many found the document they change."""
 
 
-def bulk(collection: Documents, statements: Sequence[InsertOne[Any] | UpdateOne]) -> Bulk:
+def bulk(collection: Documents, statements: Sequence[InsertOne[Any] | UpdateOne | ReplaceOne[Any]]) -> Bulk:
     """Each stands by itself: what fails keeps none of the others from being done."""
     if not statements:
         return Bulk(frozenset(), {}, frozenset(), 0)
@@ -154,5 +168,5 @@ def _line(told: str) -> str:
 
 def server_time(database: Database[Document]) -> datetime:
     """No worker's clock matters."""
-    told: datetime = database.command("hello", codec_options=_MOMENTS)["localTime"]
+    told: datetime = database.command("hello", codec_options=_READ)["localTime"]
     return told

@@ -10,11 +10,12 @@ from realestate.storage.changes import OFF_THE_MARKET, SAME
 from realestate.storage.history import Observed, State
 from realestate.storage.mongo.connection import REFUSED, Document
 from realestate.storage.mongo.documents import as_kept, money, state_of
+from realestate.storage.mongo.erased import is_tombstone
 from realestate.storage.mongo.log import Log
 from realestate.storage.tally import Observations
 
 #: Enough to tell whether a listing is as it was.
-_BRIEF = dict.fromkeys(("revision", "status", "price", "suspect", "unlogged", *SAME), 1)
+_BRIEF = dict.fromkeys(("revision", "status", "price", "suspect", "unlogged", "erased_at", *SAME), 1)
 #: What is long, and no part of a listing's state.
 _HISTORY = {"events": 0, "prices": 0}
 
@@ -25,26 +26,38 @@ class Known:
 
     unchanged: Mapping[str, int]
     states: Mapping[str, State]
+    erased: frozenset[str]
+    """They are not to be stored again."""
 
     def __contains__(self, id: str) -> bool:
         return id in self.unchanged or id in self.states
 
 
 def known_of(database: Database[Document], observations: Mapping[str, Observations]) -> Known:
-    brief = documents_of(database, list(observations), _BRIEF)
+    found = found_of(database, list(observations), _BRIEF)
+    brief = {id: each for id, each in found.items() if not is_tombstone(each)}
     unchanged = {id: each["revision"] for id, each in brief.items() if is_unchanged(each, observations[id])}
     changed = documents_of(database, [id for id in brief if id not in unchanged], _HISTORY)
-    return Known(unchanged, {id: state_of(document) for id, document in changed.items()})
+    states = {id: state_of(document) for id, document in changed.items()}
+    return Known(unchanged, states, frozenset(found.keys() - brief.keys()))
 
 
 def documents_of(database: Database[Document], ids: Sequence[str], shown: Mapping[str, int]) -> dict[str, Document]:
-    """`shown` is to include `unlogged`. What others left behind of that is logged first: a listing's events stand in
-    the log in the order in which they happened."""
+    """Those that are stored."""
+    return {id: each for id, each in found_of(database, ids, shown).items() if not is_tombstone(each)}
+
+
+def found_of(database: Database[Document], ids: Sequence[str], shown: Mapping[str, int]) -> dict[str, Document]:
+    """With what stands in place of the erased.
+
+    `shown` is to include `unlogged`. What others left behind of that is logged first: a listing's events stand in the
+    log in the order in which they happened.
+    """
     if not ids:
         return {}
     listings = database["listings"].find({"_id": {"$in": ids}}, shown).batch_size(len(ids) + 1)
     found = {each["_id"]: each for each in listings}
-    if waiting := [id for id, document in found.items() if document["unlogged"]]:
+    if waiting := [id for id, document in found.items() if document.get("unlogged")]:
         Log(database).recover(waiting)
     return found
 

@@ -9,6 +9,8 @@ for what follows the last number it saw misses nothing.
 
 Nothing is told twice. Who appends knew the log's end before the events were born, or looked for them in all of it;
 whatever was appended later stands where it tries to write itself, and is taken off its list.
+
+Of an erased event its place stays, so that no number is given twice, and its key, so that nobody tells it once more.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -101,6 +103,17 @@ class Log:
         entries.batch_size(2 + limit // 100)  # an entry may hold many events: no more than are wanted
         return list(islice((each for each in _numbered(entries) if each.seq > after), limit))
 
+    def erase(self, portal: str, ref: str) -> int:
+        """All events of a listing that has a tombstone and no unlogged ones; how many."""
+        count, start = 0, f"{id_of(portal, ref)}#"
+        holding = {"keys": {"$elemMatch": {"$gt": start, "$lt": f"{start[:-1]}$"}}}  # the dollar follows the hash
+        for entry in self._entries.find(holding):
+            own = [place for place, event in enumerate(entry["events"]) if _is_of(event, portal, ref)]
+            if own:
+                self._entries.update_one({"_id": entry["_id"]}, {"$set": {f"events.{place}": None for place in own}})
+            count += len(own)
+        return count
+
     def _recover(self, listings: Iterable[Document]) -> bool:
         end = self.end()  # before the listings are read: a cursor asks nothing until then
         left = sorted(_left_behind(listings), key=lambda each: each.events[0]["at"])
@@ -155,13 +168,47 @@ def _after(entry: Mapping[str, Any]) -> int:
 def _numbered(entries: Iterable[Document]) -> Iterator[Numbered]:
     for entry in entries:
         for number, event in enumerate(entry["events"], int(entry["_id"])):
-            yield Numbered(number, event_of(event["portal"], event["ref"], event))
+            if event is not None:
+                yield Numbered(number, event_of(event["portal"], event["ref"], event))
 
 
 def _left_behind(documents: Iterable[Document]) -> Iterator[Telling]:
     for document in documents:
+        if not document.get("unlogged"):  # or it was erased just now
+            continue
         told = Telling.each(document["portal"], document["ref"], document["events"])
         yield from (each for each in told if each.revision in document["unlogged"])
+
+
+def _is_of(event: Document | None, portal: str, ref: str) -> bool:
+    return event is not None and (event["portal"], event["ref"]) == (portal, ref)
+
+
+def entries(numbered: Iterable[Numbered]) -> Iterator[Document]:
+    """Of events that have their numbers, in their order."""
+    part: list[Document] = []
+    first = last = size = 0
+    for each in numbered:
+        event = {"portal": each.event.portal, "ref": each.event.ref, **event_document(each.event)}
+        more = len(bson.encode(event))
+        if part and (each.seq != last + 1 or len(part) == _ENTRY_EVENTS or size + more > _ENTRY_BYTES):
+            yield _entry(first, part)
+            part, size = [], 0
+        first = first if part else each.seq
+        part.append(event)
+        last, size = each.seq, size + more
+    if part:
+        yield _entry(first, part)
+
+
+def last_entry(number: int) -> Document:
+    """Nothing is told under the number, and nothing will be."""
+    return {"_id": _name(number), "count": 1, "keys": [], "events": [None]}
+
+
+def _entry(first: int, events: list[Document]) -> Document:
+    keys = dict.fromkeys(f"{id_of(event['portal'], event['ref'])}#{event['revision']}" for event in events)
+    return {"_id": _name(first), "count": len(events), "keys": list(keys), "events": events}
 
 
 def _parts(told: Sequence[Telling]) -> Iterator[list[Telling]]:

@@ -13,6 +13,7 @@ from realestate.storage.changes import OFF_THE_MARKET
 from realestate.storage.history import Event, PriceSeen
 from realestate.storage.mongo.connection import Connection, Document, server_time
 from realestate.storage.mongo.documents import event_of, id_of, ids_of_portal, listing_of, money, price_of
+from realestate.storage.mongo.erased import is_tombstone
 from realestate.storage.mongo.log import Log
 from realestate.storage.store import Known, MarketRow, MedianRow, Numbered
 
@@ -38,20 +39,20 @@ class Reading:
     _looked_at = -math.inf
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Does not migrate: who only looks changes nothing."""
+        """Does not migrate: who only looks changes nothing. What was erased is of no portal."""
         by_portal = [{"$group": {"_id": "$portal", "count": {"$sum": 1}}}]
         with self.connection.database(migrated=False) as database:
             kept, bad = (
                 {each["_id"]: each["count"] for each in database[name].aggregate(by_portal)}
                 for name in ("listings", "quarantine")
             )
-        return {portal: (kept.get(portal, 0), bad.get(portal, 0)) for portal in sorted({*kept, *bad})}
+        return {portal: (kept.get(portal, 0), bad.get(portal, 0)) for portal in sorted({*kept, *bad} - {None})}
 
     def records(self, portal: str) -> Iterator[dict[str, Any]]:
         """In pages: who reads slowly holds up nobody."""
         wanted = ids_of_portal(portal)
         while page := self._found({"_id": wanted}, _HISTORY, limit=_PAGE):
-            yield from (as_record(listing_of(document)) for document in page)
+            yield from (as_record(listing_of(document)) for document in page if not is_tombstone(document))
             wanted["$gt"] = page[-1]["_id"]
 
     def events(self, after: int = 0, limit: int = 1000) -> Sequence[Numbered]:
@@ -70,8 +71,8 @@ class Reading:
 
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]:
         wanted = {"_id": {"$in": [id_of(portal, ref) for ref in refs]}}
-        found = self._found(wanted, dict.fromkeys(("ref", *(each.name for each in fields(Known))), 1))
-        return {each["ref"]: _known(each) for each in found}
+        found = self._found(wanted, dict.fromkeys(("ref", "erased_at", *(each.name for each in fields(Known))), 1))
+        return {each["ref"]: _known(each) for each in found if not is_tombstone(each)}
 
     def watermark(self, portal: str, scope: str) -> str | None:
         with self.connection.database() as database:
@@ -107,7 +108,7 @@ class Reading:
 
     def _kept(self, portal: str, ref: str, what: str) -> list[Document]:
         found = self._found({"_id": id_of(portal, ref)}, {what: 1})
-        return found[0][what] if found else []
+        return found[0].get(what, []) if found else []
 
     def _found(self, wanted: Document, shown: Mapping[str, int], limit: int = 0) -> list[Document]:
         with self.connection.database() as database:

@@ -14,12 +14,11 @@ from realestate.storage.changes import OFF_THE_MARKET, depart
 from realestate.storage.errors import StoreError
 from realestate.storage.mongo.change import Change, apply
 from realestate.storage.mongo.connection import Connection, Document, bulk, server_time
-from realestate.storage.mongo.documents import id_of, state_of
+from realestate.storage.mongo.documents import id_of, moment, state_of
 from realestate.storage.mongo.known import documents_of
+from realestate.storage.mongo.paging import pieces
 from realestate.storage.store import ABSENCES, MASS, SWEEPS, WHOLE, Conclusion, Run
 
-#: Listings looked at together.
-_TOGETHER = 500
 _RUN = tuple(each.name for each in fields(Run) if each.name != "run")
 _OFFERED = {"status": {"$nin": list(OFF_THE_MARKET)}}
 _WHOLE_SWEEP = {"scope": WHOLE, "mode": {"$in": list(SWEEPS)}, "complete": True}
@@ -67,7 +66,19 @@ class Runs:
         wanted = {} if portal is None else {"portal": portal}
         with self.connection.database() as database:
             newest = database["runs"].find(wanted).sort([("started_at", -1), ("_id", -1)]).limit(limit)
-            return [Run(told["_id"], **{name: told[name] for name in _RUN}) for told in newest]
+            return [run_of(told) for told in newest]
+
+
+def run_of(document: Document) -> Run:
+    return Run(document["_id"], **{name: document[name] for name in _RUN})
+
+
+def run_document(run: Run) -> Document:
+    told = {name: getattr(run, name) for name in _RUN}
+    return {
+        "_id": run.run,
+        **{name: moment(each) if isinstance(each, datetime) else each for name, each in told.items()},
+    }
 
 
 def _run(database: Database[Document], run: str) -> Document:
@@ -106,8 +117,8 @@ def _counting(database: Database[Document], told: Document) -> list[Document]:
     evidence = list(database["departures"].find({"run": told["_id"], "portal": portal}))
     sweeps = [each["started_at"] for each in database["runs"].find({"portal": portal, **_WHOLE_SWEEP})]
     seen = {}
-    for ids in _together(id_of(portal, each["ref"]) for each in evidence):
-        wanted = {"_id": {"$in": ids}, **_OFFERED}
+    for ids in pieces(id_of(portal, each["ref"]) for each in evidence):
+        wanted = {"_id": {"$in": ids}, "portal": portal, **_OFFERED}
         for listing in database["listings"].find(wanted, {"ref": 1, "last_seen_at": 1}):
             seen[listing["ref"]] = listing["last_seen_at"]
     return [each for each in evidence if each["ref"] in seen and _counts(each, seen[each["ref"]], sweeps)]
@@ -125,7 +136,7 @@ def _delist(database: Database[Document], told: Document) -> None:
     weighed = database["departures"].find({"run": told["_id"], "weighed": told["weighing"]})
     for each in sorted(weighed, key=lambda each: (each["at"], each["_id"])):
         evidence.setdefault(id_of(each["portal"], each["ref"]), each)
-    for ids in _together(evidence):
+    for ids in pieces(evidence):
         waiting = ids
         while waiting:
             applied = apply(database, _departed(database, waiting, evidence, told["_id"]))
@@ -152,12 +163,7 @@ def _departed(
 def _delisted(database: Database[Document], run: str) -> int:
     found = database["departures"].find({"run": run}, {"portal": 1, "ref": 1})
     count = 0
-    for ids in _together({id_of(each["portal"], each["ref"]) for each in found}):
+    for ids in pieces({id_of(each["portal"], each["ref"]) for each in found}):
         for listing in database["listings"].find({"_id": {"$in": ids}}, {"events": 1}):
-            count += any((event["type"], event["run"]) == ("delisted", run) for event in listing["events"])
+            count += any((event["type"], event["run"]) == ("delisted", run) for event in listing.get("events", ()))
     return count
-
-
-def _together(ids: Iterable[str]) -> list[list[str]]:
-    every = list(ids)
-    return [every[first : first + _TOGETHER] for first in range(0, len(every), _TOGETHER)]

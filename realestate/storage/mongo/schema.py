@@ -5,8 +5,8 @@ each is such that doing it again does no harm.
 """
 
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,7 +19,7 @@ _LOCK = timedelta(seconds=60)
 _LOOK_SECONDS = 0.1
 _UNLOCKED = datetime.fromtimestamp(0, UTC)
 
-#: collection -> name -> fields: the questions people ask, and ours.
+#: collection -> name -> fields: the questions people ask, and ours. With a minus, the greatest comes first.
 INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     "listings": {
         "place": ("country", "city", "district", "operation"),
@@ -29,39 +29,79 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
         "first_seen": ("first_seen_at",),
         "last_seen": ("portal", "last_seen_at"),
         "unlogged": ("unlogged",),
+        "left": ("status", "last_seen_at"),
     },
     "events": {"keys": ("keys",)},
-    "departures": {"run": ("run",)},
+    "departures": {"run": ("run",), "listing": ("portal", "ref")},
     "parts": {"run": ("run",)},
     "runs": {"portal": ("portal", "started_at")},
-    "quarantine": {"portal": ("portal",)},
-    "snapshots": {"portal": ("portal", "fetched_at"), "listing": ("portal", "ref", "fetched_at")},
+    "quarantine": {"portal": ("portal",), "listing": ("portal", "ref"), "newest": ("-quarantined_at", "_id")},
+    "snapshots": {
+        "portal": ("portal", "fetched_at"),
+        "listing": ("portal", "ref", "fetched_at"),
+        "file": ("file",),
+        "kind": ("kind", "fetched_at"),
+    },
+    "contacts": {"listing": ("portal", "ref"), "lookups": ("lookups",), "expires": ("expires_at",)},
+    "erased": {"under_way": ("under_way",)},
 }
+#: All that is kept; beside them is only `schema`.
+COLLECTIONS = (
+    "runs",
+    "departures",
+    "watermarks",
+    "quarantine",
+    "snapshots",
+    "contacts",
+    "erased",
+    "events",
+    "listings",
+)
+
+
+def make_indexes(database: Database[Any], prefix: str = "") -> list[str]:
+    """Those that are missing; in collections of such names. Which they were."""
+    made = []
+    for collection, wanted in INDEXES.items():
+        existing = set(database[prefix + collection].index_information())
+        for name, fields in wanted.items():
+            if name not in existing:
+                database[prefix + collection].create_index([_direction(field) for field in fields], name=name)
+                made.append(f"{collection}.{name}")
+    return made
+
+
+def _direction(field: str) -> tuple[str, int]:
+    return (field[1:], -1) if field.startswith("-") else (field, 1)
 
 
 def _indexes(database: Database[Any]) -> None:
-    for collection, wanted in INDEXES.items():
-        existing = set(database[collection].index_information())
-        for name, fields in wanted.items():
-            if name not in existing:
-                database[collection].create_index([(field, 1) for field in fields], name=name)
+    make_indexes(database)
 
 
-STEPS: tuple[Step, ...] = (_indexes,)
+#: The second adds those of keeping house.
+STEPS: tuple[Step, ...] = (_indexes, _indexes)
 
 
 def migrate(database: Database[Any]) -> None:
     """Do what is missing, one process at a time; whoever comes second waits for the first."""
-    while (done := _version(database)) < len(STEPS):
-        if not _locked(database):
-            time.sleep(_LOOK_SECONDS)
-            continue
-        try:
+    while _version(database) < len(STEPS):
+        with locked(database):
+            done = _version(database)
             for number, step in enumerate(STEPS[done:], done + 1):
                 step(database)
                 database["schema"].update_one({"_id": "schema"}, {"$max": {"version": number}})
-        finally:
-            database["schema"].update_one({"_id": "schema"}, {"$set": {"locked_until": _UNLOCKED}})
+
+
+@contextmanager
+def locked(database: Database[Any]) -> Iterator[None]:
+    """As soon as nobody else has the lock, or whoever had it is dead."""
+    while not _lock(database):
+        time.sleep(_LOOK_SECONDS)
+    try:
+        yield
+    finally:
+        database["schema"].update_one({"_id": "schema"}, {"$set": {"locked_until": _UNLOCKED}})
 
 
 def _version(database: Database[Any]) -> int:
@@ -69,7 +109,7 @@ def _version(database: Database[Any]) -> int:
     return int(found["version"]) if found else 0
 
 
-def _locked(database: Database[Any]) -> bool:
+def _lock(database: Database[Any]) -> bool:
     """By the server's clock."""
     schema = database["schema"]
     with suppress(DuplicateKeyError):

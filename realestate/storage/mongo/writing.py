@@ -14,10 +14,11 @@ from realestate.items import Gone, Listing
 from realestate.storage.changes import correct, decide
 from realestate.storage.mongo.change import Change, apply
 from realestate.storage.mongo.connection import REFUSED, Connection, Document, bulk, server_time
-from realestate.storage.mongo.documents import as_kept, id_of, moment, screened, state_of
+from realestate.storage.mongo.documents import as_kept, id_of, screened, state_of
+from realestate.storage.mongo.erased import erased_among, remove_aside
 from realestate.storage.mongo.known import Known, documents_of, known_of
+from realestate.storage.mongo.looking import page_document
 from realestate.storage.mongo.quarantine import quarantine
-from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.storable import storable
 from realestate.storage.store import Batch, Written
 from realestate.storage.tally import Observations, Tally, by_listing, is_read, is_seen
@@ -37,12 +38,13 @@ class Writing:
             if tally.quarantined:
                 quarantine(database, tally.quarantined, server_time(database))
                 tally.kept = len(tally.quarantined)
-            bulk(database["snapshots"], [InsertOne(_snapshot(place)) for place in batch.snapshots])
+            _keep_away(database, batch, tally)
+            bulk(database["snapshots"], [InsertOne(page_document(place)) for place in batch.snapshots])
         return tally.written()
 
     def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
         """How many were `corrected`, `unchanged`, `unknown` and `refused`."""
-        counts: Counter[str] = Counter()
+        counts: Counter[str] = Counter(corrected=0, unchanged=0, unknown=0)
         waiting = {id_of(listing.portal, listing.ref): as_kept(listing) for listing in listings}
         with self.connection.database() as database:
             while waiting:
@@ -56,22 +58,23 @@ class _Plan:
 
     now: datetime
     changes: list[Change] = field(default_factory=list)
-    touches: dict[str, tuple[int, bool]] = field(default_factory=dict)
-    """id -> the revision that was seen again, and whether its own page was read."""
+    touches: dict[str, tuple[int, str, bool]] = field(default_factory=dict)
+    """id -> the revision that was seen again, the run, and whether its own page was read."""
     departures: list[InsertOne[Any]] = field(default_factory=list)
 
     def add(self, id: str, observed: Observations, known: Known) -> None:
         """Raises one of REFUSED."""
+        run = observed[-1][1]
         if id in known.unchanged:
-            self.touches[id] = known.unchanged[id], is_read(observed)
+            self.touches[id] = known.unchanged[id], run, is_read(observed)
             return
         before = known.states.get(id)
-        outcome = decide(before, [(_kept(item), run) for item, run in observed], self.now)
-        self.departures += [InsertOne(screened(_departure(gone, run, self.now))) for gone, run in outcome.evidence]
+        outcome = decide(before, [(_kept(item), each) for item, each in observed], self.now)
+        self.departures += [InsertOne(screened(_departure(gone, each, self.now))) for gone, each in outcome.evidence]
         if outcome.changed(before):
-            self.changes.append(Change(before, outcome, self.now, seen=is_seen(observed), read=is_read(observed)))
+            self.changes.append(Change(before, outcome, self.now, run, is_seen(observed), is_read(observed)))
         elif before is not None and is_seen(observed) and not outcome.evidence:
-            self.touches[id] = before.revision, is_read(observed)
+            self.touches[id] = before.revision, run, is_read(observed)
 
 
 def _named(observations: Mapping[tuple[str, str], Observations], tally: Tally) -> dict[str, Observations]:
@@ -93,6 +96,7 @@ def _observe(
     """Those that somebody else has written meanwhile."""
     plan, known = _Plan(server_time(database)), known_of(database, waiting)
     refused: dict[str, object] = {}
+    waiting = {id: observed for id, observed in waiting.items() if id not in known.erased}
     for id, observed in waiting.items():
         try:
             plan.add(id, observed, known)
@@ -117,16 +121,18 @@ def _touch(database: Database[Document], plan: _Plan) -> set[str]:
     MongoDB tells how many, not which. As no revision returns, they are found by looking.
     """
     listings, touches = database["listings"], plan.touches
-    seen = {"$max": {"last_seen_at": plan.now}}
-    read = {"$max": {"last_seen_at": plan.now, "last_fetched_at": plan.now}}
+    seen = {"last_seen_at": plan.now}
+    read = {**seen, "last_fetched_at": plan.now}
     statements = [
-        UpdateOne({"_id": id, "revision": revision}, read if is_read else seen)
-        for id, (revision, is_read) in touches.items()
+        UpdateOne({"_id": id, "revision": revision}, {"$max": read if is_read else seen, "$set": {"last_run": run}})
+        for id, (revision, run, is_read) in touches.items()
     ]
     if bulk(listings, statements).matched == len(touches):
         return set()
-    found = {each["_id"]: each["revision"] for each in listings.find({"_id": {"$in": list(touches)}}, {"revision": 1})}
-    return {id for id, (revision, _) in touches.items() if found.get(id) != revision}
+    found = {
+        each["_id"]: each.get("revision") for each in listings.find({"_id": {"$in": list(touches)}}, {"revision": 1})
+    }
+    return {id for id, (revision, _, _) in touches.items() if found.get(id) != revision}
 
 
 def _correct(
@@ -139,7 +145,7 @@ def _correct(
     for id, document in documents.items():
         before = state_of(document)
         try:
-            outcome = correct(before, waiting[id], run, now, repriced=_is_repriced(document))
+            outcome = correct(before, waiting[id], run, now, repriced=is_repriced(document))
         except REFUSED:
             counts["refused"] += 1
             continue
@@ -155,7 +161,7 @@ def _correct(
     return {change.id: waiting[change.id] for change in applied.lost}
 
 
-def _is_repriced(document: Document) -> bool:
+def is_repriced(document: Document) -> bool:
     """Whether its price was told by a search page, after its own."""
     believed = [seen["source"] for seen in document["prices"] if not seen["suspect"]]
     return believed[-1:] == ["search"]
@@ -165,13 +171,20 @@ def _kept(item: Any) -> Any:
     return as_kept(item) if isinstance(item, Listing) else item
 
 
-def _snapshot(place: SnapshotRef) -> Document:
-    told: Document = storable(asdict(place))
-    run, name = told.pop("job"), f"{place.file}:{place.offset}"
-    return {"_id": storable(name), **told, "run": run, "fetched_at": moment(place.fetched_at)}
+def _keep_away(database: Database[Document], batch: Batch, tally: Tally) -> None:
+    """See `erased`: evidence and quarantine have been written, now is the time to look."""
+    keys = {(item.portal, item.ref) for item, _ in batch.observed if isinstance(item, Gone)}
+    keys |= {(item.portal, item.ref) for item in tally.quarantined}
+    storable_keys = {(storable(portal), storable(ref)) for portal, ref in keys}
+    if erased := erased_among(database, storable_keys):
+        remove_aside(database, erased)
 
 
 def _departure(gone: Gone, run: str, now: datetime) -> Document:
     """Of each kind of evidence the first of a run."""
-    name = msgspec.json.encode([run, gone.portal, gone.ref, gone.evidence]).decode()
+    name = departure_name(run, gone.portal, gone.ref, gone.evidence)
     return {"_id": name, "run": run, **asdict(gone), "at": now, "weighed": []}
+
+
+def departure_name(run: str, portal: str, ref: str, evidence: str) -> str:
+    return msgspec.json.encode([run, portal, ref, evidence]).decode()

@@ -1,0 +1,184 @@
+"""What goes: past its days, or erased for good."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from pymongo.database import Database
+from pymongo.errors import DuplicateKeyError
+
+from realestate.storage.changes import OFF_THE_MARKET
+from realestate.storage.keeping import TRIMMED, Erased, Expired
+from realestate.storage.mongo.connection import Connection, Document, Documents, server_time
+from realestate.storage.mongo.documents import id_of
+from realestate.storage.mongo.erased import (
+    is_tombstone,
+    mark_name,
+    marks_of_portal,
+    remember,
+    remembered,
+    remove_aside,
+    tombstone,
+)
+from realestate.storage.mongo.known import found_of
+from realestate.storage.mongo.log import Log
+from realestate.storage.mongo.looking import page_of
+from realestate.storage.mongo.paging import pages, pieces
+from realestate.storage.records import erased_name
+from realestate.storage.snapshots import SnapshotRef
+
+_WORDS: Document = {"$or": [{"description": {"$ne": None}}, {"photos": {"$ne": []}}, {"extra": {"$ne": {}}}]}
+_NO_WORDS: Document = {"description": None, "photos": [], "extra": {}}
+#: Its hash stays that of the whole: if it is offered again as it was, nothing is new but that.
+_TRIM = {
+    "$unset": {"description": ""},
+    "$set": {"photos": [], "extra": {}},
+    "$addToSet": {"quality_flags": TRIMMED},
+}
+
+
+class Forgetting:
+    """The part of the store that lets go."""
+
+    connection: Connection
+
+    def expire(self, *, quarantine_days: float | None, delisted_days: float | None, dry_run: bool = False) -> Expired:
+        with self.connection.database() as database:
+            now = server_time(database)
+            if not dry_run:
+                finish_erasures(database)
+            return Expired(
+                quarantined=_drop_old(database, _ago(now, quarantine_days), dry_run),
+                contacts=_drop_contacts(database, now, dry_run),
+                trimmed=_trim(database, _ago(now, delisted_days), dry_run),
+            )
+
+    def erase(self, portal: str, ref: str) -> Erased:
+        with self.connection.database() as database:
+            now = server_time(database)
+            remember(database, "listing", erased_name(portal, ref), now, under_way=True)
+            return Erased(portal, ref, _erase(database, portal, ref, now))
+
+    def erased(self, portal: str) -> frozenset[str]:
+        with self.connection.database() as database:
+            found = database["erased"].find({"_id": marks_of_portal(portal)}, {"what": 1})
+            return frozenset(each["what"].removeprefix(erased_name(portal, "")) for each in found)
+
+    def erased_pages(self) -> Sequence[SnapshotRef]:
+        with self.connection.database() as database:
+            found: list[Document] = []
+            for portal, refs in _erased_refs(database):
+                found += database["snapshots"].find({"portal": portal, "ref": {"$in": refs}})
+        return sorted(map(page_of, found), key=lambda page: (page.file, page.offset))
+
+    def erase_contact(self, mark: str) -> Sequence[tuple[str, str]]:
+        with self.connection.database() as database:
+            remember(database, "contact", mark, server_time(database))
+            found = database["contacts"].find({"lookups": mark}, {"portal": 1, "ref": 1})
+            return sorted((each["portal"], each["ref"]) for each in found)
+
+    def erased_contacts(self, marks: Sequence[str]) -> frozenset[str]:
+        with self.connection.database() as database:
+            return frozenset(remembered(database, "contact", marks))
+
+
+# ----- erased for good
+
+
+def finish_erasures(database: Database[Document]) -> int:
+    """What was cut short; and what a worker wrote of an erased listing and died before it looked (see `erased`)."""
+    count = 0
+    for each in list(database["erased"].find({"under_way": True}, {"what": 1, "at": 1})):
+        portal, _, ref = each["what"].partition("/")
+        _erase(database, portal, ref, each["at"])
+        count += 1
+    for portal, refs in _erased_refs(database):
+        remove_aside(database, ((portal, ref) for ref in refs), ("departures", "quarantine"))
+    return count
+
+
+def _erase(database: Database[Document], portal: str, ref: str, at: datetime) -> dict[str, int]:
+    """It is remembered already. Cut short, it goes on where it was."""
+    buried = _bury(database, id_of(portal, ref), at)
+    removed = {"listings": int(buried is not None), "events": Log(database).erase(portal, ref)}
+    removed["prices"] = len(buried["prices"]) if buried else 0
+    removed |= remove_aside(database, [(portal, ref)])
+    name = mark_name("listing", erased_name(portal, ref))
+    database["erased"].update_one({"_id": name}, {"$unset": {"under_way": ""}})
+    return removed
+
+
+def _bury(database: Database[Document], id: str, at: datetime) -> Document | None:
+    """The listing in whose place the tombstone is now, if there was one; all its events are in the log."""
+    while True:
+        known = found_of(database, [id], {"revision": 1, "unlogged": 1, "prices": 1, "erased_at": 1}).get(id)
+        if known is None:
+            try:
+                database["listings"].insert_one({"_id": id, **tombstone(at)})
+                return None
+            except DuplicateKeyError:
+                continue
+        if is_tombstone(known):
+            return None
+        as_read = {"_id": id, "revision": known["revision"]}
+        if database["listings"].replace_one(as_read, tombstone(at)).matched_count:
+            return known
+
+
+def _erased_refs(database: Database[Document]) -> Iterator[tuple[str, list[str]]]:
+    """Some of one portal at a time."""
+    for page in pages(database["erased"], {"kind": 1, "what": 1}):
+        refs: dict[str, list[str]] = {}
+        for each in page:
+            if each["kind"] == "listing":
+                portal, _, ref = each["what"].partition("/")
+                refs.setdefault(portal, []).append(ref)
+        yield from refs.items()
+
+
+# ----- past its days
+
+
+def _ago(now: datetime, days: float | None) -> datetime | None:
+    return None if days is None else now - timedelta(days=days)
+
+
+def _drop(collection: Documents, wanted: Document, dry_run: bool) -> int:
+    return collection.count_documents(wanted) if dry_run else collection.delete_many(wanted).deleted_count
+
+
+def _drop_old(database: Database[Document], before: datetime | None, dry_run: bool) -> int:
+    return 0 if before is None else _drop(database["quarantine"], {"quarantined_at": {"$lt": before}}, dry_run)
+
+
+def _drop_contacts(database: Database[Document], now: datetime, dry_run: bool) -> int:
+    """Those whose time is over, and what is left of the erased."""
+    contacts = database["contacts"]
+    count = _drop(contacts, {"expires_at": {"$lte": now}}, dry_run)
+    of_erased = ({"portal": portal, "ref": {"$in": refs}} for portal, refs in _erased_refs(database))
+    return count + sum(_drop(contacts, {**each, "expires_at": {"$gt": now}}, dry_run) for each in of_erased)
+
+
+def _trim(database: Database[Document], before: datetime | None, dry_run: bool) -> int:
+    if before is None:
+        return 0
+    listings = database["listings"]
+    gone = {"status": {"$in": list(OFF_THE_MARKET)}, "last_seen_at": {"$lt": before}}
+    count = 0
+    for some in pieces(_due(database, gone)):
+        due = {**gone, "_id": {"$in": some}}
+        if dry_run:
+            count += len(some)
+            continue
+        count += listings.update_many(due, _TRIM).matched_count
+        trimmed = [each["_id"] for each in listings.find(due, {"_id": 1})]
+        database["contacts"].delete_many({"_id": {"$in": trimmed}})
+    return count
+
+
+def _due(database: Database[Document], gone: Document) -> Iterator[str]:
+    """Listings with texts; then those that have none, but contacts."""
+    listings = database["listings"]
+    yield from [each["_id"] for each in listings.find({**gone, **_WORDS}, {"_id": 1})]
+    for page in pages(database["contacts"], {"_id": 1}):
+        known = {"_id": {"$in": [each["_id"] for each in page]}}
+        yield from (each["_id"] for each in listings.find({**gone, **_NO_WORDS, **known}, {"_id": 1}))

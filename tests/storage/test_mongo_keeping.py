@@ -1,0 +1,340 @@
+"""Keeping house in MongoDB: right without transactions, whoever dies between two statements."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from realestate.storage import Batch, StoreError
+from realestate.storage.backup import backup, restore
+from realestate.storage.contacts import Sealed
+from realestate.storage.keeping import Expired, Finding, NotEmpty
+from realestate.storage.mongo import MongoStore, contacts, forgetting, moving, switching, writing
+from realestate.storage.mongo.connection import bulk
+from realestate.storage.mongo.known import known_of
+from realestate.storage.mongo.log import Log
+from realestate.storage.mongo.switching import DEAD_AFTER, new_prefix
+from realestate.storage.records import ErasedMark
+from tests.storage.batches import PORTAL, all_events, batch, gone, page, pages, quarantined, types
+from tests.storage.test_mongo import killed_at
+
+Db = Database[dict[str, Any]]
+NOW = datetime.now(UTC)
+
+
+@pytest.fixture
+def store(mongodb_url: str) -> Iterator[MongoStore]:
+    store = MongoStore(mongodb_url)
+    store.migrate()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def another(mongodb_url: str) -> Iterator[MongoStore]:
+    """Beside the first, not connected yet."""
+    store = MongoStore(mongodb_url)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def db(mongodb_url: str) -> Iterator[Db]:
+    """Ask the test's database directly, beside the store."""
+    with MongoClient[dict[str, Any]](mongodb_url, tz_aware=True) as client:
+        yield client.get_default_database()
+
+
+def traces(db: Db, ref: str) -> list[str]:
+    """Where the listing is named, but as something erased."""
+    found = []
+    for name in db.list_collection_names():
+        for document in db[name].find():
+            told = {key: value for key, value in document.items() if key not in ("_id", "keys")}
+            if name != "erased" and f"'{ref}'" in repr(told):
+                found.append(name)
+    return found
+
+
+# ----- what stays away
+
+
+def test_all_that_is_left_of_an_erased_listing_is_its_name(store: MongoStore, db: Db) -> None:
+    store.begin_run("run", PORTAL, "full", "part")
+    store.write(batch(page("one"), page("two")))
+    store.write(batch(gone("one"), run="run"))
+    store.write(Batch(quarantined=[quarantined("one")]))
+    store.keep_contacts([Sealed(PORTAL, "one", b"sealed", ("k:a",))], 30)
+    assert sorted(traces(db, "one")) == ["contacts", "departures", "events", "listings", "quarantine"]
+    store.erase(PORTAL, "one")
+    assert traces(db, "one") == []
+    assert db["listings"].find_one({"_id": f"{PORTAL}:one"}, {"erased_at": 0}) == {"_id": f"{PORTAL}:one"}
+    assert store.counts() == {PORTAL: (1, 0)}
+    assert store.known(PORTAL, ["one", "two"]).keys() == {"two"}
+    assert [(each.seq, each.event.ref) for each in all_events(store)] == [(2, "two")]
+
+
+@pytest.mark.parametrize(
+    ("where", "name"), [(forgetting, "_bury"), (Log, "erase"), (forgetting, "remove_aside"), (forgetting, "mark_name")]
+)
+@pytest.mark.parametrize("how", ["again", "retain", "upkeep"])
+def test_an_erasure_cut_short_is_finished(store: MongoStore, db: Db, where: Any, name: str, how: str) -> None:
+    store.write(batch(page("one"), page("two")))
+    store.write(Batch(quarantined=[quarantined("one")]))
+    with killed_at(where, name):
+        store.erase(PORTAL, "one")
+    match how:
+        case "again":
+            store.erase(PORTAL, "one")
+        case "retain":
+            store.expire(quarantine_days=None, delisted_days=None)
+        case "upkeep":
+            assert Finding("erased", "1 erasures were cut short; finished", "", "mended") in list(store.upkeep())
+    assert traces(db, "one") == []
+    assert store.write(batch(page("one"))).new == 0
+    assert {finding.weight for finding in store.upkeep()} == {"fine"}
+
+
+def test_a_worker_that_stalled_before_it_logged_tells_nothing_of_what_was_erased_since(
+    store: MongoStore, another: MongoStore, db: Db, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true = Log.append
+
+    def stalls(self: Log, end: int, told: Any) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(Log, "append", true)
+            another.erase(PORTAL, "one")
+        true(self, end, told)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Log, "append", stalls)
+        store.write(batch(page("one"), page("two")))
+    assert [each.event.ref for each in all_events(store)] == ["two"]
+    assert traces(db, "one") == []
+
+
+def test_erased_between_a_workers_look_and_its_write(
+    store: MongoStore, another: MongoStore, db: Db, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(batch(page("one"), page("two")))
+    true = known_of
+    looks = 0
+
+    def known_then_erased(*asked: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        found = true(*asked)
+        if looks == 1:
+            for ref in ("one", "new", "left", "bad"):
+                another.erase(PORTAL, ref)
+        return found
+
+    monkeypatch.setattr(writing, "known_of", known_then_erased)
+    told: list[Any] = [page("one", title="New"), page("two"), page("new"), gone("left")]
+    written = store.write(Batch([(item, "run") for item in told], [quarantined("bad")]))
+    assert (written.new, written.known) == (0, 1)
+    assert [traces(db, ref) for ref in ("one", "new", "left", "bad")] == [[]] * 4
+
+
+def test_what_a_worker_wrote_of_it_and_died_before_it_looked_goes_the_next_night(store: MongoStore, db: Db) -> None:
+    store.erase(PORTAL, "one")
+    with killed_at(writing, "_keep_away"):
+        store.write(Batch(quarantined=[quarantined("one")]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contacts, "_unwanted", lambda *asked: set())
+        store.keep_contacts([Sealed(PORTAL, "one", b"sealed", ())], 30)
+    assert sorted(traces(db, "one")) == ["contacts", "quarantine"]
+    assert store.expire(quarantine_days=None, delisted_days=None, dry_run=True) == Expired(contacts=1)
+    assert store.expire(quarantine_days=None, delisted_days=None) == Expired(contacts=1)
+    assert traces(db, "one") == []
+
+
+def test_a_contact_erased_while_it_was_being_kept_does_not_stay(
+    store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch, db: Db
+) -> None:
+    true = bulk
+
+    def erased_then_kept(*what: Any) -> Any:
+        assert another.erase_contact("k:a") == []
+        return true(*what)
+
+    monkeypatch.setattr(contacts, "bulk", erased_then_kept)
+    store.keep_contacts([Sealed(PORTAL, "one", b"x", ("k:a", "k:b")), Sealed(PORTAL, "two", b"x", ("k:c",))], 30)
+    assert [each["ref"] for each in db["contacts"].find()] == ["two"]
+
+
+# ----- the whole
+
+
+def told(store: MongoStore) -> list[str]:
+    return [part for part, _ in store.everything() if part != "numbering"]
+
+
+@pytest.fixture
+def file(store: MongoStore, db: Db, tmp_path: Path) -> Path:
+    """Of a store that is empty again."""
+    store.write(batch(*pages(5, extra={"number": 2**40})))
+    store.write(batch(page("1", title="New"), run="b"))
+    store.erase(PORTAL, "2")
+    backup(store, tmp_path / "file", NOW)
+    for name in db.list_collection_names():
+        if name != "schema":
+            db[name].delete_many({})
+    return tmp_path / "file"
+
+
+def test_a_restore_that_died_when_it_was_whole_is_finished_by_who_comes_next(
+    store: MongoStore, another: MongoStore, db: Db, file: Path
+) -> None:
+    with killed_at(switching, "_rename", 4):
+        restore(store, file)
+    assert db["listings"].find_one() is None
+    assert sorted(row["ref"] for row in another.records(PORTAL)) == ["0", "1", "3", "4"]
+    assert types(another, "1") == ["listed", "updated"]
+    assert another.write(batch(page("2"))).new == 0, "what was erased stays away"
+    assert all(finding.weight == "fine" for finding in another.upkeep())
+    assert not [name for name in db.list_collection_names() if name.startswith("restoring")]
+
+
+@pytest.mark.parametrize(("where", "name"), [(moving, "make_indexes"), (moving, "take_over"), (switching, "locked")])
+def test_a_restore_that_died_before_left_the_store_empty(
+    store: MongoStore, another: MongoStore, db: Db, file: Path, where: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving, "drop_loaded", lambda *asked: None)  # the dead tidy nothing up
+    with killed_at(where, name):
+        restore(store, file)
+    assert told(another) == []
+    left = [name for name in db.list_collection_names() if name.startswith("restoring")]
+    assert left
+    restore(another, file)
+    assert sorted(row["ref"] for row in another.records(PORTAL)) == ["0", "1", "3", "4"]
+    assert {finding.weight for finding in another.upkeep()} == {"fine"}, "it may still be alive"
+    assert set(left) <= set(db.list_collection_names())
+
+
+def test_what_a_dead_restore_left_is_dropped_after_a_day(store: MongoStore, db: Db) -> None:
+    old, young = (new_prefix(NOW - age) + "listings" for age in (DEAD_AFTER * 2, DEAD_AFTER / 2))
+    for name in (old, young, "restoring_nonsense"):
+        db[name].insert_one({})
+    (mended,) = [finding for finding in store.upkeep() if finding.weight == "mended"]
+    assert mended.found == f"{old}: left behind by one that was cut short; dropped"
+    names = db.list_collection_names()
+    assert (old in names, young in names, "restoring_nonsense" in names) == (False, True, True)
+
+
+def test_a_store_that_is_written_to_meanwhile_is_not_restored(
+    store: MongoStore, another: MongoStore, db: Db, file: Path
+) -> None:
+    with pytest.raises(NotEmpty, match="not empty: it has events, listings"):
+        restore(store, file, lambda part, count: another.write(batch(page("new"))) and None)
+    assert [row["ref"] for row in store.records(PORTAL)] == ["new"]
+    assert not [name for name in db.list_collection_names() if name.startswith("restoring")]
+
+
+def test_of_two_restores_at_once_one_is_refused(
+    store: MongoStore, another: MongoStore, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true = switching.finish_restore
+
+    def meanwhile(*asked: Any) -> bool:
+        with monkeypatch.context() as patch:
+            patch.setattr(moving, "demand_empty", lambda *asked: None)  # it looked before the first was whole
+            with pytest.raises(NotEmpty, match="is being restored already"):
+                restore(another, file)
+        return true(*asked)
+
+    another.migrate()
+    monkeypatch.setattr(moving, "finish_restore", meanwhile)
+    restore(store, file)
+    assert sorted(row["ref"] for row in another.records(PORTAL)) == ["0", "1", "3", "4"]
+
+
+def test_a_restore_that_cannot_be_finished_is_a_fault_with_its_remedy(
+    store: MongoStore, another: MongoStore, db: Db, file: Path
+) -> None:
+    with killed_at(switching, "_rename", 8):
+        restore(store, file)
+    store.write(batch(page("new")))
+    with pytest.raises(StoreError, match="stop all workers, drop the collection listings"):
+        another.migrate()
+    (finding,) = another.upkeep()
+    assert (finding.what, finding.weight) == ("restore", "fault")
+    assert "drop the collection listings" in finding.remedy
+    db["listings"].drop()
+    another.migrate()
+    assert sorted(row["ref"] for row in another.records(PORTAL)) == ["0", "1", "3", "4"]
+
+
+def test_what_is_erased_while_everything_is_read_is_in_no_file(store: MongoStore, tmp_path: Path) -> None:
+    store.write(batch(page("1"), page("2")))
+
+    def erase(part: str, count: int) -> None:
+        if part == "listings":
+            store.erase(PORTAL, "1")
+
+    with pytest.raises(StoreError, match=f"{PORTAL}/1 was erased while everything was read: begin again"):
+        backup(store, tmp_path / "file", NOW, erase)
+    assert list(tmp_path.iterdir()) == []
+    backup(store, tmp_path / "file", NOW)
+
+
+def test_what_happens_while_everything_is_read_is_told_whole_or_not(store: MongoStore, another: MongoStore) -> None:
+    """Each listing with the history it had when it was read."""
+    store.write(batch(page("1"), page("2")))
+    found: dict[str, list[Any]] = {}
+    for part, each in store.everything():
+        if part == "listings" and "listings" not in found:
+            another.write(batch(page("1", title="New"), page("0"), run="b"))
+        found.setdefault(part, []).append(each)
+    assert [each.listing["title"] for each in found["listings"]] == [page().title] * 2
+    assert [(each.event.ref, each.event.type) for each in found["events"]] == [("1", "listed"), ("2", "listed")]
+    assert [each.ref for each in found["prices"]] == ["1", "2"]
+    assert len(all_events(store)) == 4
+
+
+def test_events_a_dead_worker_left_behind_are_in_the_file(store: MongoStore, another: MongoStore) -> None:
+    with killed_at(Log, "append"):
+        store.write(batch(page("1")))
+    assert [each.event.type for part, each in another.everything() if part == "events"] == ["listed"]
+
+
+def test_a_price_without_its_listing_is_refused_and_nothing_is_restored(store: MongoStore, another: MongoStore) -> None:
+    store.write(batch(page("1")))
+    records = [(part, each) for part, each in store.everything() if part != "listings"]
+    store.connection.close()
+    with MongoClient[Any](store.connection.url) as client:
+        client.get_default_database().drop_collection("listings")
+        client.get_default_database().drop_collection("events")
+    with pytest.raises(ValueError, match=rf"events of {PORTAL}:1, which is no listing of the file"):
+        another.restore(records)
+    assert told(another) == []
+
+
+def test_a_mark_keeps_its_time(store: MongoStore) -> None:
+    mark = ErasedMark("listing", f"{PORTAL}/1", NOW.replace(microsecond=0) - timedelta(days=9))
+    store.restore([("erased", mark)])
+    assert store.erase(PORTAL, "1").removed["listings"] == 0
+    assert [each for part, each in store.everything() if part == "erased"] == [mark]
+
+
+# ----- health
+
+
+def test_a_missing_index_is_built_again(store: MongoStore, db: Db) -> None:
+    db["listings"].drop_index("unlogged")
+    (mended,) = [finding for finding in store.upkeep() if finding.weight == "mended"]
+    assert mended.found == "listings.unlogged: missing; built again"
+    assert "unlogged" in db["listings"].index_information()
+
+
+def test_events_left_behind_are_logged_and_sizes_are_told(store: MongoStore) -> None:
+    with killed_at(Log, "append"):
+        store.write(batch(page("1")))
+    found = {finding.what: finding for finding in store.upkeep()}
+    assert found["events"].weight == "mended"
+    assert "listings " in found["sizes"].found
+    assert [each.event.type for each in all_events(store)] == ["listed"]
