@@ -8,23 +8,15 @@ may die or stall between any two statements: what it left undone is finished by 
 
 from realestate.storage.mongo.connection import Connection
 from realestate.storage.mongo.contacts import ContactsKept
-<<<<<<< HEAD
-from realestate.storage.mongo.planning import Planning
-=======
 from realestate.storage.mongo.keeping import Keeping
->>>>>>> mongo
+from realestate.storage.mongo.planning import Planning
 from realestate.storage.mongo.reading import Reading
 from realestate.storage.mongo.runs import Runs
 from realestate.storage.mongo.writing import Writing
 
 
-<<<<<<< HEAD
-class MongoStore(ContactsKept, Writing, Runs, Planning, Reading):
-    """See `Store`. Connects and migrates when first used."""
-=======
-class MongoStore(ContactsKept, Writing, Runs, Reading, Keeping):
+class MongoStore(ContactsKept, Writing, Runs, Planning, Reading, Keeping):
     """See `KeptStore`. Connects and migrates when first used."""
->>>>>>> mongo
 
     def __init__(self, url: str) -> None:
         self.connection = Connection(url)
