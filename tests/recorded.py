@@ -1,8 +1,8 @@
 """Recorded pages: what a portal served, and what we make of it.
 
 Beside `<name>.html` (or `<name>.page.json`) stands `<name>.json`: the page's `url`, the `hints` its search page
-gave, and what is expected: the `listing`, the word that it is `gone`, or the listings `found` and the further
-`searches`. A value that is missing, empty or the default is left out.
+gave, and what is expected: the `listing` (and, of a project, its `units`), the word that it is `gone`, or the listings
+`found` and the further `searches`. A value that is missing, empty or the default is left out.
 """
 
 import json
@@ -58,10 +58,10 @@ def read(expected: Path) -> dict[str, Any]:
 
 def _listing(spider: Any, response: TextResponse, hints: dict[str, Any]) -> dict[str, Any]:
     try:
-        (listing,) = spider.parse_listing(response, **hints)
+        listing, *others = spider.parse_listing(response, **hints)
     except ListingGone as gone:
         return {"gone": f"{gone.evidence}: {gone}"}
-    return {"listing": _short(listing)}
+    return {"listing": _short(listing), **({"units": [_found(each) for each in others]} if others else {})}
 
 
 def _search(spider: Any, response: TextResponse) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """PortalSpider: what all portals share. A portal says where its data sits; this says what becomes of a page."""
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, ClassVar
 from urllib.parse import urljoin, urlsplit
@@ -77,8 +77,9 @@ class PortalSpider(CountingSpider):
         """What a search page shows."""
         raise NotImplementedError
 
-    def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
-        """The listing of a page; `hints` is what the search page told of it and the page itself does not."""
+    def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing | Found]:
+        """The listing of a page, and what else is for sale there, such as the flats of a project; `hints` is what the
+        search page told of it and the page itself does not."""
         raise NotImplementedError
 
     def ask(self, search: str) -> Request:
@@ -100,6 +101,7 @@ class PortalSpider(CountingSpider):
         *,
         dated: datetime | None = None,
         is_promoted: bool = False,
+        shows_others: bool = False,
         **hints: Any,
     ) -> Found:
         """A listing on a search page, with its price where the page shows one."""
@@ -117,7 +119,7 @@ class PortalSpider(CountingSpider):
             price_basis=told.basis,
             rent_period=rent_period,
         )
-        return Found(sighting, hints, dated, is_promoted)
+        return Found(sighting, hints, dated, is_promoted, shows_others)
 
     def listing(self, response: Response, price: Price | None = None, **fields: Any) -> Listing:
         """The listing of a page, with what every one has; a field that is given counts."""
@@ -187,6 +189,7 @@ class PortalSpider(CountingSpider):
             self.failed(response.request, HttpError(response))  # a listing may be gone, a search may not
             return
         for results in self._read(response, response.meta["stage"]):
+            self.crawler.stats.inc_value("search/result/unreadable", results.unreadable)
             search, walk, parts = _asked(response), Walk.read(response.meta.get("walk")), list(results.searches)
             if response.meta["stage"] == "plan":
                 walk = Walk(until=await self._watermark(search, response))
@@ -198,10 +201,8 @@ class PortalSpider(CountingSpider):
                 return  # they show all of it
             for request in self._further_pages(search, results, walk):
                 yield request  # before this page's listings: they have to be looked up first
-            for each in results.found:
-                yield each if isinstance(each, Listing) else each.sighting
-            for each in await self._wanted(results, response.meta.get("mode")):
-                yield self._listing_request(each.sighting.url, _hints(each))
+            async for each in self._shown(results.found, response):
+                yield each
 
     def _parts(self, search: str, results: Results) -> list[str]:
         """The search in parts, if it finds more than the portal shows of one."""
@@ -240,24 +241,35 @@ class PortalSpider(CountingSpider):
         )
         await self.ask_store(lambda store: store.keep_part(response.meta["job"], part))
 
-    async def _wanted(self, results: Results, mode: str | None) -> list[Found]:
-        """Those whose own page has to be read: all; in a sweep the new, the changed and the long unread; in an
-        incremental run the new."""
-        found = [each for each in results.found if isinstance(each, Found)]
+    async def _shown(self, shown: Sequence[Found | Listing], response: Response) -> AsyncIterator[Any]:
+        """What was seen, and requests for the pages that have to be read."""
+        for each in shown:
+            yield each if isinstance(each, Listing) else each.sighting
+        found = [each for each in shown if isinstance(each, Found)]
+        for each in await self._wanted(found, response.meta.get("mode")):
+            yield self._listing_request(each.sighting.url, _hints(each))
+
+    async def _wanted(self, found: list[Found], mode: str | None) -> list[Found]:
+        """Those whose own page has to be read: all; in a sweep the new, the changed, the long unread and those that
+        show others; in an incremental run the new."""
         if mode not in ("sweep", "incremental") or not found:
             return found
         known = await self.ask_store(lambda store: store.known(self.name, [each.ref for each in found]))
         if mode == "incremental":
             return [each for each in found if each.ref not in known]
         now = datetime.now(UTC)
-        return [each for each in found if is_news(each.sighting, known.get(each.ref), now)]
+        return [each for each in found if each.shows_others or is_news(each.sighting, known.get(each.ref), now)]
 
     # ----- what becomes of a page
 
     async def read_listing(self, response: Response, **hints: Any) -> AsyncIterator[Any]:
-        for each in self._read(response, "extract", **hints):
+        made = self._read(response, "extract", **hints)
+        for each in made:
             if isinstance(each, Gone) and response.request is not None:
                 await self._open_job(response.request)
+            if not isinstance(each, Found):
+                yield each
+        async for each in self._shown([each for each in made if isinstance(each, Found)], response):
             yield each
 
     def parsed(self, response: Response, stage: Stage, **hints: Any) -> Iterator[Any]:

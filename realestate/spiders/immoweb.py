@@ -2,7 +2,8 @@
 
 Thirty results a page and now and then a promoted one more, which may stand at its own place too; no more than
 333 pages of one search. The list has no address of the listing, only what it is made of; any other spelling of
-it is redirected to the right one. A page without `window.classified` is a wall or a changed layout.
+it is redirected to the right one. A page without `window.classified` is a wall or a changed layout. A project (a
+result of type `…_GROUP`, without a price) is a listing of its own, and its page tells its homes (`cluster.units`).
 """
 
 import re
@@ -24,6 +25,7 @@ from realestate.spiders.outcomes import BrokenPage
 from realestate.spiders.paging import Numbers
 from realestate.spiders.planning import Band
 from realestate.spiders.results import Found, Results
+from realestate.spiders.searches import parameters
 
 PROPERTY_TYPES: dict[str, PropertyType] = {
     "HOUSE": "house",
@@ -37,6 +39,7 @@ PROPERTY_TYPES: dict[str, PropertyType] = {
     "BUSINESS": "commercial",
     "INDUSTRY": "commercial",
 }
+DEALS = {"FOR_SALE": "for-sale", "FOR_RENT": "for-rent"}
 SELLERS: dict[str, SellerType] = {
     "AGENCY": "agency",
     "NOTARY": "agency",
@@ -75,7 +78,16 @@ UNUSUAL = {"flags.isLifeAnnuitySale": "life_annuity", "flags.isPublicSale": "pub
 #: Read into fields, or not ours to keep; the rest of the page goes into `extra`.
 TAKEN = frozenset(
     {
-        *("id", "customers", "premiumProjectPage", "media", "hasSectionsArray", "displayFlags", "externalReference"),
+        *(
+            "id",
+            "cluster.units",
+            "customers",
+            "premiumProjectPage",
+            "media",
+            "hasSectionsArray",
+            "displayFlags",
+            "externalReference",
+        ),
         *("property.type", "property.subtype", "property.title", "property.description", "property.land.surface"),
         *("property.netHabitableSurface", "property.roomCount", "property.bedroomCount", "property.bathroomCount"),
         *(f"property.{path}" for path in FEATURES),
@@ -85,7 +97,7 @@ TAKEN = frozenset(
         *("property.energy.heatingType", "publication.creationDate", "publication.lastModificationDate"),
         *("transaction.type", "transaction.certificates.epcScore", "flags.isNewlyBuilt"),
         *("transaction.certificates.primaryEnergyConsumptionPerSqm", "price.mainValue", "price.additionalValue"),
-        *("flags.isSoldOrRented", "flags.isUnderOption", "price.language", "isBookmarked"),
+        *("externalReference", "flags.isSoldOrRented", "flags.isUnderOption", "price.language", "isBookmarked"),
     }
 )
 
@@ -117,17 +129,17 @@ class ImmowebSpider(PortalSpider):
             raise BrokenPage(f"no search results in JSON: {error}") from error
         if not results and total > (number - 1) * self.paging.size:
             raise BrokenPage("no results on a page within the total")
-        return Results([found for each in results if (found := self._result(each))], total)
+        read = [(each, _listing_path(each)) for each in results if _is_asked_for(each, response.url)]
+        found = [self._result(each, path) for each, path in read if path]
+        return Results(found, total, unreadable=len(read) - len(found))
 
-    def _result(self, result: Any) -> Found | None:
-        if not (path := _listing_path(result)):
-            self.crawler.stats.inc_value("search/result/unreadable")
-            return None
+    def _result(self, result: Any, path: str) -> Found:
         period = _rent_period(result) if at(result, "transaction.type") == "FOR_RENT" else None
         dated = dates.iso(at(result, "publication.lastModificationDate"))
-        return self.found(path, _price(result, self.currency), period, dated=dated)
+        is_project = str(at(result, "property.type")).endswith("_GROUP")
+        return self.found(path, _price(result, self.currency), period, dated=dated, shows_others=is_project)
 
-    def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
+    def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing | Found]:
         ad = assigned(response.text, "window.classified")
         if not at(ad, "id") or not isinstance(at(ad, "property"), dict):
             raise BrokenPage("no window.classified")
@@ -185,6 +197,27 @@ class ImmowebSpider(PortalSpider):
             parser_version=self.parser_version,
             extra=_rest(ad),
         )
+        yield from self._units(ad)
+
+    def _units(self, ad: Any) -> Iterator[Found]:
+        """The flats or houses of a project: each has its own page, and no search shows it."""
+        for group in _list(at(ad, "cluster.units")):
+            for unit in _list(at(group, "items")):
+                if isinstance(at(unit, "id"), int):
+                    yield self.found(f"/en/classified/{unit['id']}", prices.of(at(unit, "price"), self.currency))
+
+
+def _is_asked_for(result: Any, search: str) -> bool:
+    """Somebody may pay to be shown in any search: what is none of its results is told by its deal, price and place."""
+    deal = at(result, "transaction.type")
+    if isinstance(deal, str) and DEALS.get(deal, "") not in search:
+        return False
+    asked, price = parameters(search), numbers.positive(at(result, "price.mainValue"))
+    least, most = (numbers.positive(asked.get(name)) for name in ("minPrice", "maxPrice"))
+    if price is not None and not (least or 0) <= price <= (most or price):
+        return False
+    places, postal_code = asked.get("postalCodes"), line(at(result, "property.location.postalCode"))
+    return not places or postal_code is None or postal_code in re.findall(r"\d+", places)
 
 
 def _listing_path(result: Any) -> str | None:
@@ -193,7 +226,7 @@ def _listing_path(result: Any) -> str | None:
         return None
     parts = (
         (word(at(result, "property.subtype")) or "").replace("_", "-"),
-        {"FOR_SALE": "for-sale", "FOR_RENT": "for-rent"}.get(at(result, "transaction.type"), ""),
+        DEALS.get(at(result, "transaction.type"), ""),
         (line(at(result, "property.location.locality")) or "").lower().replace(" ", "-"),
         line(at(result, "property.location.postalCode")) or "",
     )
@@ -244,7 +277,11 @@ def _rest(ad: Any) -> dict[str, Any]:
 
 
 def _first(values: Any) -> Any:
-    return values[0] if isinstance(values, list) and values else None
+    return next(iter(_list(values)), None)
+
+
+def _list(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else []
 
 
 def _features(ad: Any, home: Any) -> frozenset[str]:

@@ -18,6 +18,8 @@ class Found:
     """The date by which the portal puts the newest first."""
     is_promoted: bool = False
     """Whether it stands where it does because somebody paid for it."""
+    shows_others: bool = False
+    """Whether its own page shows listings that no search does, as a project's shows its flats."""
 
     @property
     def ref(self) -> str:
@@ -42,6 +44,9 @@ class Results:
 
     searches: Sequence[str] = ()
     """Addresses of other searches that together show the same, such as a sitemap's files."""
+
+    unreadable: int = 0
+    """Results of which not even the address could be read."""
 
     @property
     def prices(self) -> list[int]:

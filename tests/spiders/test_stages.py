@@ -13,7 +13,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response, TextResponse
 
-from realestate.items import Part, Sighting
+from realestate.items import Listing, Part, Sighting
 from realestate.middlewares.signing import SigningMiddleware
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.immoweb import ImmowebSpider
@@ -181,3 +181,48 @@ def test_data_served_elsewhere_is_told_at_its_own_address(spider: ImmowebSpider)
     assert (request.url, request.meta["shown_at"]) == ("https://www.immoweb.be/api/classified/21000001", shown)
     assert spider.shown_at(HtmlResponse(request.url, request=request)) == shown
     assert spider.listing(HtmlResponse(request.url, request=request)).url == shown
+
+
+PROJECT = b"""window.classified = {"id": 21000300, "property": {"type": "APARTMENT_GROUP"}, "cluster": {"units": [
+    {"items": [{"id": 21000301, "price": 100}, {"id": 21000302, "price": 250000}]}]}};"""
+
+
+@pytest.mark.parametrize(("mode", "asked"), [("full", ["1", "2"]), ("sweep", ["2"]), ("incremental", ["2"])])
+def test_a_projects_page_shows_its_flats(spider: ImmowebSpider, kept: Kept, mode: str, asked: list[str]) -> None:
+    kept.refs = {"21000301"}
+    url = "https://www.immoweb.be/en/classified/21000300"
+    request = Request(url, meta={"stage": "extract", "job": "j", "mode": mode})
+    made = asyncio.run(everything(spider.read_listing(HtmlResponse(url, body=PROJECT, request=request))))
+    assert isinstance(made[0], Listing)
+    assert [each.ref for each in made if isinstance(each, Sighting)] == ["21000301", "21000302"]
+    assert [each.url[-1] for each in requests(made, "extract")] == asked
+
+
+def test_a_sweep_reads_every_project(spider: ImmowebSpider, kept: Kept) -> None:
+    kept.refs = {"21000000", "21000001"}
+    page = answer(2, [0, 1], stage="discover", mode="sweep")
+    told = msgspec.json.decode(page.body)
+    for result, kind in zip(told["results"], ("HOUSE", "HOUSE_GROUP"), strict=True):
+        result |= {"property": {"type": kind}, "price": {"mainValue": 100}}
+    made = read(spider, page.replace(body=msgspec.json.encode(told)))
+    assert [each.url[-1] for each in requests(made, "extract")] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_shown"),
+    [
+        ({}, True),
+        ({"transaction": {"type": "FOR_RENT"}}, False),
+        ({"price": {"mainValue": 99_999}}, False),
+        ({"price": {"mainValue": 200_001}}, False),
+        ({"price": {"mainValue": None}}, True),
+        ({"property": {"location": {"postalCode": "9000"}}}, True),
+        ({"property": {"location": {"postalCode": "1000"}}}, False),
+    ],
+)
+def test_what_somebody_paid_to_be_shown_is_no_result(spider: ImmowebSpider, change: Any, is_shown: bool) -> None:
+    page = answer(1, [1], f"{SEARCH}&minPrice=100000&maxPrice=200000&postalCodes=BE-9000,2000", "discover")
+    told = msgspec.json.decode(page.body)
+    told["results"][0] |= change
+    made = read(spider, page.replace(body=msgspec.json.encode(told)))
+    assert bool([each for each in made if isinstance(each, Sighting)]) is is_shown
