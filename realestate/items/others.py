@@ -2,6 +2,7 @@
 Listing, with an identity and a page; the chain carries them all, and knows of a kind only what stands here."""
 
 from dataclasses import dataclass, fields
+from math import isfinite
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -82,5 +83,9 @@ def kind_of(other: Other) -> str:
 
 
 def other_record(other: Other) -> dict[str, Any]:
-    """As plain JSON values, like `as_record` of a listing."""
-    return {name: plain(getattr(other, name)) for name in _NAMES[type(other)]}
+    """As plain JSON values, like `as_record` of a listing. ValueError where one is no number: JSON has none."""
+    record = {name: plain(getattr(other, name)) for name in _NAMES[type(other)]}
+    for name, value in record.items():
+        if isinstance(value, float) and not isfinite(value):
+            raise ValueError(f"{name}: {value} is no number")
+    return record

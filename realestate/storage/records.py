@@ -10,6 +10,7 @@ import msgspec
 from realestate.items import Listing
 from realestate.storage.history import PriceSeen, Suspect
 from realestate.storage.keeping import InQuarantine
+from realestate.storage.others import StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Numbered, Run
 
@@ -84,6 +85,7 @@ class ErasedMark:
 PARTS: Mapping[str, type] = {
     "numbering": Numbering,
     "listings": StoredListing,
+    "others": StoredOther,
     "events": Numbered,
     "prices": PriceSeen,
     "runs": StoredRun,

@@ -173,7 +173,7 @@ def changed(store: MongoStore, ref: str = "1", **changes: Any) -> Change:
     return Change(before, decide(before, [(page(ref, **changes), "late")], now), now, seen=True, read=True)
 
 
-def make(store: MongoStore, late: Change) -> change.Applied:
+def make(store: MongoStore, late: Change) -> change.Applied[Change]:
     with store.connection.database() as database:
         return apply(database, [late])
 
