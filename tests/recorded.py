@@ -1,8 +1,8 @@
 """Recorded pages: what a portal served, and what we make of it.
 
 Beside `<name>.html` (or `<name>.page.json`) stands `<name>.json`: the page's `url`, the `hints` its search page
-gave, and what is expected: the `listing` (and, of a project, its `units`), the word that it is `gone`, or the listings
-`found` and the further `searches`. A value that is missing, empty or the default is left out.
+gave, and what is expected: the `listing` (and, of a project, its `units`) or what else the spider collects, the word that
+it is `gone`, or what is `found` and the further `searches`. A value that is missing, empty or the default is left out.
 """
 
 import json
@@ -16,8 +16,9 @@ from scrapy.settings import Settings
 from scrapy.spiderloader import get_spider_loader
 
 from realestate.items import Listing, as_record
+from realestate.items.others import Other, other_record
 from realestate.spiders.outcomes import ListingGone
-from realestate.spiders.results import Found
+from realestate.spiders.results import Found, Link, Result
 from realestate.spiders.walk import Walk
 
 FOLDER = Path(__file__).parent / "portals"
@@ -52,16 +53,16 @@ def read(expected: Path) -> dict[str, Any]:
     told = json.loads(expected.read_text("utf-8"))
     spider = spider_class(expected.parent.name)()
     response = response_of(page_of(expected), told["url"])
-    made = _search(spider, response) if "found" in told else _listing(spider, response, told.get("hints", {}))
+    made = _search(spider, response) if "found" in told else _page(spider, response, told.get("hints", {}))
     return {**{name: told[name] for name in ("url", "hints") if name in told}, **made}
 
 
-def _listing(spider: Any, response: TextResponse, hints: dict[str, Any]) -> dict[str, Any]:
+def _page(spider: Any, response: TextResponse, hints: dict[str, Any]) -> dict[str, Any]:
     try:
-        listing, *others = spider.parse_listing(response, **hints)
+        item, *others = spider.parse_page(response, **hints)
     except ListingGone as gone:
         return {"gone": f"{gone.evidence}: {gone}"}
-    return {"listing": _short(listing), **({"units": [_found(each) for each in others]} if others else {})}
+    return {spider.kind: _short(item), **({"units": [_found(each) for each in others]} if others else {})}
 
 
 def _search(spider: Any, response: TextResponse) -> dict[str, Any]:
@@ -70,13 +71,19 @@ def _search(spider: Any, response: TextResponse) -> dict[str, Any]:
     return {"found": [_found(each) for each in results.found], "searches": further}
 
 
-def _short(listing: Listing) -> dict[str, Any]:
+def _short(item: Listing | Other) -> dict[str, Any]:
+    if not isinstance(item, Listing):
+        return {name: value for name, value in other_record(item).items() if value is not None}
     empty = Listing(portal="", ref="", url="", country="")
     default = as_record(empty)
-    return {name: value for name, value in as_record(listing).items() if value != default[name]}
+    return {name: value for name, value in as_record(item).items() if value != default[name]}
 
 
-def _found(found: Found) -> dict[str, Any]:
+def _found(found: Result) -> dict[str, Any]:
+    if isinstance(found, Link):
+        return {"ref": found.ref, "url": found.url}
+    if not isinstance(found, Found):
+        return _short(found)
     told = asdict(found.sighting) | ({"hints": found.hints} if found.hints else {})
     told |= {"dated": found.dated.isoformat()} if found.dated else {}
     price = told.pop("price")

@@ -8,9 +8,16 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 from scrapy.spiderloader import SpiderLoaderProtocol, get_spider_loader
 
+HOMES = "listing"
+
 
 def portals() -> list[str]:
-    """The names of all portals."""
+    """The names of all portals of homes."""
+    return [name for name in everything() if spider_class(name).kind == HOMES]
+
+
+def everything() -> list[str]:
+    """The names of all that can be crawled: what is no home is crawled by whoever names it."""
     return sorted(_loader().list())
 
 

@@ -56,7 +56,11 @@ class Simulator:
         self.world = world
         self.bases = bases
         self.sites = {name: SITES[name](world, bases[name]) for name in PORTALS}
-        self.others = {name: kind(world.seed, OTHERS_STOCK, world.now, bases[name]) for name, kind in OTHERS.items()}
+        self.others = {
+            name: kind(world.seed, OTHERS_STOCK, world.now, bases[name])
+            for name, kind in OTHERS.items()
+            if name in bases
+        }
         self.stats = {name: Stats() for name in SHOWN}
         self.weather: dict[str, Weather] = dict.fromkeys(PORTALS, "fine")
         self._histories = {name: History(name) for name in PORTALS}
@@ -113,7 +117,11 @@ class Simulator:
             # a removed advert may still change its answer: a sold home's page goes after some days
             site.forget((*chain.from_iterable(changes[name].values()), *self.world.gone(name)))
         others = {name: stand.advance(self.world.day, self.world.now) for name, stand in self.others.items()}
-        return {**self._today(), "portals": {name: _told(changed) for name, changed in changes.items()}, "others": others}
+        return {
+            **self._today(),
+            "portals": {name: _told(changed) for name, changed in changes.items()},
+            "others": others,
+        }
 
     def events(self, portal: str) -> list[Event]:
         """What a perfect daily crawler would have recorded of a portal so far."""

@@ -1,5 +1,5 @@
-"""PortalSpider: what all portals of homes share. A portal says where its data sits, `engine` what becomes of a page, and
-this what is special about homes."""
+"""PortalSpider: what all portals of homes share. A portal says where its data sits, `engine` what becomes of a page,
+and this what is special about homes."""
 
 import re
 from collections.abc import AsyncIterator, Iterator

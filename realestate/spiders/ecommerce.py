@@ -1,5 +1,5 @@
-"""A plain shop: not homes, but products, through the same chain. Search pages are cards that link to products; a product's
-page has microdata in its `[itemscope]`: name, sku, price, priceCurrency and inventoryLevel, each in an attribute.
+"""A plain shop: not homes, but products, through the same chain. Search pages are cards that link to products; a page
+of one has microdata: its name, and in attributes its sku, price, priceCurrency and inventoryLevel.
 
 The shop is invented, and the simulator has one. For a shop of yours whose pages carry such microdata, subclass it with
 your `name`, `site`, `allowed_domains`, `searches` and `item_path`; another form of page is another `parse_page`.
@@ -44,7 +44,7 @@ class EcommerceSpider(SearchSpider):
     def parse_page(self, response: TextResponse, **hints: Any) -> Iterator[Product]:
         page = html.Page(response.text)
         ref, name = html.attribute(page, "[itemprop=sku]", "content"), html.text(page, "[itemprop=name]")
-        if not name or ref != self.ref_of(response.url):
+        if not ref or not name or ref != self.ref_of(response.url):
             raise BrokenPage("no name, or another product's number")
         price = plain.amount(html.attribute(page, "[itemprop=price]", "content"))
         yield Product(

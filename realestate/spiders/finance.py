@@ -1,9 +1,9 @@
 """A plain table of quotes: not homes, but prices of shares, through the same chain. Each row is a quote whole, with its
 numbers in `data-` attributes, so no other page has to be read; a quote's own page is a table of one row.
 
-The site is invented, and the simulator has one. For one of yours with such a table, subclass it with your `name`, `site`,
-`allowed_domains`, `searches` and `item_path`; another form of table is another `_quote`. A share without a trade has no
-price, and its `data-price` is empty.
+The site is invented, and the simulator has one. For one of yours with such a table, subclass it with your `name`,
+`site`, `allowed_domains`, `searches` and `item_path`; another form of table is another `_quote`. A share without a
+trade has no price: its `data-price` is empty.
 """
 
 import re

@@ -33,7 +33,7 @@ FORMAT = "realestate backup"
 #: Raised when an older version of ours could not read the file.
 VERSION = 2
 #: Parts that a file of an older version does not have.
-_SINCE = {"others": 2}
+_SINCE = {"others": 2, "parts": 2}
 _HEADER = "header.json"
 #: No record is so long; a file that was made to harm might be.
 _LONGEST_LINE = 64 * 1024 * 1024

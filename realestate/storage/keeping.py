@@ -143,7 +143,11 @@ class Keeping(Protocol):
 
     def erase(self, portal: str, ref: str) -> Erased:
         """Remove all that is known of the listing, in one go, and remember that it was erased: no write stores it
-        again, whoever else writes now. Its raw pages' rows stay until their files are rewritten: `erased_pages`."""
+        again, whoever else writes now. Its raw pages' rows stay until their files are rewritten: `erased_pages`.
+
+        A database without transactions (MongoDB) sees first to it that it is not stored again; what is then cut short
+        is finished when the same is asked again, or by `expire`.
+        """
 
     def erased(self, portal: str) -> frozenset[str]:
         """The refs of what was erased."""
@@ -166,8 +170,9 @@ class Keeping(Protocol):
     # ----- the whole
 
     def everything(self) -> Iterator[tuple[str, Any]]:
-        """All there is, each with its part, in the order of `records.PARTS`: as it was at one moment, whoever writes
-        meanwhile, and without ever holding all of it."""
+        """All there is, each with its part, in the order of `records.PARTS`, whoever writes meanwhile, and without ever
+        holding all of it: as it was at one moment; where the database cannot show that (MongoDB), each listing with its
+        events and prices is."""
 
     def restore(self, records: Iterable[tuple[str, Any]]) -> None:
         """The same into a store without any, wholly or not at all; raises NotEmpty if it is not empty. Whatever

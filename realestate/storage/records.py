@@ -53,6 +53,19 @@ class Departure:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedPart:
+    """A search of a run, or a part of one: see `items.Part`."""
+
+    run: str
+    portal: str
+    search: str
+    parent: str | None
+    total: int | None
+    is_split: bool
+    newest: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Watermark:
     portal: str
     scope: str
@@ -90,6 +103,7 @@ PARTS: Mapping[str, type] = {
     "prices": PriceSeen,
     "runs": StoredRun,
     "departures": Departure,
+    "parts": PlannedPart,
     "watermarks": Watermark,
     "quarantine": InQuarantine,
     "snapshots": SnapshotRef,

@@ -3,7 +3,7 @@
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from redis import Redis
 
 from realestate.demo import compare
-from realestate.storage.keeping import KeptStore
+from realestate.storage import KeptStore, open_store
 from realestate.storage.snapshots import pages
 from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulated, finished, running
 from tests.storage.batches import all_events
@@ -49,11 +49,26 @@ def simulated(simulate: Simulate) -> Simulated:
     return simulate(LISTINGS)
 
 
+@pytest.fixture(params=["store_url", "mongodb_url"])
+def url(request: pytest.FixtureRequest) -> str:
+    """Of an empty database of either kind."""
+    return str(request.getfixturevalue(request.param))
+
+
 @pytest.fixture
-def env_of(env: dict[str, str], simulated: Simulated, tmp_path: Path) -> dict[str, str]:
+def store(url: str) -> Iterator[KeptStore]:
+    store = open_store(url)
+    store.migrate()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def env_of(env: dict[str, str], url: str, simulated: Simulated, tmp_path: Path) -> dict[str, str]:
     """Every page is kept."""
     return {
         **env,
+        "STORE_URL": url,
         "SIMULATOR_URL": simulated.url,
         "SNAPSHOTS_URL": str(tmp_path / "raw"),
         "SNAPSHOTS_SAMPLE": "1",

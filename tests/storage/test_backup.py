@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from realestate.items import FIELDS, as_record
+from realestate.items import FIELDS, Part, as_record
 from realestate.storage import Batch, open_store
 from realestate.storage.backup import BackupError, Header, backup, restore
 from realestate.storage.contacts import Sealed
@@ -63,6 +63,7 @@ def full(any_store: KeptStore) -> KeptStore:
     store.conclude("c", force=True)
     store.end_sweep("d", complete=False, reason="2 pages were given up")
     store.set_watermark(PORTAL, "all", HOSTILE, "a")
+    store.keep_part("a", Part(portal="immoweb", search="https://x.example/?a=1", parent=None, total=9, newest=2**40))
     store.write(Batch(quarantined=[quarantined(), replace(quarantined("8"), record={"x": [HOSTILE, None, 1e300]})]))
     row = SnapshotRef.of(a_page(), "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 100)
     store.reindex(row.file, [row, replace(row, offset=2**40, ref=None, job=None, url=HOSTILE)])
@@ -198,6 +199,14 @@ def test_a_backup_cut_short_leaves_no_file(full: KeptStore, tmp_path: Path) -> N
     assert full.counts()[PORTAL][0] == 30, "the store goes on"
 
 
+def test_the_last_run_that_saw_a_listing_is_told_with_it(any_store: KeptStore) -> None:
+    any_store.write(batch(*pages(4), run="a"))
+    any_store.write(batch(page("1"), page("2", title="New"), card("3"), run="b"))
+    any_store.correct([page("0", title="Corrected")], "c")
+    told = {record.listing["ref"]: record.last_run for part, record in any_store.everything() if part == "listings"}
+    assert told == {"0": "a", "1": "b", "2": "b", "3": "b"}
+
+
 # ----- what is not restored
 
 #: A file is a file, whatever it was made of.
@@ -272,9 +281,12 @@ def test_what_is_not_a_whole_backup_of_ours_is_refused_in_one_line(
 def test_a_file_from_before_there_was_anything_but_homes_is_whole(other: KeptStore, file: Path) -> None:
     events = [event for event in lines(file, "events") if event["event"]["portal"] == PORTAL]
     counts = {**json.loads(told_header(file))["counts"], "events": len(events)}
-    del counts["others"]
+    del counts["others"], counts["parts"]
     restore(
-        other, changed(file, others=None, events=written(events), header=told_header(file, version=1, counts=counts))
+        other,
+        changed(
+            file, others=None, parts=None, events=written(events), header=told_header(file, version=1, counts=counts)
+        ),
     )
     assert sum(other.counts()[PORTAL]) == sum((30, 2))
     assert list(other.others("ecommerce")) == []

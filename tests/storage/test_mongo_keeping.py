@@ -15,7 +15,7 @@ from realestate.storage.contacts import Sealed
 from realestate.storage.keeping import Expired, Finding, NotEmpty
 from realestate.storage.mongo import MongoStore, contacts, forgetting, moving, switching, writing
 from realestate.storage.mongo.connection import bulk
-from realestate.storage.mongo.known import known_of
+from realestate.storage.mongo.known import found_of, known_of
 from realestate.storage.mongo.log import Log
 from realestate.storage.mongo.switching import DEAD_AFTER, new_prefix
 from realestate.storage.records import ErasedMark
@@ -117,6 +117,32 @@ def test_a_worker_that_stalled_before_it_logged_tells_nothing_of_what_was_erased
     assert traces(db, "one") == []
 
 
+def test_changed_between_the_look_and_the_tombstone_by_a_worker_that_stalls(
+    store: MongoStore, another: MongoStore, db: Db, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(batch(page("one")))
+    stalled: list[tuple[Any, ...]] = []
+    append, looks = Log.append, 0
+
+    def looked_then_changed(*asked: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        found = found_of(*asked)
+        if looks == 1:
+            with monkeypatch.context() as patch:
+                patch.setattr(Log, "append", lambda *told: stalled.append(told))
+                another.write(batch(page("one", title="New")))
+        return found
+
+    monkeypatch.setattr(forgetting, "found_of", looked_then_changed)
+    assert store.erase(PORTAL, "one").removed["events"] == 2
+    for told in stalled:
+        append(*told)
+    assert len(stalled) == 1
+    assert all_events(store) == []
+    assert traces(db, "one") == []
+
+
 def test_erased_between_a_workers_look_and_its_write(
     store: MongoStore, another: MongoStore, db: Db, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,15 +168,18 @@ def test_erased_between_a_workers_look_and_its_write(
 
 def test_what_a_worker_wrote_of_it_and_died_before_it_looked_goes_the_next_night(store: MongoStore, db: Db) -> None:
     store.erase(PORTAL, "one")
+    store.erase_contact("k:a")
     with killed_at(writing, "_keep_away"):
         store.write(Batch(quarantined=[quarantined("one")]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(contacts, "_unwanted", lambda *asked: set())
-        store.keep_contacts([Sealed(PORTAL, "one", b"sealed", ())], 30)
+        refs = {"one": (), "two": ("k:x", "k:a"), "three": ("k:x",)}
+        store.keep_contacts([Sealed(PORTAL, ref, b"sealed", marks) for ref, marks in refs.items()], 30)
     assert sorted(traces(db, "one")) == ["contacts", "quarantine"]
-    assert store.expire(quarantine_days=None, delisted_days=None, dry_run=True) == Expired(contacts=1)
-    assert store.expire(quarantine_days=None, delisted_days=None) == Expired(contacts=1)
+    assert store.expire(quarantine_days=None, delisted_days=None, dry_run=True) == Expired(contacts=2)
+    assert store.expire(quarantine_days=None, delisted_days=None) == Expired(contacts=2)
     assert traces(db, "one") == []
+    assert [each["ref"] for each in db["contacts"].find()] == ["three"]
 
 
 def test_a_contact_erased_while_it_was_being_kept_does_not_stay(

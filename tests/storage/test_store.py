@@ -1,6 +1,7 @@
 """What every store does, on a real server of each kind."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 
 from realestate.items import FIELDS, OURS, Part, as_record
 from realestate.storage import Batch, Quarantined, Store, StoreError, Written
+from realestate.storage.keeping import KeptStore
+from realestate.storage.records import StoredListing
 from realestate.storage.store import WHOLE
 from tests.examples import a_listing
 from tests.storage.batches import (
@@ -435,6 +438,40 @@ def test_the_parts_of_a_run_are_kept_once(any_store: Store) -> None:
     assert any_store.parts("a") == [whole, replace(part, total=400)]
     assert any_store.parts("b") == [part]
     assert any_store.parts("c") == []
+
+
+@pytest.mark.parametrize(
+    ("seen_days", "read_days", "revision", "is_due"),
+    [
+        (100, 1, 1, False),
+        (100, 15, 1, True),  # nothing waits longer
+        (20, 4, 1, False),  # every 16 days a change, as far as we know: due after eight
+        (20, 9, 1, True),
+        (20, 4, 4, True),  # oftener changed: due after two
+        (20, 0.5, 1000, False),  # and none sooner than after a day
+    ],
+)
+def test_what_changes_often_is_due_sooner(
+    any_store: KeptStore, seen_days: float, read_days: float, revision: int, is_due: bool
+) -> None:
+    now = datetime.now(UTC)
+    first, read = now - timedelta(days=seen_days), now - timedelta(days=read_days)
+    times = {"first_seen_at": first, "last_seen_at": now, "last_fetched_at": read}
+    stored = [page("1", **times), page("2", status="sold", **times)]
+    any_store.restore([("listings", StoredListing(as_record(each), revision, "run", None)) for each in stored])
+    assert list(any_store.due(PORTAL)) == ([("1", stored[0].url)] if is_due else [])
+    assert list(any_store.due("nobody")) == []
+
+
+def test_the_longest_overdue_come_first(any_store: KeptStore) -> None:
+    now = datetime.now(UTC)
+    days = {"1": 20, "2": 40, "3": 30}
+    stored = [
+        page(ref, first_seen_at=now - timedelta(days=50), last_seen_at=now, last_fetched_at=now - timedelta(days=each))
+        for ref, each in days.items()
+    ]
+    any_store.restore([("listings", StoredListing(as_record(each), 1, "run", None)) for each in stored])
+    assert [ref for ref, _ in any_store.due(PORTAL, limit=2)] == ["2", "3"]
 
 
 def test_records_come_in_order_however_many(any_store: Store) -> None:

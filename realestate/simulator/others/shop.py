@@ -9,7 +9,7 @@ from random import Random
 from realestate.items.others import Product
 from realestate.simulator.others.stand import Stand
 
-_WORDS = ("Kettle", "Lamp", "Chair & table", "Rug \"Sahara\"", "Mug <large>", "Clock", "Shelf", "Çaydan", "Étagère")
+_WORDS = ("Kettle", "Lamp", "Chair & table", 'Rug "Sahara"', "Mug <large>", "Clock", "Shelf", "Çaydan", "Étagère")
 _SORTS = ("plain", "blue", "oak", "small", "large")
 FIRST = 1000
 

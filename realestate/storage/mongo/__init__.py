@@ -3,7 +3,8 @@
 A listing is one document, with its prices and its events in it: whatever happens to it is one write, wholly done or
 not at all, and done only if the listing is still at the revision that was read (see `change`). Readers who follow all
 events find them in a log, where they are copied to, each once and in an order that never changes (see `log`). A worker
-may die or stall between any two statements: what it left undone is finished by whoever comes across it.
+may die or stall between any two statements: what it left undone is finished by whoever comes across it. What was erased
+has a tombstone in its place (see `erased`).
 """
 
 from realestate.storage.mongo.connection import Connection

@@ -28,7 +28,15 @@ from realestate.storage.mongo.paging import pages
 from realestate.storage.mongo.quarantine import entry_of
 from realestate.storage.mongo.runs import run_of
 from realestate.storage.others import StoredOther
-from realestate.storage.records import Departure, ErasedMark, Numbering, StoredListing, StoredRun, Watermark
+from realestate.storage.records import (
+    Departure,
+    ErasedMark,
+    Numbering,
+    PlannedPart,
+    StoredListing,
+    StoredRun,
+    Watermark,
+)
 
 #: Events asked for together.
 _EVENTS = 1000
@@ -151,6 +159,7 @@ _HISTORY: Mapping[str, Callable[[Database[Document], _Told], Iterator[Any]]] = {
     "prices": _prices,
 }
 _PLAIN: Mapping[str, Callable[[Document], Any]] = {
+    "parts": _plain(PlannedPart),
     "watermarks": _plain(Watermark),
     "quarantine": entry_of,
     "snapshots": page_of,

@@ -139,6 +139,13 @@ def _erased_refs(database: Database[Document]) -> Iterator[tuple[str, list[str]]
         yield from refs.items()
 
 
+def _erased_marks(database: Database[Document]) -> Iterator[list[str]]:
+    """Of contacts, some at a time."""
+    for page in pages(database["erased"], {"kind": 1, "what": 1}):
+        if marks := [each["what"] for each in page if each["kind"] == "contact"]:
+            yield marks
+
+
 # ----- past its days
 
 
@@ -158,7 +165,8 @@ def _drop_contacts(database: Database[Document], now: datetime, dry_run: bool) -
     """Those whose time is over, and what is left of the erased."""
     contacts = database["contacts"]
     count = _drop(contacts, {"expires_at": {"$lte": now}}, dry_run)
-    of_erased = ({"portal": portal, "ref": {"$in": refs}} for portal, refs in _erased_refs(database))
+    of_erased: list[Document] = [{"portal": portal, "ref": {"$in": refs}} for portal, refs in _erased_refs(database)]
+    of_erased += [{"lookups": {"$in": marks}} for marks in _erased_marks(database)]
     return count + sum(_drop(contacts, {**each, "expires_at": {"$gt": now}}, dry_run) for each in of_erased)
 
 

@@ -18,11 +18,20 @@ from realestate.storage.mongo.log import SOURCES, entries, last_entry
 from realestate.storage.mongo.looking import page_document
 from realestate.storage.mongo.others import other_document
 from realestate.storage.mongo.paging import pieces
+from realestate.storage.mongo.planning import part_name
 from realestate.storage.mongo.quarantine import entry_document
 from realestate.storage.mongo.runs import run_document
 from realestate.storage.mongo.writing import departure_name
 from realestate.storage.others import StoredOther
-from realestate.storage.records import Departure, ErasedMark, StoredListing, StoredRun, Watermark, listing_of
+from realestate.storage.records import (
+    Departure,
+    ErasedMark,
+    PlannedPart,
+    StoredListing,
+    StoredRun,
+    Watermark,
+    listing_of,
+)
 from realestate.storage.store import Numbered
 
 #: Records on their way at a time.
@@ -132,6 +141,10 @@ def _departure(told: Departure) -> Document:
     return {"_id": name, **asdict(told), "at": moment(told.at), "weighed": [_WEIGHED] if told.weighed else []}
 
 
+def _part(told: PlannedPart) -> Document:
+    return {"_id": part_name(told.run, told.search), **asdict(told)}
+
+
 def _watermark(told: Watermark) -> Document:
     return {"_id": id_of(told.portal, told.scope), **asdict(told), "set_at": moment(told.set_at)}
 
@@ -150,6 +163,7 @@ _DOCUMENTS: Mapping[str, Callable[[Any], Document]] = {
     "others": _other,
     "runs": _run,
     "departures": _departure,
+    "parts": _part,
     "watermarks": _watermark,
     "quarantine": entry_document,
     "snapshots": page_document,

@@ -22,7 +22,7 @@ class Planning:
     def keep_part(self, run: str, part: Part) -> None:
         told = {"run": run, **asdict(part)}
         with self.connection.database() as database:
-            database["parts"].update_one({"_id": f"{run}:{part.search}"}, {"$set": told}, upsert=True)
+            database["parts"].update_one({"_id": part_name(run, part.search)}, {"$set": told}, upsert=True)
 
     def parts(self, run: str) -> Sequence[Part]:
         with self.connection.database() as database:
@@ -36,6 +36,10 @@ class Planning:
             offered = {"portal": portal, "status": {"$nin": list(OFF_THE_MARKET)}}
             timed = _timed(database["listings"].find(offered, _TIMED))
             return [(ref, url) for _, ref, url in nsmallest(limit, (each for each in timed if each[0] <= now))]
+
+
+def part_name(run: str, search: str) -> str:
+    return f"{run}:{search}"
 
 
 def _timed(found: Iterable[Document]) -> Iterator[tuple[datetime, str, str]]:

@@ -49,6 +49,7 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
 #: All that is kept; beside them is only `schema`.
 COLLECTIONS = (
     "runs",
+    "parts",
     "departures",
     "watermarks",
     "quarantine",
@@ -81,8 +82,8 @@ def _indexes(database: Database[Any]) -> None:
     make_indexes(database)
 
 
-#: The second adds those of keeping house, the third those of what is no home.
-STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes)
+#: The second adds those of keeping house, the third those of parts, the fourth those of what is no home.
+STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes)
 
 
 def migrate(database: Database[Any]) -> None:

@@ -117,6 +117,7 @@ _TABLES: Mapping[str, _Table] = {
         "run",
     ),
     "departures": _plain("departures", records.Departure, "run, portal, ref, evidence"),
+    "parts": _plain("parts", records.PlannedPart, "run, search"),
     "watermarks": _plain("watermarks", records.Watermark, "portal, scope"),
     "quarantine": _Table("quarantine", _QUARANTINE, in_quarantine, _write_quarantined, "portal, fingerprint"),
     "snapshots": _Table(
