@@ -16,6 +16,7 @@ import pytest
 from aiohttp import ClientSession, web
 
 from realestate.simulator import PORTALS, Simulator, World, running, serve
+from realestate.simulator.server import SHOWN
 
 HOSTILE = (
     "/en/search-results/house/for-sale?page=abc",
@@ -61,8 +62,8 @@ async def get(session: ClientSession, url: str, **options: Any) -> tuple[int, by
 def test_the_control_names_every_portal() -> None:
     async def check(simulator: Simulator, session: ClientSession) -> None:
         _, body, _ = await get(session, simulator.bases["control"] + "/_portals")
-        assert json.loads(body) == {name: simulator.bases[name] for name in PORTALS}
-        assert len(set(simulator.bases.values())) == 1 + len(PORTALS)
+        assert json.loads(body) == {name: simulator.bases[name] for name in SHOWN}
+        assert len(set(simulator.bases.values())) == 1 + len(SHOWN)
 
     ask(check)
 
@@ -108,7 +109,7 @@ def test_the_stats_count_each_request_once() -> None:
         assert sum(seen["by_second"].values()) == 5
         assert all(started <= int(second) <= time.time() for second in seen["by_second"])
         assert stats["emlak"]["requests"] == 0
-        assert stats["refusals"] == {"immoweb": 0, "emlak": 0}
+        assert stats["refusals"] == dict.fromkeys(SHOWN, 0)
 
     ask(check)
 
@@ -217,14 +218,14 @@ def test_a_busy_port_is_said_plainly() -> None:
             serve(port, listings=1, seed=1)
 
 
-def three_free_ports() -> int:
-    """The first of three in a row, below those the system gives out by itself."""
-    for port in range(20_000 + os.getpid() % 1_000 * 10, 32_000, 10):
+def free_ports() -> int:
+    """The first of enough in a row, below those the system gives out by itself."""
+    for port in range(20_000 + os.getpid() % 500 * 20, 32_000, 20):
         with suppress(OSError), ExitStack() as stack:
-            for offset in range(3):
+            for offset in range(1 + len(SHOWN)):
                 stack.enter_context(socket.create_server(("127.0.0.1", port + offset)))
             return port
-    raise AssertionError("no three ports in a row are free")
+    raise AssertionError("no such ports in a row are free")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -233,7 +234,7 @@ def test_it_runs_on_the_given_ports_and_stops_cleanly_when_told(number: signal.S
         "from realestate.simulator import serve; import json\n"
         "serve({port}, listings=20, seed=1, ready=lambda bases: print(json.dumps(bases), flush=True))"
     )
-    port = three_free_ports()
+    port = free_ports()
     with subprocess.Popen(
         [sys.executable, "-c", code.format(port=port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -241,8 +242,8 @@ def test_it_runs_on_the_given_ports_and_stops_cleanly_when_told(number: signal.S
         bases = json.loads(process.stdout.readline())
         process.send_signal(number)
         _, errors = process.communicate(timeout=20)
-    assert list(bases) == ["control", "immoweb", "emlak"]
-    assert [int(base.rpartition(":")[2]) for base in bases.values()] == [port, port + 1, port + 2]
+    assert list(bases) == ["control", *SHOWN]
+    assert [int(base.rpartition(":")[2]) for base in bases.values()] == list(range(port, port + 1 + len(SHOWN)))
     assert (process.returncode, errors) == (0, "")
 
 

@@ -1,4 +1,4 @@
-"""A shop and a table of quotes on the same engine: pages that are not what they promise, and what becomes of the good."""
+"""A shop and a table of quotes on the same engine: pages that are not what they promise, and what becomes of each."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -10,6 +10,8 @@ from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse
 
 from realestate.items.others import Quote
+from realestate.queue.codec import encode
+from realestate.spiders import seeds
 from realestate.spiders.ecommerce import EcommerceSpider
 from realestate.spiders.finance import FinanceSpider
 from realestate.spiders.outcomes import BrokenPage
@@ -129,5 +131,7 @@ def test_a_broken_page_is_a_dead_letter(serve: Callable[[Any], Any], letters: Le
     ],
 )
 def test_a_seed_is_told_by_its_form(serve: Callable[[Any], Any], spider: Any, url: str, stage: str) -> None:
-    request = serve(spider).make_request_from_data(url.encode())
+    served = serve(spider)
+    request = served.seed_request(seeds.parse(url.encode()))
+    encode(request, served)
     assert request.meta["stage"] == stage
