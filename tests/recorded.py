@@ -2,7 +2,8 @@
 
 Beside `<name>.html` (or `<name>.page.json`) stands `<name>.json`: the page's `url`, the `hints` its search page
 gave, and what is expected: the `listing` (and, of a project, its `units`) or what else the spider collects, the word
-that it is `gone`, or what is `found` and the further `searches`. A value that is missing, empty or the default is left out.
+that it is `gone`, or what is `found` and the further `searches`. A value that is missing, empty or the default is left
+out.
 """
 
 import json

@@ -37,6 +37,7 @@ _TOGETHER = 500
 #: Where events are born. A listing keeps its own; what is no home may change for ever, and lets them go.
 LISTINGS = "listings"
 SOURCES = (LISTINGS, "others")
+_KEY = ("portal", "ref")
 _WAITING = {"portal": 1, "ref": 1, "events": 1, "unlogged": 1}
 
 
@@ -158,15 +159,15 @@ class Log:
 
     def _settle(self, told: Sequence[Telling]) -> None:
         """They are in the log. If this is lost, they are looked for there once more."""
-        revisions: dict[str, list[int]] = {}
+        logged: dict[str, Document] = {}
         for each in told:
-            revisions.setdefault(each.listing, []).append(each.revision)
-        done = [UpdateOne({"_id": id}, self._settled(numbers)) for id, numbers in revisions.items()]
-        bulk(self._listings_lightly, done)
-
-    def _settled(self, revisions: list[int]) -> Document:
-        logged: Document = {"$pullAll": {"unlogged": revisions}}
-        return logged if self._keeps_events else {**logged, "$pull": {"events": {"revision": {"$in": revisions}}}}
+            pulled = logged.setdefault(
+                each.listing, {"unlogged": []} if self._keeps_events else {"unlogged": [], "events": []}
+            )
+            pulled["unlogged"].append(each.revision)
+            if not self._keeps_events:
+                pulled["events"] += ({name: event[name] for name in event if name not in _KEY} for event in each.events)
+        bulk(self._listings_lightly, [UpdateOne({"_id": id}, {"$pullAll": pulled}) for id, pulled in logged.items()])
 
 
 def _name(number: int) -> str:
