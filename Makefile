@@ -42,8 +42,8 @@ LOCK := uv pip compile pyproject.toml --quiet --universal --python-version 3.11 
 	--no-annotate --no-emit-index-url --no-emit-find-links
 lock: $(READY)
 	$(BIN)/pip install --quiet uv
-	$(BIN)/$(LOCK) -o requirements.lock
-	$(BIN)/$(LOCK) --extra dev -c requirements.lock -o requirements-dev.lock
+	$(BIN)/$(LOCK) --extra dev -o requirements-dev.lock
+	$(BIN)/$(LOCK) -c requirements-dev.lock -o requirements.lock
 
 clean:
 	rm -rf .venv .realestate .cache .mypy_cache .pytest_cache .ruff_cache

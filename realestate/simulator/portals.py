@@ -34,4 +34,12 @@ PORTALS = {
         other_period={"month": ("day", 1), "day": ("month", 1)},
         shows_reserved=False,
     ),
+    "lalafo": Portal(
+        country="AZ",
+        first_ref=108_000_000,
+        gone=("404", "404", "deactivated"),
+        # moved to the other leaf of the category tree: the number was meant
+        other_period={"month": ("day", 1), "day": ("month", 1)},
+        shows_reserved=False,
+    ),
 }

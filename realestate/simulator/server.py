@@ -32,6 +32,7 @@ from realestate.simulator.days import Changes
 from realestate.simulator.emlak import Emlak
 from realestate.simulator.history import Event, History
 from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.lalafo import Lalafo
 from realestate.simulator.others import OTHERS, Stand
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.site import JSON, Answer, Site
@@ -39,7 +40,7 @@ from realestate.simulator.stats import Stats
 from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, showing, weathered
 from realestate.simulator.world import World
 
-SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak}
+SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak, "lalafo": Lalafo}
 SHOWN = (*PORTALS, *OTHERS)
 OTHERS_STOCK = 130
 ROWS_AT_ONCE = 200
@@ -74,7 +75,7 @@ class Simulator:
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if request.method in ("GET", "HEAD"):
-                answer = site.answer(request.raw_path, request.headers.get("Cookie", ""))
+                answer = site.answer(request.raw_path, request.headers.get("Cookie", ""), request.headers)
             else:
                 answer = Answer("other", b"Method not allowed", 405)
             weather = self.weather.get(name, "fine")

@@ -25,6 +25,7 @@ SEARCHES_KEPT = 1_000
 
 ROBOTS = b"User-agent: *\nDisallow: /_private/\nAllow: /\n"
 PRIVATE = "/_private/"
+NO_HEADERS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,8 +76,9 @@ class Site(ABC):
         self._searches: dict[Query, Found] = {}
         self._showing: Showing = all_of_it
 
-    def answer(self, target: str, cookie: str = "") -> Answer:
-        """Answer a request target, i.e. a path with its query, as it came over the wire."""
+    def answer(self, target: str, cookie: str = "", headers: Mapping[str, str] = NO_HEADERS) -> Answer:
+        """Answer a request target, i.e. a path with its query, as it came over the wire. Most portals look at no header
+        beside the cookie; one that does takes them here. Their names are in lower case, or of no case at all."""
         page = self._pages.get(target)
         return page if page is not None else self._slow_answer(target, cookie)
 

@@ -13,7 +13,8 @@ from realestate.simulator.days import NEW_A_DAY, Changes, Day, share_of
 from realestate.simulator.homes import Home, make_home
 from realestate.simulator.portals import PORTALS
 
-READVERTISED = 0.09  # of the adverts are for a home that has one already: about a tenth of the homes
+READVERTISED = 0.09  # of the adverts are for a home that has one there already: about a tenth of the homes
+ELSEWHERE_TOO = 0.1  # are for a home that another portal of the country shows
 ON_REQUEST = 0.03
 RESERVED = 0.03  # where the portal can show it
 SELLERS_A_PORTAL = 2
@@ -27,6 +28,7 @@ class World:
         self.day = 0
         self.adverts: dict[str, dict[int, Advert]] = {name: {} for name in PORTALS}
         self._homes: dict[str, list[Home]] = {portal.country: [] for portal in PORTALS.values()}
+        self._shown: dict[str, list[Home]] = {name: [] for name in PORTALS}
         self._sellers: dict[tuple[str, str], int] = {}
         self._next_ref = {name: portal.first_ref for name, portal in PORTALS.items()}
         self._listed: dict[str, list[Advert]] = {}
@@ -76,6 +78,8 @@ class World:
 
     def _draft(self, portal: str, rng: Random) -> Advert:
         home = self._home_for(portal, rng)
+        if (portal, home.id) not in self._sellers:
+            self._shown[portal].append(home)
         seller = self._sellers[portal, home.id] = self._sellers.get((portal, home.id), 0) + 1
         key = f"{self.seed}/{portal}/{home.id}/{seller}"
         own = dice(key)
@@ -101,10 +105,15 @@ class World:
 
     def _home_for(self, portal: str, rng: Random) -> Home:
         country = PORTALS[portal].country
-        homes = self._homes[country]
-        if homes and rng.random() < READVERTISED:
+        homes, shown = self._homes[country], self._shown[portal]
+        chance = rng.random() if homes else 1.0
+        if shown and chance < READVERTISED:
+            home = rng.choice(shown)
+            if self._sellers[portal, home.id] < SELLERS_A_PORTAL:
+                return home
+        elif len(homes) > len(shown) and chance < READVERTISED + ELSEWHERE_TOO:
             home = rng.choice(homes)
-            if self._sellers.get((portal, home.id), 0) < SELLERS_A_PORTAL:
+            if (portal, home.id) not in self._sellers:
                 return home
         number = len(homes)
         homes.append(make_home(country, number, dice(self.seed, "home", country, number)))

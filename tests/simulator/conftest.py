@@ -8,15 +8,13 @@ import pytest
 
 from realestate.simulator.emlak import Emlak
 from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.lalafo import Lalafo
+from realestate.simulator.portals import PORTALS
 from realestate.simulator.server import Simulator
 from realestate.simulator.site import Site
 from realestate.simulator.world import World
 
-BASES = {
-    "control": "http://control.test",
-    "immoweb": "http://immoweb.test",
-    "emlak": "http://emlak.test",
-}
+BASES = {name: f"http://{name}.test" for name in ("control", *PORTALS)}
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +30,11 @@ def immoweb(world: World) -> Site:
 @pytest.fixture(scope="module")
 def emlak(world: World) -> Site:
     return Emlak(world, BASES["emlak"])
+
+
+@pytest.fixture(scope="module")
+def lalafo(world: World) -> Site:
+    return Lalafo(world, BASES["lalafo"])
 
 
 @pytest.fixture

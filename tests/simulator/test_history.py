@@ -14,8 +14,8 @@ from tests.simulator.conftest import BASES
 
 DAYS = 12
 ON_BOTH = {"listed", "price_changed", "price_meaning_changed", "updated", "delisted", "relisted"}
-TYPES = {"immoweb": ON_BOTH | {"reserved", "sold", "rented"}, "emlak": ON_BOTH}
-EVIDENCE = {"immoweb": {"404", "410"}, "emlak": {"redirect", "marker"}}
+TYPES = {"immoweb": ON_BOTH | {"reserved", "sold", "rented"}, "emlak": ON_BOTH, "lalafo": ON_BOTH}
+EVIDENCE = {"immoweb": {"404", "410"}, "emlak": {"redirect", "marker"}, "lalafo": {"404", "marker"}}
 
 
 def record(**values: Any) -> Record:

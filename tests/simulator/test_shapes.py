@@ -46,6 +46,14 @@ def test_search_answers_have_every_key_of_the_real_ones_and_no_other(immoweb: Si
     assert found == shape("immoweb_search")
 
 
+def test_details_of_lalafo_have_every_key_of_the_real_ones_and_no_other(lalafo: Site) -> None:
+    found: set[str] = set()
+    for advert in lalafo.world.listed("lalafo"):
+        target = f"/api/search/v3/feed/details/{advert.ref}?expand=url"
+        found.update(paths(json.loads(lalafo.answer(target, headers={"device": "pc"}).body)))
+    assert found == shape("lalafo_details")
+
+
 @pytest.mark.parametrize("selector", sorted(shape("emlak_detail")))
 def test_advert_pages_of_emlak_have_what_readers_look_for(emlak: Site, selector: str) -> None:
     pages = (emlak.page(advert).body for advert in emlak.world.listed("emlak"))

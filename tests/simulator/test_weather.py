@@ -12,11 +12,17 @@ from selectolax.lexbor import LexborHTMLParser
 from realestate.simulator import PORTALS, Simulator, World, running, weather
 from realestate.simulator.site import Site
 from realestate.simulator.weather import WEATHERS
+from tests.simulator.conftest import BASES
 
 SEARCHES = {
     "immoweb": "/en/search-results/house-and-apartment/for-sale?countries=BE&orderBy=newest&page={}",
     "emlak": "/elanlar/?ann_type=3&sort_type=1&page={}",
+    "lalafo": "/api/search/v3/feed/search?category_id=2029&expand=url&per-page=40&sort_by=newest&page={}",
 }
+MOVED = {"immoweb": "/en/classified/{}", "emlak": "/{}-x.html", "lalafo": "/baku/ads/x-id-{}"}
+SIZES = {"immoweb": 30, "emlak": 20, "lalafo": 40}
+#: lalafo's API answers its own application alone; the others do not mind.
+APPLICATION = {"device": "pc", "country-id": "13", "language": "az_AZ"}
 Check = Callable[["Visitor", Simulator], Awaitable[None]]
 
 
@@ -31,7 +37,7 @@ class Visitor:
             "robots": "/robots.txt",
             "search": SEARCHES[portal].format(1),
             "listing": self.site.path(advert),
-            "moved": f"/en/classified/{advert.ref}" if portal == "immoweb" else f"/{advert.ref}-x.html",
+            "moved": MOVED[portal].format(advert.ref),
         }
 
     async def set(self, kind: str) -> None:
@@ -59,6 +65,10 @@ class Visitor:
             answer = json.loads(body)
             shown = answer["results"][int(answer["hasPremiumPosition"]) :]
             return answer["totalItems"], [str(result["id"]) for result in shown]
+        if self._portal == "lalafo":
+            answer = json.loads(body)
+            items = answer["items"][4 if answer["_meta"]["feed"] == "ppv-category" else 0 :]
+            return answer["_meta"]["totalCount"], [str(item["id"]) for item in items]
         parsed = LexborHTMLParser(body)
         count = parsed.css_first("h1.title span")
         assert count is not None
@@ -67,14 +77,14 @@ class Visitor:
 
     async def all_pages(self) -> tuple[int, list[list[str]]]:
         """The total, and what each page shows, as many pages as the total needs."""
-        size = 30 if self._portal == "immoweb" else 20
+        size = SIZES[self._portal]
         total, first = await self.search(1)
         return total, [first, *[(await self.search(page))[1] for page in range(2, -(-total // size) + 1)]]
 
 
 def visit(portal: str, check: Check, *, listings: int = 200) -> None:
     async def go() -> None:
-        async with running(World(2, listings)) as simulator, ClientSession() as session:
+        async with running(World(2, listings)) as simulator, ClientSession(headers=APPLICATION) as session:
             await check(Visitor(simulator, session, portal), simulator)
 
     asyncio.run(go())
@@ -112,8 +122,7 @@ def test_each_kind_answers_as_it_says_until_it_is_fine_again(portal: str, kind: 
 
 @pytest.mark.parametrize("portal", PORTALS)
 def test_weather_changes_nothing_of_what_comes_after(portal: str) -> None:
-    calm = Simulator(World(2, 60), {"immoweb": "http://i.test", "emlak": "http://e.test"})
-    rough = Simulator(World(2, 60), {"immoweb": "http://i.test", "emlak": "http://e.test"})
+    calm, rough = (Simulator(World(2, 60), BASES) for _ in range(2))
     for kind in WEATHERS:
         rough.set_weather(portal, kind)
         assert rough.advance() == calm.advance()
@@ -243,7 +252,7 @@ def test_nonsense_is_refused_and_changes_nothing() -> None:
             async with session.post(f"{control}/_weather/nowhere", json={"kind": "down"}) as response:
                 assert response.status == 404
             async with session.get(f"{control}/_weather") as response:
-                assert await response.json() == {"immoweb": "fine", "emlak": "fine"}
+                assert await response.json() == dict.fromkeys(PORTALS, "fine")
 
     asyncio.run(go())
 

@@ -20,9 +20,9 @@ from realestate.simulator.world import World
 
 PRINT = """
 import hashlib
-from realestate.simulator import Simulator, World
+from realestate.simulator import PORTALS, Simulator, World
 
-simulator = Simulator(World(seed=11, listings=40), {"immoweb": "http://i.test", "emlak": "http://e.test"})
+simulator = Simulator(World(seed=11, listings=40), {name: f"http://{name}.test" for name in PORTALS})
 for _ in range(4):
     simulator.advance()
 digest = hashlib.sha256()

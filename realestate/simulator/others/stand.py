@@ -33,7 +33,7 @@ class Stand(ABC):
         self.items: dict[str, Any] = {}
         self._add(count, now)
 
-    def answer(self, target: str, cookie: str = "") -> Answer:
+    def answer(self, target: str, cookie: str = "", headers: Mapping[str, str] | None = None) -> Answer:
         """Answer a request target, i.e. a path with its query, as it came over the wire."""
         path, _, query = target.partition("?")
         path = unquote(path)
