@@ -1,8 +1,9 @@
 """Recorded pages: what a portal served, and what we make of it.
 
 Beside `<name>.html` (or `<name>.page.json`) stands `<name>.json`: the page's `url`, the `hints` its search page
-gave, and what is expected: the `listing` (and, of a project, its `units`), the word that it is `gone`, or the listings
-`found` and the further `searches`. A value that is missing, empty or the default is left out.
+gave, and what is expected: the `listing` (and, of a project, its `units`) or what else the spider collects, the word
+that it is `gone`, or what is `found` and the further `searches`. A value that is missing, empty or the default is left
+out.
 """
 
 import json
@@ -13,10 +14,12 @@ from typing import Any
 from scrapy.http import TextResponse
 
 from realestate.authoring import reading
+from realestate.items.others import OTHERS
 from realestate.jobs.work import spider_class
 
 __all__ = ["expectations", "page_of", "pages", "read", "response_of", "spider", "spider_class"]
 
+_EXPECTED = ("listing", *OTHERS, "units", "gone", "found", "total", "searches")
 FOLDER = Path(__file__).parent / "portals"
 
 
@@ -53,5 +56,5 @@ def read(expected: Path) -> dict[str, Any]:
     told = json.loads(expected.read_text("utf-8"))
     response = response_of(expected, page_of(expected).read_bytes())
     made = reading.short(reading.read(spider(expected.parent.name), response, stage_of(told), told.get("hints")))
-    kept = {name: told[name] for name in told if name not in ("listing", "units", "gone", "found", "total", "searches")}
+    kept = {name: told[name] for name in told if name not in _EXPECTED}
     return kept | {name: value for name, value in made.items() if name in told or name != "total"}

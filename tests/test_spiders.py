@@ -10,7 +10,10 @@ import pytest
 from scrapy.settings import Settings
 from scrapy.spiderloader import get_spider_loader
 
+from realestate.items.others import OTHERS as KINDS
+from realestate.jobs import work
 from realestate.spiders.base import PortalSpider
+from realestate.spiders.engine import SearchSpider
 from tests import recorded
 
 FOLDER = Path(__file__).parents[1] / "realestate" / "spiders"
@@ -19,6 +22,7 @@ NO_PORTALS = {
     "base",
     "conclusion",
     "counting",
+    "engine",
     "entrance",
     "outcomes",
     "paging",
@@ -27,7 +31,10 @@ NO_PORTALS = {
     "searches",
 }
 NO_PORTALS |= {"saved", "seeds", "graphql", "moments", "sitemaps", "telephones", "walk"}
-PORTALS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NO_PORTALS)
+#: What collects no homes: only what every spider keeps to is asked of it.
+OTHERS = ("ecommerce", "finance")
+PORTALS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in {*NO_PORTALS, *OTHERS})
+EVERYTHING = sorted((*PORTALS, *OTHERS))
 
 
 @pytest.fixture
@@ -38,15 +45,17 @@ def spider(portal: str) -> Any:
 def test_scrapy_lists_every_portal() -> None:
     settings = Settings()
     settings.setmodule("realestate.settings", priority="project")
-    assert sorted(get_spider_loader(settings).list()) == PORTALS
+    assert sorted(get_spider_loader(settings).list()) == EVERYTHING
+    assert (work.everything(), work.portals()) == (EVERYTHING, PORTALS)
 
 
-@pytest.mark.parametrize("portal", PORTALS)
-class TestPortal:
+@pytest.mark.parametrize("portal", EVERYTHING)
+class TestEverySpider:
     def test_its_file_name_and_class_are_one(self, portal: str, spider: Any) -> None:
         assert spider.__name__ == portal.title().replace("_", "") + "Spider"
         assert spider.name == portal
-        assert issubclass(spider, PortalSpider)
+        assert issubclass(spider, SearchSpider)
+        assert spider.kind in ("listing", *KINDS)
 
     def test_its_docstring_says_where_the_data_sits(self, portal: str) -> None:
         docstring = ast.get_docstring(ast.parse((FOLDER / f"{portal}.py").read_text("utf-8")))
@@ -54,9 +63,6 @@ class TestPortal:
         assert len(docstring) > 80
 
     def test_it_says_what_it_is(self, portal: str, spider: Any) -> None:
-        assert len(spider.country) == 2
-        assert len(spider.currency) == 3
-        assert isinstance(spider.timezone, ZoneInfo)
         assert spider.site.startswith("https://")
         assert not spider.site.endswith("/")
 
@@ -79,7 +85,16 @@ class TestPortal:
 
     def test_it_has_recorded_pages_of_both_kinds(self, portal: str, spider: Any) -> None:
         names = {path.stem.split("-")[0] for path in recorded.expectations() if path.parent.name == portal}
-        assert {"search", "listing"} <= names
+        assert {"search", spider.kind} <= names
+
+
+@pytest.mark.parametrize("portal", PORTALS)
+class TestPortal:
+    def test_it_is_of_homes(self, portal: str, spider: Any) -> None:
+        assert issubclass(spider, PortalSpider)
+        assert len(spider.country) == 2
+        assert len(spider.currency) == 3
+        assert isinstance(spider.timezone, ZoneInfo)
 
     def test_no_recorded_page_holds_a_person(self, portal: str, spider: Any) -> None:
         for expected in recorded.expectations():

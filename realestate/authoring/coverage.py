@@ -90,8 +90,8 @@ async def _found(at: Visit) -> Sequence[Found | Listing]:
         if not waiting:
             break
         results = _results(at, await at.page(waiting.pop(0)))
-        if results.found:
-            return list(results.found)
+        if found := [each for each in results.found if isinstance(each, Found | Listing)]:
+            return found
         waiting[:0] = results.searches[:1]  # a sitemap shows its files
     raise Unfit(f"no search of {at.spider.name} shows a listing")
 

@@ -7,9 +7,10 @@ from typing import Any, Literal
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 
 from realestate.items import Listing, as_record
+from realestate.items.others import OTHERS, other_record
 from realestate.jobs.work import project_settings, without_crawl
 from realestate.spiders.outcomes import BrokenPage, ListingGone
-from realestate.spiders.results import Found, Results
+from realestate.spiders.results import Found, Link, Result, Results
 from realestate.spiders.seeds import Seed
 from realestate.spiders.walk import Walk
 
@@ -42,16 +43,18 @@ def read(spider: Any, response: Response, stage: Stage, hints: dict[str, Any] | 
         raise BrokenPage("no listing")
     if isinstance(made[0], Results):
         return _found(spider, response, made[0])
-    listing, *others = made
-    return {"listing": as_record(listing), **({"units": list(map(_sighted, others))} if others else {})}
+    item, *units = made
+    told = as_record(item) if isinstance(item, Listing) else other_record(item)
+    return {spider.kind: told, **({"units": list(map(_sighted, units))} if units else {})}
 
 
 def short(told: dict[str, Any]) -> dict[str, Any]:
     """As it is kept beside a recorded page: what is missing, empty or the default is left out."""
-    if "listing" not in told:
-        return told
-    listing = {name: value for name, value in told["listing"].items() if value != _NOTHING_TOLD[name]}
-    return {**told, "listing": listing}
+    kept = {}
+    for kind in told.keys() & {"listing", *OTHERS}:
+        nothing = _NOTHING_TOLD if kind == "listing" else {}
+        kept[kind] = {name: value for name, value in told[kind].items() if value != nothing.get(name)}
+    return told | kept
 
 
 def is_json(body: bytes) -> bool:
@@ -61,12 +64,20 @@ def is_json(body: bytes) -> bool:
 def _found(spider: Any, response: Response, results: Results) -> dict[str, Any]:
     asked = response.meta.get("search", response.url)
     further = Walk().further(spider.paging, spider.newest_first, asked, results)
-    found = [as_record(each) if isinstance(each, Listing) else _sighted(each) for each in results.found]
+    found = [_result(each) for each in results.found]
     return {"found": found, "total": results.total, "searches": _all(further, results.searches)}
 
 
 def _all(*searches: Sequence[str]) -> list[str]:
     return [each for some in searches for each in some]
+
+
+def _result(each: Result) -> dict[str, Any]:
+    if isinstance(each, Link):
+        return {"ref": each.ref, "url": each.url}
+    if isinstance(each, Found):
+        return _sighted(each)
+    return as_record(each) if isinstance(each, Listing) else other_record(each)
 
 
 def _sighted(found: Found) -> dict[str, Any]:

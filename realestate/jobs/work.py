@@ -9,11 +9,18 @@ from scrapy.settings import Settings
 from scrapy.spiderloader import SpiderLoaderProtocol, get_spider_loader
 from scrapy.statscollectors import MemoryStatsCollector
 
+HOMES = "listing"
+
 
 def portals(simulator: str | None = None) -> list[str]:
-    """The names of all portals, or of those that a simulator serves: a new portal may not be simulated yet."""
-    names = sorted(_loader().list())
+    """The names of all portals of homes, or of those that a simulator serves: a new one may not be simulated yet."""
+    names = [name for name in everything() if spider_class(name).kind == HOMES]
     return [name for name in names if not simulator or spider_class(name).is_served_by(simulator)]
+
+
+def everything() -> list[str]:
+    """The names of all that can be crawled: what is no home is crawled by whoever names it."""
+    return sorted(_loader().list())
 
 
 def seed_urls(portal: str, simulator: str | None) -> list[str]:

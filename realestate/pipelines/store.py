@@ -16,6 +16,7 @@ from scrapy.settings import BaseSettings
 from scrapy.statscollectors import StatsCollector
 
 from realestate.items import Gone, Listing, Sighting, Telephones
+from realestate.items.others import Other
 from realestate.pipelines.aside import Aside
 from realestate.pipelines.contacts import FoundContacts
 from realestate.queue import signals
@@ -27,7 +28,7 @@ from realestate.storage.vault import Vault
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 #: What the store keeps; any other item is not ours.
-Kept = Listing | Sighting | Gone | Telephones | Quarantined | SnapshotRef
+Kept = Listing | Sighting | Gone | Telephones | Other | Quarantined | SnapshotRef
 
 #: A worker that ends waits so long for a database that is away or says nothing; then its pages go back to the queue.
 CLOSING_SECONDS = 10.0
@@ -193,7 +194,9 @@ class StorePipeline:
         observed = [(item, run) for item, run in items if isinstance(item, Observed)]
         quarantined = [item for item, _ in items if isinstance(item, Quarantined)]
         snapshots = [item for item, _ in items if isinstance(item, SnapshotRef)]
-        written = await self._patiently(partial(self._store.write, Batch(observed, quarantined, snapshots)))
+        others = [(item, run) for item, run in items if isinstance(item, Other)]
+        batch = Batch(observed, quarantined, snapshots, others)
+        written = await self._patiently(partial(self._store.write, batch))
         if self.contacts and (found := self.contacts.of(item for item, _ in items)):
             await self._patiently(partial(self._store.keep_contacts, found, self.contacts.days))
         return written
@@ -250,5 +253,6 @@ class StorePipeline:
         self.stats.inc_value("listing/new", written.new)
         self.stats.inc_value("listing/seen", written.seen)
         self.stats.inc_value("listing/quarantined", written.quarantined)
+        self.stats.inc_value("other/stored", written.others)
         for type, count in written.events.items():
             self.stats.inc_value(f"event/{type}", count)

@@ -35,6 +35,7 @@ from realestate.simulator.emlak import Emlak
 from realestate.simulator.history import Event, History
 from realestate.simulator.immoweb import Immoweb
 from realestate.simulator.lalafo import Lalafo
+from realestate.simulator.others import OTHERS, Stand
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.site import JSON, Answer, Site
 from realestate.simulator.stats import Stats
@@ -43,6 +44,8 @@ from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, sho
 from realestate.simulator.world import World
 
 SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak, "lalafo": Lalafo, "bina": Bina, "tap": Tap}
+SHOWN = (*PORTALS, *OTHERS)
+OTHERS_STOCK = 130
 ROWS_AT_ONCE = 200
 ANYWHERE = frozenset({"", "0.0.0.0", "::"})
 
@@ -57,7 +60,12 @@ class Simulator:
         self.world = world
         self.bases = bases
         self.sites = {name: SITES[name](world, bases[name]) for name in PORTALS}
-        self.stats = {name: Stats() for name in PORTALS}
+        self.others = {
+            name: kind(world.seed, OTHERS_STOCK, world.now, bases[name])
+            for name, kind in OTHERS.items()
+            if name in bases
+        }
+        self.stats = {name: Stats() for name in SHOWN}
         self.weather: dict[str, Weather] = dict.fromkeys(PORTALS, "fine")
         self.latency = dict.fromkeys(PORTALS, 0.0)
         self._histories = {name: History(name) for name in PORTALS}
@@ -66,18 +74,19 @@ class Simulator:
 
     def portal(self, name: str) -> Handler:
         """Answers the requests to one portal."""
-        site, stats = self.sites[name], self.stats[name]
+        site: Site | Stand = self.others[name] if name in OTHERS else self.sites[name]
+        stats = self.stats[name]
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if request.method in ("GET", "HEAD"):
                 answer = site.answer(request.raw_path, headers=request.headers)
-            elif request.method == "POST" and site.takes_posts:
+            elif request.method == "POST" and isinstance(site, Site) and site.takes_posts:
                 answer = site.answer(request.raw_path, headers=request.headers, body=await request.read())
             else:
                 answer = Answer("other", b"Method not allowed", 405)
-            if latency := self.latency[name]:
+            if latency := self.latency.get(name):
                 await asyncio.sleep(latency)
-            weather = self.weather[name]
+            weather = self.weather.get(name, "fine")
             if weather != "fine":
                 await asyncio.sleep(seconds_to_wait(weather, answer))
                 answer = weathered(weather, answer, site.base + site.index)
@@ -89,7 +98,7 @@ class Simulator:
     async def control(self, request: web.BaseRequest) -> web.StreamResponse:
         match request.method, request.path.split("/")[1:]:
             case "GET", ["_portals"]:
-                return self._json({name: self.bases[name] for name in PORTALS})
+                return self._json({name: self.bases[name] for name in SHOWN})
             case "GET", ["_stats"]:
                 return self._json(self._seen())
             case "GET", ["_day"]:
@@ -98,6 +107,8 @@ class Simulator:
                 return self._json(self.advance())
             case "GET", ["_truth", name] if name in PORTALS:
                 return await self._lines(request, self.sites[name].truths())
+            case "GET", ["_truth", name] if name in OTHERS:
+                return await self._lines(request, self.others[name].truths())
             case "GET", ["_truth", name, "events"] if name in PORTALS:
                 return await self._lines(request, iter(self.events(name)))
             case "GET", ["_weather"]:
@@ -116,7 +127,12 @@ class Simulator:
         for name, site in self.sites.items():
             # a removed advert may still change its answer: a sold home's page goes after some days
             site.forget((*chain.from_iterable(changes[name].values()), *self.world.gone(name)))
-        return {**self._today(), "portals": {name: _told(changed) for name, changed in changes.items()}}
+        others = {name: stand.advance(self.world.day, self.world.now) for name, stand in self.others.items()}
+        return {
+            **self._today(),
+            "portals": {name: _told(changed) for name, changed in changes.items()},
+            "others": others,
+        }
 
     def events(self, portal: str) -> list[Event]:
         """What a perfect daily crawler would have recorded of a portal so far."""
@@ -250,7 +266,7 @@ def _sockets(host: str, port: int) -> dict[str, socket.socket]:
     """One listening socket for the control and for each portal, or none at all."""
     sockets: dict[str, socket.socket] = {}
     try:
-        for offset, name in enumerate(("control", *PORTALS)):
+        for offset, name in enumerate(("control", *SHOWN)):
             sockets[name] = _bind(host, port and port + offset)
     except OSError:
         for bound in sockets.values():

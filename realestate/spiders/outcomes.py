@@ -25,14 +25,18 @@ class Blocked(Exception):
         """For the stat `block/<portal>/<kind>`."""
 
 
-class ListingGone(Exception):
-    """The portal itself says that the listing is no more; or, as `absent`, shows something else in its place."""
+class ItemGone(Exception):
+    """The portal itself says that the item is no more; or, as `absent`, shows something else in its place."""
 
     outcome = "gone"
 
     def __init__(self, detail: str, evidence: Evidence = "marker") -> None:
         super().__init__(detail)
         self.evidence = evidence
+
+
+#: What portals of homes call it.
+ListingGone = ItemGone
 
 
 def is_news(sighting: Sighting, known: Any, now: datetime) -> bool:

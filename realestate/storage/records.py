@@ -11,6 +11,7 @@ from realestate.items import Listing
 from realestate.storage.contacts import Source
 from realestate.storage.history import PriceSeen, Suspect
 from realestate.storage.keeping import InQuarantine
+from realestate.storage.others import StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Numbered, Run
 
@@ -100,6 +101,7 @@ class ErasedMark:
 PARTS: Mapping[str, type] = {
     "numbering": Numbering,
     "listings": StoredListing,
+    "others": StoredOther,
     "events": Numbered,
     "prices": PriceSeen,
     "runs": StoredRun,

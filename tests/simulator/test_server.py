@@ -16,6 +16,7 @@ import pytest
 from aiohttp import ClientSession, web
 
 from realestate.simulator import PORTALS, Simulator, World, running, serve
+from realestate.simulator.server import SHOWN
 
 HOSTILE = (
     "/en/search-results/house/for-sale?page=abc",
@@ -70,8 +71,8 @@ async def get(session: ClientSession, url: str, **options: Any) -> tuple[int, by
 def test_the_control_names_every_portal() -> None:
     async def check(simulator: Simulator, session: ClientSession) -> None:
         _, body, _ = await get(session, simulator.bases["control"] + "/_portals")
-        assert json.loads(body) == {name: simulator.bases[name] for name in PORTALS}
-        assert len(set(simulator.bases.values())) == 1 + len(PORTALS)
+        assert json.loads(body) == {name: simulator.bases[name] for name in SHOWN}
+        assert len(set(simulator.bases.values())) == 1 + len(SHOWN)
 
     ask(check)
 
@@ -117,7 +118,7 @@ def test_the_stats_count_each_request_once() -> None:
         assert sum(seen["by_second"].values()) == 5
         assert all(started <= int(second) <= time.time() for second in seen["by_second"])
         assert stats["emlak"]["requests"] == 0
-        assert stats["refusals"] == dict.fromkeys(PORTALS, 0)
+        assert stats["refusals"] == dict.fromkeys(SHOWN, 0)
 
     ask(check)
 
@@ -246,13 +247,13 @@ def test_a_busy_port_is_said_plainly() -> None:
 
 
 def free_ports() -> int:
-    """The first of as many in a row as are needed, below those the system gives out by itself."""
-    for port in range(20_000 + os.getpid() % 1_000 * 10, 32_000, 10):
+    """The first of enough in a row, below those the system gives out by itself."""
+    for port in range(20_000 + os.getpid() % 500 * 20, 32_000, 20):
         with suppress(OSError), ExitStack() as stack:
-            for offset in range(1 + len(PORTALS)):
+            for offset in range(1 + len(SHOWN)):
                 stack.enter_context(socket.create_server(("127.0.0.1", port + offset)))
             return port
-    raise AssertionError("not enough ports in a row are free")
+    raise AssertionError("no such ports in a row are free")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -269,8 +270,8 @@ def test_it_runs_on_the_given_ports_and_stops_cleanly_when_told(number: signal.S
         bases = json.loads(process.stdout.readline())
         process.send_signal(number)
         _, errors = process.communicate(timeout=20)
-    assert list(bases) == ["control", *PORTALS]
-    assert [int(base.rpartition(":")[2]) for base in bases.values()] == [port + offset for offset in range(len(bases))]
+    assert list(bases) == ["control", *SHOWN]
+    assert [int(base.rpartition(":")[2]) for base in bases.values()] == list(range(port, port + 1 + len(SHOWN)))
     assert (process.returncode, errors) == (0, "")
 
 

@@ -29,6 +29,7 @@ from tests.examples import a_listing
 from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, quarantined
 from tests.storage.conftest import Scaled
 from tests.storage.snapshots.examples import a_page
+from tests.storage.test_others import product, quote
 from tests.storage.test_together import histories_are_whole
 
 NOW = datetime.now(UTC)
@@ -68,6 +69,8 @@ def full(any_store: KeptStore) -> KeptStore:
     store.reindex(row.file, [row, replace(row, offset=2**40, ref=None, job=None, url=HOSTILE)])
     store.keep_contacts([Sealed(PORTAL, "1", bytes(range(256)), ("k:a", HOSTILE))], 30)
     store.keep_contacts([Sealed(PORTAL, "1", b"another", ("k:c",), "asked")], 30)
+    store.write(Batch(others=[(product("1", name=HOSTILE), "a"), (product("2", stock=None), "a"), (quote(), "b")]))
+    store.write(Batch(others=[(product("2", stock=7), "b")]))
     store.erase(PORTAL, "29")
     store.erase_contact("k:mark")
     return store
@@ -277,6 +280,31 @@ def test_what_is_not_a_whole_backup_of_ours_is_refused_in_one_line(
     with pytest.raises(BackupError, match=told) as error:
         restore(other, spoil(file))
     assert "\n" not in str(error.value)
+    assert is_empty(other)
+
+
+@OF_ONE_KIND
+def test_a_file_from_before_there_was_anything_but_homes_is_whole(other: KeptStore, file: Path) -> None:
+    events = [event for event in lines(file, "events") if event["event"]["portal"] == PORTAL]
+    counts = {**json.loads(told_header(file))["counts"], "events": len(events)}
+    del counts["others"], counts["parts"]
+    restore(
+        other,
+        changed(
+            file, others=None, parts=None, events=written(events), header=told_header(file, version=1, counts=counts)
+        ),
+    )
+    assert sum(other.counts()[PORTAL]) == sum((30, 2))
+    assert list(other.others("ecommerce")) == []
+
+
+@OF_ONE_KIND
+@pytest.mark.parametrize(("name", "value"), [("kind", "castle"), ("data", {"name": "x", "price": -1}), ("url", "x")])
+def test_what_is_no_home_and_of_no_kind_is_refused(other: KeptStore, file: Path, name: str, value: Any) -> None:
+    records = lines(file, "others")
+    records[0][name] = value
+    with pytest.raises(BackupError, match="ecommerce/1 is no"):
+        restore(other, changed(file, others=written(records)))
     assert is_empty(other)
 
 

@@ -339,7 +339,7 @@ def test_a_price_without_its_listing_is_refused_and_nothing_is_restored(store: M
     with MongoClient[Any](store.connection.url) as client:
         client.get_default_database().drop_collection("listings")
         client.get_default_database().drop_collection("events")
-    with pytest.raises(ValueError, match=rf"events of {PORTAL}:1, which is no listing of the file"):
+    with pytest.raises(ValueError, match=rf"events of {PORTAL}:1, which is no item of the file"):
         another.restore(records)
     assert told(another) == []
 

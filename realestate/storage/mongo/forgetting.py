@@ -20,8 +20,9 @@ from realestate.storage.mongo.erased import (
     tombstone,
 )
 from realestate.storage.mongo.known import found_of
-from realestate.storage.mongo.log import Log
+from realestate.storage.mongo.log import LISTINGS, Log
 from realestate.storage.mongo.looking import page_of
+from realestate.storage.mongo.others import COLLECTION as OTHERS
 from realestate.storage.mongo.paging import pages, pieces
 from realestate.storage.records import erased_name
 from realestate.storage.snapshots import SnapshotRef
@@ -34,6 +35,7 @@ _TRIM = {
     "$set": {"photos": [], "extra": {}},
     "$addToSet": {"quality_flags": TRIMMED},
 }
+_TO_BURY = dict.fromkeys(("revision", "unlogged", "prices", "erased_at"), 1)
 
 
 class Forgetting:
@@ -98,8 +100,10 @@ def finish_erasures(database: Database[Document]) -> int:
 
 def _erase(database: Database[Document], portal: str, ref: str, at: datetime) -> dict[str, int]:
     """It is remembered already. Cut short, it goes on where it was."""
-    buried = _bury(database, id_of(portal, ref), at)
-    removed = {"listings": int(buried is not None), "events": Log(database).erase(portal, ref)}
+    id = id_of(portal, ref)
+    buried, other = _bury(database, LISTINGS, id, at), _bury(database, OTHERS, id, at)
+    removed = {"listings": int(buried is not None), "others": int(other is not None)}
+    removed |= {"events": Log(database).erase(portal, ref)}
     removed["prices"] = len(buried["prices"]) if buried else 0
     removed |= remove_aside(database, [(portal, ref)])
     name = mark_name("listing", erased_name(portal, ref))
@@ -107,20 +111,20 @@ def _erase(database: Database[Document], portal: str, ref: str, at: datetime) ->
     return removed
 
 
-def _bury(database: Database[Document], id: str, at: datetime) -> Document | None:
-    """The listing in whose place the tombstone is now, if there was one; all its events are in the log."""
+def _bury(database: Database[Document], collection: str, id: str, at: datetime) -> Document | None:
+    """The document in whose place the tombstone is now, if there was one; all its events are in the log."""
     while True:
-        known = found_of(database, [id], {"revision": 1, "unlogged": 1, "prices": 1, "erased_at": 1}).get(id)
+        known = found_of(database, [id], _TO_BURY, collection).get(id)
         if known is None:
             try:
-                database["listings"].insert_one({"_id": id, **tombstone(at)})
+                database[collection].insert_one({"_id": id, **tombstone(at)})
                 return None
             except DuplicateKeyError:
                 continue
         if is_tombstone(known):
             return None
         as_read = {"_id": id, "revision": known["revision"]}
-        if database["listings"].replace_one(as_read, tombstone(at)).matched_count:
+        if database[collection].replace_one(as_read, tombstone(at)).matched_count:
             return known
 
 
