@@ -125,9 +125,8 @@ class SearchSpider(CountingSpider):
 
     # ----- requests
 
-    def check(self, url: str, job: str, mode: str) -> Request:
-        """A request for the page of an item that no search page led to."""
-        request = self._page_request(url)
+    def check(self, url: str, job: str, mode: str, rent_period: str | None = None) -> Request:
+        request = self._page_request(url, {"rent_period": rent_period} if rent_period else None)
         request.meta.update(job=job, mode=mode)
         return request
 

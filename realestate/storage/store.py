@@ -151,6 +151,14 @@ class MedianRow(NamedTuple):
     listings: int
 
 
+class Unread(NamedTuple):
+    """A listing whose own page is to be read, and what some portals tell on search pages alone."""
+
+    ref: str
+    url: str
+    rent_period: str | None = None
+
+
 class Store(Protocol):
     """Listings with their history. Writing the same twice changes nothing but the time it was seen.
 
@@ -181,8 +189,8 @@ class Store(Protocol):
     def begin_run(self, run: str, portal: str, mode: str, scope: str) -> bool:
         """Told by every seed of the run; the first counts. Whether this was the first."""
 
-    def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[tuple[str, str]]:
-        """All search pages were read or given up. Answers ref and address of the listings that are offered as far as
+    def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
+        """All search pages were read or given up. Answers the listings that are offered as far as
         we know and were not seen: of a complete run over the whole portal, else none. Safe to ask again."""
 
     def conclude(self, run: str, *, force: bool = False) -> Conclusion:
@@ -203,8 +211,8 @@ class Store(Protocol):
 
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]: ...
 
-    def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[tuple[str, str]]:
-        """Ref and address of the offered listings whose own pages are to be read again, the longest overdue first. A
+    def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
+        """The offered listings whose own pages are to be read again, the longest overdue first. A
         listing is due after half the mean time between its changes, within DUE_SOONEST and DUE_LATEST."""
 
     def watermark(self, portal: str, scope: str) -> str | None: ...

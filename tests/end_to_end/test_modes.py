@@ -113,8 +113,10 @@ def test_a_refresh_reads_what_is_due_and_no_search_page(world: Callable[..., Cra
     assert crawled.crawl("refresh") == 0, "nothing is due so soon"
     _age(crawled.store, "ref::bigint % 2 = 0")
     half = {ref for ref in crawled.truth() if int(ref) % 2 == 0}
+    events = len(crawled.events())
     assert crawled.crawl("refresh") == len(half)
     assert crawled.crawl("refresh") == 0
+    assert len(crawled.events()) == events, "a rent's period, which only its card told, is not forgotten"
 
 
 @pytest.mark.timeout(1200)
