@@ -30,7 +30,7 @@ NO_PORTALS = {
     "results",
     "searches",
 }
-NO_PORTALS |= {"saved", "seeds", "graphql", "moments", "sitemaps", "telephones", "walk"}
+NO_PORTALS |= {"saved", "seeds", "graphql", "moments", "old_markup", "sitemaps", "telephones", "walk"}
 #: What collects no homes: only what every spider keeps to is asked of it.
 OTHERS = ("ecommerce", "finance")
 PORTALS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in {*NO_PORTALS, *OTHERS})
