@@ -69,7 +69,7 @@ class EmlakSpider(PortalSpider):
         operation = words.operation_of(title)
         is_rent = operation == "rent"
         is_told = told.told("Əmlakın növü") is not None
-        unknown = ("other" if is_told else None, None, None)
+        unknown: words.Kind = ("other" if is_told else None, None, None)
         kind, subtype, is_new = words.known(told, "Əmlakın növü", words.KINDS) or unknown
         asked = html.text(page, ".left-bar .price span.m")
         price = self._price(asked)

@@ -10,8 +10,10 @@ from realestate.parsing.text import fold
 
 T = TypeVar("T")
 
+Kind = tuple[PropertyType | None, str | None, bool | None]
+
 #: "Əmlakın növü" -> type, subtype, is it a new building?
-_KINDS: dict[str, tuple[PropertyType, str | None, bool | None]] = {
+_KINDS: dict[str, Kind] = {
     "Yeni tikili": ("apartment", "new_building", True),
     "Köhnə tikili": ("apartment", "old_building", False),
     "Həyət evi": ("house", "yard_house", None),
