@@ -13,8 +13,8 @@ from realestate.simulator.days import NEW_A_DAY, Changes, Day, share_of
 from realestate.simulator.homes import Home, make_home
 from realestate.simulator.portals import PORTALS
 
-READVERTISED = 0.09  # of the adverts are for a home that has one there already: about a tenth of the homes
-ELSEWHERE_TOO = 0.1  # are for a home that another portal of the country shows
+READVERTISED = 0.09  # of the adverts are for a home that has one there already: about a tenth of a portal's homes
+ELSEWHERE_TOO = 0.1  # are for a home that other portals of the country show: some homes are on several
 ON_REQUEST = 0.03
 RESERVED = 0.03  # where the portal can show it
 SELLERS_A_PORTAL = 2
