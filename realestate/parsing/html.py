@@ -1,11 +1,26 @@
 """HTML by selectolax: lexbor reads a page eight times faster than lxml does."""
 
+from typing import Any
+
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from realestate.parsing.text import fold, line, paragraphs
+from realestate.parsing.embedded import decoded
+from realestate.parsing.rows import Rows
+from realestate.parsing.text import line, paragraphs
 
-Page = LexborHTMLParser
 Element = LexborNode
+
+#: More tags left open than any page has. Lexbor's time grows with the square of the depth.
+_MOST_OPEN = 10_000
+
+
+class Page(LexborHTMLParser):
+    """A page; ValueError for one that is nested beyond all measure."""
+
+    def __init__(self, html: str) -> None:
+        if html.count("<") - 2 * html.count("</") - html.count("/>") - html.count("<!") > _MOST_OPEN:
+            raise ValueError("the page opens more tags than it closes, by thousands")
+        super().__init__(html)
 
 
 def text(node: LexborHTMLParser | LexborNode, selector: str) -> str | None:
@@ -36,15 +51,47 @@ def attributes(node: LexborHTMLParser | LexborNode, selector: str, name: str) ->
     return [value for found in node.css(selector) if (value := line(found.attributes.get(name)))]
 
 
-def rows(page: LexborHTMLParser, row: str, label: str) -> dict[str, str]:
-    """Label/value rows by their folded label: rows come and go, so position says nothing."""
-    told: dict[str, str] = {}
-    for node in page.css(row):
-        named = node.css_first(label)
+def attribute_json(node: LexborHTMLParser | LexborNode, selector: str, name: str) -> Any:
+    """JSON in an attribute: `<iw-search :results='[…]'>`; its escapes are the page's and already read."""
+    found = node.css_first(selector)
+    return decoded(found.attributes.get(name)) if found else None
+
+
+def rows(node: LexborHTMLParser | LexborNode, row: str, label: str, value: str | None = None) -> Rows:
+    """Rows such as `tr` with `th` and `td`; without a selector for the value it is what the label leaves of the row."""
+    told = Rows()
+    for each in node.css(row):
+        named = each.css_first(label)
         if named is None:
             continue
         name = named.text()
-        value = line(node.text().replace(name, "", 1))
-        if value:
-            told.setdefault(fold(name), value)
+        valued = each.css_first(value) if value else None
+        if value is None:
+            told.add(name, line(each.text().replace(name, "", 1)))
+        elif valued is not None:
+            told.add(name, line(_text(valued)))
+    return told
+
+
+def definitions(node: LexborHTMLParser | LexborNode, selector: str = "dl") -> Rows:
+    """Each `dt` of a list with the `dd` after it."""
+    told = Rows()
+    label = None
+    for each in node.css(f":is({selector}) :is(dt, dd)"):
+        if each.tag == "dt":
+            label = each.text()
+        elif label is not None:
+            told.add(label, line(_text(each)))
+            label = None
+    return told
+
+
+def opengraph(page: LexborHTMLParser) -> dict[str, str]:
+    """What a page tells those who share it: "og:title", "og:url", "product:price:amount"; the first of each."""
+    told: dict[str, str] = {}
+    for found in page.css("meta[property], meta[name]"):
+        name = found.attributes.get("property") or found.attributes.get("name") or ""
+        content = line(found.attributes.get("content"))
+        if content and name.startswith(("og:", "product:", "place:")):
+            told.setdefault(name, content)
     return told

@@ -3,17 +3,19 @@
 import re
 from dataclasses import dataclass
 
-from realestate.parsing.text import line
+from realestate.parsing.text import fold, line
 
-_KINDS = {"ş.": "city", "r.": "district", "q.": "settlement", "m.": "metro_station"} | {
-    "şəhəri": "city",
-    "rayonu": "district",
-    "qəsəbəsi": "settlement",
-    "metrosu": "metro_station",
+#: By their folded last word.
+_KINDS = {
+    **dict.fromkeys(("ş.", "ş", "şəhəri", "şəh."), "city"),
+    **dict.fromkeys(("r.", "rayonu", "ray."), "district"),
+    **dict.fromkeys(("q.", "qəsəbəsi", "qəs.", "kəndi"), "settlement"),
+    **dict.fromkeys(("m.", "metrosu", "metro", "m/st", "m/st."), "metro_station"),
 }
 #: Written without a word for what they are.
 _CITIES = frozenset(
-    {"Bakı", "Sumqayıt", "Gəncə", "Xırdalan", "Abşeron", "Naxçıvan", "Mingəçevir", "Şirvan", "Lənkəran"}
+    {"bakı", "sumqayıt", "gəncə", "xırdalan", "abşeron", "naxçıvan", "mingəçevir", "şirvan", "lənkəran", "şəki", "quba"}
+    | {"qusar", "xaçmaz", "qəbələ", "şamaxı", "ismayıllı", "yevlax", "bərdə", "salyan", "masallı", "zaqatala", "göyçay"}
 )
 _STREET = re.compile(r"\b(küç|pr|prospekti|küçəsi)\b")
 
@@ -32,7 +34,7 @@ def parse(address: str | None) -> Place:
     found: dict[str, str] = {}
     for part in (address or "").split(","):
         if (cleaned := line(part)) and (kind := _kind(cleaned)):
-            name = cleaned if kind == "street" or cleaned in _CITIES else cleaned.rpartition(" ")[0]
+            name = cleaned if kind == "street" or fold(cleaned) in _CITIES else cleaned.rpartition(" ")[0]
             found.setdefault(kind, name)
     return Place(**found)
 
@@ -45,6 +47,10 @@ def metro_at_end(title: str | None) -> str | None:
 
 def _kind(part: str) -> str | None:
     """By its last word: "Azadlıq pr." ends with "r." too and is a street."""
-    if part in _CITIES:
+    folded = fold(part)
+    if folded in _CITIES:
         return "city"
-    return _KINDS.get(part.rpartition(" ")[2]) or ("street" if _STREET.search(part) else None)
+    name, _, last = folded.rpartition(" ")
+    if name and last in _KINDS:
+        return _KINDS[last]
+    return "street" if _STREET.search(folded) else None

@@ -1,32 +1,57 @@
-"""Prices: an amount, or the seller's word that he names it on request."""
+"""Prices: an amount, its currency, the time it pays for; or the seller's word that he names it on request.
 
+price-parser reads one amount of a text, so it makes 1.7 of "€1.7K", the lower end of a range, and a price of what is
+one for a square metre; and it is slower. Hence our own.
+"""
+
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from realestate.parsing import numbers
-from realestate.parsing.text import fold
+from realestate.parsing import currencies, numbers
+from realestate.parsing.areas import UNIT
+from realestate.parsing.areas import of as area_of
+from realestate.parsing.periods import Period
+from realestate.parsing.periods import parse as period
+from realestate.parsing.text import plain
 
-Basis = Literal["total", "on_request"]
-Period = Literal["day", "week", "month"]
+__all__ = ["Basis", "Period", "Price", "Span", "of", "parse", "period"]
 
-_ON_REQUEST = tuple(
-    map(fold, ("Razılaşma ilə", "Razılaşma yolu ilə", "POA", "price on request", "on request", "op aanvraag"))
+Basis = Literal["total", "per_m2", "on_request"]
+
+_ON_REQUEST = re.compile(
+    r"raz[iı]laşma|\bpoa\b|p\.o\.a|on (?:request|application|enquiry)|upon request|op aanvraag|sur demande|auf anfrage"
+    r"|cena do uzgodnienia|zapytaj o cenę|\bn\.?o\.?t\.?k\.?\b|договорная"
 )
-#: The longest first: "gün" stands in "günlük".
-_PERIODS: tuple[tuple[str, Period], ...] = (
-    ("/ ay", "month"),
-    ("/ay", "month"),
-    ("aylıq", "month"),
-    ("/ gün", "day"),
-    ("/gün", "day"),
-    ("günlük", "day"),
-    ("pcm", "month"),
-    ("per month", "month"),
-    ("/ month", "month"),
-    ("pw", "week"),
-    ("per week", "week"),
+_SHORT = (
+    r"(?:k|m|mln|mio|mill?ion\w{0,2}|mlrd|mrd|bn|min|tys|tis|thousand|mille|duizend|tausend|тыс|млн)(?![^\W\d_]|[2²^<])"
 )
+_AMOUNT = re.compile(
+    rf"""(?:(?P<before>{currencies.WRITTEN})[ :]{{0,2}}|(?<![\w.,]))(?P<digits>{numbers.DIGITS})
+    (?:[.,][-–—]{{1,2}})?+(?P<short>\ ?{_SHORT}|[.,]\d)?+
+    (?(before)|(?:\ {{0,2}}(?P<after>{currencies.WRITTEN}))?+)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+#: "1 700 AZN/m²", "per sq ft"; "1 m² - 1 700 AZN".
+_PER_AREA = re.compile(rf" ?(?:/|per |pro |par |za |a |/ )(?:1 )?({UNIT})", re.IGNORECASE)
+_AREA_BEFORE = re.compile(rf"(?<![^\W\d_])({UNIT}) ?(?:üçün|qiyməti|price)? ?[-–:=]? ?$", re.IGNORECASE)
+_ADDED = re.compile(r"\+|\bplus\b|\bzzgl\b|charges", re.IGNORECASE)
+_TO = re.compile(r"\W*(?:[-–—]|to|and|bis|und|do|à|et|tot|en|t/m|ilə|və)\W*", re.IGNORECASE)
+_FROM = re.compile(r"(?<![^\W\d_])(?:from|ab|vanaf|à partir de|dès|od|starting at|min\.?|başlayan)\W*$", re.IGNORECASE)
+
+
+#: A longer text is about something else.
+_LONGEST = 500
+
+
+class Span(NamedTuple):
+    """What a project asks for its homes; one end may be open."""
+
+    lowest: Decimal
+    highest: Decimal | None
+    currency: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,29 +61,115 @@ class Price:
     amount: Decimal | None = None
     currency: str | None = None
     basis: Basis | None = None
+    period: Period | None = None
+    """The time a rent covers."""
+    charges: Decimal | None = None
+    """What is paid on top for the same time."""
+    span: Span | None = None
+    """A range is no price: the amount is None, its basis on_request."""
 
 
-def of(amount: object, currency: str) -> Price:
+class _Amount(NamedTuple):
+    value: Decimal | None
+    currency: str | None
+    before: str
+    """The text since the amount before it."""
+    after: str
+    """The text up to the next."""
+    is_spoilt: bool
+
+
+def of(amount: object, currency: str, period: Period | None = None) -> Price:
     """From a number as JSON has it: no number, or one not above zero, is a price on request."""
-    value = numbers.positive(amount)
-    if value is None:
+    value = numbers.first(amount) if isinstance(amount, str) else amount
+    if numbers.positive(value) is None:
         return Price(basis="on_request")
-    return Price(Decimal(str(amount)), currency, "total")
+    return Price(Decimal(str(value)), currency, "total", period)
 
 
 def parse(text: str | None, currency: str) -> Price:
-    """From a text in a portal whose currency is known."""
-    if not text:
+    """From a text; `currency` is the portal's own, for a text that names none or several."""
+    words = " ".join((text or "").split()) if text and len(text) <= _LONGEST else ""
+    if not words:
         return Price()
-    if any(words in fold(text) for words in _ON_REQUEST):
+    if _ON_REQUEST.search(plain(words)):
         return Price(basis="on_request")
-    amount = numbers.first(text)
-    if amount is None or amount <= 0:
+    asked = _in_one_currency(_ranges_joined(list(_amounts(words, currency))), currency)
+    if not asked or any(each.is_spoilt or each.value is None for each in asked):
         return Price()
-    return Price(amount, currency, "total")
+    asked = [each for each in asked if each.value]
+    if not asked:
+        return Price(basis="on_request")
+    return _range(asked, currency) or _price(asked, currency)
 
 
-def period(text: str | None) -> Period | None:
-    """The time a rent covers, by the words beside its price."""
-    folded = fold(text or "")
-    return next((period for words, period in _PERIODS if words in folded), None)
+def _amounts(text: str, home: str) -> Iterator[_Amount]:
+    found = list(_AMOUNT.finditer(text))
+    ends = [0, *(each.end() for each in found)]
+    starts = [*(each.start() for each in found), len(text)]
+    for at, each in enumerate(found):
+        before, after = text[ends[at] : each.start()], text[each.end() : starts[at + 1]]
+        written = currencies.code(each["before"] or each["after"], home)
+        is_glued = after[:1].isalpha() and period(after) is None
+        is_negative = at == 0 and before.endswith("-")
+        is_spoilt = bool(each["short"]) or is_glued or is_negative
+        yield _Amount(numbers.value(each["digits"]), written, before, after, is_spoilt)
+
+
+def _ranges_joined(amounts: list[_Amount]) -> list[_Amount]:
+    """Of "100-200 €" both ends are in euros."""
+    joined = list(amounts)
+    for at in range(len(joined) - 1):
+        one, other = joined[at : at + 2]
+        if (one.currency is None) is not (other.currency is None) and _TO.fullmatch(one.after):
+            currency = one.currency or other.currency
+            joined[at : at + 2] = [one._replace(currency=currency), other._replace(currency=currency)]
+    return joined
+
+
+def _in_one_currency(amounts: list[_Amount], home: str) -> list[_Amount]:
+    """A number without a currency counts only where none has one: "3 otaq, 245 000 AZN"."""
+    named = [each for each in amounts if each.currency] or amounts
+    first = next((each.currency for each in named if each.currency == home), named[0].currency if named else None)
+    return [each for each in named if each.currency == first]
+
+
+def _range(asked: list[_Amount], home: str) -> Price | None:
+    lowest = asked[0]
+    if len(asked) > 1 and _TO.fullmatch(lowest.after) and lowest.value != asked[1].value:
+        highest = asked[1].value
+    elif _FROM.search(lowest.before):
+        highest = None
+    else:
+        return None
+    return Price(basis="on_request", span=Span(lowest.value or Decimal(0), highest, lowest.currency or home))
+
+
+def _price(asked: list[_Amount], home: str) -> Price:
+    """One amount, what is added to it, and the same again for another time or a square metre; nothing if unsure."""
+    whole = [each for each in asked if not _area_unit(each)]
+    main, *others = whole or asked
+    charges = [each.value for each in others if _ADDED.search(each.before)]
+    told = (period(text) for text in (main.after, main.before, *(each.after for each in others)))
+    paid_for = next(filter(None, told), None)
+    rivals = [each for each in others if not _ADDED.search(each.before) and each.value != main.value]
+    if any(period(each.after) in (None, period(main.after)) for each in rivals):
+        return Price()
+    charge = charges[0] if len(charges) == 1 else None
+    currency = main.currency or home
+    if whole:
+        return Price(main.value, currency, "total", paid_for, charge)
+    return Price(_per_m2(main), currency, "per_m2", paid_for)
+
+
+def _area_unit(amount: _Amount) -> str | None:
+    found = _PER_AREA.match(amount.after) or _AREA_BEFORE.search(amount.before)
+    return found[1] if found else None
+
+
+def _per_m2(amount: _Amount) -> Decimal | None:
+    """Sots, hectares and square feet become square metres, to the cent."""
+    area = area_of(1, _area_unit(amount))
+    if area is None or amount.value is None:
+        return None
+    return amount.value if area.m2 == 1 else (amount.value / Decimal(str(area.m2))).quantize(Decimal("0.01"))

@@ -1,10 +1,26 @@
-"""Cleaning and comparing text."""
+"""Cleaning and comparing text; what counts as nothing said."""
 
-#: What portals write where they have nothing to say (compared folded).
-_NOTHING = frozenset({"", "-", "—", "n/a", "na", "not specified", "null", "none", "undefined"})
+#: What portals write where they have nothing to say (compared in lower case).
+_NOTHING = frozenset(
+    {"", "-", "--", "–", "—", "n/a", "na", "n.a.", "not specified", "not available", "unknown", "null", "none"}
+    | {"undefined", "nan", "göstərilməyib", "məlum deyil", "niet gespecificeerd", "non spécifié", "non communiqué"}
+    | {"k.a.", "keine angabe", "brak informacji"}
+)
 
 #: Azerbaijani capitals whose Python lower case is wrong there: "İ".lower() is two code points, "I".lower() is "i".
 _LOWER = str.maketrans({"İ": "i", "I": "ı"})
+_ONE_I = str.maketrans({"İ": "i", "I": "i", "ı": "i"})
+
+
+def missing(value: object) -> bool:
+    """Whether a portal says nothing here: null, -1, NaN, "-", "Not specified", "NA". False and 0 do say something."""
+    if value is None or value is True or value is False:
+        return value is None
+    if isinstance(value, str):
+        return " ".join(value.split()).casefold() in _NOTHING
+    if isinstance(value, int | float):
+        return value == -1 or value != value
+    return isinstance(value, dict | list | tuple) and not value
 
 
 def line(text: object) -> str | None:
@@ -27,6 +43,11 @@ def paragraphs(text: str | None) -> str | None:
 def fold(text: str) -> str:
     """For comparing labels: Azerbaijani lower case, blanks collapsed, a colon at the end dropped."""
     return " ".join(text.translate(_LOWER).lower().split()).removesuffix(":").rstrip()
+
+
+def plain(text: str) -> str:
+    """For words of several languages: as `fold`, but every i is one, since "PRICE" is "price" and "AYLIQ" "aylıq"."""
+    return " ".join(text.translate(_ONE_I).lower().split())
 
 
 def word(text: object) -> str | None:

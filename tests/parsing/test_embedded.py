@@ -1,8 +1,18 @@
+import json
 from typing import Any
 
+import jmespath
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
-from realestate.parsing.embedded import assigned, at
+from realestate.parsing.embedded import assigned, at, decoded, next_data, script, search
+
+DOCUMENTS = some.recursive(
+    some.none() | some.booleans() | some.integers(-(10**9), 10**9) | some.text(),
+    lambda inner: some.lists(inner, max_size=4) | some.dictionaries(some.text(), inner, max_size=4),
+    max_leaves=12,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,6 +26,23 @@ from realestate.parsing.embedded import assigned, at
         ("window.classified = undefined;", None),
         ('window.classified = {"price": Infinity};', None),
         ('window.classifiedUrl = "x"; window.classified = {"id": 2};', {"id": 2}),
+        ('window["classified"]={"id": 3};', {"id": 3}),
+        ("window['classified'] = [4]", [4]),
+        ('window.classified = JSON.parse("{\\"id\\": 5, \\"t\\": \\"a }; \\\\\\" b\\"}");', {"id": 5, "t": 'a }; " b'}),
+        (r"""window["classified"] = JSON.parse('{"id":\x20\u0036, "t": "it\'s"}');""", {"id": 6, "t": "it's"}),
+        (
+            'window.classified = {"a": undefined, "b": "undefined };", "c": [undefined, 1]};',
+            {"a": None, "b": "undefined };", "c": [None, 1]},
+        ),
+        ("window.classified = window.classified || {}; window.classified = {}; window.classified = [7];", [7]),
+        ("window.classified = {};", {}),
+        ('if (window.classified == {"id": 8}) {}', None),
+        ('window.classified = JSON.parse("{\\"id\\": 9");', None),
+        ('window.classified = JSON.parse("{\\"id\\": 9', None),
+        ("window.classified = JSON.parse(text);", None),
+        ('window.classified = {"price": 1e999};', None),
+        ("window.classified = {id: 10};", None),
+        ('mywindow.classified = {"id": 11};', None),
     ],
 )
 def test_reads_what_a_script_assigns(html: str, value: Any) -> None:
@@ -24,12 +51,111 @@ def test_reads_what_a_script_assigns(html: str, value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [("a.b", 1), ("a", {"b": 1}), ("a.c", None), ("x.y.z", None), ("a.b.c", None), ("n", None)],
+    [
+        ("a.b", 1),
+        ("a", {"b": 1}),
+        ("a.c", None),
+        ("x.y.z", None),
+        ("a.b.c", None),
+        ("n", None),
+        ("l.0.c", 2),
+        ("l.1", None),
+        ("l.c", None),
+        ("l.0.c.0", None),
+    ],
 )
 def test_a_path_that_leads_nowhere_is_none(path: str, value: Any) -> None:
-    assert at({"a": {"b": 1}, "n": None}, path) == value
+    assert at({"a": {"b": 1}, "n": None, "l": [{"c": 2}]}, path) == value
 
 
 def test_there_is_no_path_into_what_is_no_object() -> None:
     assert at(None, "a") is None
     assert at([1], "a") is None
+
+
+def test_a_plain_name_may_be_any_kind_of_variable() -> None:
+    assert assigned('var mapConfig = {"zoom": 3};', "mapConfig") == {"zoom": 3}
+    assert assigned('window.mapConfig={"zoom": 3};', "mapConfig") == {"zoom": 3}
+    assert assigned('const oldmapConfig = {"zoom": 3};', "mapConfig") is None
+
+
+NEXT = '<p></p><script id="__NEXT_DATA__" type="application/json" crossorigin="anonymous">%s</script><script>1</script>'
+
+
+def test_next_data_may_hold_json_as_text() -> None:
+    page = NEXT % json.dumps({"props": {"pageProps": {"ad": {"id": 1}, "cache": json.dumps({"x": {"id": 2}})}}})
+    assert next_data(page, "props.pageProps.ad.id") == 1
+    assert next_data(page)["ad"] == {"id": 1}
+    assert next_data(page, "props.pageProps.cache") == {"x": {"id": 2}}
+    assert next_data(page, "props.nothing.here") is None
+
+
+@pytest.mark.parametrize(
+    "html",
+    ["", NEXT % "", NEXT % "{", NEXT % "null", '<script id="__NEXT_DATA__">{"props": 1}', '<script id="__NEXT_DATA__'],
+)
+def test_a_page_that_is_cut_off_is_none(html: str) -> None:
+    assert next_data(html) is None
+
+
+def test_a_script_is_found_by_its_id_however_it_is_written() -> None:
+    assert script("<script type=application/json id=state>[1]</script>", "state") == [1]
+    assert script("<script id='state' type='application/json'>[1]</script>", "state") == [1]
+    assert script('<script id="state2">[1]</script>', "state") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        (b'\xef\xbb\xbf{"a": 1}', {"a": 1}),
+        ("[1];", [1]),
+        ('{"t": "line\nbreak"}', {"t": "line\nbreak"}),
+        ('{"a": undefined}', {"a": None}),
+        ('{"t": "cut \\ud83d"}', {"t": "cut \ud83d"}),
+        ({"already": 1}, {"already": 1}),
+        (None, None),
+        ("", None),
+        ("12 monkeys", None),
+        ("NaN", None),
+        ("[1e999]", None),
+        ('{"a": 1', None),
+        ("<html>", None),
+        (b"\xff\xfe", None),
+        ("[" * 100_000, None),
+        ('{"a":' * 100_000, None),
+        ("[" * 100_000 + "]" * 100_000, None),
+        ("9" * 5000, None),
+    ],
+)
+def test_what_is_no_json_is_none(text: object, value: Any) -> None:
+    assert decoded(text) == value
+
+
+@given(DOCUMENTS)
+def test_a_document_is_read_as_it_was_written(document: Any) -> None:
+    written = json.dumps({"d": document})
+    for page in (
+        f"<script>window.x = {written};\nwindow.y = {{}};</script>",
+        f'<script>window["x"]=JSON.parse({json.dumps(written)})</script>',
+        f'<script id="x">{written.replace("</", "<\\/")}</script>',
+    ):
+        value = script(page, "x") if "id=" in page else assigned(page, "window.x")
+        assert value == {"d": document}
+
+
+@given(DOCUMENTS, some.integers(0, 400))
+def test_a_document_that_is_cut_off_is_none(document: Any, kept: int) -> None:
+    written = json.dumps({"d": document})
+    page = "<script>window.x = " + written[: min(kept, len(written) - 1)]
+    assert assigned(page, "window.x") is None
+
+
+def test_jmespath_finds_what_a_plain_path_cannot() -> None:
+    document = {"params": [{"id": 1, "value": "a"}, {"id": 2, "value": "b"}], "text": "x"}
+    assert search(document, "params[?id==`2`].value | [0]") == "b"
+    assert search(document, "nothing[0].here") is None
+    assert search(document, "sum(text)") is None
+    assert search(None, "a.b") is None
+    with pytest.raises(jmespath.exceptions.JMESPathError):
+        search(document, "params[?")

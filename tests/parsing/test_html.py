@@ -1,3 +1,5 @@
+import pytest
+
 from realestate.parsing import html
 from realestate.parsing.text import fold
 
@@ -31,3 +33,46 @@ def test_a_line_break_joins_no_two_words() -> None:
 def test_attributes_skip_what_is_missing() -> None:
     assert html.attributes(PAGE, "a.p", "href") == ["/1.jpg", "/2.jpg"]
     assert html.attribute(PAGE, "a.q", "href") is None
+
+
+def test_rows_may_have_a_place_for_the_value() -> None:
+    page = html.Page(
+        """<table><tr><th>Usable area</th><td>176 m² <span>square meters</span></td><td>x</td></tr>
+        <tr><th>Heating</th><td>Not specified</td></tr><tr><th>Alone</th></tr><tr><td>Alone too</td></tr></table>"""
+    )
+    assert html.rows(page, "tr", "th", "td") == {fold("Usable area"): "176 m² square meters"}
+
+
+def test_a_list_of_definitions_pairs_each_term_with_what_follows() -> None:
+    page = html.Page(
+        "<dl><dt>Area:</dt><dd>85 m<sup>2</sup></dd><dt>None</dt><dt>Rooms</dt><div><dd>3</dd></div><dd>4</dd></dl>"
+    )
+    assert html.definitions(page) == {"area": "85 m2", "rooms": "3"}
+
+
+def test_json_in_an_attribute() -> None:
+    page = html.Page("""<iw-search :results='[{"t":"a &amp; b&#39;s  &lt;"}]' :broken="[{&quot;t"></iw-search>""")
+    assert html.attribute_json(page, "iw-search", ":results") == [{"t": "a & b's  <"}]
+    assert html.attribute_json(page, "iw-search", ":broken") is None
+    assert html.attribute_json(page, "iw-search", ":other") is None
+    assert html.attribute_json(page, "iw-nothing", ":results") is None
+
+
+def test_opengraph_tells_the_first_of_each() -> None:
+    page = html.Page(
+        """<meta property="og:title" content=" A  home "><meta property="og:title" content="Another">
+        <meta name="og:url" content="https://example.com/1"><meta property="og:empty"><meta name="robots" content="x">
+        <meta property="product:price:amount" content="749000">"""
+    )
+    assert html.opengraph(page) == {
+        "og:title": "A home",
+        "og:url": "https://example.com/1",
+        "product:price:amount": "749000",
+    }
+
+
+def test_a_page_nested_beyond_measure_is_refused() -> None:
+    with pytest.raises(ValueError, match="more tags"):
+        html.Page("<div>" * 200_000)
+    many = html.Page("<p>a<br>b<img src=x></p>" * 2_000 + "<h1>x</h1>")
+    assert html.text(many, "h1") == "x"

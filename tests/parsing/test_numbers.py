@@ -1,6 +1,9 @@
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from realestate.parsing import numbers
 
@@ -29,13 +32,39 @@ from realestate.parsing import numbers
         ("/ 2 000 elan tapıldı", "2000"),
         ("-12", "-12"),
         ("2/9", "2"),
+        ("3 85", "3"),
+        ("1 250,5 m²", "1250.5"),
+        ("12,34,567", "1234567"),
+        ("1.234,5678", "1234.5678"),
+        ("2500AZN", "2500"),
+        ("85,", "85"),
     ],
 )
 def test_reads_numbers_as_people_write_them(text: str, value: str) -> None:
     assert numbers.first(text) == Decimal(value)
 
 
-@pytest.mark.parametrize("text", ["", None, "-", "€1.7K", "€ 239K", "Razılaşma ilə", "1,2,3.4.5", "m2"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        None,
+        "-",
+        "€1.7K",
+        "€ 239K",
+        "Razılaşma ilə",
+        "1,2,3.4.5",
+        "m2",
+        "1 700K",
+        "£1.2m",
+        "28.08.2026",
+        "1.000.00",
+        "1 250.000.000",
+        "9" * 19,
+        "9" * 100000,
+        "1 " + "000 " * 9,
+    ],
+)
 def test_makes_no_number_of_what_is_none(text: str | None) -> None:
     assert numbers.first(text) is None
 
@@ -53,6 +82,10 @@ def test_makes_no_number_of_what_is_none(text: str | None) -> None:
         (True, None),
         (None, None),
         ("-", None),
+        (float("nan"), None),
+        (float("inf"), None),
+        (10**400, None),
+        ([3], None),
     ],
 )
 def test_a_count_is_whole_and_never_minus_one(value: object, count: int | None) -> None:
@@ -67,3 +100,35 @@ def test_a_measure_may_be_below_zero_but_minus_one_is_unknown(value: object, mea
 @pytest.mark.parametrize(("value", "measure"), [(176, 176.0), ("85,5", 85.5), (0, None), (-1, None), (False, None)])
 def test_a_measure_is_above_zero(value: object, measure: float | None) -> None:
     assert numbers.positive(value) == measure
+
+
+@pytest.mark.parametrize("read", [numbers.positive, numbers.signed, numbers.whole, numbers.worded])
+@pytest.mark.parametrize("value", [10**400, float("nan"), float("-inf"), "NaN", "1e400", {}, b"5", "\ud800"])
+def test_what_is_no_number_is_none_and_raises_nothing(read: Callable[[object], object], value: object) -> None:
+    assert read(value) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "count"), [("THREE", 3), (" one ", 1), ("4", 4), (5, 5), ("MORE", None), (None, None), ("zero", 0)]
+)
+def test_a_count_may_be_spelled_out(value: object, count: int | None) -> None:
+    assert numbers.worded(value) == count
+
+
+@given(
+    whole=some.integers(1, 10**12),
+    cents=some.integers(0, 99),
+    marks=some.sampled_from(
+        [(",", "."), (".", ","), (" ", "."), (" ", ","), ("\u00a0", ","), ("\u202f", ","), ("'", ".")]
+    ),
+)
+def test_a_number_is_read_as_it_was_written(whole: int, cents: int, marks: tuple[str, str]) -> None:
+    thousands, decimal = marks
+    written = f"{whole:,}".replace(",", thousands) + f"{decimal}{cents:02}"
+    assert numbers.first(f"€ {written} / ay") == Decimal(f"{whole}.{cents:02}")
+
+
+@given(some.text())
+def test_no_text_breaks_a_number(text: str) -> None:
+    number = numbers.first(text)
+    assert number is None or number.is_finite()

@@ -41,3 +41,20 @@ def test_an_address_that_says_nothing(address: str | None) -> None:
 )
 def test_a_title_may_end_with_a_metro_station(title: str | None, station: str | None) -> None:
     assert places.metro_at_end(title) == station
+
+
+@pytest.mark.parametrize(
+    ("part", "place"),
+    [
+        ("28 May m.", Place(metro_station="28 May")),
+        ("Nəsimi r.", Place(district="Nəsimi")),
+        ("NƏSİMİ RAYONU", Place(district="NƏSİMİ")),
+        ("Binə q.", Place(settlement="Binə")),
+        ("Azadlıq Prospekti m.", Place(metro_station="Azadlıq Prospekti")),
+        ("BAKI", Place(city="BAKI")),
+        ("Satılır 5 otaqlı köhnə tikili 105 m², Nizami m.", Place(metro_station="Nizami")),
+        ("m.", Place()),
+    ],
+)
+def test_one_part_alone_tells_what_it_is(part: str, place: Place) -> None:
+    assert places.parse(part) == place

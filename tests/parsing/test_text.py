@@ -48,3 +48,20 @@ def test_a_constant_becomes_a_word() -> None:
     assert text.word("GROUND_FLOOR") == "ground_floor"
     assert text.word("Town-House") == "town_house"
     assert text.word(None) is None
+
+
+@pytest.mark.parametrize(
+    "value", [None, -1, "", " - ", "—", "N/A", "NA", "Not specified", "Göstərilməyib", float("nan"), []]
+)
+def test_one_notion_of_missing(value: object) -> None:
+    assert text.missing(value)
+
+
+@pytest.mark.parametrize("value", [False, True, 0, 0.0, "0", "no", "yoxdur", {"a": None}])
+def test_false_and_zero_say_something(value: object) -> None:
+    assert not text.missing(value)
+
+
+def test_plain_words_have_one_i() -> None:
+    assert text.plain("PRICE ON  REQUEST") == "price on request"
+    assert text.plain("AYLIQ") == text.plain("aylıq") == text.plain("Ayliq")

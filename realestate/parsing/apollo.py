@@ -1,0 +1,66 @@
+"""Apollo's cache: objects by their key, which refer to each other by `{"__ref": key}`."""
+
+from typing import Any
+
+
+def first(cache: Any, typename: str, id: object = None) -> Any:
+    """The first object of a type ("Ad"), or the one with this id, with its references resolved."""
+    if not isinstance(cache, dict):
+        return None
+    key = next((key for key in cache if _is(key, typename, id)), None)
+    return None if key is None else resolved(cache, {"__ref": key})
+
+
+def resolved(cache: Any, value: Any) -> Any:
+    """A value with objects in place of references. One that leads back to itself is cut there, and is None."""
+    if not isinstance(cache, dict):
+        return None
+    try:
+        return _Resolver(cache).value(value)
+    except RecursionError:
+        return None
+
+
+def field(node: Any, name: str) -> Any:
+    """A field that may have arguments in its name: `photos({"size":"large"})`."""
+    if not isinstance(node, dict):
+        return None
+    if name in node:
+        return node[name]
+    return next((value for key, value in node.items() if key.startswith((f"{name}(", f"{name}:"))), None)
+
+
+def _is(key: str, typename: str, id: object) -> bool:
+    """Keys are "Ad:123" or 'Ad:{"id":"123"}'."""
+    if not key.startswith(f"{typename}:"):
+        return False
+    own = key[len(typename) + 1 :]
+    return id is None or own == str(id) or own in (f'{{"id":"{id}"}}', f'{{"id":{id}}}')
+
+
+class _Resolver:
+    """Each object is resolved once, and shared by all that refer to it: else a small page could unfold without end."""
+
+    def __init__(self, cache: dict[str, Any]) -> None:
+        self.cache = cache
+        self.done: dict[str, Any] = {}
+        self.begun: set[str] = set()
+
+    def value(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.value(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        key = value.get("__ref")
+        if isinstance(key, str):
+            return self.object(key)
+        return {name: self.value(each) for name, each in value.items()}
+
+    def object(self, key: str) -> Any:
+        if key in self.done:
+            return self.done[key]
+        if key in self.begun:
+            return None
+        self.begun.add(key)
+        self.done[key] = self.value(self.cache.get(key))
+        return self.done[key]

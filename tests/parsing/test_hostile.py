@@ -1,0 +1,86 @@
+"""A page may be large, cut off or made to hurt: reading it takes time in proportion to its size, and raises nothing."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import product
+from time import process_time
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from realestate.parsing import (
+    apollo,
+    areas,
+    coordinates,
+    dates,
+    embedded,
+    floors,
+    html,
+    jsonld,
+    numbers,
+    packed,
+    places,
+    prices,
+)
+
+ZONE = ZoneInfo("Asia/Baku")
+NOW = datetime(2026, 11, 16, tzinfo=UTC)
+SMALL, LARGE = 64_000, 1_024_000
+
+TEXT: dict[str, Callable[[str], object]] = {
+    "number": numbers.first,
+    "price": lambda text: prices.parse(text, "EUR"),
+    "period": prices.period,
+    "area": areas.parse,
+    "floor": floors.parse,
+    "date": lambda text: dates.parse(text, ZONE, NOW, languages=("de",)),
+    "place": places.parse,
+    "metro": places.metro_at_end,
+    "point": coordinates.parse,
+}
+SCRIPT: dict[str, Callable[[str], object]] = {
+    "assigned": lambda text: embedded.assigned(text, "window.x"),
+    "script": lambda text: embedded.script(text, "x"),
+    "decoded": embedded.decoded,
+    "jsonld": jsonld.nodes,
+    "packed": packed.unpacked,
+    "apollo": lambda text: apollo.first(embedded.decoded(text), "N"),
+}
+PAGE: dict[str, Callable[[str], object]] = {
+    "rows": lambda text: html.rows(html.Page(text), "tr", "th", "td"),
+    "definitions": lambda text: html.definitions(html.Page(text)),
+    "opengraph": lambda text: html.opengraph(html.Page(text)),
+}
+TEXT_PIECES = ("000 ", "000 000 0000 ", "9", "1,2.", "a", " ", "-", "1/", "€5 + ", "5 - ", "5 m² - ", "per / ")
+TEXT_PIECES += ("28.08.", "28 may ", "tikili m. ", "m² ")
+SCRIPT_PIECES = ("window.x = ", 'window.x = {"a": [', 'window.x=["window.x=[", ', 'window.x = JSON.parse("', "[", "'\"")
+SCRIPT_PIECES += ('window.x = JSON.parse("\\', '{"undefined": undefined, "', "<script id=", "<script ", "<!-- ", " ")
+SCRIPT_PIECES += ('<script type="application/ld+json" ', '<script type="application/ld+json">[')
+PAGE_PIECES = ("<tr><th>a<td>", "<dt>a<dd>b", "<meta property=og:title content=a>", "<p>", "<", "<!-- ", "&amp;")
+CASES = [
+    *product(TEXT.items(), TEXT_PIECES),
+    *product(SCRIPT.items(), SCRIPT_PIECES),
+    *product(PAGE.items(), PAGE_PIECES),
+]
+
+
+def _seconds(read: Callable[[str], object], text: str, times: int) -> float:
+    taken = []
+    for _ in range(times):
+        started = process_time()
+        with suppress(ValueError):  # a page nested beyond measure
+            read(text)
+        taken.append(process_time() - started)
+    return min(taken)
+
+
+@pytest.mark.parametrize(
+    ("reader", "piece"), CASES, ids=lambda each: each[0] if isinstance(each, tuple) else repr(each)
+)
+def test_a_page_sixteen_times_as_large_takes_no_hundred_times_as_long(
+    reader: tuple[str, Callable[[str], object]], piece: str
+) -> None:
+    small = _seconds(reader[1], piece * (SMALL // len(piece)), 3)
+    large = _seconds(reader[1], piece * (LARGE // len(piece)), 1)
+    assert large <= 80 * max(small, 0.001), f"{large / max(small, 1e-6):.0f} times as long"
