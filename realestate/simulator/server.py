@@ -65,7 +65,9 @@ class Simulator:
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if request.method in ("GET", "HEAD"):
-                answer = site.answer(request.raw_path, request.headers.get("Cookie", ""))
+                answer = site.answer(request.raw_path, headers=request.headers)
+            elif request.method == "POST" and site.takes_posts:
+                answer = site.answer(request.raw_path, headers=request.headers, body=await request.read())
             else:
                 answer = Answer("other", b"Method not allowed", 405)
             weather = self.weather[name]

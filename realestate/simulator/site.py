@@ -25,6 +25,7 @@ SEARCHES_KEPT = 1_000
 
 ROBOTS = b"User-agent: *\nDisallow: /_private/\nAllow: /\n"
 PRIVATE = "/_private/"
+NO_HEADERS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +38,22 @@ class Answer:
     content_type: str = HTML
     location: str | None = None
     set_cookie: str | None = None
+
+
+class Question(NamedTuple):
+    """A request without HTTP, for portals to which the address alone does not say what is asked."""
+
+    path: str
+    """Unquoted."""
+    query: Mapping[str, str]
+    headers: Mapping[str, str] = NO_HEADERS
+    """Over the wire their names know no case; who asks without a wire writes them in lower case."""
+    body: bytes | None = None
+    """What was posted; None where nothing was."""
+
+    @property
+    def cookie(self) -> str:
+        return self.headers.get("cookie", "")
 
 
 class Found(NamedTuple):
@@ -66,6 +83,7 @@ class Site(ABC):
     portal: ClassVar[str]
     index: ClassVar[str]
     """The search a visitor without a better address is led to."""
+    takes_posts: ClassVar[bool] = False
 
     def __init__(self, world: World, base: str) -> None:
         self.world = world
@@ -75,10 +93,12 @@ class Site(ABC):
         self._searches: dict[Query, Found] = {}
         self._showing: Showing = all_of_it
 
-    def answer(self, target: str, cookie: str = "") -> Answer:
+    def answer(
+        self, target: str, cookie: str = "", headers: Mapping[str, str] = NO_HEADERS, body: bytes | None = None
+    ) -> Answer:
         """Answer a request target, i.e. a path with its query, as it came over the wire."""
-        page = self._pages.get(target)
-        return page if page is not None else self._slow_answer(target, cookie)
+        page = self._pages.get(target) if body is None else None
+        return page if page is not None else self._slow_answer(target, headers or {"cookie": cookie}, body)
 
     def truth(self, advert: Advert) -> dict[str, Any]:
         """The record a perfect crawl would store, and which home it is of."""
@@ -103,8 +123,8 @@ class Site(ABC):
             self._pages.pop(self._kept_at.pop(advert, ""), None)
 
     @abstractmethod
-    def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
-        """Answer an unquoted path, or None where the portal has no such page."""
+    def route(self, asked: Question) -> Answer | None:
+        """Answer a question, or None where the portal has no such page."""
 
     @abstractmethod
     def path(self, advert: Advert) -> str:
@@ -156,14 +176,14 @@ class Site(ABC):
             return Sight(ref, None, "redirect" if answer.location else "410" if answer.status == 410 else "404")
         return Sight(ref, self.truth(advert), "marker")
 
-    def _slow_answer(self, target: str, cookie: str) -> Answer:
+    def _slow_answer(self, target: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
         path, _, query = target.partition("?")
         path = unquote(path)
         if path == "/robots.txt":
             return Answer("robots", ROBOTS, content_type=TEXT)
         if path.startswith(PRIVATE):
             return Answer("other", b"<title>Account</title>")
-        answer = self.route(path, dict(parse_qsl(query)), cookie)
+        answer = self.route(Question(path, dict(parse_qsl(query)), headers, body))
         return answer or Answer("other", b"<title>404</title><h1>Not found</h1>", 404)
 
 
