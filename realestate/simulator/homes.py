@@ -143,7 +143,7 @@ def make_home(country: str, number: int, rng: Random) -> Home:
         bathrooms=None if bedrooms is None else 1 + (bedrooms > 3),
         floor=floor,
         floors=floors,
-        year=2026 - int(rng.random() ** 2 * 140) if country == "BE" else None,
+        year=2026 - int(rng.random() ** 2 * 140) if country != "AZ" else None,
         quality=quality,
     )
 
@@ -190,8 +190,8 @@ def _bedrooms(kind: Kind, subtype: str, area: float, rng: Random) -> int | None:
 
 def _storeys(kind: Kind, subtype: str, country: str, rng: Random) -> tuple[int | None, int | None]:
     """The storey a flat is on, and how many there are. Belgium calls the ground floor 0, Azerbaijan 1."""
-    floors = rng.randint(2, 7 if country == "BE" else 20) if kind.is_flat else rng.randint(1, 3)
-    lowest, highest = (0, floors - 1) if country == "BE" else (1, floors)
+    floors = rng.randint(2, 20 if country == "AZ" else 7) if kind.is_flat else rng.randint(1, 3)
+    lowest, highest = (1, floors) if country == "AZ" else (0, floors - 1)
     floor = {"ground_floor": lowest, "penthouse": highest}.get(subtype, rng.randint(lowest, highest))
     is_one_flat = kind.is_flat and kind.units == 1
     return floor if is_one_flat else None, floors if kind.is_dwelling else None

@@ -56,7 +56,8 @@ class Simulator:
         self.stats = {name: Stats() for name in PORTALS}
         self.weather: dict[str, Weather] = dict.fromkeys(PORTALS, "fine")
         self._histories = {name: History(name) for name in PORTALS}
-        self._last_look: int | None = None
+        self._last_look: dict[str, int] = {}
+        world.at_night, world.in_the_morning = self._look, self._forget
         self._headers: dict[str, CIMultiDict[str]] = {}
 
     def portal(self, name: str) -> Handler:
@@ -101,30 +102,30 @@ class Simulator:
 
     def advance(self) -> dict[str, Any]:
         """Let a day pass, and have what changed rendered anew."""
-        self._look()
         changes = self.world.advance()
         self._headers.clear()
-        for name, site in self.sites.items():
-            # a removed advert may still change its answer: a sold home's page goes after some days
-            site.forget((*chain.from_iterable(changes[name].values()), *self.world.gone(name)))
         return {**self._today(), "portals": {name: _told(changed) for name, changed in changes.items()}}
 
     def events(self, portal: str) -> list[Event]:
         """What a perfect daily crawler would have recorded of a portal so far."""
-        self._look()
+        self.world.listed(portal)  # may open it, and have its past looked at
+        self._look([portal])
         return self._histories[portal].events
 
     def set_weather(self, portal: str, weather: Weather) -> None:
         self.weather[portal] = weather
         self.sites[portal].show(showing(weather))
 
-    def _look(self) -> None:
+    def _look(self, portals: list[str]) -> None:
         """Today's look, once; not before somebody needs it, for a large world takes a while to look at."""
-        if self._last_look == self.world.day:
-            return
-        self._last_look = self.world.day
-        for name, site in self.sites.items():
-            self._histories[name].look(self.world.day, site.sights())
+        for name in portals:
+            if self._last_look.get(name) != self.world.day:
+                self._last_look[name] = self.world.day
+                self._histories[name].look(self.world.day, self.sites[name].sights())
+
+    def _forget(self, portal: str, changes: Changes) -> None:
+        # a removed advert may still change its answer: a sold home's page goes after some days
+        self.sites[portal].forget((*chain.from_iterable(changes.values()), *self.world.gone(portal)))
 
     def _change_weather(self, portal: str, body: bytes) -> web.Response:
         try:

@@ -24,6 +24,7 @@ from realestate.storage import Batch, Quarantined
 from realestate.storage.postgres import PostgresStore
 from tests.any_listing import spoilt_listings, typed_listings
 from tests.examples import a_listing
+from tests.simulator.conftest import BASES
 
 NOW = datetime(2026, 9, 2, tzinfo=UTC)
 IS_VALID = jsonschema_rs.Draft202012Validator(listing_schema()).is_valid
@@ -228,7 +229,7 @@ def test_the_medians_come_from_the_store_while_the_worker_serves(
 
 @pytest.fixture(scope="module")
 def simulated() -> list[Listing]:
-    sites = Simulator(World(7, 400), {"immoweb": "http://i.test", "emlak": "http://e.test"}).sites.values()
+    sites = Simulator(World(7, 400), BASES).sites.values()
     return [clean(site.listing(advert)) for site in sites for advert in site.world.listed(site.portal)]
 
 

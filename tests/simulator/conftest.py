@@ -8,15 +8,12 @@ import pytest
 
 from realestate.simulator.emlak import Emlak
 from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.portals import PORTALS
 from realestate.simulator.server import Simulator
 from realestate.simulator.site import Site
 from realestate.simulator.world import World
 
-BASES = {
-    "control": "http://control.test",
-    "immoweb": "http://immoweb.test",
-    "emlak": "http://emlak.test",
-}
+BASES = {name: f"http://{name}.test" for name in ("control", *PORTALS)}
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +33,14 @@ def emlak(world: World) -> Site:
 
 @pytest.fixture
 def simulator() -> Simulator:
-    """One of its own, for tests that let days pass."""
-    return Simulator(World(seed=5, listings=200), BASES)
+    """One of its own, for tests that let days pass; somebody has asked for every portal."""
+    return opened(Simulator(World(seed=5, listings=200), BASES))
+
+
+def opened(simulator: Simulator) -> Simulator:
+    for name in PORTALS:
+        simulator.world.listed(name)
+    return simulator
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from realestate.simulator.history import MONEY, OTHER_CONTENT, Event, Evidence, 
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.server import Simulator
 from realestate.simulator.world import World
-from tests.simulator.conftest import BASES
+from tests.simulator.conftest import BASES, opened
 
 DAYS = 12
 ON_BOTH = {"listed", "price_changed", "price_meaning_changed", "updated", "delisted", "relisted"}
@@ -278,7 +278,7 @@ def happened(simulator: Simulator, portal: str, what: str) -> Iterator[tuple[int
     ],
 )
 def test_the_world_and_the_history_agree(portal: str, what: str, expected: Callable[[int, Event], bool]) -> None:
-    simulator = Simulator(World(seed=5, listings=200), BASES)
+    simulator = opened(Simulator(World(seed=5, listings=200), BASES))
     things = list(happened(simulator, portal, what))
     simulator.advance()
     assert things
@@ -289,7 +289,7 @@ def test_the_world_and_the_history_agree(portal: str, what: str, expected: Calla
 
 @pytest.mark.parametrize("portal", PORTALS)
 def test_what_is_only_renewed_is_no_event(portal: str) -> None:
-    simulator = Simulator(World(seed=5, listings=200), BASES)
+    simulator = opened(Simulator(World(seed=5, listings=200), BASES))
     quiet, leapt_yesterday = 0, set[str]()
     for _ in range(5):
         told = simulator.advance()

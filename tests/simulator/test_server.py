@@ -119,6 +119,8 @@ def test_a_day_passes_on_request_and_every_date_follows_it() -> None:
         _, body, headers = await get(session, control + "/_day")
         assert json.loads(body) == {"day": 0, "date": "2026-09-01"}
         assert headers["Date"] == "Tue, 01 Sep 2026 09:00:00 GMT"
+        for name in PORTALS:
+            simulator.world.listed(name)
         async with session.post(control + "/_day/advance") as response:
             summary = await response.json()
         assert (summary["day"], summary["date"]) == (1, "2026-09-02")

@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 from realestate.simulator import PORTALS, Simulator, World, running, weather
 from realestate.simulator.site import Site
 from realestate.simulator.weather import WEATHERS
+from tests.simulator.conftest import BASES
 
 SEARCHES = {
     "immoweb": "/en/search-results/house-and-apartment/for-sale?countries=BE&orderBy=newest&page={}",
@@ -112,8 +113,8 @@ def test_each_kind_answers_as_it_says_until_it_is_fine_again(portal: str, kind: 
 
 @pytest.mark.parametrize("portal", PORTALS)
 def test_weather_changes_nothing_of_what_comes_after(portal: str) -> None:
-    calm = Simulator(World(2, 60), {"immoweb": "http://i.test", "emlak": "http://e.test"})
-    rough = Simulator(World(2, 60), {"immoweb": "http://i.test", "emlak": "http://e.test"})
+    calm = Simulator(World(2, 60), BASES)
+    rough = Simulator(World(2, 60), BASES)
     for kind in WEATHERS:
         rough.set_weather(portal, kind)
         assert rough.advance() == calm.advance()

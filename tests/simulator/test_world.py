@@ -20,9 +20,10 @@ from realestate.simulator.world import World
 
 PRINT = """
 import hashlib
-from realestate.simulator import Simulator, World
+from realestate.simulator import PORTALS, Simulator, World
 
-simulator = Simulator(World(seed=11, listings=40), {"immoweb": "http://i.test", "emlak": "http://e.test"})
+bases = {name: f"http://{name}.test" for name in PORTALS}
+simulator = Simulator(World(seed=11, listings=40), bases)
 for _ in range(4):
     simulator.advance()
 digest = hashlib.sha256()
