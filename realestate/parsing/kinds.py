@@ -19,7 +19,8 @@ _WORDS: tuple[tuple[Kind, str], ...] = (
     ("room", r"rooms?|share|zimmer|pok[oó]j"),
     (
         "apartment",
-        r"apartments?|apartamentowiec|flats?|studio|maisonette|penthouse|duplex|loft|\w*wohnung\w*|mieszkanie|kawalerka",
+        r"apartments?|apartamentowiec|flats?|studio|maisonette|penthouse|duplex|loft|\w*wohnung\w*|mieszkanie|kawalerka"
+        r"|gar[cç]onni[eè]re",
     ),
     (
         "house",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
+from realestate.simulator.abroad import ABROAD
 from realestate.simulator.places import AZERBAIJAN, BELGIUM, Place
 from realestate.simulator.texts import STREETS
 
@@ -101,9 +102,20 @@ _AZERBAIJANI_KINDS = (
     Kind("shop", 3, ("shop",), (25, 500), 1.2, 0.5, is_dwelling=False),
 )
 
+#: Where less is known of what is on the market.
+_KINDS_ABROAD = (
+    Kind("house", 38, ("detached", "semi_detached", "terraced", "bungalow"), (70, 300), 0.9, 0.2, plot_m2=(100, 2000)),
+    Kind("apartment", 46, ("apartment", "apartment", "flat_studio"), (28, 150), rent_share=0.45, is_flat=True),
+    Kind("land", 6, ("land",), (0, 0), 0.06, 0, plot_m2=(300, 8000), is_dwelling=False),
+    Kind("office", 5, ("office",), (30, 600), 0.9, 0.6, is_dwelling=False),
+    Kind("shop", 5, ("shop",), (25, 400), 0.9, 0.6, is_dwelling=False),
+)
+
 STUDIO = "flat_studio"
 
-_COUNTRIES = {"BE": (BELGIUM, _BELGIAN_KINDS), "AZ": (AZERBAIJAN, _AZERBAIJANI_KINDS)}
+_COUNTRIES = {"BE": (BELGIUM, _BELGIAN_KINDS), "AZ": (AZERBAIJAN, _AZERBAIJANI_KINDS)} | {
+    country: (places, _KINDS_ABROAD) for country, places in ABROAD.items()
+}
 _WEIGHTS = {country: [kind.weight for kind in kinds] for country, (_, kinds) in _COUNTRIES.items()}
 
 

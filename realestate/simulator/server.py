@@ -34,11 +34,24 @@ from realestate.simulator.history import Event, History
 from realestate.simulator.immoweb import Immoweb
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.site import JSON, Answer, Site
+from realestate.simulator.small.daft import Daft
+from realestate.simulator.small.onthemarket import Onthemarket
+from realestate.simulator.small.otodom import Otodom
+from realestate.simulator.small.property24 import Property24
+from realestate.simulator.small.willhaben import Willhaben
 from realestate.simulator.stats import Stats
 from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, showing, weathered
 from realestate.simulator.world import World
 
-SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak}
+SITES: dict[str, type[Site]] = {
+    "immoweb": Immoweb,
+    "emlak": Emlak,
+    "daft": Daft,
+    "willhaben": Willhaben,
+    "otodom": Otodom,
+    "onthemarket": Onthemarket,
+    "property24": Property24,
+}
 ROWS_AT_ONCE = 200
 ANYWHERE = frozenset({"", "0.0.0.0", "::"})
 

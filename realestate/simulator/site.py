@@ -138,6 +138,10 @@ class Site(ABC):
     def render(self, advert: Advert) -> bytes:
         """The advert's page."""
 
+    def ref(self, advert: Advert) -> str:
+        """Its id as the portal writes it."""
+        return str(advert.ref)
+
     def page(self, advert: Advert) -> Answer:
         """The advert's page, rendered once."""
         path = self.path(advert)
@@ -168,7 +172,7 @@ class Site(ABC):
 
     def _sight(self, advert: Advert) -> Sight:
         """A page that is no more tells by its answer how it went; one that can be read, by what it says."""
-        ref = str(advert.ref)
+        ref = self.ref(advert)
         if advert.gone is None:
             return Sight(ref, self.truth(advert))
         answer = self.answer(self.path(advert))

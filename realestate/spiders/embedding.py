@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from scrapy.http import TextResponse
 
-from realestate.items import Listing, Operation, SellerType, Status
+from realestate.items import Listing, Operation, RentPeriod, SellerType, Status
 from realestate.parsing import areas, coordinates, embedded, floors, html, kinds, numbers, prices, words
 from realestate.parsing import dates as dates_of
 from realestate.parsing.embedded import at
@@ -20,6 +20,8 @@ from realestate.spiders.paging import Numbers
 from realestate.spiders.results import Found, Results
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_MARKUP = re.compile(r"</?[a-zA-Z]|&(?:\w+|#\w+);")
+_MACHINE = re.compile(r"-?\d+(?:\.\d+)?")
 _LONG_AGO = datetime(1990, 1, 1, tzinfo=UTC)
 
 
@@ -37,9 +39,14 @@ def moment(value: Any, zone: ZoneInfo) -> datetime | None:
     return dates_of.stamp(value)
 
 
+def number(value: Any) -> Any:
+    """A number that JSON has as a text: "1.803" acres are fewer than two, whatever people mean by a dot."""
+    return float(value) if isinstance(value, str) and _MACHINE.fullmatch(value) else value
+
+
 def body_text(value: Any) -> str | None:
     """A text that may be HTML; a paragraph and a line break are lines."""
-    if not isinstance(value, str) or "<" not in value:
+    if not isinstance(value, str) or not _MARKUP.search(value):
         return paragraphs(value) if isinstance(value, str) else None
     return html.texts(html.Page(re.sub(r"(</(?:p|li|div|h\d)>)", r"\n\1", value)), "body")
 
@@ -50,22 +57,29 @@ def energy_class(value: Any) -> str | None:
     return found[1] if found else None
 
 
+def street(value: Any) -> str | None:
+    """Of a whole address only the part with the house number is surely the street."""
+    parts = [line(part) for part in str(value or "").split(",")]
+    return parts[0] if len(parts) == 1 else next((part for part in parts if part and part[0].isdecimal()), None)
+
+
 def _addresses(value: Any) -> list[str]:
     return [each for each in value or () if isinstance(each, str) and each.startswith(("https://", "http://"))]
 
 
 #: How a field is read; a field that is not here is one line of text.
 READERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("area_m2", "plot_m2"), numbers.positive),
+    **dict.fromkeys(("area_m2", "plot_m2"), lambda value: numbers.positive(number(value))),
     **dict.fromkeys(("rooms", "bedrooms", "bathrooms", "floors_total"), numbers.worded),
     "floor": lambda value: floors.parse(value).floor,
     "year_built": lambda value: numbers.whole(value) or None,
     "energy_class": energy_class,
-    "energy_kwh_m2": numbers.signed,
+    "energy_kwh_m2": lambda value: numbers.signed(number(value)),
     "property_type": kinds.of,
     **dict.fromkeys(("subtype", "condition", "heating"), word),
     "is_new_building": words.truth,
     "description": body_text,
+    "street": street,
     "photos": _addresses,
 }
 
@@ -103,7 +117,7 @@ class EmbeddingSpider(PortalSpider):
     kept: ClassVar[Mapping[str, str]] = {}
     """As `fields`, for what goes into `extra`."""
     rows: ClassVar[tuple[str, str, str]] = ("", "", "")
-    """Where a list of rows is, and the names of a row's label and its value: paths have them, in lower case, as `told`."""
+    """Where rows are, and what a row calls its label and its value; paths have them, in lower case, as `told`."""
     area_at: ClassVar[str] = ""
     """`[value, unit]`, of the home or of its land as the unit tells; others have them in `fields`."""
     point_at: ClassVar[str] = ""
@@ -119,13 +133,13 @@ class EmbeddingSpider(PortalSpider):
     def deal(self, ad: Any, url: str) -> Operation | None:
         return self.deals.get(str(self._at(ad, self.deal_at)))
 
-    def asked(self, ad: Any, deal: Operation | None) -> prices.Price:
-        """With its period; where a rent names none it is the month's."""
+    def asked(self, ad: Any, deal: Operation | None, usual: RentPeriod | None = None) -> prices.Price:
+        """With the time it covers; `usual` where a rent names none."""
         told = self._at(ad, self.price_at)
         price = prices.parse(told, self.currency) if isinstance(told, str) else prices.of(told, self.currency)
         if deal != "rent" or price.amount is None:
             return replace(price, period=None)
-        return replace(price, period=price.period or prices.period(line(self._at(ad, self.period_at))) or "month")
+        return replace(price, period=price.period or prices.period(line(self._at(ad, self.period_at))) or usual)
 
     def more(self, ad: Any) -> dict[str, Any]:
         """The fields that are not just at a path."""
@@ -148,7 +162,7 @@ class EmbeddingSpider(PortalSpider):
         if status == "delisted":
             raise ListingGone(f"{self.state_at} is {self._at(ad, self.state_at)}")
         deal = self.deal(ad, response.url)
-        price = self.asked(ad, deal)
+        price = self.asked(ad, deal, "month")
         told = {"operation": deal, "rent_period": price.period, "status": status} | self._told(ad) | self.more(ad)
         yield self.listing(response, price, **told)
 
@@ -183,7 +197,7 @@ class EmbeddingSpider(PortalSpider):
         told |= {name: moment(self._at(ad, path), self.timezone) for name, path in self.dates.items()}
         told |= _place(self._at(ad, self.point_at))
         value, unit = self._at(ad, self.area_at) or (None, None)
-        if area := areas.of(value, unit):
+        if area := areas.of(number(value), unit):
             told["plot_m2" if area.is_land else "area_m2"] = area.m2
         seller = self.sellers.get(str(self._at(ad, self.seller_at)))
         told |= {"seller_type": seller}

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 from scrapy.http import TextResponse
 
 from realestate.items import Listing
-from realestate.parsing import areas, embedded, html, jsonld, numbers, prices, schemaorg
-from realestate.parsing.text import line
+from realestate.parsing import areas, embedded, html, jsonld, kinds, prices, schemaorg
+from realestate.parsing.text import line, word
 from realestate.spiders.embedding import EmbeddingSpider, moment
 from realestate.spiders.outcomes import BrokenPage
 from realestate.spiders.results import Found, Results
@@ -31,6 +31,8 @@ class LinkedDataSpider(EmbeddingSpider):
     """Selectors of a row, its label and its value."""
     area_rows: ClassVar[Mapping[str, str]] = {}
     """Field -> label of the row that has it, with its unit."""
+    kind_row: ClassVar[str] = ""
+    """Label of the row that has the kind of property."""
     rents: ClassVar[str]
     """What only the address of a rent holds."""
 
@@ -61,6 +63,8 @@ class LinkedDataSpider(EmbeddingSpider):
             name: area.m2 for name, label in self.area_rows.items() if (area := areas.parse(rows.take(label)))
         }
         told |= {name: moment(embedded.search(node, path), self.timezone) for name, path in self.dates.items()}
+        if kind := line(rows.take(self.kind_row)):
+            told |= {"property_type": kinds.of(kind) or "other", "subtype": word(kind)}
         agency = line(embedded.search(node, self.agency_at)) if self.agency_at else None
         yield self.listing(
             response,
@@ -70,5 +74,5 @@ class LinkedDataSpider(EmbeddingSpider):
             seller_type="agency" if agency else None,
             agency_name=agency,
             **told,
-            extra={label: value for label, value in rows.items() if numbers.whole(value) is None},
+            extra=dict(rows),
         )

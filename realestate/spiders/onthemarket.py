@@ -28,14 +28,19 @@ class OnthemarketSpider(EmbeddingSpider):
     terms, checked_on = "https://www.onthemarket.com/terms/", date(2026, 11, 15)
     paging, newest_first = Numbers("page", size=30), "ref"
     results_at, total_at = "initialReduxState.results.list", "initialReduxState.results.totalResults"
-    listing_at, link_at, link_before, promoted_at = "initialReduxState.property", "id", "/details/", '"spotlight?"'
+    listing_at, link_at, link_before, promoted_at = (
+        "initialReduxState.property",
+        "join('', [id, '/'])",
+        "/details/",
+        '"spotlight?"',
+    )
     price_at, point_at = "price", "location.[lat, lon]"
     fields = paths(
         """title=propertyTitle description property_type=humanisedPropertyType subtype=propSubId bedrooms bathrooms
         area_m2=minimumAreaSqM energy_class=epc.rating is_new_building=newHomeFlag city=addressLocality
-        street=displayAddress agency_ref=agent.propertyReference photos=images[].largeUrl"""
+        agency_ref=agent.propertyReference photos=images[].largeUrl"""
     )
-    kept = paths("priceQualifier features=features[].feature labels=propertyLabels")
+    kept = paths("address=displayAddress priceQualifier features=features[].feature labels=propertyLabels")
 
     def deal(self, ad: Any, url: str) -> Operation | None:
         return "rent" if at(ad, "toRent") is True or prices.period(line(at(ad, "price"))) else "sale"

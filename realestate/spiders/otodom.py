@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from realestate.parsing import prices
+from realestate.parsing import numbers, prices
 from realestate.parsing.embedded import at
 from realestate.parsing.text import line
 from realestate.spiders.embedding import EmbeddingSpider, paths
@@ -43,6 +43,12 @@ class OtodomSpider(EmbeddingSpider):
     dates = paths("posted_at=createdAt updated_at=modifiedAt")
 
     def more(self, ad: Any) -> dict[str, Any]:
-        charges = prices.of(at(ad, "told.rent"), self.currency).amount if at(ad, "adCategory.type") == "RENT" else None
-        street, number = (line(at(ad, f"location.address.street.{name}")) for name in ("name", "number"))
-        return {"charges": charges, "street": f"{street} {number}" if street and number else street}
+        told, street = ad["told"], at(ad, "location.address.street") or {}
+        on_top = prices.of(told.get("rent") if told.get("price") else None, self.currency).amount
+        land = (
+            {"area_m2": None, "plot_m2": numbers.positive(told.get("m"))}
+            if at(ad, "adCategory.name") == "TERRAIN"
+            else {}
+        )
+        named = " ".join(filter(None, (line(street.get("name")), line(street.get("number")))))
+        return {"charges": on_top if at(ad, "adCategory.type") == "RENT" else None, "street": named or None, **land}
