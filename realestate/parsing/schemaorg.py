@@ -4,6 +4,7 @@ A node of the page (`RealEstateListing`, `Product`, `House` …) may hold the ho
 under `offers`; what the outer node tells counts first.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -72,6 +73,13 @@ def country(node: Any) -> str | None:
     """As the node has it: a code or a name."""
     told = _first(list(_around(node)), "address.addressCountry")
     return line(told.get("name") if isinstance(told, dict) else told)
+
+
+def types_of(node: dict[str, Any]) -> set[str]:
+    """Without what may stand before them: "https://schema.org/Product"."""
+    told = node.get("@type")
+    names = told if isinstance(told, list) else [told]
+    return {re.split("[/:#]", name)[-1] for name in names if isinstance(name, str)}
 
 
 def is_gone(node: Any) -> bool:

@@ -69,4 +69,11 @@ PORTALS = {
         other_period={"month": ("day", 1), "day": ("month", 1)},
         shows_reserved=False,
     ),
+    "generic": Portal(
+        country="GB",
+        first_ref=5_000_000,
+        gone=("404", "410"),
+        other_period={"month": ("week", 12 / 52), "week": ("month", 52 / 12)},
+        shows_reserved=False,
+    ),
 }

@@ -35,6 +35,7 @@ from realestate.simulator.immoweb import Immoweb
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.site import JSON, Answer, Site
 from realestate.simulator.small.daft import Daft
+from realestate.simulator.small.generic import Generic
 from realestate.simulator.small.onthemarket import Onthemarket
 from realestate.simulator.small.otodom import Otodom
 from realestate.simulator.small.property24 import Property24
@@ -51,6 +52,7 @@ SITES: dict[str, type[Site]] = {
     "otodom": Otodom,
     "onthemarket": Onthemarket,
     "property24": Property24,
+    "generic": Generic,
 }
 ROWS_AT_ONCE = 200
 ANYWHERE = frozenset({"", "0.0.0.0", "::"})

@@ -18,6 +18,7 @@ Kind = Literal["search", "listing", "robots", "other"]
 HTML = "text/html; charset=utf-8"
 JSON = "application/json; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
+XML = "application/xml; charset=utf-8"
 
 #: Pages kept, so that a large world does not fill the memory: some 160 MB a portal at 18 KB each.
 PAGES_KEPT = 8_192

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from realestate.parsing import numbers, prices
 from realestate.parsing.embedded import at
 from realestate.parsing.text import line
-from realestate.spiders.embedding import EmbeddingSpider, paths
+from realestate.spiders.embedding import EmbeddingSpider, number, paths
 from realestate.spiders.paging import Numbers
 
 KINDS = [f"{deal}/{kind}" for deal in ("sprzedaz", "wynajem") for kind in ("mieszkanie", "dom", "dzialka", "lokal")]
@@ -22,15 +22,16 @@ class OtodomSpider(EmbeddingSpider):
     name, site, allowed_domains = "otodom", "https://www.otodom.pl", ("www.otodom.pl",)
     searches = tuple(f"/pl/wyniki/{kind}/cala-polska?limit=72&by=LATEST&direction=DESC&page=1" for kind in KINDS)
     listing_path = re.compile(r"^/pl/oferta/(?:.*-)?ID(?P<ref>\w+)/?$")
+    dates = paths("posted_at=createdAt updated_at=modifiedAt")
     country, currency, timezone = "PL", "PLN", ZoneInfo("Europe/Warsaw")
     terms, checked_on = "https://www.otodom.pl/pl/regulamin", date(2026, 11, 15)
-    paging, newest_first = Numbers("page", size=72), "date"
+    paging, newest_first, state_at = Numbers("page", size=72), "date", "status"
     rows, link_before = ("characteristics", "key", "value"), "/pl/oferta/"
     results_at, total_at = "pageProps.data.searchAds.items", "pageProps.data.searchAds.pagination.totalItems"
     listing_at, link_at, dated_at, promoted_at = "pageProps.ad", "slug", "pushedUpAt || dateCreated", "isPromoted"
     price_at, period_at = "totalPrice.value || told.price", "characteristics[?key=='price'].localizedValue | [0]"
     deal_at, deals = "transaction || adCategory.type", paths("SELL=sale RENT=rent")
-    state_at, point_at = "status", "location.coordinates.[latitude, longitude]"
+    point_at = "location.coordinates.[latitude, longitude]"
     seller_at, agency_at = "advertiserType", "agency.name"
     sellers, states = paths("business=agency developer=developer private=owner"), paths("removed_by_user=delisted")
     fields = paths(
@@ -40,15 +41,11 @@ class OtodomSpider(EmbeddingSpider):
         city=location.address.city.name district=location.address.district.name region=location.address.province.name
         postal_code=location.address.postalCode"""
     )
-    dates = paths("posted_at=createdAt updated_at=modifiedAt")
 
     def more(self, ad: Any) -> dict[str, Any]:
-        told, street = ad["told"], at(ad, "location.address.street") or {}
-        on_top = prices.of(told.get("rent") if told.get("price") else None, self.currency).amount
-        land = (
-            {"area_m2": None, "plot_m2": numbers.positive(told.get("m"))}
-            if at(ad, "adCategory.name") == "TERRAIN"
-            else {}
-        )
-        named = " ".join(filter(None, (line(street.get("name")), line(street.get("number")))))
-        return {"charges": on_top if at(ad, "adCategory.type") == "RENT" else None, "street": named or None, **land}
+        told, is_land = ad["told"], at(ad, "adCategory.name") == "TERRAIN"
+        is_let = at(ad, "adCategory.type") == "RENT" and told.get("price")
+        street = [line(at(ad, f"location.address.street.{part}")) for part in ("name", "number")]
+        more: dict[str, Any] = {"charges": prices.of(told.get("rent") if is_let else None, self.currency).amount}
+        more |= {"area_m2": None, "plot_m2": numbers.positive(number(told.get("m")))} if is_land else {}
+        return more | {"street": " ".join(filter(None, street)) or None}

@@ -27,7 +27,7 @@ class Property24Spider(LinkedDataSpider):
 
     cards = "div.p24_regularTile[data-listing-number], div.p24_promotedTile[data-listing-number]"
     price_in_card, promoted_cards, total_in = ".p24_price", "p24_promotedTile", ".p24_results"
-    node_types, price_in_page, rents = ("RealEstateListing",), ".p24_listingContent .p24_price", "/to-rent/"
+    node_types, price_in_page, rents = ("RealEstateListing",), ".p24_listingFeaturesWrapper .p24_price", "/to-rent/"
     rows_in_page = (".p24_propertyOverviewRow", ".p24_propertyOverviewKey", ".p24_info")
     kind_row = "Type of Property"
     area_rows = {"area_m2": "Floor Size", "plot_m2": "Erf Size"}  # noqa: RUF012

@@ -20,7 +20,8 @@ KINDS = {
     "office": ("Office", "office"),
     "shop": ("Shop", "commercial"),
 }
-ITSELF = '<script type="application/ld+json">{"@context": "https://schema.org", "@type": "Product", "name": "The site"}</script>'
+_SITE = '{"@context": "https://schema.org", "@type": "Product", "name": "The site"}'
+ITSELF = f'<script type="application/ld+json">{_SITE}</script>'
 
 
 class Onthemarket(SmallSite):

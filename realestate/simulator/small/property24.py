@@ -57,7 +57,7 @@ class Property24(SmallSite):
         )
         return (
             f'<!DOCTYPE html><html><head><script type="application/ld+json">{node}</script></head><body>'
-            f'<div class="p24_listingContent"><span class="p24_price">{_price(advert)}</span></div>{rows}'
+            f'<div class="p24_listingFeaturesWrapper"><span class="p24_price">{_price(advert)}</span></div>{rows}'
             f'<div class="p24_similar"><span class="p24_price">R 999 999</span></div></body></html>'
         ).encode()
 
