@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from realestate.parsing import areas, coordinates, currencies, kinds, numbers, prices
+from realestate.parsing import areas, coordinates, currencies, kinds, numbers, periods, prices
 from realestate.parsing.embedded import at
 from realestate.parsing.text import line, paragraphs
 
@@ -27,6 +27,7 @@ LISTINGS = (
     *("Product", "Offer", "Place"),
 )
 _WITHIN = ("about", "itemOffered", "mainEntity", "mainEntityOfPage", "containedInPlace")
+_UNITS: dict[str, periods.Period] = {"DAY": "day", "WEE": "week", "MON": "month", "ANN": "year"}
 _GONE = frozenset({"SoldOut", "Discontinued", "OutOfStock"})
 
 
@@ -65,7 +66,7 @@ def price(node: Any, home: str | None = None) -> prices.Price:
             amount, currency = (_offered(offer, name) for name in ("price", "priceCurrency"))
             code = currencies.code(currency) or home
             if numbers.positive(amount) is not None and code:
-                return prices.of(amount, code)
+                return prices.of(amount, code, _period(offer))
     return prices.Price()
 
 
@@ -117,6 +118,12 @@ def _at(node: dict[str, Any], path: str) -> Any:
 def _offered(offer: dict[str, Any], name: str) -> Any:
     parts = (offer, *_many(offer.get("priceSpecification")))
     return next((each[name] for each in parts if each.get(name)), None)
+
+
+def _period(offer: dict[str, Any]) -> periods.Period | None:
+    """The time that one payment covers: UN/CEFACT's code, or a word."""
+    told = line(_offered(offer, "unitCode") or _offered(offer, "unitText"))
+    return _UNITS.get(told or "") or periods.parse(f"/{told}")
 
 
 def _text(value: Any) -> str | None:

@@ -22,9 +22,11 @@ from scrapy.http import TextResponse
 from realestate.items import Listing, Operation
 from realestate.parsing import coordinates, embedded, guessing, html, jsonld, kinds, microdata, prices, schemaorg
 from realestate.parsing.text import plain
+from realestate.spiders import sitemaps
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.outcomes import BrokenPage, ListingGone
 from realestate.spiders.paging import Links
+from realestate.spiders.results import Results
 
 Told = tuple[dict[str, Any], prices.Price]
 
@@ -62,6 +64,10 @@ class GenericSpider(PortalSpider):
         numbers = _LONG_NUMBER.findall(parts.path) or _LONG_NUMBER.findall(parts.query)
         own = numbers[-1] if numbers else blake2b(f"{parts.path}?{parts.query}".encode(), digest_size=8).hexdigest()
         return f"{(parts.hostname or '').removeprefix('www.')}:{own}"
+
+    def parse_search(self, response: TextResponse) -> Results:
+        """A sitemap, or nothing we can page through."""
+        return sitemaps.read(response, self._mapped)
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
         nodes = {"json-ld": jsonld.nodes(response.text), "microdata": microdata.nodes(response.text)}

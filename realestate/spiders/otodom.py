@@ -22,7 +22,6 @@ class OtodomSpider(EmbeddingSpider):
     name, site, allowed_domains = "otodom", "https://www.otodom.pl", ("www.otodom.pl",)
     searches = tuple(f"/pl/wyniki/{kind}/cala-polska?limit=72&by=LATEST&direction=DESC&page=1" for kind in KINDS)
     listing_path = re.compile(r"^/pl/oferta/(?:.*-)?ID(?P<ref>\w+)/?$")
-    dates = paths("posted_at=createdAt updated_at=modifiedAt")
     country, currency, timezone = "PL", "PLN", ZoneInfo("Europe/Warsaw")
     terms, checked_on = "https://www.otodom.pl/pl/regulamin", date(2026, 11, 15)
     paging, newest_first, state_at = Numbers("page", size=72), "date", "status"
@@ -30,8 +29,8 @@ class OtodomSpider(EmbeddingSpider):
     results_at, total_at = "pageProps.data.searchAds.items", "pageProps.data.searchAds.pagination.totalItems"
     listing_at, link_at, dated_at, promoted_at = "pageProps.ad", "slug", "pushedUpAt || dateCreated", "isPromoted"
     price_at, period_at = "totalPrice.value || told.price", "characteristics[?key=='price'].localizedValue | [0]"
-    deal_at, deals = "transaction || adCategory.type", paths("SELL=sale RENT=rent")
-    point_at = "location.coordinates.[latitude, longitude]"
+    dates, deals = paths("posted_at=createdAt updated_at=modifiedAt"), paths("SELL=sale RENT=rent")
+    deal_at, point_at = "transaction || adCategory.type", "location.coordinates.[latitude, longitude]"
     seller_at, agency_at = "advertiserType", "agency.name"
     sellers, states = paths("business=agency developer=developer private=owner"), paths("removed_by_user=delisted")
     fields = paths(

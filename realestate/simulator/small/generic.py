@@ -13,6 +13,7 @@ from realestate.simulator.small.site import SmallSite, next_page
 
 FORMS = ("json-ld", "microdata", "next", "opengraph")
 KINDS = {"house": "House", "apartment": "Apartment"}
+UNITS = {"month": "MON", "week": "WEE"}
 DEALS = {"sale": "for-sale", "rent": "to-rent"}
 
 
@@ -54,17 +55,17 @@ class Generic(SmallSite):
                 return _page(_graph(advert, facts))
 
     def told(self, advert: Advert, facts: Facts) -> dict[str, Any]:
-        """Where a rent's time is not told its period is not known."""
+        """A rent whose time is not told is no price."""
         form, home = FORMS[advert.ref % 4], advert.home
         known: dict[str, Any] = {
             "country": "GB" if form in ("json-ld", "microdata") else "ZZ",
-            "rent_period": None,
-            "price_basis": None if advert.price is None else "total",
             "geo_precision": "approximate" if facts.is_mapped else None,
             "seller_type": None,
             "agency_name": None,
             "city": home.place.city,
         }
+        if advert.price is None or (form in ("next", "opengraph") and home.operation == "rent"):
+            known |= dict.fromkeys(("price", "currency", "rent_period", "price_basis"))
         if form in ("json-ld", "microdata"):
             counts = {"rooms": facts.rooms, "bedrooms": facts.bedrooms, "area_m2": facts.area_m2}
             return known | counts | {"property_type": home.kind if home.kind in KINDS else None}
@@ -79,7 +80,9 @@ class Generic(SmallSite):
 
 def _node(advert: Advert, facts: Facts) -> dict[str, Any]:
     home, price = advert.home, advert.price
-    offer = {"@type": "Offer", "price": price, "priceCurrency": "GBP"} if price is not None else None
+    unit = {"unitCode": UNITS[advert.rent_period]} if advert.rent_period else {}
+    money = {"@type": "UnitPriceSpecification", "price": price, "priceCurrency": "GBP", **unit}
+    offer = {"@type": "Offer", "priceSpecification": money} if price is not None else None
     size = {"@type": "QuantitativeValue", "value": facts.area_m2, "unitCode": "MTK"} if facts.area_m2 else None
     geo = (
         {"@type": "GeoCoordinates", "latitude": home.latitude, "longitude": home.longitude} if facts.is_mapped else None
