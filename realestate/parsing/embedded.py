@@ -51,7 +51,8 @@ def assigned(html: str, name: str) -> Any:
     """
     empty = None
     for attempt, found in enumerate(_assignment(name).finditer(html)):
-        value = _value(html, found.end())
+        before = html[found.start() - 1 : found.start()]
+        value = None if before.isalnum() or before in ("_", "$") else _value(html, found.end())
         if value:
             return value
         empty = empty if value is None else value
@@ -105,7 +106,7 @@ def _assignment(name: str) -> re.Pattern[str]:
     owner, dot, own = name.rpartition(".")
     quoted = rf"""|\[\s?["']{re.escape(own)}["']\s?\]"""
     written = rf"{re.escape(owner)}(?:\.{re.escape(own)}{quoted})" if dot else re.escape(name)
-    return re.compile(rf"(?<![\w$]){written}\s*+=(?!=)\s*+")
+    return re.compile(rf"{written}\s*+=(?!=)\s*+")  # a literal first: searched for at the speed of memory
 
 
 def _value(html: str, start: int) -> Any:

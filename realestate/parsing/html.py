@@ -18,7 +18,8 @@ class Page(LexborHTMLParser):
     """A page; ValueError for one that is nested beyond all measure."""
 
     def __init__(self, html: str) -> None:
-        if html.count("<") - 2 * html.count("</") - html.count("/>") - html.count("<!") > _MOST_OPEN:
+        tags = html.count("<")
+        if tags > _MOST_OPEN and tags - 2 * html.count("</") - html.count("/>") - html.count("<!") > _MOST_OPEN:
             raise ValueError("the page opens more tags than it closes, by thousands")
         super().__init__(html)
 
@@ -77,7 +78,7 @@ def definitions(node: LexborHTMLParser | LexborNode, selector: str = "dl") -> Ro
     """Each `dt` of a list with the `dd` after it."""
     told = Rows()
     label = None
-    for each in node.css(f":is({selector}) :is(dt, dd)"):
+    for each in node.css(", ".join(f"{one} :is(dt, dd)" for one in selector.split(","))):
         if each.tag == "dt":
             label = each.text()
         elif label is not None:

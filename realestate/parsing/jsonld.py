@@ -6,8 +6,9 @@ from typing import Any
 
 from realestate.parsing.embedded import decoded
 
-_SCRIPT = re.compile(r"""<script\b[^<>]{0,500}?\btype\s?=\s?["']?application/ld\+json[^<>]{0,500}>""", re.IGNORECASE)
+_MARK = "application/ld+json"
 _AROUND = re.compile(r"^\s*(?://)?\s?(?:<!\[CDATA\[|<!--)|(?://)?\s?(?:\]\]>|-->)\s*$")
+_LONGEST_TAG = 500
 _END = re.compile("</script", re.IGNORECASE)
 
 
@@ -29,12 +30,17 @@ def first(html: str, *types: str) -> dict[str, Any] | None:
 
 def _blocks(html: str) -> Iterator[Any]:
     """A block that is no JSON is passed over: others of the page may be sound."""
-    for found in _SCRIPT.finditer(html):
-        end = _END.search(html, found.end())
-        if not end:
+    mark = html.find(_MARK)
+    while mark >= 0:
+        tag = html.rfind("<", max(0, mark - _LONGEST_TAG), mark)
+        start = html.find(">", mark) + 1
+        end = _END.search(html, start)
+        if not start or not end:
             return
-        block = html[found.end() : end.start()]
-        yield decoded(_AROUND.sub("", block) if "<!" in block else block)
+        if tag >= 0 and html[tag : tag + 7].lower() == "<script":
+            block = html[start : end.start()]
+            yield decoded(_AROUND.sub("", block) if "<!" in block else block)
+        mark = html.find(_MARK, end.end())
 
 
 def _flat(block: Any) -> Iterator[dict[str, Any]]:

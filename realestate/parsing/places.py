@@ -17,6 +17,9 @@ _CITIES = frozenset(
     {"bakı", "sumqayıt", "gəncə", "xırdalan", "abşeron", "naxçıvan", "mingəçevir", "şirvan", "lənkəran", "şəki", "quba"}
     | {"qusar", "xaçmaz", "qəbələ", "şamaxı", "ismayıllı", "yevlax", "bərdə", "salyan", "masallı", "zaqatala", "göyçay"}
 )
+_METRO_AT_END = re.compile(r"(?:tikili|evi|ofis|obyekt|qaraj|villa|torpaq)\s+(.+?) m\.$", re.IGNORECASE)
+#: No station's name is longer; a long title full of such words would be read again from each of them.
+_LONGEST_END = 100
 _STREET = re.compile(r"\b(küç|pr|prospekti|küçəsi)\b")
 
 
@@ -41,7 +44,7 @@ def parse(address: str | None) -> Place:
 
 def metro_at_end(title: str | None) -> str | None:
     """ "Satılır 3 otaqlı 85 m2 yeni tikili Nizami m." ends with a metro station."""
-    found = re.search(r"(?:tikili|evi|ofis|obyekt|qaraj|villa|torpaq)\s+(.+?) m\.$", line(title) or "", re.IGNORECASE)
+    found = _METRO_AT_END.search((line(title) or "")[-_LONGEST_END:])
     return found[1] if found else None
 
 

@@ -34,9 +34,15 @@ _AMOUNT = re.compile(
     (?(before)|(?:\ {{0,2}}(?P<after>{currencies.WRITTEN}))?+)""",
     re.VERBOSE | re.IGNORECASE,
 )
+#: Nothing but an amount and its currency, which is most prices.
+_BARE = re.compile(
+    rf"(?P<before>{currencies.WRITTEN})? ?(?P<digits>{numbers.DIGITS})(?: ?(?P<after>{currencies.WRITTEN}))?",
+    re.IGNORECASE,
+)
 #: "1 700 AZN/m²", "per sq ft"; "1 m² - 1 700 AZN".
 _PER_AREA = re.compile(rf" ?(?:/|per |pro |par |za |a |/ )(?:1 )?({UNIT})", re.IGNORECASE)
 _AREA_BEFORE = re.compile(rf"(?<![^\W\d_])({UNIT}) ?(?:üçün|qiyməti|price)? ?[-–:=]? ?$", re.IGNORECASE)
+_UNIT_AFTER = re.compile(rf" ?{UNIT}", re.IGNORECASE)
 _ADDED = re.compile(r"\+|\bplus\b|\bzzgl\b|charges", re.IGNORECASE)
 _TO = re.compile(r"\W*(?:[-–—]|to|and|bis|und|do|à|et|tot|en|t/m|ilə|və)\W*", re.IGNORECASE)
 _FROM = re.compile(r"(?<![^\W\d_])(?:from|ab|vanaf|à partir de|dès|od|starting at|min\.?|başlayan)\W*$", re.IGNORECASE)
@@ -92,6 +98,11 @@ def parse(text: str | None, currency: str) -> Price:
     words = " ".join((text or "").split()) if text and len(text) <= _LONGEST else ""
     if not words:
         return Price()
+    bare = _BARE.fullmatch(words)
+    if bare and not (bare["before"] and bare["after"]):
+        return _bare(
+            numbers.value(bare["digits"]), currencies.code(bare["before"] or bare["after"], currency) or currency
+        )
     if _ON_REQUEST.search(plain(words)):
         return Price(basis="on_request")
     asked = _in_one_currency(_ranges_joined(list(_amounts(words, currency))), currency)
@@ -103,6 +114,12 @@ def parse(text: str | None, currency: str) -> Price:
     return _range(asked, currency) or _price(asked, currency)
 
 
+def _bare(value: Decimal | None, currency: str) -> Price:
+    if value is None:
+        return Price()
+    return Price(value, currency, "total") if value else Price(basis="on_request")
+
+
 def _amounts(text: str, home: str) -> Iterator[_Amount]:
     found = list(_AMOUNT.finditer(text))
     ends = [0, *(each.end() for each in found)]
@@ -112,7 +129,8 @@ def _amounts(text: str, home: str) -> Iterator[_Amount]:
         written = currencies.code(each["before"] or each["after"], home)
         is_glued = after[:1].isalpha() and period(after) is None
         is_negative = at == 0 and before.endswith("-")
-        is_spoilt = bool(each["short"]) or is_glued or is_negative
+        is_measure = written is None and bool(_UNIT_AFTER.match(after))
+        is_spoilt = bool(each["short"]) or is_glued or is_negative or is_measure
         yield _Amount(numbers.value(each["digits"]), written, before, after, is_spoilt)
 
 
@@ -150,8 +168,8 @@ def _price(asked: list[_Amount], home: str) -> Price:
     whole = [each for each in asked if not _area_unit(each)]
     main, *others = whole or asked
     charges = [each.value for each in others if _ADDED.search(each.before)]
-    told = (period(text) for text in (main.after, main.before, *(each.after for each in others)))
-    paid_for = next(filter(None, told), None)
+    beside = (main.after, main.before, *(each.after for each in others))
+    paid_for = next((told for text in beside if (told := period(text))), None)
     rivals = [each for each in others if not _ADDED.search(each.before) and each.value != main.value]
     if any(period(each.after) in (None, period(main.after)) for each in rivals):
         return Price()

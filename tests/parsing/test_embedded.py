@@ -134,11 +134,11 @@ def test_what_is_no_json_is_none(text: object, value: Any) -> None:
 
 @given(DOCUMENTS)
 def test_a_document_is_read_as_it_was_written(document: Any) -> None:
-    written = json.dumps({"d": document})
+    written = json.dumps({"d": document}).replace("</", "<\\/")  # as in every page that works
     for page in (
         f"<script>window.x = {written};\nwindow.y = {{}};</script>",
         f'<script>window["x"]=JSON.parse({json.dumps(written)})</script>',
-        f'<script id="x">{written.replace("</", "<\\/")}</script>',
+        f'<script id="x">{written}</script>',
     ):
         value = script(page, "x") if "id=" in page else assigned(page, "window.x")
         assert value == {"d": document}

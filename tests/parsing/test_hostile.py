@@ -26,7 +26,7 @@ from realestate.parsing import (
 
 ZONE = ZoneInfo("Asia/Baku")
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
-SMALL, LARGE = 64_000, 1_024_000
+SMALL, LARGE, LARGEST = 16_000, 256_000, 1_024_000
 
 TEXT: dict[str, Callable[[str], object]] = {
     "number": numbers.first,
@@ -52,11 +52,40 @@ PAGE: dict[str, Callable[[str], object]] = {
     "definitions": lambda text: html.definitions(html.Page(text)),
     "opengraph": lambda text: html.opengraph(html.Page(text)),
 }
-TEXT_PIECES = ("000 ", "000 000 0000 ", "9", "1,2.", "a", " ", "-", "1/", "€5 + ", "5 - ", "5 m² - ", "per / ")
-TEXT_PIECES += ("28.08.", "28 may ", "tikili m. ", "m² ")
-SCRIPT_PIECES = ("window.x = ", 'window.x = {"a": [', 'window.x=["window.x=[", ', 'window.x = JSON.parse("', "[", "'\"")
-SCRIPT_PIECES += ('window.x = JSON.parse("\\', '{"undefined": undefined, "', "<script id=", "<script ", "<!-- ", " ")
-SCRIPT_PIECES += ('<script type="application/ld+json" ', '<script type="application/ld+json">[')
+TEXT_PIECES = (
+    "000 ",
+    "000 000 0000 ",
+    "9",
+    "1,2.",
+    "a",
+    " ",
+    "-",
+    "1/",
+    "€5 + ",
+    "5 - ",
+    "5 m² - ",
+    "per / ",
+    "28.08.",
+    "28 may ",
+    "tikili m. ",
+    "m² ",
+)
+SCRIPT_PIECES = (
+    "window.x = ",
+    'window.x = {"a": [',
+    'window.x=["window.x=[", ',
+    'window.x = JSON.parse("',
+    "[",
+    "'\"",
+    'window.x = JSON.parse("\\',
+    '{"undefined": undefined, "',
+    "<script id=",
+    "<script ",
+    "<!-- ",
+    " ",
+    '<script type="application/ld+json" ',
+    '<script type="application/ld+json">[',
+)
 PAGE_PIECES = ("<tr><th>a<td>", "<dt>a<dd>b", "<meta property=og:title content=a>", "<p>", "<", "<!-- ", "&amp;")
 CASES = [
     *product(TEXT.items(), TEXT_PIECES),
@@ -84,3 +113,17 @@ def test_a_page_sixteen_times_as_large_takes_no_hundred_times_as_long(
     small = _seconds(reader[1], piece * (SMALL // len(piece)), 3)
     large = _seconds(reader[1], piece * (LARGE // len(piece)), 1)
     assert large <= 80 * max(small, 0.001), f"{large / max(small, 1e-6):.0f} times as long"
+
+
+@pytest.mark.parametrize(
+    ("reader", "pieces"),
+    [
+        *product(TEXT.values(), [TEXT_PIECES]),
+        *product(SCRIPT.values(), [SCRIPT_PIECES]),
+        *product(PAGE.values(), [PAGE_PIECES]),
+    ],
+)
+def test_a_megabyte_of_everything_is_read_to_its_end(reader: Callable[[str], object], pieces: tuple[str, ...]) -> None:
+    mixture = "".join(pieces)
+    with suppress(ValueError):
+        reader(mixture * (LARGEST // len(mixture)))

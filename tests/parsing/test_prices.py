@@ -156,6 +156,7 @@ def test_on_request_is_no_amount_and_no_currency(text: str) -> None:
         "28.08.2026",
         "€ " + "9" * 30,
         "12abc",
+        "131 m²",
     ],
 )
 def test_a_text_without_a_price_says_nothing(text: str | None) -> None:
