@@ -4,7 +4,8 @@
 
 A seed is a listing's page on any public host, or a sitemap (`….xml`) of such pages. The ref is the host and the last
 long number of the address, or a fingerprint of it. `extra["sources"]` tells which field came from where. What nobody
-names for sure is left out: no price without a currency, no size without a unit. All hosts of `generic` share one pace.
+names for sure is left out: no price without a currency, no size without a unit; where neither the address nor the title
+tells whether it is sold or let, the listing is kept in quarantine. All hosts of `generic` share one pace.
 What breaks it: a site that tells search engines nothing, or tells them only of itself.
 """
 
@@ -86,6 +87,9 @@ class GenericSpider(PortalSpider):
             raise BrokenPage("the page tells nothing of a home that we can read")
         if paid:
             sources["price"] = paid[0]
+        if "property_type" not in fields:
+            kind = kinds.of(fields["title"])
+            fields["property_type"], sources["property_type"] = kind or "other", "title" if kind else "nobody"
         if "latitude" in fields:
             fields["geo_precision"] = "approximate"  # nobody says whose they are
         deal = _deal(f"{response.url} {fields['title']}")

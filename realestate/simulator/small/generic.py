@@ -13,6 +13,7 @@ from realestate.simulator.small.site import SmallSite, next_page
 
 FORMS = ("json-ld", "microdata", "next", "opengraph")
 KINDS = {"house": "House", "apartment": "Apartment"}
+WORDS = {"apartment": "apartment", "house": "house", "office": "office", "shop": "commercial", "land": "land"}
 UNITS = {"month": "MON", "week": "WEE"}
 DEALS = {"sale": "for-sale", "rent": "to-rent"}
 
@@ -63,17 +64,16 @@ class Generic(SmallSite):
             "seller_type": None,
             "agency_name": None,
             "city": home.place.city,
+            "property_type": WORDS[home.kind],
         }
         if advert.price is None or (form in ("next", "opengraph") and home.operation == "rent"):
             known |= dict.fromkeys(("price", "currency", "rent_period", "price_basis"))
         if form in ("json-ld", "microdata"):
             counts = {"rooms": facts.rooms, "bedrooms": facts.bedrooms, "area_m2": facts.area_m2}
-            return known | counts | {"property_type": home.kind if home.kind in KINDS else None}
+            return known | counts
         if form == "next":
             return known | {"bedrooms": facts.bedrooms, "area_m2": facts.area_m2}
-        words = {"apartment": "apartment", "house": "house", "office": "office", "shop": "commercial", "land": "land"}
         return known | {
-            "property_type": words[home.kind],
             "description": " ".join(" ".join(facts.paragraphs).split()) or None,
         }
 
