@@ -93,6 +93,9 @@ class GenericSpider(PortalSpider):
         if "latitude" in fields:
             fields["geo_precision"] = "approximate"  # nobody says whose they are
         deal = _deal(f"{response.url} {fields['title']}")
+        extra: dict[str, Any] = {"sources": sources}
+        if paid and deal == "rent" and paid[1].period is None:
+            extra["rent"], paid = str(paid[1].amount), None  # for what time nobody says
         yield self.listing(
             response,
             paid[1] if paid else None,
@@ -100,7 +103,7 @@ class GenericSpider(PortalSpider):
             rent_period=paid[1].period if paid and deal == "rent" else None,
             country=_country(found, response.url) or self.country,
             **fields,
-            extra={"sources": sources},
+            extra=extra,
         )
 
 

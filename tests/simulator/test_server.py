@@ -108,7 +108,7 @@ def test_the_stats_count_each_request_once() -> None:
         assert sum(seen["by_second"].values()) == 5
         assert all(started <= int(second) <= time.time() for second in seen["by_second"])
         assert stats["emlak"]["requests"] == 0
-        assert stats["refusals"] == {"immoweb": 0, "emlak": 0}
+        assert stats["refusals"] == dict.fromkeys(PORTALS, 0)
 
     ask(check)
 
@@ -243,7 +243,7 @@ def test_it_runs_on_the_given_ports_and_stops_cleanly_when_told(number: signal.S
         bases = json.loads(process.stdout.readline())
         process.send_signal(number)
         _, errors = process.communicate(timeout=20)
-    assert list(bases) == ["control", "immoweb", "emlak"]
+    assert list(bases) == ["control", *PORTALS]
     assert [int(base.rpartition(":")[2]) for base in bases.values()] == [port, port + 1, port + 2]
     assert (process.returncode, errors) == (0, "")
 
