@@ -236,7 +236,7 @@ def pick(row: Record) -> Record:
     return {name: row[name] for name in (*MONEY, *OTHER_CONTENT)}
 
 
-@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize("portal", TYPES)
 def test_every_type_of_event_occurs_within_ten_days(lived: Lived, portal: str) -> None:
     events = [event for event in lived[0].events(portal) if event["day"] <= 10]
     assert {event["type"] for event in events} == TYPES[portal]
