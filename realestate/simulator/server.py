@@ -119,7 +119,10 @@ class Simulator:
         """Let a day pass, and have what changed rendered anew."""
         changes = self.world.advance()
         self._headers.clear()
-        return {**self._today(), "portals": {name: _told(changed) for name, changed in changes.items()}}
+        return {
+            **self._today(),
+            "portals": {name: _told(changed, self.sites[name]) for name, changed in changes.items()},
+        }
 
     def events(self, portal: str) -> list[Event]:
         """What a perfect daily crawler would have recorded of a portal so far."""
@@ -191,10 +194,10 @@ class _Forecast(msgspec.Struct, forbid_unknown_fields=True):
     kind: Weather
 
 
-def _told(changes: Changes) -> dict[str, Any]:
+def _told(changes: Changes, site: Site) -> dict[str, Any]:
     """The refs; of the removed, how they went too."""
-    refs = {what: [str(advert.ref) for advert in adverts] for what, adverts in changes.items()}
-    return {**refs, "removed": {str(advert.ref): advert.gone for advert in changes["removed"]}}
+    refs = {what: [site.ref(advert) for advert in adverts] for what, adverts in changes.items()}
+    return {**refs, "removed": {site.ref(advert): advert.gone for advert in changes["removed"]}}
 
 
 def _encoded(rows: Iterator[dict[str, Any]]) -> bytes:

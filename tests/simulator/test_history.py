@@ -253,7 +253,8 @@ def test_every_type_of_event_occurs_within_ten_days(lived: Lived, portal: str) -
 @pytest.mark.parametrize("portal", PORTALS)
 def test_events_are_in_order_and_each_is_told_once(lived: Lived, portal: str) -> None:
     events = lived[0].events(portal)
-    order = [(event["day"], int(event["ref"])) for event in events]
+    # a number in whatever digits, after the host where there is one
+    order = [(event["day"], int(event["ref"].rpartition(":")[2], 36)) for event in events]
     assert order == sorted(order)
     told = [(event["day"], event["ref"], event["type"]) for event in events]
     assert len(told) == len(set(told))
@@ -267,7 +268,11 @@ def happened(simulator: Simulator, portal: str, what: str) -> Iterator[tuple[int
         yield from ((told["day"], ref) for ref in told["portals"][portal][what])
 
 
-@pytest.mark.parametrize("portal", PORTALS)
+#: Half of `generic`'s pages tell no rent.
+TELL_ALL = [name for name in PORTALS if name != "generic"]
+
+
+@pytest.mark.parametrize("portal", TELL_ALL)
 @pytest.mark.parametrize(
     ("what", "expected"),
     [
