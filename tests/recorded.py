@@ -17,9 +17,10 @@ from realestate.authoring import reading
 from realestate.items.others import OTHERS
 from realestate.jobs.work import spider_class
 
-__all__ = ["expectations", "page_of", "pages", "read", "response_of", "spider", "spider_class"]
+__all__ = ["expectations", "page_of", "pages", "read", "refs", "response_of", "spider", "spider_class"]
 
-_EXPECTED = ("listing", *OTHERS, "units", "gone", "found", "total", "searches")
+_KINDS = ("listing", *OTHERS)
+_EXPECTED = (*_KINDS, "units", "gone", "found", "total", "searches")
 FOLDER = Path(__file__).parent / "portals"
 
 
@@ -29,6 +30,15 @@ def expectations() -> list[Path]:
 
 def pages() -> set[Path]:
     return {path for pattern in ("*/*.html", "*/*.page.json") for path in FOLDER.glob(pattern)}
+
+
+def refs(portal: str) -> set[str]:
+    """The ids of all items on a portal's recorded pages; there are some."""
+    told = [json.loads(path.read_text("utf-8")) for path in expectations() if path.parent.name == portal]
+    items = [item for each in told for item in (*each.get("found", ()), *(each.get(kind) for kind in _KINDS)) if item]
+    found = {item["ref"] for item in items}
+    assert found
+    return found
 
 
 def page_of(expected: Path) -> Path:

@@ -88,6 +88,12 @@ class TestEverySpider:
             assert own.owns(url)
             assert own.ref_of(url) is None
 
+    def test_an_address_in_its_form_is_one_of_its_items(self, portal: str, spider: Any) -> None:
+        own = spider()
+        assert own.owns(own.url_of("1"))
+        for ref in recorded.refs(portal):
+            assert own.ref_of(own.url_of(ref)) == own.ref_of(own.site + own.item_form.format(ref=ref)) == ref
+
     def test_it_asks_for_no_faster_pace(self, portal: str, spider: Any) -> None:
         assert not spider.custom_settings, "pace and concurrency are the fleet's, not a portal's"
 

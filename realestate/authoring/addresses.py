@@ -16,7 +16,7 @@ _IDS = ("id", "ref", "legacyResourceId", "adId", "ad_id", "listingId", "property
 #: A document's own id stands near its top: further down there are those of its pictures and of its seller.
 _MOST_LOOKED_AT = 200
 #: Nobody's, in the lengths and letters that portals use.
-_NOBODYS = ("10000000", "1000000", "100000", "1", "a1b2c3")
+_NOBODYS = ("10000000", "1000000", "100000", "1", "a1b2c3", "XX0000000000")
 
 
 def of_listing(spider: Any, document: str, file_name: str = "") -> tuple[str, bool]:
@@ -34,14 +34,8 @@ def of_listing(spider: Any, document: str, file_name: str = "") -> tuple[str, bo
 
 
 def in_form(spider: Any, ref: str) -> str | None:
-    """The address of the listing with this id, read backwards from `listing_path`; None if that does not fit."""
-    form = re.sub(r"\(\?P<ref>(?:[^()\\]|\\.|\([^()]*\))*\)", lambda _: ref, spider.listing_path.pattern)
-    form = re.sub(r"\((?:\?:)?[^()]*\)[?*]", "", form)  # what may be left out
-    form = re.sub(r"\((?:\?:)?([^()|]*)[^()]*\)", r"\1", form)  # the first of several
-    form = re.sub(r"(?:\[[^\]]*\]|\\[wdS]|\.)(?:\*|\{0,\d*\})\??|[^\\\])]\?|[\^$]", "", form)
-    form = re.sub(r"(?:\[[^\]]*\]|\\[wS]|(?<!\\)\.)(?:\+|\{[\d,]+\})?", "x", form)
-    form = re.sub(r"\\d(?:\+|\{[\d,]+\})?", "1", form).replace("\\", "")
-    url = urljoin(spider.site, form if form.startswith("/") else f"/{form}")
+    """The address of the item with this id; None if it is no id of the portal's."""
+    url: str = spider.url_of(ref)
     return url if spider.ref_of(url) == ref else None
 
 

@@ -7,6 +7,7 @@ from urllib.parse import urljoin
 
 from realestate.authoring import Unfit, addresses, reading
 from realestate.authoring.reading import Stage
+from realestate.items.others import OTHERS
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,8 @@ class Parsed:
     """What the parser made of it."""
 
     told: dict[str, Any]
-    """The `listing`, the word that it is `gone`, or what is `found`, with the `total` and the further `searches`."""
+    """The `listing` or what else the portal has, the word that it is `gone`, or what is `found`, with the `total` and
+    the further `searches`."""
     url: str
     is_made_up: bool
     """Whether the document tells nothing of its address, and so of the listing's id."""
@@ -79,7 +81,7 @@ def _stages(spider: Any, url: str | None, stage: Stage | None) -> Iterator[Stage
 
 
 def _tells_something(told: dict[str, Any]) -> bool:
-    return bool(told.get("listing") or told.get("found"))
+    return any(told.get(name) for name in ("listing", *OTHERS, "found"))
 
 
 def _line(error: Exception) -> str:

@@ -50,11 +50,15 @@ def read(spider: Any, response: Response, stage: Stage, hints: dict[str, Any] | 
 
 def short(told: dict[str, Any]) -> dict[str, Any]:
     """As it is kept beside a recorded page: what is missing, empty or the default is left out."""
-    kept = {}
-    for kind in told.keys() & {"listing", *OTHERS}:
-        nothing = _NOTHING_TOLD if kind == "listing" else {}
-        kept[kind] = {name: value for name, value in told[kind].items() if value != nothing.get(name)}
+    kept: dict[str, Any] = {kind: _without_nothing(told[kind]) for kind in told.keys() & {"listing", *OTHERS}}
+    if "found" in told:
+        kept["found"] = list(map(_without_nothing, told["found"]))
     return told | kept
+
+
+def _without_nothing(record: dict[str, Any]) -> dict[str, Any]:
+    nothing = _NOTHING_TOLD if record.keys() == _NOTHING_TOLD.keys() else {}
+    return {name: value for name, value in record.items() if value != nothing.get(name)}
 
 
 def is_json(body: bytes) -> bool:

@@ -16,13 +16,12 @@ from realestate.parsing.prices import Price
 from realestate.spiders.engine import PRIORITY, SearchSpider
 from realestate.spiders.outcomes import BrokenPage, ListingGone, is_news
 from realestate.spiders.results import AnyLink, Found, Result, Results
-from realestate.spiders.saved import Saved
 from realestate.spiders.telephones import AskingSpider
 
 __all__ = ["PRIORITY", "PortalSpider"]
 
 
-class PortalSpider(SearchSpider, AskingSpider, Saved):
+class PortalSpider(SearchSpider, AskingSpider):
     """One property portal.
 
     A portal names its site, its searches, its way to page and the form of a listing's address, and writes

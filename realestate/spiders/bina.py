@@ -78,6 +78,7 @@ class BinaSpider(PortalSpider):
     site = "https://bina.az"
     searches = ("/items/all",)
     listing_path = re.compile(r"^/items/(?P<ref>\d{1,9})/?$")
+    item_form = "/items/{ref}"
     country = "AZ"
     currency = "AZN"
     timezone = ZoneInfo("Asia/Baku")
@@ -201,6 +202,13 @@ class BinaSpider(PortalSpider):
             "updated_at": dates.parse(renewed, self.timezone, served_at(response)),
             "extra": {**told, **({"views": count} if (count := numbers.whole(views)) is not None else {})},
         }
+
+    def ref_in(self, document: str) -> str | None:
+        props = next_data(document)
+        caches = props.values() if isinstance(props, dict) else ()
+        items = (at(props, "currentItemData"), *(apollo.fullest(cache, "Item") for cache in caches))
+        told = next((ref for item in items if (ref := line(at(item, "id")))), None)
+        return told or re.sub(r"\D", "", html.text(html.Page(document), ".product-actions__id") or "") or None
 
     def _price(self, item: Any) -> prices.Price:
         """ "total" or "value", as the query calls it. Null is a price on request; what is not there tells nothing."""

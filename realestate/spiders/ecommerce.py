@@ -2,7 +2,8 @@
 of one has microdata: its name, and in attributes its sku, price, priceCurrency and inventoryLevel.
 
 The shop is invented, and the simulator has one. For a shop of yours whose pages carry such microdata, subclass it with
-your `name`, `site`, `allowed_domains`, `searches` and `item_path`; another form of page is another `parse_page`.
+your `name`, `site`, `allowed_domains`, `searches`, `item_path` and `item_form`; another form of page is another
+`parse_page`.
 """
 
 import re
@@ -27,6 +28,7 @@ class EcommerceSpider(SearchSpider):
     site = "https://shop.example"
     searches = ("/products?page=1",)
     item_path = re.compile(r"^/products/(?P<ref>\d+)$")
+    item_form = "/products/{ref}"
     paging = Numbers("page", size=24)
     terms = "https://shop.example/terms"
     checked_on = date(2026, 11, 16)
@@ -43,7 +45,7 @@ class EcommerceSpider(SearchSpider):
 
     def parse_page(self, response: TextResponse, **hints: Any) -> Iterator[Product]:
         page = html.Page(response.text)
-        ref, name = html.attribute(page, "[itemprop=sku]", "content"), html.text(page, "[itemprop=name]")
+        ref, name = self.ref_in(response.text), html.text(page, "[itemprop=name]")
         if not ref or not name or ref != self.ref_of(response.url):
             raise BrokenPage("no name, or another product's number")
         price = plain.amount(html.attribute(page, "[itemprop=price]", "content"))
@@ -56,3 +58,6 @@ class EcommerceSpider(SearchSpider):
             currency=html.attribute(page, "[itemprop=priceCurrency]", "content") if price else None,
             stock=plain.count(html.attribute(page, "[itemprop=inventoryLevel]", "content")),
         )
+
+    def ref_in(self, document: str) -> str | None:
+        return html.attribute(html.Page(document), "[itemprop=sku]", "content")

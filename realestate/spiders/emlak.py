@@ -54,6 +54,7 @@ class EmlakSpider(PortalSpider):
     site = "https://emlak.az"
     searches = ("/elanlar/?ann_type=3&sort_type=1&page=1",)
     listing_path = re.compile(r"^/(?P<ref>\d+)-[^/]*\.html$")
+    item_form = "/{ref}-.html"
     country = "AZ"
     currency = "AZN"
     timezone = ZoneInfo("Asia/Baku")

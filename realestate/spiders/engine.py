@@ -18,6 +18,7 @@ from realestate.spiders.outcomes import GONE_STATUSES, Blocked, BrokenPage, Item
 from realestate.spiders.paging import Numbers, Paging
 from realestate.spiders.planning import Axis, parts_of
 from realestate.spiders.results import AnyLink, Link, Result, Results
+from realestate.spiders.saved import Saved
 from realestate.spiders.walk import Newest, Walk, watermark_of
 
 #: Plans first, so that many workers soon find work. Items' pages before further search pages: what is found is stored
@@ -25,7 +26,7 @@ from realestate.spiders.walk import Newest, Walk, watermark_of
 PRIORITY: dict[Stage, int] = {"plan": 20, "discover": 0, "extract": 10}
 
 
-class SearchSpider(CountingSpider):
+class SearchSpider(CountingSpider, Saved):
     """One site, of whatever kind.
 
     It names its site, its searches, its way to page and the form of an item's address, and writes `parse_search` (the
@@ -39,6 +40,9 @@ class SearchSpider(CountingSpider):
 
     item_path: ClassVar[re.Pattern[str] | None] = None
     """Matches the path of an item's address, its group `ref` being the site's id; all else is a search."""
+
+    item_form: ClassVar[str]
+    """The shortest path of an item's address, by which one is made of its id: "/items/{ref}"."""
 
     paging: ClassVar[Paging] = Numbers()
     """How one page of a search leads to the others."""
@@ -100,6 +104,10 @@ class SearchSpider(CountingSpider):
         """The site's id in an item's address; None for any other address."""
         found = self.item_path.search(urlsplit(url).path) if self.item_path else None
         return found["ref"] if found else None
+
+    def url_of(self, ref: str) -> str:
+        """An address of the item with this id, in the site's form. Its own may be longer."""
+        return urljoin(self.site, self.item_form.format(ref=ref))
 
     def shown_at(self, response: Response) -> str:
         """The address at which visitors see the item."""

@@ -2,8 +2,8 @@
 numbers in `data-` attributes, so no other page has to be read; a quote's own page is a table of one row.
 
 The site is invented, and the simulator has one. For one of yours with such a table, subclass it with your `name`,
-`site`, `allowed_domains`, `searches` and `item_path`; another form of table is another `_quote`. A share without a
-trade has no price: its `data-price` is empty.
+`site`, `allowed_domains`, `searches`, `item_path` and `item_form`; another form of table is another `_quote`. A share
+without a trade has no price: its `data-price` is empty.
 """
 
 import re
@@ -28,6 +28,7 @@ class FinanceSpider(SearchSpider):
     site = "https://quotes.example"
     searches = ("/quotes?page=1",)
     item_path = re.compile(r"^/quotes/(?P<ref>[A-Z]{2}[A-Z0-9]{10})$")
+    item_form = "/quotes/{ref}"
     paging = Numbers("page", size=50)
     terms = "https://quotes.example/terms"
     checked_on = date(2026, 11, 16)
@@ -47,6 +48,9 @@ class FinanceSpider(SearchSpider):
         if len(rows) != 1:
             raise BrokenPage(f"{len(rows)} quotes on the page of one")
         yield self._quote(rows[0], response)
+
+    def ref_in(self, document: str) -> str | None:
+        return self.ref_of(html.attribute(html.Page(document), "tr[data-price] a", "href") or "")
 
     def _quote(self, row: html.Element, response: TextResponse) -> Quote:
         url = response.urljoin(html.attribute(row, "a", "href") or "")

@@ -120,6 +120,7 @@ class ImmowebSpider(PortalSpider):
         for deal in ("for-sale", "for-rent")
     )
     listing_path = re.compile(r"/(?:classified|zoekertje|annonce)/(?:.*/)?(?P<ref>\d{6,9})/?$")
+    item_form = "/en/classified/{ref}"
     country = "BE"
     currency = "EUR"
     timezone = ZoneInfo("Europe/Brussels")

@@ -32,8 +32,6 @@ from realestate.spiders.words.lalafo import LEAVES, SEEKING, Leaf, features, off
 FEED = "/api/search/v3/feed"
 HEADERS = {"device": "pc", "country-id": "13", "language": "az_AZ", "Accept": "application/json, text/html;q=0.5"}
 COUNTRIES = {"13": "AZ", "12": "KG", "11": "RS"}
-#: Where an advert names no currency. Without one its price is none.
-SYMBOLS = {"AZN": "AZN", "₼": "AZN", "$": "USD"}
 ROOT, ACTIVE = "2029", 2
 #: Told beside what fields take; everything about persons is left alone.
 BESIDE = ("category_id", "old_price", "is_negotiable", "price_type", "views", "impressions", "favorite_count")
@@ -45,6 +43,7 @@ class LalafoSpider(PortalSpider):
     site = "https://lalafo.az"
     searches = (f"{FEED}/search?category_id={ROOT}&expand=url&page=1&per-page=40&sort_by=newest",)
     listing_path = re.compile(r"^(?:/[^/]+/ads/(?:[^/]*-)?id-|/api/search/v3/feed/details/)(?P<ref>\d{1,12})/?$")
+    item_form = "/azerbaijan/ads/id-{ref}"
     country = "AZ"
     currency = "AZN"
     timezone = ZoneInfo("Asia/Baku")
@@ -64,7 +63,7 @@ class LalafoSpider(PortalSpider):
         return Request(f"{self.site}{FEED}/details/{self.ref_of(url)}?expand=url", headers=HEADERS)
 
     def parse_search(self, response: TextResponse) -> Results:
-        feeds = (each for each in _answers(response) if isinstance(at(each, "items"), list))
+        feeds = (each for each in _answers(response.text) if isinstance(at(each, "items"), list))
         page: Any = next((each for each in feeds if isinstance(at(each, "_meta.totalCount"), int)), None)
         if page is None:
             raise BrokenPage("no feed")
@@ -88,9 +87,9 @@ class LalafoSpider(PortalSpider):
         hints: dict[str, Any] = {"label": label} if leaf is None and label else {}
         url = line(item.get("url"))
         if not url or self.ref_of(url) != str(number):
-            url = f"/{line(item.get('city_alias')) or 'azerbaijan'}/ads/id-{number}"
+            url = f"/{city}/ads/id-{number}" if (city := line(item.get("city_alias"))) else None
         return self.found(
-            url,
+            url or self.url_of(str(number)),
             _price(item),
             (leaf.rent_period if leaf else None) or periods.parse(label),
             dated=dates.stamp(item.get("created_time")),
@@ -101,7 +100,7 @@ class LalafoSpider(PortalSpider):
     def parse_listing(
         self, response: TextResponse, label: str | None = None, rent_period: RentPeriod | None = None, **hints: Any
     ) -> Iterator[Listing]:
-        ad: Any = next((each for each in _answers(response) if isinstance(at(each, "params"), list)), None)
+        ad = _advert(response.text)
         asked = self.ref_of(response.url)
         if not isinstance(at(ad, "id"), int) or asked not in (None, str(ad["id"])):
             raise BrokenPage("no advert, or another one")
@@ -115,13 +114,15 @@ class LalafoSpider(PortalSpider):
         area, plot, is_new = told.get("area"), told.get("plot"), told.get("is_new")
         if area and (area.is_land or leaf.property_type == "land"):
             area, plot = None, plot or area
+        elif leaf.property_type is None and told.get("rooms") is None:
+            area = None  # of a home or of a plot: nobody knows
         latitude, longitude = coordinates.of(ad.get("lat"), ad.get("lng"))
         is_firm = at(ad, "user.pro") is True
         yield self.listing(
             response,
             _price(ad),
             ref=str(ad["id"]),
-            url=response.urljoin(line(ad.get("url")) or self.shown_at(response)),
+            url=self._page(ad, response),
             country=COUNTRIES.get(str(ad.get("country_id")), self.country),
             operation=leaf.operation,
             # what is no home is let by the month, unless somebody says otherwise
@@ -155,23 +156,38 @@ class LalafoSpider(PortalSpider):
             extra={**rest, **{name: ad[name] for name in BESIDE if ad.get(name) and not missing(ad[name])}},
         )
 
+    def ref_in(self, document: str) -> str | None:
+        return line(at(_advert(document), "id"))
+
+    def _page(self, ad: Any, response: TextResponse) -> str:
+        """Where visitors see it, which is not where the API tells of it."""
+        ref = str(ad["id"])
+        for url in (line(ad.get("url")), self.shown_at(response)):
+            if url and self.ref_of(url) == ref and FEED not in url:
+                return response.urljoin(url)
+        return self.url_of(ref)
+
 
 def _price(ad: Any) -> prices.Price:
-    """In the currency the seller chose; `national_price` is the same in manats. Null and 0 are a price on request."""
+    """In the currency the seller chose, and without one none: "$" is the sign of several; `national_price` is the same in
+    manats. Null and 0 are a price on request."""
     if "price" in ad and ad["price"] in (None, 0):
         return prices.Price(basis="on_request")
-    told = line(ad.get("currency")) or ""
-    currency = told if re.fullmatch("[A-Z]{3}", told) else SYMBOLS.get(line(ad.get("symbol")) or "")
-    if not currency or numbers.positive(ad.get("price")) is None:
+    currency = line(ad.get("currency")) or ""
+    if not re.fullmatch("[A-Z]{3}", currency) or numbers.positive(ad.get("price")) is None:
         return prices.Price()
     return prices.of(ad["price"], currency)
 
 
-def _answers(response: TextResponse) -> list[Any]:
-    """What the API told: the response itself, or what a page of the site was made of."""
-    if response.text.lstrip("\ufeff \t\r\n")[:1] == "{":
-        return [decoded(response.text)]
-    queries = next_data(response.text, "props.pageProps.dehydratedState.queries")
+def _advert(document: str) -> Any:
+    return next((each for each in _answers(document) if isinstance(at(each, "params"), list)), None)
+
+
+def _answers(document: str) -> list[Any]:
+    """What the API told: the document itself, or what a page of the site was made of."""
+    if document.lstrip("\ufeff \t\r\n")[:1] == "{":
+        return [decoded(document)]
+    queries = next_data(document, "props.pageProps.dehydratedState.queries")
     told = [at(query, "state.data") for query in queries] if isinstance(queries, list) else []
     return told + [page for each in told if isinstance(at(each, "pages"), list) for page in each["pages"]]
 

@@ -46,6 +46,7 @@ query Search($filters: AdFilterInput, $keywords: String, $first: Int, $after: St
 }"""
 CALL = "mutation Call($adId: ID) { createCall(adId: $adId, source: DESKTOP) { entity } }"
 
+ROOT = "dasinmaz-emlak"
 #: Categories by the last word of their address: the portal's number, and what they hold.
 CATEGORIES: dict[str, tuple[int, PropertyType]] = {
     "menziller": (635, "apartment"),
@@ -95,8 +96,9 @@ class TapSpider(PortalSpider):
     name = "tap"
     allowed_domains = ["tap.az"]  # noqa: RUF012
     site = "https://tap.az"
-    searches = tuple(f"/elanlar/dasinmaz-emlak/{category}" for category in CATEGORIES)
+    searches = tuple(f"/elanlar/{ROOT}/{category}" for category in CATEGORIES)
     listing_path = re.compile(r"^/elanlar/(?:[^/]+/){1,3}(?P<ref>\d{5,10})/?$")
+    item_form = "/elanlar/dasinmaz-emlak/{ref}"
     country = "AZ"
     currency = "AZN"
     timezone = ZoneInfo("Asia/Baku")
@@ -135,7 +137,7 @@ class TapSpider(PortalSpider):
         if told is None or not told.title or not told.rows:
             raise BrokenPage("no advert of this number, or nothing told of it")
         category = told.path.rstrip("/").split("/")[-2]
-        _, usual = CATEGORIES.get(category, (None, "other"))
+        _, usual = CATEGORIES.get(category, (None, None if category == ROOT else "other"))
         kind, subtype, is_new = _taken(told.rows, "Binanın tipi", "Əmlakın növü", "Obyektin növü") or (
             usual,
             None,
@@ -183,6 +185,10 @@ class TapSpider(PortalSpider):
             raise BrokenPage("no telephones in the answer")
         return [number for each in told if (number := line(at(each, "number") if isinstance(each, dict) else each))]
 
+    def ref_in(self, document: str) -> str | None:
+        ad = apollo.fullest(_cache(document), "Ad")
+        return line(at(ad, "legacyResourceId")) or self.ref_of(line(at(ad, "path")) or "")
+
     def _price(self, ad: Any) -> prices.Price:
         """Null is a price on request; nothing told is none."""
         told = ad.get("price", "")
@@ -190,8 +196,7 @@ class TapSpider(PortalSpider):
 
     def _newer(self, response: TextResponse, ref: str) -> Told | None:
         """Of today's pages."""
-        cache = decoded(at(next_data(response.text), "apolloState"))
-        ad = _own(cache, ref)
+        ad = _own(_cache(response.text), ref)
         if ad is None:
             return None
         if line(ad.get("status")) in OVER:
@@ -264,6 +269,10 @@ def _asked(search: str) -> dict[str, Any]:
 
 def _global_id(kind: str, number: object) -> str:
     return b64encode(f"gid://tap/{kind}/{number}".encode()).decode().rstrip("=")
+
+
+def _cache(document: str) -> Any:
+    return decoded(at(next_data(document), "apolloState"))
 
 
 def _own(cache: Any, ref: str) -> Any:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from realestate.authoring import Unfit, addresses, reading
 from realestate.authoring.documents import parse
 from realestate.cli import app
+from realestate.items.others import OTHERS
 from tests import recorded
 
 IMMOWEB = recorded.FOLDER / "immoweb" / "listing-house-sale.html"
@@ -37,8 +38,9 @@ def test_every_recorded_page_is_read_without_its_address(expected: Path) -> None
     elif "gone" in told:
         assert made == {"gone": told["gone"]}
     else:
+        (kind,) = told.keys() & {"listing", *OTHERS}
         differing = {"url"} | ({"ref"} if parsed.is_made_up else set())
-        assert without(made["listing"], differing) == without(told["listing"], differing)
+        assert without(made[kind], differing) == without(told[kind], differing)
 
 
 def without(listing: dict[str, Any], names: set[str]) -> dict[str, Any]:
@@ -83,25 +85,17 @@ def test_the_address_is_the_one_the_document_tells() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "ref", "path"),
+    ("portal", "ref", "url"),
     [
-        (r"^/items/(?P<ref>\d+)$", "123", "/items/123"),
-        (r"/elanlar/(?:[\w-]+/)*(?P<ref>\d{8})$", "12345678", "/elanlar/12345678"),
-        (r"-ID(?P<ref>[A-Za-z0-9]+)$", "4BXrz", "/-ID4BXrz"),
-        (r"^/(?:for-sale|to-rent)/.+/(?P<ref>\d+)/?$", "33", "/for-sale/x/33"),
-        (r"^/items/(?P<ref>\d+)$", "abc", None),
+        ("bina", "123", "https://bina.az/items/123"),
+        ("finance", "XX0000000037", "https://quotes.example/quotes/XX0000000037"),
+        ("bina", "abc", None),
+        ("bina", "../1", None),
+        ("immoweb", "1", None),
     ],
 )
-def test_an_address_in_the_portals_form(form: str, ref: str, path: str | None) -> None:
-    class Spider:
-        site = "https://www.example.com"
-        listing_path = re.compile(form)
-
-        def ref_of(self, url: str) -> str | None:
-            found = self.listing_path.search(url.removeprefix(self.site))
-            return found["ref"] if found else None
-
-    assert addresses.in_form(Spider(), ref) == (path and f"https://www.example.com{path}")
+def test_an_address_in_the_portals_form(portal: str, ref: str, url: str | None) -> None:
+    assert addresses.in_form(recorded.spider(portal), ref) == url
 
 
 @pytest.mark.parametrize("document", [b"", b"nothing", b"{", b"[]", b"{}", b"null", b"\xff\xfe\x00", b"<p>", b"[[[["])

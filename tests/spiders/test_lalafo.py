@@ -140,7 +140,7 @@ def test_of_a_category_we_do_not_know_words_tell_if_they_agree(title: str, opera
         ({"price": 0}, (None, None, "on_request")),
         ({"price": 11500, "currency": "USD"}, (11500, "USD", "total")),
         ({"price": "11500"}, (11500, "AZN", "total")),
-        ({"price": 11500, "currency": None, "symbol": "$"}, (11500, "USD", "total")),
+        ({"price": 11500, "currency": None, "symbol": "$"}, (None, None, None)),
         ({"price": 11500, "currency": None, "symbol": None}, (None, None, None)),
         ({"price": ""}, (None, None, None)),
         ({"price": "1.7K"}, (None, None, None)),
