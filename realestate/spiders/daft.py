@@ -25,6 +25,7 @@ class DaftSpider(EmbeddingSpider):
     allowed_domains = ("www.daft.ie",)
     searches = tuple(f"/{section}/ireland?sort=publishDateDesc&pageSize=20&from=0" for section in SECTIONS)
     listing_path = re.compile(r"^/[\w-]+/[^/]+/(?P<ref>\d+)/?$")
+    item_form = "/property/-/{ref}"
     country, currency, timezone = "IE", "EUR", ZoneInfo("Europe/Dublin")
     terms = "https://www.daft.ie/terms"
     checked_on = date(2026, 11, 15)

@@ -12,7 +12,7 @@ from scrapy.http import TextResponse
 from realestate.items import Listing, Operation, RentPeriod, SellerType, Status
 from realestate.parsing import areas, coordinates, embedded, floors, html, kinds, numbers, prices, words
 from realestate.parsing import dates as dates_of
-from realestate.parsing.embedded import at
+from realestate.parsing.embedded import at, decoded
 from realestate.parsing.text import line, paragraphs, word
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.outcomes import BrokenPage, ListingGone
@@ -177,6 +177,19 @@ class EmbeddingSpider(PortalSpider):
         if not kept and before < count:
             raise BrokenPage("no results on a page within the total")
         return Results(kept, count, unreadable=len(told) - len(kept))
+
+    def wrapped(self, document: bytes) -> bytes:
+        """The Next data alone, in a page's script."""
+        if not isinstance(at(decoded(document), "props"), dict):
+            return document
+        data = document.removeprefix(b"\xef\xbb\xbf").replace(b"</", b"<\\/")
+        return b'<script id="__NEXT_DATA__" type="application/json">' + data + b"</script>"
+
+    def ref_in(self, document: str) -> str | None:
+        props = embedded.next_data(self.wrapped(document.encode()).decode(), "props")
+        ad = self._with_rows(self._at(props, self.listing_at))
+        link = line(self._at(ad, self.link_at)) or line(at(ad, "id"))
+        return self.ref_of(f"{self.link_before}{link}") or self.ref_of(self.url_of(link)) if link else None
 
     def _result(self, result: Any) -> Found | None:
         result = self._with_rows(result)

@@ -48,6 +48,7 @@ class GenericSpider(PortalSpider):
     allowed_domains = ()
     site = "https://www.example.org"
     searches = ("/sitemap.xml",)
+    item_form = "/{ref}"
     country, currency, timezone = "ZZ", "XXX", ZoneInfo("UTC")
     terms = "https://www.example.org/"
     checked_on = date(2026, 11, 15)
@@ -65,6 +66,11 @@ class GenericSpider(PortalSpider):
         numbers = _LONG_NUMBER.findall(parts.path) or _LONG_NUMBER.findall(parts.query)
         own = numbers[-1] if numbers else blake2b(f"{parts.path}?{parts.query}".encode(), digest_size=8).hexdigest()
         return f"{(parts.hostname or '').removeprefix('www.')}:{own}"
+
+    def url_of(self, ref: str) -> str:
+        """A page of the same host and number; none can be made of a fingerprint."""
+        host, _, own = ref.rpartition(":")
+        return f"https://{host}/{own}" if host else super().url_of(ref)
 
     def parse_search(self, response: TextResponse) -> Results:
         """A sitemap, or nothing we can page through."""

@@ -58,7 +58,7 @@ class LinkedDataSpider(EmbeddingSpider):
         shown = prices.parse(html.text(page, self.price_in_page), self.currency)
         offered = schemaorg.price(node, self.currency)
         price = offered if shown.amount is None and shown.basis is None else shown
-        is_rent = self.rents in response.url
+        is_rent = self.rents in response.url or shown.period is not None
         told = schemaorg.told(node) | {
             name: area.m2 for name, label in self.area_rows.items() if (area := areas.parse(rows.take(label)))
         }

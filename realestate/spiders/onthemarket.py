@@ -23,7 +23,7 @@ KINDS = [f"{deal}/{kind}" for deal in ("for-sale", "to-rent") for kind in ("prop
 class OnthemarketSpider(EmbeddingSpider):
     name, site, allowed_domains = "onthemarket", "https://www.onthemarket.com", ("www.onthemarket.com",)
     searches = tuple(f"/{kind}/uk/?sort-field=update_date&page=1" for kind in KINDS)
-    listing_path = re.compile(r"^/details/(?P<ref>\d+)/?$")
+    listing_path, item_form = re.compile(r"^/details/(?P<ref>\d+)/?$"), "/details/{ref}/"
     country, currency, timezone = "GB", "GBP", ZoneInfo("Europe/London")
     terms, checked_on = "https://www.onthemarket.com/terms/", date(2026, 11, 15)
     paging, newest_first = Numbers("page", size=30), "ref"
@@ -43,7 +43,8 @@ class OnthemarketSpider(EmbeddingSpider):
     kept = paths("address=displayAddress priceQualifier features=features[].feature labels=propertyLabels")
 
     def deal(self, ad: Any, url: str) -> Operation | None:
-        return "rent" if at(ad, "toRent") is True or prices.period(line(at(ad, "price"))) else "sale"
+        is_rent = at(ad, "toRent") is True or prices.period(line(at(ad, "price")))
+        return "rent" if is_rent else "sale" if at(ad, "forSale") is True else None
 
     def more(self, ad: Any) -> dict[str, Any]:
         return {"seller_type": "agency", "agency_name": line(at(ad, "agent.name"))}

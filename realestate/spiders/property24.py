@@ -20,6 +20,7 @@ class Property24Spider(LinkedDataSpider):
     allowed_domains = ("www.property24.com",)
     searches = tuple(f"/{deal}/advanced-search/results?sp=so%3DNewest&Page=1" for deal in ("for-sale", "to-rent"))
     listing_path = re.compile(r"^/(?:for-sale|to-rent)/.+/(?P<ref>\d{6,})/?$")
+    item_form = "/for-sale/-/{ref}"
     country, currency, timezone = "ZA", "ZAR", ZoneInfo("Africa/Johannesburg")
     terms = "https://www.property24.com/terms-and-conditions"
     checked_on = date(2026, 11, 15)

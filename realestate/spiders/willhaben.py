@@ -16,12 +16,13 @@ from realestate.spiders.paging import Numbers
 
 KINDS = ("eigentumswohnung", "mietwohnungen", "haus-kaufen", "haus-mieten", "grundstuecke")
 TRADE = ("gewerbeimmobilien-kaufen", "gewerbeimmobilien-mieten")
+SOLD = re.compile("kaufen|eigentum|grundst")
 
 
 class WillhabenSpider(EmbeddingSpider):
     name, site, allowed_domains = "willhaben", "https://www.willhaben.at", ("www.willhaben.at",)
     searches = tuple(f"/iad/immobilien/{kind}/angebote?sort=1&rows=30&page=1" for kind in KINDS + TRADE)
-    listing_path = re.compile(r"^/iad/immobilien/d/(?:.*-)?(?P<ref>\d{6,})/?$")
+    listing_path, item_form = re.compile(r"^/iad/immobilien/d/(?:.*-)?(?P<ref>\d{6,})/?$"), "/iad/immobilien/d/{ref}"
     country, currency, timezone = "AT", "EUR", ZoneInfo("Europe/Vienna")
     terms, checked_on = "https://www.willhaben.at/iad/agb", date(2026, 11, 15)
     paging, newest_first = Numbers("page", size=30), "date"
@@ -41,7 +42,8 @@ class WillhabenSpider(EmbeddingSpider):
     dates = paths("posted_at=firstPublishedDate updated_at=publishedDate")
 
     def deal(self, ad: Any, url: str) -> Operation | None:
-        return "rent" if "miet" in url else "sale"
+        section = url.partition("/d/")[2].partition("/")[0]  # a flat that is sold may be "vermietet" by its title
+        return "rent" if "miet" in section else "sale" if SOLD.search(section) else None
 
     def more(self, ad: Any) -> dict[str, Any]:
         images = str(at(ad, "told.all_image_urls") or "").split(";")

@@ -44,16 +44,16 @@ class Generic(SmallSite):
         return f'<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="{space}">{rows}</urlset>'.encode()
 
     def render(self, advert: Advert) -> bytes:
-        facts = facts_of(advert)
+        facts, head = facts_of(advert), self.canonical(advert)
         match FORMS[advert.ref % 4]:
             case "json-ld":
-                return _page(f'<script type="application/ld+json">{_json(_node(advert, facts))}</script>')
+                return _page(f'{head}<script type="application/ld+json">{_json(_node(advert, facts))}</script>')
             case "microdata":
-                return _page("", _items(_node(advert, facts)))
+                return _page(head, _items(_node(advert, facts)))
             case "next":
-                return next_page({"pageProps": {"home": _document(advert, facts)}})
+                return next_page({"pageProps": {"home": _document(advert, facts)}}, head)
             case _:
-                return _page(_graph(advert, facts))
+                return _page(head + _graph(advert, facts))
 
     def told(self, advert: Advert, facts: Facts) -> dict[str, Any]:
         """A rent whose time is not told is no price."""

@@ -91,6 +91,10 @@ class SmallSite(Site):
         }
         return Listing(**known | self.told(advert, facts))
 
+    def canonical(self, advert: Advert) -> str:
+        """A page's word on its own address, for its head."""
+        return f'<link rel="canonical" href="{self.base}{self.path(advert)}">'
+
     def pictures(self, advert: Advert, host: str) -> list[str]:
         return [f"https://{host}/{advert.ref}/{number}.jpg" for number in range(facts_of(advert).photos)]
 

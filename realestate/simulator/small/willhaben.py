@@ -73,7 +73,7 @@ class Willhaben(SmallSite):
             "attributes": {"attribute": _attributes(self._told(advert, facts))},
             "sellerProfileUserData": {"name": facts.person, "private": facts.is_private},
         }
-        return next_page({"pageProps": {"advertDetails": details, "searchResult": None}})
+        return next_page({"pageProps": {"advertDetails": details, "searchResult": None}}, self.canonical(advert))
 
     def told(self, advert: Advert, facts: Facts) -> dict[str, Any]:
         home, (word, kind) = advert.home, KINDS[advert.home.subtype]
