@@ -20,8 +20,8 @@ from realestate.simulator.portals import PORTALS
 
 T = TypeVar("T")
 
-READVERTISED = 0.09  # of the adverts are for a home that has one there already: about a tenth of the homes
-ELSEWHERE_TOO = 0.1  # are for a home that another portal of the country shows
+READVERTISED = 0.09  # of the adverts are for a home that has one there already: about a tenth of a portal's homes
+ELSEWHERE_TOO = 0.1  # are for a home that other portals of the country show: some homes are on several
 ON_REQUEST = 0.03
 RESERVED = 0.03  # where the portal can show it
 SELLERS_A_PORTAL = 2

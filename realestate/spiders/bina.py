@@ -185,7 +185,7 @@ class BinaSpider(PortalSpider):
             "price": price,
             "is_rent": meaning(crumbs[0], DEAL_WORDS),
             "rent_period": price.period or rent_period,
-            "kinds": (told.take("Kateqoriya"), crumbs[-1]),
+            "kinds": (told.take("Kateqoriya"), *crumbs[1:][-1:]),  # the first crumb is the deal
             "sizes": (areas.parse(told.take("Sahə")), land.m2 if land else None),
             "named": [*named, address],
             "point": coordinates.of(*(html.attribute(page, "#item_map", f"data-{name}") for name in ("lat", "lng"))),

@@ -169,8 +169,8 @@ class LalafoSpider(PortalSpider):
 
 
 def _price(ad: Any) -> prices.Price:
-    """In the currency the seller chose, and without one none: "$" is the sign of several; `national_price` is the same
-    in manats. Null and 0 are a price on request."""
+    """In the currency the seller chose, and without one none: "$" is the sign of several; `national_price` is in
+    manats. Null and 0 are a price on request."""
     if "price" in ad and ad["price"] in (None, 0):
         return prices.Price(basis="on_request")
     currency = line(ad.get("currency")) or ""
