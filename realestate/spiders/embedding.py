@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from scrapy.http import TextResponse
 
-from realestate.items import Listing, Operation, RentPeriod, SellerType, Status
+from realestate.items import Listing, Operation, SellerType, Status
 from realestate.parsing import areas, coordinates, embedded, floors, html, kinds, numbers, prices, words
 from realestate.parsing import dates as dates_of
 from realestate.parsing.embedded import at, decoded
@@ -61,6 +61,14 @@ def street(value: Any) -> str | None:
     """Of a whole address only the part with the house number is surely the street."""
     parts = [line(part) for part in str(value or "").split(",")]
     return parts[0] if len(parts) == 1 else next((part for part in parts if part and part[0].isdecimal()), None)
+
+
+def let_for(price: prices.Price, deal: Operation | None) -> dict[str, Any]:
+    """The time a rent covers. Where a page names none it is the month, and said to be no more than likely."""
+    if deal != "rent" or price.amount is None:
+        return {"rent_period": None}
+    flags = frozenset() if price.period else frozenset({"rent_period_assumed"})
+    return {"rent_period": price.period or "month", "quality_flags": flags}
 
 
 def _addresses(value: Any) -> list[str]:
@@ -133,13 +141,13 @@ class EmbeddingSpider(PortalSpider):
     def deal(self, ad: Any, url: str) -> Operation | None:
         return self.deals.get(str(self._at(ad, self.deal_at)))
 
-    def asked(self, ad: Any, deal: Operation | None, usual: RentPeriod | None = None) -> prices.Price:
-        """With the time it covers; `usual` where a rent names none."""
+    def asked(self, ad: Any, deal: Operation | None) -> prices.Price:
+        """With the time it covers, where it names one."""
         told = self._at(ad, self.price_at)
         price = prices.parse(told, self.currency) if isinstance(told, str) else prices.of(told, self.currency)
         if deal != "rent" or price.amount is None:
             return replace(price, period=None)
-        return replace(price, period=price.period or prices.period(line(self._at(ad, self.period_at))) or usual)
+        return replace(price, period=price.period or prices.period(line(self._at(ad, self.period_at))))
 
     def more(self, ad: Any) -> dict[str, Any]:
         """The fields that are not just at a path."""
@@ -162,8 +170,8 @@ class EmbeddingSpider(PortalSpider):
         if status == "delisted":
             raise ListingGone(f"{self.state_at} is {self._at(ad, self.state_at)}")
         deal = self.deal(ad, response.url)
-        price = self.asked(ad, deal, "month")
-        told = {"operation": deal, "rent_period": price.period, "status": status} | self._told(ad) | self.more(ad)
+        price = self.asked(ad, deal)
+        told = {"operation": deal, "status": status} | let_for(price, deal) | self._told(ad) | self.more(ad)
         yield self.listing(response, price, **told)
 
     def results(self, response: TextResponse, found: Iterable[Found | None], total: Any) -> Results:

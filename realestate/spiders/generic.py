@@ -96,6 +96,7 @@ class GenericSpider(PortalSpider):
         if "property_type" not in fields:
             kind = kinds.of(fields["title"])
             fields["property_type"], sources["property_type"] = kind or "other", "title" if kind else "nobody"
+            fields |= {} if kind else {"quality_flags": frozenset({"property_type_assumed"})}
         if "latitude" in fields:
             fields["geo_precision"] = "approximate"  # nobody says whose they are
         deal = _deal(f"{response.url} {fields['title']}")

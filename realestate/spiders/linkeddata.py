@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 from scrapy.http import TextResponse
 
-from realestate.items import Listing
+from realestate.items import Listing, Operation
 from realestate.parsing import areas, embedded, html, jsonld, kinds, prices, schemaorg
 from realestate.parsing.text import line, word
-from realestate.spiders.embedding import EmbeddingSpider, moment
+from realestate.spiders.embedding import EmbeddingSpider, let_for, moment
 from realestate.spiders.outcomes import BrokenPage
 from realestate.spiders.results import Found, Results
 
@@ -58,7 +58,7 @@ class LinkedDataSpider(EmbeddingSpider):
         shown = prices.parse(html.text(page, self.price_in_page), self.currency)
         offered = schemaorg.price(node, self.currency)
         price = offered if shown.amount is None and shown.basis is None else shown
-        is_rent = self.rents in response.url or shown.period is not None
+        deal: Operation = "rent" if self.rents in response.url or shown.period is not None else "sale"
         told = schemaorg.told(node) | {
             name: area.m2 for name, label in self.area_rows.items() if (area := areas.parse(rows.take(label)))
         }
@@ -69,8 +69,8 @@ class LinkedDataSpider(EmbeddingSpider):
         yield self.listing(
             response,
             price,
-            operation="rent" if is_rent else "sale",
-            rent_period=(price.period or "month") if is_rent and price.amount is not None else None,
+            operation=deal,
+            **let_for(price, deal),
             seller_type="agency" if agency else None,
             agency_name=agency,
             **told,
