@@ -30,7 +30,7 @@ NO_PORTALS = {
     "results",
     "searches",
 }
-NO_PORTALS |= {"saved", "seeds", "graphql", "moments", "sitemaps", "telephones", "walk"}
+NO_PORTALS |= {"saved", "seeds", "graphql", "moments", "old_markup", "sitemaps", "telephones", "walk"}
 NO_PORTALS |= {"embedding", "linkeddata"}
 #: Portals that prove their family: all they have of their own is where the data sits.
 SMALL = ("daft", "willhaben", "otodom", "onthemarket", "property24")

@@ -18,7 +18,7 @@ from scrapy import Request
 from scrapy.http import TextResponse
 
 from realestate.items import Listing, RentPeriod
-from realestate.parsing import coordinates, dates, numbers, periods, prices
+from realestate.parsing import coordinates, dates, numbers, periods
 from realestate.parsing.embedded import at, decoded, next_data
 from realestate.parsing.text import line, missing, paragraphs
 from realestate.spiders.base import PortalSpider
@@ -27,21 +27,17 @@ from realestate.spiders.paging import Numbers
 from realestate.spiders.planning import Band, Choice
 from realestate.spiders.results import Found, Results
 from realestate.spiders.searches import parameters
-from realestate.spiders.words.lalafo import LEAVES, SEEKING, Leaf, features, offered, understood
+from realestate.spiders.words import lalafo as words
 
 FEED = "/api/search/v3/feed"
 HEADERS = {"device": "pc", "country-id": "13", "language": "az_AZ", "Accept": "application/json, text/html;q=0.5"}
-COUNTRIES = {"13": "AZ", "12": "KG", "11": "RS"}
-ROOT, ACTIVE = "2029", 2
-#: Told beside what fields take; everything about persons is left alone.
-BESIDE = ("category_id", "old_price", "is_negotiable", "price_type", "views", "impressions", "favorite_count")
 
 
 class LalafoSpider(PortalSpider):
     name = "lalafo"
     allowed_domains = ["lalafo.az"]  # noqa: RUF012
     site = "https://lalafo.az"
-    searches = (f"{FEED}/search?category_id={ROOT}&expand=url&page=1&per-page=40&sort_by=newest",)
+    searches = (f"{FEED}/search?category_id={words.ROOT}&expand=url&page=1&per-page=40&sort_by=newest",)
     listing_path = re.compile(r"^(?:/[^/]+/ads/(?:[^/]*-)?id-|/api/search/v3/feed/details/)(?P<ref>\d{1,12})/?$")
     item_form = "/azerbaijan/ads/id-{ref}"
     country = "AZ"
@@ -51,7 +47,7 @@ class LalafoSpider(PortalSpider):
     checked_on = date(2026, 11, 15)
     paging: ClassVar[Numbers] = Numbers("page", size=40, most=9_000)
     axes = (
-        Choice("category_id", tuple(str(number) for number in sorted({*LEAVES, *SEEKING})), whole=ROOT),
+        Choice("category_id", tuple(map(str, sorted({*words.LEAVES, *words.SEEKING}))), whole=words.ROOT),
         Band("price[from]", "price[to]"),
     )
     newest_first = "date"
@@ -75,7 +71,7 @@ class LalafoSpider(PortalSpider):
         asked = parameters(response.url)
         adverts = [item for item in items if isinstance(at(item, "id"), int)]
         return Results(
-            [] if is_filler else [self._found(item) for item in adverts if _is_asked_for(item, asked)],
+            [] if is_filler else [self._found(item) for item in adverts if words.is_asked_for(item, asked)],
             # pages of another size than we count by are followed one by one
             total=meta["totalCount"] if meta.get("perPage") == self.paging.size else None,
             is_last=is_filler or at(page, "_links.next") is None,
@@ -83,17 +79,17 @@ class LalafoSpider(PortalSpider):
         )
 
     def _found(self, item: Any) -> Found:
-        number, leaf, label = item["id"], LEAVES.get(_category(item)), line(item.get("ad_label"))
+        number, leaf, label = item["id"], words.LEAVES.get(words.category_of(item)), line(item.get("ad_label"))
         hints: dict[str, Any] = {"label": label} if leaf is None and label else {}
         url = line(item.get("url"))
         if not url or self.ref_of(url) != str(number):
             url = f"/{city}/ads/id-{number}" if (city := line(item.get("city_alias"))) else None
         return self.found(
             url or self.url_of(str(number)),
-            _price(item),
+            words.asked_price(item),
             (leaf.rent_period if leaf else None) or periods.parse(label),
             dated=dates.stamp(item.get("created_time")),
-            is_promoted=_is_paid(item),
+            is_promoted=words.is_paid(item),
             **hints,
         )
 
@@ -104,12 +100,13 @@ class LalafoSpider(PortalSpider):
         asked = self.ref_of(response.url)
         if not isinstance(at(ad, "id"), int) or asked not in (None, str(ad["id"])):
             raise BrokenPage("no advert, or another one")
-        if isinstance(status := ad.get("status_id"), int) and status != ACTIVE:
+        if isinstance(status := ad.get("status_id"), int) and status != words.ACTIVE:
             raise ListingGone(f"status_id {status}")
-        if _category(ad) in SEEKING:
+        if words.category_of(ad) in words.SEEKING:
             raise BrokenPage("somebody who seeks a home, and offers none")
-        told, rest = understood(ad["params"])
-        leaf = LEAVES.get(_category(ad)) or offered(label) or offered(line(ad.get("title"))) or Leaf()
+        told, rest = words.understood(ad["params"])
+        by_words = words.offered(label) or words.offered(line(ad.get("title")))
+        leaf = words.LEAVES.get(words.category_of(ad)) or by_words or words.Leaf()
         is_rent, period = leaf.operation == "rent", leaf.rent_period or told.get("period") or rent_period
         area, plot, is_new = told.get("area"), told.get("plot"), told.get("is_new")
         if area and (area.is_land or leaf.property_type == "land"):
@@ -120,10 +117,10 @@ class LalafoSpider(PortalSpider):
         is_firm = at(ad, "user.pro") is True
         yield self.listing(
             response,
-            _price(ad),
+            words.asked_price(ad),
             ref=str(ad["id"]),
             url=self._page(ad, response),
-            country=COUNTRIES.get(str(ad.get("country_id")), self.country),
+            country=words.COUNTRIES.get(str(ad.get("country_id")), self.country),
             operation=leaf.operation,
             # what is no home is let by the month, unless somebody says otherwise
             rent_period=(period or ("month" if leaf.property_type else None)) if is_rent else None,
@@ -139,7 +136,7 @@ class LalafoSpider(PortalSpider):
             year_built=told.get("year"),
             condition=told.get("condition"),
             has_deed=told.get("deed"),
-            features=frozenset(features(told, rest)),
+            features=frozenset(words.features(told, rest)),
             city=line(ad.get("city")),
             district=told.get("district") or told.get("settlement"),
             metro_station=told.get("metro"),
@@ -148,12 +145,12 @@ class LalafoSpider(PortalSpider):
             geo_precision="approximate" if latitude is not None else None,
             title=line(ad.get("title")),
             description=paragraphs(ad["description"]) if isinstance(ad.get("description"), str) else None,
-            photos=_photos(ad.get("images")),
+            photos=words.photos_of(ad.get("images")),
             seller_type=told.get("seller") or ("agency" if is_firm else None),
             agency_name=line(at(ad, "user.business.features.company_name")) if is_firm else None,
             posted_at=dates.stamp(ad.get("created_time")),
             updated_at=dates.stamp(ad.get("updated_time")),
-            extra={**rest, **{name: ad[name] for name in BESIDE if ad.get(name) and not missing(ad[name])}},
+            extra={**rest, **{name: ad[name] for name in words.BESIDE if ad.get(name) and not missing(ad[name])}},
         )
 
     def ref_in(self, document: str) -> str | None:
@@ -168,17 +165,6 @@ class LalafoSpider(PortalSpider):
         return self.url_of(ref)
 
 
-def _price(ad: Any) -> prices.Price:
-    """In the currency the seller chose, and without one none: "$" is the sign of several; `national_price` is in
-    manats. Null and 0 are a price on request."""
-    if "price" in ad and ad["price"] in (None, 0):
-        return prices.Price(basis="on_request")
-    currency = line(ad.get("currency")) or ""
-    if not re.fullmatch("[A-Z]{3}", currency) or numbers.positive(ad.get("price")) is None:
-        return prices.Price()
-    return prices.of(ad["price"], currency)
-
-
 def _advert(document: str) -> Any:
     return next((each for each in _answers(document) if isinstance(at(each, "params"), list)), None)
 
@@ -190,26 +176,3 @@ def _answers(document: str) -> list[Any]:
     queries = next_data(document, "props.pageProps.dehydratedState.queries")
     told = [at(query, "state.data") for query in queries] if isinstance(queries, list) else []
     return told + [page for each in told if isinstance(at(each, "pages"), list) for page in each["pages"]]
-
-
-def _is_paid(item: Any) -> bool:
-    return any(at(item, flag) is True for flag in ("is_ppv", "is_vip", "is_premium"))
-
-
-def _is_asked_for(item: Any, asked: dict[str, str]) -> bool:
-    """Who pays is shown in any search. An advert of a leaf we do not know is one of the search if nobody paid."""
-    category, wanted = _category(item), asked.get("category_id", ROOT)
-    if category in SEEKING:
-        return False
-    is_within = category in LEAVES if wanted == ROOT else str(category) == wanted
-    is_there = asked.get("city_id") in (None, str(item.get("city_id")))
-    return (is_within and is_there) or not _is_paid(item)
-
-
-def _category(ad: Any) -> int:
-    return numbers.whole(ad.get("category_id")) or 0
-
-
-def _photos(images: Any) -> list[str]:
-    urls = [at(image, "original_url") for image in images] if isinstance(images, list) else []
-    return [url for url in urls if isinstance(url, str) and re.match("https?://", url)]

@@ -6,12 +6,17 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from realestate.items import Operation, PropertyType, RentPeriod, SellerType
-from realestate.parsing import areas, floors, numbers, periods, places
+from realestate.parsing import areas, floors, numbers, periods, places, prices
 from realestate.parsing.embedded import at
 from realestate.parsing.text import fold, line, missing
 from realestate.parsing.words import folded, meaning
 
 T = TypeVar("T")
+
+COUNTRIES = {"13": "AZ", "12": "KG", "11": "RS"}
+ROOT, ACTIVE = "2029", 2
+#: Told beside what fields take; everything about persons is left alone.
+BESIDE = ("category_id", "old_price", "is_negotiable", "price_type", "views", "impressions", "favorite_count")
 
 
 class Leaf(NamedTuple):
@@ -165,3 +170,37 @@ def features(told: dict[str, Any], rest: dict[str, Any]) -> Iterator[str]:
     yield from (known for each in words if (known := meaning(each, FEATURES)))
     if others := [each for each in words if each and not meaning(each, FEATURES)]:
         rest["amenities"] = others
+
+
+def asked_price(ad: Any) -> prices.Price:
+    """In the currency the seller chose, and without one none: "$" is the sign of several; `national_price` is in
+    manats. Null and 0 are a price on request."""
+    if "price" in ad and ad["price"] in (None, 0):
+        return prices.Price(basis="on_request")
+    currency = line(ad.get("currency")) or ""
+    if not re.fullmatch("[A-Z]{3}", currency) or numbers.positive(ad.get("price")) is None:
+        return prices.Price()
+    return prices.of(ad["price"], currency)
+
+
+def is_paid(item: Any) -> bool:
+    return any(at(item, flag) is True for flag in ("is_ppv", "is_vip", "is_premium"))
+
+
+def is_asked_for(item: Any, asked: dict[str, str]) -> bool:
+    """Who pays is shown in any search. An advert of a leaf we do not know is one of the search if nobody paid."""
+    category, wanted = category_of(item), asked.get("category_id", ROOT)
+    if category in SEEKING:
+        return False
+    is_within = category in LEAVES if wanted == ROOT else str(category) == wanted
+    is_there = asked.get("city_id") in (None, str(item.get("city_id")))
+    return (is_within and is_there) or not is_paid(item)
+
+
+def category_of(ad: Any) -> int:
+    return numbers.whole(ad.get("category_id")) or 0
+
+
+def photos_of(images: Any) -> list[str]:
+    urls = [at(image, "original_url") for image in images] if isinstance(images, list) else []
+    return [url for url in urls if isinstance(url, str) and re.match("https?://", url)]
