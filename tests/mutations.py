@@ -52,7 +52,9 @@ def _ways_with_page(text: str) -> list[tuple[str, Spoil]]:
 
 
 def _nodes(page: html.Page) -> list[html.Element]:
-    return [node for node in page.css("body *, head *") if node.tag not in ("meta", "title")] or page.css("*")
+    """Those that are shown or run; of a page that has none of them, all but the page itself."""
+    nodes = page.css("body *, head *")
+    return [node for node in nodes if node.tag not in ("meta", "title", "link")] or nodes
 
 
 def _drop_node(text: str, random: Random) -> tuple[str, str]:

@@ -11,6 +11,7 @@ default), or it may differ only as follows:
 - a country that is not told is the portal's own: there is no home without one;
 - what is said to be uncertain is not silent: coordinates of a neighbourhood, if `geo_precision` is `approximate`; a
   value that is assumed, if `quality_flags` has it as `<field>_assumed`;
+- `sources` in `extra` tells in our words where a field was read: it may tell less, or that the title told it;
 - what the expectation names under `also` is a second source's word, looked through by a person.
 
 Everything else has to be the same or None. Numbers above all: no mutation cuts a value in two (see tests/mutations.py),
@@ -116,9 +117,16 @@ def is_right(name: str, was: Any, now: Any, body: bytes, also: Any) -> bool:
         return was is not None and now[:10] == was[:10]
     if name == "extra":
         return all(
-            value == was.get(key) or all(stands_in(each, body) for each in leaves(value)) for key, value in now.items()
+            value == was.get(key)
+            or (key == "sources" and is_source(value, was.get(key, {})))
+            or all(stands_in(each, body) for each in leaves(value))
+            for key, value in now.items()
         )
     return name == "price_basis" and now == "on_request"
+
+
+def is_source(now: dict[str, str], was: dict[str, str]) -> bool:
+    return all(source in (was.get(name), "title") for name, source in now.items())
 
 
 def is_part(now: list[str], was: list[str]) -> bool:
@@ -241,6 +249,8 @@ def test_a_spoilt_page_gives_no_wrong_value_and_what_is_missing_is_counted(
         ("status", "sold", "reserved", False),
         ("extra", {"a": "1"}, {"b": "Told"}, True),
         ("extra", {"a": "1"}, {"b": "Elsewhere"}, False),
+        ("extra", {"sources": {"city": "next", "price": "next"}}, {"sources": {"city": "next"}}, True),
+        ("extra", {"sources": {"city": "next"}}, {"sources": {"city": "opengraph"}}, False),
     ],
 )
 def test_the_rule(name: str, was: Any, now: Any, is_it: bool) -> None:

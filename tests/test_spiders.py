@@ -31,6 +31,9 @@ NO_PORTALS = {
     "searches",
 }
 NO_PORTALS |= {"saved", "seeds", "graphql", "moments", "old_markup", "sitemaps", "telephones", "walk"}
+NO_PORTALS |= {"embedding", "linkeddata"}
+#: Portals that prove their family: all they have of their own is where the data sits.
+SMALL = ("daft", "willhaben", "otodom", "onthemarket", "property24")
 #: What collects no homes: only what every spider keeps to is asked of it.
 OTHERS = ("ecommerce", "finance")
 PORTALS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in {*NO_PORTALS, *OTHERS})
@@ -47,6 +50,11 @@ def test_scrapy_lists_every_portal() -> None:
     settings.setmodule("realestate.settings", priority="project")
     assert sorted(get_spider_loader(settings).list()) == EVERYTHING
     assert (work.everything(), work.portals()) == (EVERYTHING, PORTALS)
+
+
+@pytest.mark.parametrize("portal", SMALL)
+def test_a_portal_of_a_family_is_short(portal: str) -> None:
+    assert len((FOLDER / f"{portal}.py").read_text("utf-8").splitlines()) <= 50
 
 
 @pytest.mark.parametrize("portal", EVERYTHING)

@@ -38,12 +38,30 @@ from realestate.simulator.lalafo import Lalafo
 from realestate.simulator.others import OTHERS, Stand
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.site import JSON, Answer, Site
+from realestate.simulator.small.daft import Daft
+from realestate.simulator.small.generic import Generic
+from realestate.simulator.small.onthemarket import Onthemarket
+from realestate.simulator.small.otodom import Otodom
+from realestate.simulator.small.property24 import Property24
+from realestate.simulator.small.willhaben import Willhaben
 from realestate.simulator.stats import Stats
 from realestate.simulator.tap import Tap
 from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, showing, weathered
 from realestate.simulator.world import World
 
-SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak, "lalafo": Lalafo, "bina": Bina, "tap": Tap}
+SITES: dict[str, type[Site]] = {
+    "immoweb": Immoweb,
+    "emlak": Emlak,
+    "lalafo": Lalafo,
+    "bina": Bina,
+    "tap": Tap,
+    "daft": Daft,
+    "willhaben": Willhaben,
+    "otodom": Otodom,
+    "onthemarket": Onthemarket,
+    "property24": Property24,
+    "generic": Generic,
+}
 SHOWN = (*PORTALS, *OTHERS)
 OTHERS_STOCK = 130
 ROWS_AT_ONCE = 200
@@ -69,7 +87,8 @@ class Simulator:
         self.weather: dict[str, Weather] = dict.fromkeys(PORTALS, "fine")
         self.latency = dict.fromkeys(PORTALS, 0.0)
         self._histories = {name: History(name) for name in PORTALS}
-        self._last_look: int | None = None
+        self._last_look: dict[str, int] = {}
+        world.at_night, world.in_the_morning = self._look, self._forget
         self._headers: dict[str, CIMultiDict[str]] = {}
 
     def portal(self, name: str) -> Handler:
@@ -121,35 +140,35 @@ class Simulator:
 
     def advance(self) -> dict[str, Any]:
         """Let a day pass, and have what changed rendered anew."""
-        self._look()
         changes = self.world.advance()
         self._headers.clear()
-        for name, site in self.sites.items():
-            # a removed advert may still change its answer: a sold home's page goes after some days
-            site.forget((*chain.from_iterable(changes[name].values()), *self.world.gone(name)))
         others = {name: stand.advance(self.world.day, self.world.now) for name, stand in self.others.items()}
         return {
             **self._today(),
-            "portals": {name: _told(changed) for name, changed in changes.items()},
+            "portals": {name: _told(changed, self.sites[name]) for name, changed in changes.items()},
             "others": others,
         }
 
     def events(self, portal: str) -> list[Event]:
         """What a perfect daily crawler would have recorded of a portal so far."""
-        self._look()
+        self.world.listed(portal)  # may open it, and have its past looked at
+        self._look([portal])
         return self._histories[portal].events
 
     def set_weather(self, portal: str, weather: Weather) -> None:
         self.weather[portal] = weather
         self.sites[portal].show(showing(weather))
 
-    def _look(self) -> None:
+    def _look(self, portals: list[str]) -> None:
         """Today's look, once; not before somebody needs it, for a large world takes a while to look at."""
-        if self._last_look == self.world.day:
-            return
-        self._last_look = self.world.day
-        for name, site in self.sites.items():
-            self._histories[name].look(self.world.day, site.sights())
+        for name in portals:
+            if self._last_look.get(name) != self.world.day:
+                self._last_look[name] = self.world.day
+                self._histories[name].look(self.world.day, self.sites[name].sights())
+
+    def _forget(self, portal: str, changes: Changes) -> None:
+        # a removed advert may still change its answer: a sold home's page goes after some days
+        self.sites[portal].forget((*chain.from_iterable(changes.values()), *self.world.gone(portal)))
 
     def _change_weather(self, portal: str, body: bytes) -> web.Response:
         try:
@@ -211,10 +230,10 @@ class _Distance(msgspec.Struct, forbid_unknown_fields=True):
     seconds: Annotated[float, msgspec.Meta(ge=0, le=600)]
 
 
-def _told(changes: Changes) -> dict[str, Any]:
+def _told(changes: Changes, site: Site) -> dict[str, Any]:
     """The refs; of the removed, how they went too."""
-    refs = {what: [str(advert.ref) for advert in adverts] for what, adverts in changes.items()}
-    return {**refs, "removed": {str(advert.ref): advert.gone for advert in changes["removed"]}}
+    refs = {what: [site.ref(advert) for advert in adverts] for what, adverts in changes.items()}
+    return {**refs, "removed": {site.ref(advert): advert.gone for advert in changes["removed"]}}
 
 
 def _encoded(rows: Iterator[dict[str, Any]]) -> bytes:

@@ -18,6 +18,7 @@ Kind = Literal["search", "listing", "robots", "other"]
 HTML = "text/html; charset=utf-8"
 JSON = "application/json; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
+XML = "application/xml; charset=utf-8"
 
 #: Pages kept, so that a large world does not fill the memory: some 160 MB a portal at 18 KB each.
 PAGES_KEPT = 8_192
@@ -138,6 +139,10 @@ class Site(ABC):
     def render(self, advert: Advert) -> bytes:
         """The advert's page."""
 
+    def ref(self, advert: Advert) -> str:
+        """Its id as the portal writes it."""
+        return str(advert.ref)
+
     def page(self, advert: Advert) -> Answer:
         """The advert's page, rendered once."""
         path = self.path(advert)
@@ -168,7 +173,7 @@ class Site(ABC):
 
     def _sight(self, advert: Advert) -> Sight:
         """A page that is no more tells by its answer how it went; one that can be read, by what it says."""
-        ref = str(advert.ref)
+        ref = self.ref(advert)
         if advert.gone is None:
             return Sight(ref, self.truth(advert))
         answer = self.answer(self.path(advert))

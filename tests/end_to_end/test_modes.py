@@ -73,7 +73,11 @@ def world(
         yield begin
 
 
-@pytest.mark.parametrize("portal", sorted(PORTALS))
+#: A sitemap tells no prices: a sweep of `generic` cannot see that one moved.
+TELL_PRICES = [name for name in sorted(PORTALS) if name != "generic"]
+
+
+@pytest.mark.parametrize("portal", TELL_PRICES)
 def test_a_sweep_costs_little_and_finds_every_change(world: Callable[..., Crawled], portal: str) -> None:
     crawled = world(portal)
     full = crawled.crawl("full")

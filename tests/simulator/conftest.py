@@ -51,8 +51,14 @@ def tap(world: World) -> Site:
 
 @pytest.fixture
 def simulator() -> Simulator:
-    """One of its own, for tests that let days pass."""
-    return Simulator(World(seed=5, listings=200), BASES)
+    """One of its own, for tests that let days pass; somebody has asked for every portal."""
+    return opened(Simulator(World(seed=5, listings=200), BASES))
+
+
+def opened(simulator: Simulator) -> Simulator:
+    for name in PORTALS:
+        simulator.world.listed(name)
+    return simulator
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ def visit(portal: str, check: Check, *, listings: int = 200) -> None:
 FINE = {"robots": 200, "search": 200, "listing": 200, "moved": 301}
 
 
-@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize("portal", SEARCHES)
 @pytest.mark.parametrize(
     ("kind", "statuses"),
     [
@@ -157,7 +157,7 @@ def test_each_kind_answers_as_it_says_until_it_is_fine_again(portal: str, kind: 
     visit(portal, check, listings=60)
 
 
-@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize("portal", SEARCHES)
 def test_weather_changes_nothing_of_what_comes_after(portal: str) -> None:
     calm, rough = (Simulator(World(2, 60), BASES) for _ in range(2))
     for kind in WEATHERS:
@@ -167,7 +167,7 @@ def test_weather_changes_nothing_of_what_comes_after(portal: str) -> None:
     assert list(rough.sites[portal].truths()) == list(calm.sites[portal].truths())
 
 
-@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize("portal", SEARCHES)
 def test_a_half_empty_portal_shows_and_counts_the_same_half_each_time(portal: str) -> None:
     async def check(visitor: Visitor, simulator: Simulator) -> None:
         total, pages = await visitor.all_pages()
@@ -197,7 +197,7 @@ def test_a_half_empty_portal_promotes_none_of_the_missing_half() -> None:
     visit("immoweb", check)
 
 
-@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize("portal", SEARCHES)
 def test_half_of_the_pages_are_empty_though_the_total_is_right(portal: str) -> None:
     async def check(visitor: Visitor, simulator: Simulator) -> None:
         total, whole = await visitor.all_pages()
@@ -210,7 +210,7 @@ def test_half_of_the_pages_are_empty_though_the_total_is_right(portal: str) -> N
     visit(portal, check)
 
 
-@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize("portal", SEARCHES)
 def test_an_error_page_is_no_listing_and_a_wall_says_what_it_is(portal: str) -> None:
     async def check(visitor: Visitor, simulator: Simulator) -> None:
         await visitor.set("error_page")
