@@ -7,7 +7,7 @@ import pytest
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
-from realestate.jobs.work import portals
+from realestate.jobs.work import everything
 
 SHOW = """
 import json
@@ -139,4 +139,4 @@ def test_scrapy_finds_the_project() -> None:
     root = Path(__file__).parents[1]
     scrapy = [sys.executable, "-m", "scrapy"]
     listed = subprocess.run([*scrapy, "list"], cwd=root, capture_output=True, text=True, check=True)
-    assert listed.stdout.split() == portals()
+    assert listed.stdout.split() == everything()

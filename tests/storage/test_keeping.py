@@ -333,6 +333,7 @@ def test_nothing_of_what_is_erased_is_left_and_all_of_the_others(known: KeptStor
         "events": 3,
         "prices": 2,
         "departures": 1,
+        "others": 0,
         "quarantine": 1,
         "contacts": 0,
     }
