@@ -16,7 +16,7 @@ from tests.storage.batches import batch, page, pages
 from tests.storage.test_backup import full  # noqa: F401
 
 Sql = Callable[..., list[tuple[Any, ...]]]
-TABLES = ("listings", "events", "prices", "runs", "departures", "watermarks", "quarantine", "snapshots", "erased")
+TABLES: tuple[str, ...] = ("listings", "events", "prices", "runs", "departures", "watermarks", "quarantine", "snapshots", "erased")
 TABLES += ("parts", "others")
 MB = 1024 * 1024
 
