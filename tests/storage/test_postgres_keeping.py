@@ -16,7 +16,16 @@ from tests.storage.batches import batch, page, pages
 from tests.storage.test_backup import full  # noqa: F401
 
 Sql = Callable[..., list[tuple[Any, ...]]]
-TABLES = ("listings", "events", "prices", "runs", "parts", "departures", "watermarks", "quarantine", "snapshots") + (
+TABLES = (
+    "listings",
+    "events",
+    "prices",
+    "runs",
+    "parts",
+    "departures",
+    "watermarks",
+    "quarantine",
+    "snapshots",
     "erased",
     "others",
 )
