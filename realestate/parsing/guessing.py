@@ -30,6 +30,10 @@ _DEEPEST, _MOST = 8, 5_000
 _LEAST = 3
 
 
+#: ISO 4217 has a code for none.
+NO_CURRENCY = "XXX"
+
+
 def listing(document: Any) -> dict[str, Any] | None:
     """The object that looks most like a listing; the outermost of equals. None if none does."""
     best = max(_objects(document), key=_score, default=None)
@@ -57,8 +61,8 @@ def price(node: dict[str, Any]) -> prices.Price:
     currency = currencies.code(line(_named(inner, _CURRENCIES) or _named(node, _CURRENCIES)))
     amount = inner.get("value") or inner.get("amount") if isinstance(asked, dict) else asked
     if isinstance(amount, str) and not amount.replace(".", "", 1).isdecimal():
-        found = prices.parse(amount, currency or "XXX")
-        return found if found.currency != "XXX" else prices.Price()
+        found = prices.parse(amount, currency or NO_CURRENCY)
+        return found if found.currency != NO_CURRENCY else prices.Price()
     return prices.of(amount, currency) if currency and numbers.positive(amount) is not None else prices.Price()
 
 

@@ -49,7 +49,7 @@ class GenericSpider(PortalSpider):
     site = "https://www.example.org"
     searches = ("/sitemap.xml",)
     item_form = "/{ref}"
-    country, currency, timezone = "ZZ", "XXX", ZoneInfo("UTC")
+    country, currency, timezone = "ZZ", guessing.NO_CURRENCY, ZoneInfo("UTC")
     terms = "https://www.example.org/"
     checked_on = date(2026, 11, 15)
     paging = Links()

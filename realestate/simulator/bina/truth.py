@@ -2,11 +2,11 @@
 
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
-from typing import NamedTuple
 
-from realestate.items import Listing, PropertyType
+from realestate.items import Listing
 from realestate.simulator.adverts import DAY, START, Advert
 from realestate.simulator.bina.facts import AGENT, Facts, facts_of
+from realestate.simulator.kinds import KINDS, Kind
 from realestate.simulator.site import one_space
 
 BAKU = timezone(timedelta(hours=4))
@@ -14,28 +14,12 @@ BAKU = timezone(timedelta(hours=4))
 LONG_AGO = START - 30 * DAY
 
 
-class _Type(NamedTuple):
-    property_type: PropertyType
-    subtype: str | None = None
-    is_new_building: bool | None = None
-
-
-_HOUSE = _Type("house", "yard_or_garden_house")
-_TYPES = {
-    "new_building": _Type("apartment", "new_building", True),
-    "old_building": _Type("apartment", "old_building", False),
-    "yard_house": _HOUSE,
-    "garden_house": _HOUSE,
-    "villa": _HOUSE,
-    "office": _Type("office"),
-    "garage": _Type("garage"),
-    "land": _Type("land"),
-    "shop": _Type("commercial"),
-}
+_HOUSE = Kind("house", "yard_or_garden_house")
+_KINDS = KINDS | dict.fromkeys(("yard_house", "garden_house", "villa"), _HOUSE)
 
 
 def listing(advert: Advert, url: str, photos: list[str]) -> Listing:
-    home, facts, kind = advert.home, facts_of(advert), _TYPES[advert.home.kind]
+    home, facts, kind = advert.home, facts_of(advert), _KINDS[advert.home.kind]
     price = advert.price
     latitude, longitude, precision = _point(advert, facts)
     return Listing(

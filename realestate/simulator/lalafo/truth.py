@@ -1,10 +1,10 @@
 """What a perfect crawl would store of a lalafo advert."""
 
 from decimal import Decimal
-from typing import NamedTuple
 
-from realestate.items import Listing, PropertyType, SellerType
+from realestate.items import Listing, SellerType
 from realestate.simulator.adverts import Advert
+from realestate.simulator.kinds import KINDS, Kind
 from realestate.simulator.lalafo.document import pictures
 from realestate.simulator.lalafo.facts import (
     AMENITIES,
@@ -25,29 +25,14 @@ _FEATURES = dict(
 )
 
 
-class _Type(NamedTuple):
-    property_type: PropertyType
-    subtype: str | None = None
-    is_new_building: bool | None = None
-
-
-_TYPES = {
-    "new_building": _Type("apartment", "new_building", True),
-    "old_building": _Type("apartment", "old_building", False),
-    "yard_house": _Type("house"),
-    "garden_house": _Type("house"),
-    "villa": _Type("house"),
-    "office": _Type("office"),
-    "garage": _Type("garage"),
-    "land": _Type("land"),
-    "shop": _Type("commercial", "shop"),
-}
+_KINDS = KINDS | dict.fromkeys(("yard_house", "garden_house", "villa"), Kind("house"))
+_KINDS["shop"] = Kind("commercial", "shop")
 #: The one leaf that says more of a house.
 _GARDEN_HOUSES = 12_191
 
 
 def listing(advert: Advert, url: str) -> Listing:
-    home, facts, kind, price = advert.home, facts_of(advert), _TYPES[advert.home.kind], advert.price
+    home, facts, kind, price = advert.home, facts_of(advert), _KINDS[advert.home.kind], advert.price
     return Listing(
         portal=advert.portal,
         ref=str(advert.ref),

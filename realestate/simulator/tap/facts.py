@@ -1,13 +1,13 @@
 """What one tap advert tells of its home, and what it leaves out; both forms of its page and the truth read it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 
 from realestate.simulator.adverts import Advert, Edit, corrected, dice, with_edits
+from realestate.simulator.edits import in_azerbaijan
 from realestate.simulator.homes import Home
-from realestate.simulator.texts import ADDED_AZ, AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
+from realestate.simulator.texts import AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
 
 #: Kind of home -> the category its advert stands in.
 CATEGORIES = {
@@ -158,27 +158,10 @@ def _phones(rng: Random) -> tuple[str, ...]:
     return tuple(numbers[: rng.randint(1, 2)])
 
 
-def _with_text(facts: Facts, advert: Advert, rng: Random) -> Facts:
-    return replace(facts, paragraphs=(*facts.paragraphs, rng.choice(ADDED_AZ)))
-
-
-def _with_blanks(facts: Facts, advert: Advert, rng: Random) -> Facts:
-    return replace(facts, paragraphs=tuple(text.replace(" ", "  ", 2) for text in facts.paragraphs))
-
-
 def _with_rooms(facts: Facts, advert: Advert, rng: Random) -> Facts:
     """The portal makes the title of the count, so both change."""
     rooms = corrected(facts.rooms, advert.home.rooms or 1, rng)
     return replace(facts, rooms=rooms, title=_title(advert.home, rooms, facts.whereabouts))
 
 
-def _with_photos(facts: Facts, advert: Advert, rng: Random) -> Facts:
-    return replace(facts, photos=facts.photos + rng.randint(1, 3))
-
-
-_EDITS: dict[Edit, Callable[[Facts, Advert, Random], Facts]] = {
-    "text": _with_text,
-    "blanks": _with_blanks,
-    "rooms": _with_rooms,
-    "photos": _with_photos,
-}
+_EDITS = in_azerbaijan(_with_rooms)

@@ -2,37 +2,18 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
-from typing import NamedTuple
 
-from realestate.items import Listing, PropertyType
+from realestate.items import Listing
 from realestate.simulator.adverts import Advert
+from realestate.simulator.kinds import KINDS
 from realestate.simulator.site import one_space
 from realestate.simulator.tap.facts import facts_of
 
 BAKU = timezone(timedelta(hours=4))
 
 
-class _Type(NamedTuple):
-    property_type: PropertyType
-    subtype: str | None = None
-    is_new_building: bool | None = None
-
-
-_TYPES = {
-    "new_building": _Type("apartment", "new_building", True),
-    "old_building": _Type("apartment", "old_building", False),
-    "yard_house": _Type("house", "yard_house"),
-    "garden_house": _Type("house", "garden_house"),
-    "villa": _Type("house", "villa"),
-    "office": _Type("office"),
-    "garage": _Type("garage"),
-    "land": _Type("land"),
-    "shop": _Type("commercial"),
-}
-
-
 def listing(advert: Advert, url: str, photos: list[str], now: datetime) -> Listing:
-    home, facts, kind, price = advert.home, facts_of(advert), _TYPES[advert.home.kind], advert.price
+    home, facts, kind, price = advert.home, facts_of(advert), KINDS[advert.home.kind], advert.price
     where, _, ending = (facts.whereabouts or "").rpartition(" ")
     return Listing(
         portal=advert.portal,
