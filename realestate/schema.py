@@ -1,25 +1,35 @@
-"""The JSON Schema of a listing: what others may rely on, derived from the dataclass."""
+"""The JSON Schema of each kind of item: what others may rely on, derived from the dataclass."""
 
 from typing import Any
 
 import msgspec
 
 from realestate.items import Listing
+from realestate.items.others import OTHERS
 
 
 def listing_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a record as `as_record` makes it, derived from the dataclass."""
-    (schema,), components = msgspec.json.schema_components([Listing])
+    """JSON Schema (draft 2020-12) of a record as `as_record` makes it."""
+    return _schema(Listing, _RULES)
+
+
+def other_schemas() -> dict[str, dict[str, Any]]:
+    """Of the other kinds, by their names: of a record as `other_record` makes it."""
+    return {name: _schema(kind, [_PRICE_AND_CURRENCY]) for name, kind in OTHERS.items()}
+
+
+def _schema(kind: type, rules: list[dict[str, Any]]) -> dict[str, Any]:
+    (schema,), components = msgspec.json.schema_components([kind])
     derived = components[schema["$ref"].rpartition("/")[2]]
     properties = {name: _or_null(_money_as_number(part)) for name, part in derived["properties"].items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Listing",
+        "title": kind.__name__,
         "type": "object",
         "properties": properties,
         "required": [name for name, part in properties.items() if not _may_be_null(part)],
         "additionalProperties": False,
-        "allOf": _RULES,
+        "allOf": rules,
     }
 
 
@@ -45,16 +55,15 @@ def _rule(name: str, says: str, condition: dict[str, Any]) -> dict[str, Any]:
 
 _IS_SALE = {"properties": {"operation": {"const": "sale"}}}
 _IS_RENT = {"properties": {"operation": {"const": "rent"}}}
+_PRICE_AND_CURRENCY = _rule(
+    "price_and_currency_apart", "`currency` is there exactly when `price` is", _exactly_when("currency", "price")
+)
 
 #: What must hold between fields; pipelines/rules.py has what a schema cannot say.
 _RULES = [
     _rule("operation_missing", "`operation` is always there", _present("operation")),
     _rule("property_type_missing", "`property_type` is always there", _present("property_type")),
-    _rule(
-        "price_and_currency_apart",
-        "`currency` is there exactly when `price` is",
-        _exactly_when("currency", "price"),
-    ),
+    _PRICE_AND_CURRENCY,
     _rule(
         "rent_period_of_a_sale",
         "a sale has no `rent_period`",

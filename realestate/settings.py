@@ -84,6 +84,13 @@ def _file(name: str) -> Path | None:
     return Path(text) if text else None
 
 
+def _hash(name: str, default: str) -> str:
+    text = (_variable(name) or default).strip().lower()
+    if not re.fullmatch(r"[0-9a-f]{64}", text, re.ASCII):
+        raise SystemExit(f"realestate: {name} is {text!r}: a SHA-256 in 64 hexadecimal digits is needed")
+    return text
+
+
 def _redis_url() -> str | None:
     """REDIS_URL, or the parts that scrapy-redis users set."""
     host = _variable("REDIS_HOST")
@@ -216,6 +223,8 @@ ERASED_SECONDS = 60.0
 RETRY_ENABLED = False
 #: A file of the user's own rules by which walls are recognised, beside middlewares/blocks.toml.
 BLOCK_RULES = _variable("BLOCK_RULES")
+#: By which bina.az knows the query of its searches; seen on its pages in September 2026. It changes with the site.
+BINA_QUERY_HASH = _hash("BINA_QUERY_HASH", "b781511a943a4d710eefdf811a24dd4ae353e55d836952603ce0b37fde97d073")
 
 # --- the ways out (docs/proxies.md); none: our own address -----------------------------
 

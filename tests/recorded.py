@@ -1,25 +1,26 @@
 """Recorded pages: what a portal served, and what we make of it.
 
 Beside `<name>.html` (or `<name>.page.json`) stands `<name>.json`: the page's `url`, the `hints` its search page
-gave, and what is expected: the `listing` (and, of a project, its `units`), the word that it is `gone`, or the listings
-`found` and the further `searches`. A value that is missing, empty or the default is left out.
+gave, and what is expected: the `listing` (and, of a project, its `units`) or what else the spider collects, the word
+that it is `gone`, or what is `found` and the further `searches`. A value that is missing, empty or the default is left
+out.
 """
 
 import json
-from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from scrapy import Request
-from scrapy.http import HtmlResponse, TextResponse
-from scrapy.settings import Settings
-from scrapy.spiderloader import get_spider_loader
+from scrapy.http import TextResponse
 
-from realestate.items import Listing, as_record
-from realestate.spiders.outcomes import ListingGone
-from realestate.spiders.results import Found
-from realestate.spiders.walk import Walk
+from realestate.authoring import reading
+from realestate.items.others import OTHERS
+from realestate.jobs.work import spider_class
 
+__all__ = ["expectations", "page_of", "pages", "read", "refs", "response_of", "spider", "spider_class"]
+
+_KINDS = ("listing", *OTHERS)
+_EXPECTED = (*_KINDS, "units", "gone", "found", "total", "searches")
 FOLDER = Path(__file__).parent / "portals"
 
 
@@ -31,54 +32,39 @@ def pages() -> set[Path]:
     return {path for pattern in ("*/*.html", "*/*.page.json") for path in FOLDER.glob(pattern)}
 
 
+def refs(portal: str) -> set[str]:
+    """The ids of all items on a portal's recorded pages; there are some."""
+    told = [json.loads(path.read_text("utf-8")) for path in expectations() if path.parent.name == portal]
+    items = [item for each in told for item in (*each.get("found", ()), *(each.get(kind) for kind in _KINDS)) if item]
+    found = {item["ref"] for item in items}
+    assert found
+    return found
+
+
 def page_of(expected: Path) -> Path:
     html = expected.with_suffix(".html")
     return html if html.exists() else expected.with_suffix(".page.json")
 
 
-def spider_class(portal: str) -> Any:
-    settings = Settings()
-    settings.setmodule("realestate.settings", priority="project")
-    return get_spider_loader(settings).load(portal)
+@cache
+def spider(portal: str) -> Any:
+    return reading.spider(portal)
 
 
-def response_of(page: Path, url: str) -> TextResponse:
-    kind = HtmlResponse if page.suffix == ".html" else TextResponse
-    return kind(url, body=page.read_bytes(), encoding="utf-8", request=Request(url))
+def response_of(expected: Path, body: bytes) -> TextResponse:
+    """A page, as it was recorded or otherwise, at the address of the recorded one."""
+    told = json.loads(expected.read_text("utf-8"))
+    return reading.response(spider(expected.parent.name), told["url"], body, stage_of(told))
+
+
+def stage_of(told: dict[str, Any]) -> reading.Stage:
+    return "discover" if "found" in told else "extract"
 
 
 def read(expected: Path) -> dict[str, Any]:
     """What the portal's parser makes of the page, in the form of the expectation."""
     told = json.loads(expected.read_text("utf-8"))
-    spider = spider_class(expected.parent.name)()
-    response = response_of(page_of(expected), told["url"])
-    made = _search(spider, response) if "found" in told else _listing(spider, response, told.get("hints", {}))
-    return {**{name: told[name] for name in ("url", "hints") if name in told}, **made}
-
-
-def _listing(spider: Any, response: TextResponse, hints: dict[str, Any]) -> dict[str, Any]:
-    try:
-        listing, *others = spider.parse_listing(response, **hints)
-    except ListingGone as gone:
-        return {"gone": f"{gone.evidence}: {gone}"}
-    return {"listing": _short(listing), **({"units": [_found(each) for each in others]} if others else {})}
-
-
-def _search(spider: Any, response: TextResponse) -> dict[str, Any]:
-    results = spider.parse_search(response)
-    further = Walk().further(spider.paging, spider.newest_first, response.url, results)
-    return {"found": [_found(each) for each in results.found], "searches": further}
-
-
-def _short(listing: Listing) -> dict[str, Any]:
-    empty = Listing(portal="", ref="", url="", country="")
-    default = as_record(empty)
-    return {name: value for name, value in as_record(listing).items() if value != default[name]}
-
-
-def _found(found: Found) -> dict[str, Any]:
-    told = asdict(found.sighting) | ({"hints": found.hints} if found.hints else {})
-    told |= {"dated": found.dated.isoformat()} if found.dated else {}
-    price = told.pop("price")
-    told = {name: value for name, value in told.items() if value is not None and name != "portal"}
-    return told if price is None else {**told, "price": float(price)}
+    response = response_of(expected, page_of(expected).read_bytes())
+    made = reading.short(reading.read(spider(expected.parent.name), response, stage_of(told), told.get("hints")))
+    kept = {name: told[name] for name in told if name not in _EXPECTED}
+    return kept | {name: value for name, value in made.items() if name in told or name != "total"}

@@ -23,11 +23,13 @@ MAY_IMPORT = {
     "pipelines": {"items", "parsing", "schema", "storage", "queue"},
     "embedded": set(),
     "jobs": {"items", "queue", "storage", "embedded"},
+    "authoring": {"items", "parsing", "spiders", "jobs"},  # who writes a portal looks at it alone
     "simulator": {"items"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage"},
     "bench": {"settings", "embedded", "demo", "items", "jobs", "queue", "storage", "simulator"},
     "demo": {"settings", "embedded", "jobs", "storage", "items"},
-    "cli": {"items", "settings", "embedded", "jobs", "queue", "storage", "demo", "doctor", "simulator", "bench"},
+    "cli": {"items", "settings", "embedded", "jobs", "queue", "storage", "demo", "doctor", "simulator", "bench"}
+    | {"authoring"},
     "__main__": {"cli"},
     "__init__": set(),
 }

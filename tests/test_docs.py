@@ -74,7 +74,7 @@ def test_every_command_of_a_group_has_help_with_an_example() -> None:
 
 
 #: The functions of settings.py that read a variable.
-READERS = {"_variable", "_number", "_share", "_word", "_place", "_keys", "_proxies", "_form", "_file"}
+READERS = {"_variable", "_number", "_share", "_word", "_place", "_keys", "_hash", "_proxies", "_form", "_file"}
 
 
 def variables_read() -> set[str]:

@@ -10,7 +10,10 @@ import pytest
 from scrapy.settings import Settings
 from scrapy.spiderloader import get_spider_loader
 
+from realestate.items.others import OTHERS as KINDS
+from realestate.jobs import work
 from realestate.spiders.base import PortalSpider
+from realestate.spiders.engine import SearchSpider
 from tests import recorded
 
 FOLDER = Path(__file__).parents[1] / "realestate" / "spiders"
@@ -19,6 +22,7 @@ NO_PORTALS = {
     "base",
     "conclusion",
     "counting",
+    "engine",
     "entrance",
     "outcomes",
     "paging",
@@ -26,8 +30,14 @@ NO_PORTALS = {
     "results",
     "searches",
 }
-NO_PORTALS |= {"seeds", "sitemaps", "walk"}
-PORTALS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NO_PORTALS)
+NO_PORTALS |= {"saved", "seeds", "graphql", "moments", "old_markup", "sitemaps", "telephones", "walk"}
+NO_PORTALS |= {"embedding", "linkeddata"}
+#: Portals that prove their family: all they have of their own is where the data sits.
+SMALL = ("daft", "willhaben", "otodom", "onthemarket", "property24")
+#: What collects no homes: only what every spider keeps to is asked of it.
+OTHERS = ("ecommerce", "finance")
+PORTALS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in {*NO_PORTALS, *OTHERS})
+EVERYTHING = sorted((*PORTALS, *OTHERS))
 
 
 @pytest.fixture
@@ -38,15 +48,22 @@ def spider(portal: str) -> Any:
 def test_scrapy_lists_every_portal() -> None:
     settings = Settings()
     settings.setmodule("realestate.settings", priority="project")
-    assert sorted(get_spider_loader(settings).list()) == PORTALS
+    assert sorted(get_spider_loader(settings).list()) == EVERYTHING
+    assert (work.everything(), work.portals()) == (EVERYTHING, PORTALS)
 
 
-@pytest.mark.parametrize("portal", PORTALS)
-class TestPortal:
+@pytest.mark.parametrize("portal", SMALL)
+def test_a_portal_of_a_family_is_short(portal: str) -> None:
+    assert len((FOLDER / f"{portal}.py").read_text("utf-8").splitlines()) <= 50
+
+
+@pytest.mark.parametrize("portal", EVERYTHING)
+class TestEverySpider:
     def test_its_file_name_and_class_are_one(self, portal: str, spider: Any) -> None:
         assert spider.__name__ == portal.title().replace("_", "") + "Spider"
         assert spider.name == portal
-        assert issubclass(spider, PortalSpider)
+        assert issubclass(spider, SearchSpider)
+        assert spider.kind in ("listing", *KINDS)
 
     def test_its_docstring_says_where_the_data_sits(self, portal: str) -> None:
         docstring = ast.get_docstring(ast.parse((FOLDER / f"{portal}.py").read_text("utf-8")))
@@ -54,9 +71,6 @@ class TestPortal:
         assert len(docstring) > 80
 
     def test_it_says_what_it_is(self, portal: str, spider: Any) -> None:
-        assert len(spider.country) == 2
-        assert len(spider.currency) == 3
-        assert isinstance(spider.timezone, ZoneInfo)
         assert spider.site.startswith("https://")
         assert not spider.site.endswith("/")
 
@@ -74,12 +88,27 @@ class TestPortal:
             assert own.owns(url)
             assert own.ref_of(url) is None
 
+    def test_an_address_in_its_form_is_one_of_its_items(self, portal: str, spider: Any) -> None:
+        own = spider()
+        assert own.owns(own.url_of("1"))
+        for ref in recorded.refs(portal):
+            assert own.ref_of(own.url_of(ref)) == own.ref_of(own.site + own.item_form.format(ref=ref)) == ref
+
     def test_it_asks_for_no_faster_pace(self, portal: str, spider: Any) -> None:
         assert not spider.custom_settings, "pace and concurrency are the fleet's, not a portal's"
 
     def test_it_has_recorded_pages_of_both_kinds(self, portal: str, spider: Any) -> None:
         names = {path.stem.split("-")[0] for path in recorded.expectations() if path.parent.name == portal}
-        assert {"search", "listing"} <= names
+        assert {"search", spider.kind} <= names
+
+
+@pytest.mark.parametrize("portal", PORTALS)
+class TestPortal:
+    def test_it_is_of_homes(self, portal: str, spider: Any) -> None:
+        assert issubclass(spider, PortalSpider)
+        assert len(spider.country) == 2
+        assert len(spider.currency) == 3
+        assert isinstance(spider.timezone, ZoneInfo)
 
     def test_no_recorded_page_holds_a_person(self, portal: str, spider: Any) -> None:
         for expected in recorded.expectations():

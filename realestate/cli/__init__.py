@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from realestate import __version__
-from realestate.cli import deadletters, history, keeping, quarantine
+from realestate.cli import deadletters, history, keeping, portal, quarantine
 
 
 class Mode(StrEnum):
@@ -46,6 +46,7 @@ app = typer.Typer(
 app.add_typer(deadletters.app, name="deadletters")
 app.add_typer(quarantine.app, name="quarantine")
 app.add_typer(history.runs, name="runs")
+app.add_typer(portal.app, name="portal")
 app.command(epilog="Example: realestate history emlak 840001")(history.history)
 app.command(epilog="Example: realestate events --after 1500 --json")(history.events)
 app.command(epilog="Example: realestate retain --delisted-days 180 --dry-run")(keeping.retain)
@@ -116,6 +117,7 @@ def simulate(
     A day passes by `POST /_day/advance`; what a perfect daily crawler would have recorded is at
     /_truth/<portal>/events. `POST /_weather/<portal>` with {"kind": "down"} makes bad days: blocked, error_page,
     all_404, all_redirected, half_empty, half_pages, slow_search; "fine" ends them.
+    `POST /_latency/<portal>` with {"seconds": 1.3} makes every answer take so long.
 
     An adversary allows each client address so many requests a second (gentle 20, normal 5, strict 1, hostile 0.5),
     answers more with 429 or a ban, and all but the gentle one inject faults; /_adversary tells what it did. Which of
@@ -220,7 +222,7 @@ def reparse(
 
 @app.command(epilog="Example: realestate bench queue --quick")
 def bench(
-    suite: Annotated[str, typer.Argument(help="What to measure: queue.")],
+    suite: Annotated[str, typer.Argument(help="What to measure: queue or store.")],
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that it works, not how fast.")] = False,
     json: Annotated[Path | None, typer.Option(help="Write the measures to this file too.")] = None,
 ) -> None:

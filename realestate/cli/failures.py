@@ -7,6 +7,7 @@ from types import FrameType
 import typer
 from redis.exceptions import RedisError
 
+from realestate.authoring import Unfit
 from realestate.embedded import EmbeddedError
 from realestate.jobs.local import WorkerDied
 from realestate.storage.errors import StoreError
@@ -35,7 +36,7 @@ def run(app: typer.Typer) -> int:
         return _say(str(error), 2)
     except RedisError as error:
         return _say(f"Redis: {error}", 1)
-    except (EmbeddedError, StoreError, WorkerDied, OSError) as error:
+    except (EmbeddedError, StoreError, Unfit, WorkerDied, OSError) as error:
         return _say(str(error), 1)
 
 

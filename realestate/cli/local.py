@@ -13,8 +13,8 @@ from realestate.embedded import children
 from realestate.jobs import local
 from realestate.jobs.fleet import State, look
 from realestate.jobs.submit import submit as push_seeds
+from realestate.jobs.work import everything, refusal, seed_urls
 from realestate.jobs.work import portals as all_portals
-from realestate.jobs.work import refusal, seed_urls
 from realestate.jobs.work import work as serve
 from realestate.queue.connection import connect_blocking
 from realestate.storage import WHOLE, KeptStore, open_store
@@ -84,7 +84,7 @@ def opened_store() -> Iterator[KeptStore]:
 
 
 def work(names: Sequence[str], *, until_done: bool = False) -> bool:
-    portals = known(names or all_portals())
+    portals = known(names or all_portals(settings.SIMULATOR_URL))
     with connected() as at:
         return serve(portals, at.redis_url, at.store_url, until_done=until_done)
 
@@ -174,7 +174,8 @@ def status() -> Status:
     if not at_redis:
         return Status(None, store_url, {})
     server = _redis(at_redis)
-    portals = {name: PortalStatus(look(server, name), *counts.get(name, (0, 0))) for name in all_portals()}
+    names = sorted({*all_portals(), *(name for name in everything() if name in counts)})
+    portals = {name: PortalStatus(look(server, name), *counts.get(name, (0, 0))) for name in names}
     return Status(at_redis, store_url, portals)
 
 
@@ -202,7 +203,7 @@ def _redis(url: str) -> Redis:
 
 def known(names: Sequence[str]) -> list[str]:
     """The names, if all are portals."""
-    portals = all_portals()
+    portals = everything()
     for name in names:
         if name not in portals:
             raise UsageError(f"no portal {name!r}; there are: {', '.join(portals)}")

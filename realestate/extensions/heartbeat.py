@@ -56,7 +56,7 @@ class Heartbeat:
             in_work=len(engine.downloader.active) + _in_scraper(engine),
             unstored=stats.get_value("store/waiting", 0),
             pages=stats.get_value("response_received_count", 0),
-            stored=stats.get_value("listing/stored", 0),
+            stored=stats.get_value("listing/stored", 0) + stats.get_value("other/stored", 0),
             quarantined=stats.get_value("listing/quarantined", 0),
             dead=sum(value for name, value in stats.get_stats().items() if name.startswith("queue/dead/")),
         )

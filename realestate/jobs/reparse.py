@@ -11,16 +11,14 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from uuid import uuid4
 
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
-from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from realestate.items import Listing
-from realestate.jobs.work import project_settings, spider_class
+from realestate.jobs.work import project_settings, without_crawl
 from realestate.storage.changes import correct
 from realestate.storage.keeping import SLACK, Current
 from realestate.storage.snapshots import Kind, Page, SnapshotRef
@@ -141,10 +139,8 @@ class Parser:
 
     def __init__(self, portal: str) -> None:
         settings = project_settings()
-        crawler = Crawler(spider_class(portal), settings)
-        crawler.stats = MemoryStatsCollector(crawler)
-        self.spider: Any = crawler.spidercls.from_crawler(crawler)
-        crawler.spider = self.spider
+        crawler = without_crawl(portal, settings)
+        self.spider: Any = crawler.spider
         paths = build_component_list(settings.get_component_priority_dict_with_base("ITEM_PIPELINES"))
         self._steps = [build_from_crawler(load_object(path), crawler) for path in paths if path != STORING]
 

@@ -4,13 +4,22 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
 from scrapy.spiderloader import SpiderLoaderProtocol, get_spider_loader
+from scrapy.statscollectors import MemoryStatsCollector
+
+HOMES = "listing"
 
 
-def portals() -> list[str]:
-    """The names of all portals."""
+def portals(simulator: str | None = None) -> list[str]:
+    """The names of all portals of homes, or of those that a simulator serves: a new one may not be simulated yet."""
+    names = [name for name in everything() if spider_class(name).kind == HOMES]
+    return [name for name in names if not simulator or spider_class(name).is_served_by(simulator)]
+
+
+def everything() -> list[str]:
+    """The names of all that can be crawled: what is no home is crawled by whoever names it."""
     return sorted(_loader().list())
 
 
@@ -28,6 +37,14 @@ def refusal(portal: str, url: str, simulator: str | None) -> str | None:
 
 def spider_class(portal: str) -> Any:
     return _loader().load(portal)
+
+
+def without_crawl(portal: str, settings: Settings) -> Crawler:
+    """The portal's spider, as `crawler.spider`, and its statistics; nothing runs around it."""
+    crawler = Crawler(spider_class(portal), settings)
+    crawler.stats = MemoryStatsCollector(crawler)
+    crawler.spider = crawler.spidercls.from_crawler(crawler)
+    return crawler
 
 
 def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bool = False) -> bool:

@@ -11,6 +11,14 @@ def first(cache: Any, typename: str, id: object = None) -> Any:
     return None if key is None else resolved(cache, {"__ref": key})
 
 
+def fullest(cache: Any, typename: str) -> Any:
+    """The object of a type of which the cache tells most: that of the page itself, for those beside it are thin."""
+    if not isinstance(cache, dict):
+        return None
+    objects = (each for key, each in cache.items() if _is(key, typename, None) and isinstance(each, dict))
+    return max(objects, key=len, default=None)
+
+
 def resolved(cache: Any, value: Any) -> Any:
     """A value with objects in place of references. One that leads back to itself is cut there, and is None."""
     if not isinstance(cache, dict):

@@ -26,6 +26,9 @@ _NO_BREAK = "\u00a0".encode()
 _EMOJI = re.compile(rb"\xf0[\x80-\xbf]{3}")
 _PARTED = bytes(byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte in range(256))
 
+#: "2026-02-19T10:01:28.000+0000" could be dialled too.
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+
 _SIGNS = mails.SIGNS | messengers.SIGNS
 
 
@@ -73,7 +76,7 @@ def _contacts(text: str, country: str) -> list[Contact]:
     if mails.may_hold(lower, signs):
         contacts += _in_sight(mails.find, text)
     in_words = numerals.may_be_spelled(words)
-    if in_words or _may_be_dialled(lower):
+    if (in_words or _may_be_dialled(lower)) and not _MOMENT.fullmatch(text):
         contacts += (Contact(*each) for each in telephones.find(text, country, in_words=in_words))
     return list(_apart(contacts))
 

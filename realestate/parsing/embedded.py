@@ -88,6 +88,16 @@ def at(document: Any, path: str) -> Any:
     return document
 
 
+def first_at(document: Any, *paths: str) -> Any:
+    """The value at the first of these paths that has one."""
+    return next((told for path in paths if (told := at(document, path)) is not None), None)
+
+
+def listed(value: Any) -> list[Any]:
+    """A list as it is; anything else is none."""
+    return value if isinstance(value, list) else []
+
+
 def search(document: Any, expression: str) -> Any:
     """The value of a JMESPath expression ("offers[?price].price | [0]"); for a plain path `at` is faster."""
     try:

@@ -9,6 +9,7 @@ from realestate.parsing.rows import Rows
 from realestate.parsing.text import line, paragraphs
 
 Element = LexborNode
+
 #: More tags left open than any page has. Lexbor's time grows with the square of the depth.
 _MOST_OPEN = 10_000
 

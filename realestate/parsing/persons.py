@@ -30,6 +30,8 @@ _CONTACT = frozenset(
 _PERSON = frozenset(
     {"owner", "seller", "vendor", "agent", "broker", "realtor", "user", "author", "person", "landlord", "landlady"}
     | {"advertiser", "customer", "poster", "lister", "contact", "satıcı", "sahibi", "mülkiyyətçi", "vasitəçi"}
+    | {"owners", "sellers", "vendors", "agents", "brokers", "realtors", "users", "authors", "persons", "customers"}
+    | {"landlords", "advertisers", "contacts"}
 )
 _NAME = frozenset({"name", "names", "username", "nickname", "login", "adı", "naam", "nom"})
 _OWN_NAME = frozenset({"firstname", "lastname", "surname", "fullname", "soyad", "soyadı", "voornaam", "prénom"})
@@ -118,7 +120,7 @@ class _Hand:
             return self.scrubbed(value)
         kept = {}
         for key, each in value.items():
-            tells, name = _tells(str(key), of_person), _scrubbed_key(str(key), self.country)
+            tells, name = told_by(str(key), of_person), _scrubbed_key(str(key), self.country)
             if isinstance(each, bool) or each is None:
                 kept[name] = each
             elif tells == "contact":
@@ -161,7 +163,7 @@ def _scrubbed_key(key: str, country: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _tells(key: str, of_person: bool) -> Tells:
+def told_by(key: str, of_person: bool = False) -> Tells:
     """What a key says of its value, by the words it is made of: phoneNumber, owner_name, "Əlaqə nömrəsi"."""
     *above, own = (frozenset(word.lower() for word in _KEY_WORD.findall(part)) for part in key.split("."))
     if own & _CONTACT:

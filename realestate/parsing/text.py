@@ -31,9 +31,9 @@ def line(text: object) -> str | None:
     return None if joined.casefold() in _NOTHING else joined
 
 
-def paragraphs(text: str | None) -> str | None:
-    """Several lines, each cleaned, the empty ones dropped."""
-    if text is None:
+def paragraphs(text: object) -> str | None:
+    """Several lines, each cleaned, the empty ones dropped; None for what is no text."""
+    if not isinstance(text, str):
         return None
     kept = [cleaned for each in text.splitlines() if (cleaned := " ".join(each.split()))]
     joined = "\n".join(kept)

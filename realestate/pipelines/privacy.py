@@ -8,7 +8,7 @@ from typing import Any, Self
 from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 
-from realestate.items import FIELDS, OURS, Listing
+from realestate.items import FIELDS, OURS, Listing, Telephones
 from realestate.parsing.dialling import PLANS
 from realestate.parsing.persons import strip_persons
 from realestate.queue import signals
@@ -41,6 +41,8 @@ class PrivacyPipeline:
         return cls(crawler, getattr(crawler.spidercls, "country", ""), keeps_contacts=keeps_contacts)
 
     def process_item(self, item: Any) -> Any:
+        if isinstance(item, Telephones):
+            return self._taken(item)
         if not isinstance(item, Listing):
             return item
         try:
@@ -48,6 +50,22 @@ class PrivacyPipeline:
         except Exception as error:  # what cannot be searched may not be kept either
             bare = Listing(portal=item.portal, ref=item.ref, url=item.url, country=self.portal_country)
             return Quarantined.of(bare, f"not to be searched for persons: {type(error).__name__}")
+
+    def _taken(self, told: Telephones) -> Telephones:
+        """Without its numbers the item goes on to the store, which writes them before the answer is acknowledged."""
+        numbers, told.numbers = told.numbers, ()
+        if self.keeps_contacts:
+            try:
+                found = strip_persons({"extra": {"telephones": list(numbers)}}, self.portal_country).contacts
+            except Exception:  # nothing is told of it: its text may hold a number
+                self.stats.inc_value("contacts/unreadable")
+            else:
+                self._tell(Contacts.of(told.portal, told.ref, (), found, "asked"))
+        return told
+
+    def _tell(self, contacts: Contacts) -> None:
+        if contacts:
+            self.crawler.signals.send_catch_log(signals.contacts_found, contacts=contacts)
 
     def _stripped(self, listing: Listing) -> Listing:
         told = {name: value for name in _SEARCHED if type(value := getattr(listing, name)) not in _WORDLESS}
@@ -59,6 +77,5 @@ class PrivacyPipeline:
         if found or names:
             self.stats.inc_value("listing/scrubbed")
             if self.keeps_contacts:
-                contacts = Contacts.of(listing.portal, listing.ref, names, found)
-                self.crawler.signals.send_catch_log(signals.contacts_found, contacts=contacts)
+                self._tell(Contacts.of(listing.portal, listing.ref, names, found))
         return listing

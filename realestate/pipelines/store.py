@@ -15,18 +15,20 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from scrapy.statscollectors import StatsCollector
 
-from realestate.items import Gone, Listing, Sighting
+from realestate.items import Gone, Listing, Sighting, Telephones
+from realestate.items.others import Other
 from realestate.pipelines.aside import Aside
 from realestate.pipelines.contacts import FoundContacts
 from realestate.queue import signals
 from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written, open_store
+from realestate.storage.history import Observed
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.vault import Vault
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 #: What the store keeps; any other item is not ours.
-Kept = Listing | Sighting | Gone | Quarantined | SnapshotRef
+Kept = Listing | Sighting | Gone | Telephones | Other | Quarantined | SnapshotRef
 
 #: A worker that ends waits so long for a database that is away or says nothing; then its pages go back to the queue.
 CLOSING_SECONDS = 10.0
@@ -189,11 +191,13 @@ class StorePipeline:
 
     async def _write(self, items: list[tuple[Kept, str]]) -> Written:
         assert self._store is not None
-        observed = [(item, run) for item, run in items if not isinstance(item, Quarantined | SnapshotRef)]
+        observed = [(item, run) for item, run in items if isinstance(item, Observed)]
         quarantined = [item for item, _ in items if isinstance(item, Quarantined)]
         snapshots = [item for item, _ in items if isinstance(item, SnapshotRef)]
-        written = await self._patiently(partial(self._store.write, Batch(observed, quarantined, snapshots)))
-        if self.contacts and (found := self.contacts.of(item for item, _ in observed)):
+        others = [(item, run) for item, run in items if isinstance(item, Other)]
+        batch = Batch(observed, quarantined, snapshots, others)
+        written = await self._patiently(partial(self._store.write, batch))
+        if self.contacts and (found := self.contacts.of(item for item, _ in items)):
             await self._patiently(partial(self._store.keep_contacts, found, self.contacts.days))
         return written
 
@@ -249,5 +253,6 @@ class StorePipeline:
         self.stats.inc_value("listing/new", written.new)
         self.stats.inc_value("listing/seen", written.seen)
         self.stats.inc_value("listing/quarantined", written.quarantined)
+        self.stats.inc_value("other/stored", written.others)
         for type, count in written.events.items():
             self.stats.inc_value(f"event/{type}", count)

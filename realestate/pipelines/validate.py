@@ -5,19 +5,19 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from math import isfinite
 from operator import attrgetter
 from typing import Any, Self
 
-import jsonschema_rs
 from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 
 from realestate.items import FIELDS, Listing, as_record
+from realestate.items.others import Other, kind_of, other_record
 from realestate.pipelines.medians import LiveMedians, Row
 from realestate.pipelines.rules import RULES, Broken, broken_by
+from realestate.pipelines.schemas import SchemaCheck
 from realestate.queue import signals
-from realestate.schema import listing_schema
+from realestate.schema import listing_schema, other_schemas
 from realestate.storage import Quarantined, Store, open_store
 
 logger = logging.getLogger(__name__)
@@ -28,8 +28,6 @@ _MISSING = tuple((name, f"listing/field/{name}/missing") for name in _WATCHED)
 _VALUES = attrgetter(*FIELDS)
 _MOMENTS = ("posted_at", "updated_at", "first_seen_at", "last_seen_at", "last_fetched_at")
 _SETS = ("features", "quality_flags")
-#: A message repeats the value, which may be a whole page by mistake.
-_LONGEST_MESSAGE = 300
 
 
 class ValidatePipeline:
@@ -42,9 +40,8 @@ class ValidatePipeline:
         self.stats = stats
         self.clock = clock
         self.medians = medians
-        schema = listing_schema()
-        self._rules = schema["allOf"]
-        self._validator = jsonschema_rs.Draft202012Validator(schema)
+        self._schema = SchemaCheck("listing", listing_schema(), stats)
+        self._others = {kind: SchemaCheck(kind, schema, stats) for kind, schema in other_schemas().items()}
         self._keeping_up: asyncio.Task[None] | None = None
 
     @classmethod
@@ -73,7 +70,7 @@ class ValidatePipeline:
             self.stats.inc_value("listing/made")
             return item
         if not isinstance(item, Listing):
-            return item
+            return self._other(item) if isinstance(item, Other) else item
         self._count(item)
         try:
             return self._validated(item)
@@ -86,9 +83,19 @@ class ValidatePipeline:
             if getattr(listing, name) is None:
                 self.stats.inc_value(missing)
 
+    def _other(self, item: Other) -> Other | Quarantined:
+        """The schema of its kind is all there is to keep to."""
+        kind = kind_of(item)
+        self.stats.inc_value(f"{kind}/made")
+        try:
+            record, schema = other_record(item), self._others[kind]
+            return item if schema.is_valid(record) else Quarantined.of(item, *schema.errors(record))
+        except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
+            return Quarantined.of(item, f"not to be validated: {type(error).__name__}: {error}")
+
     def _validated(self, listing: Listing) -> Listing | Quarantined:
-        if not self._validator.is_valid(readable(listing)):
-            return Quarantined.of(listing, *self._schema_errors(as_record(listing)))
+        if not self._schema.is_valid(readable(listing)):
+            return Quarantined.of(listing, *self._schema.errors(as_record(listing)))
         broken = broken_by(listing, self.clock(), self.medians.current)
         return self._judged(listing, broken) if broken else listing
 
@@ -104,32 +111,6 @@ class ValidatePipeline:
                 flags.add(name)
         listing.quality_flags |= flags
         return Quarantined.of(listing, *errors) if errors else listing
-
-    def _schema_errors(self, record: dict[str, Any]) -> list[str]:
-        errors = sorted(self._validator.iter_errors(record), key=lambda error: list(map(str, error.instance_path)))
-        for field in {str(error.instance_path[0]) for error in errors if error.instance_path}:
-            self.stats.inc_value(f"listing/field/{field}/invalid")
-        for name in {rule["title"] for error in errors if (rule := self._rule_of(error))}:
-            self.stats.inc_value(f"listing/rule/{name}/error")
-        return list(dict.fromkeys(self._told(error, record) for error in errors))
-
-    def _told(self, error: jsonschema_rs.ValidationError, record: dict[str, Any]) -> str:
-        if rule := self._rule_of(error):
-            return f"{rule['title']}: {rule['description']}"
-        path = list(map(str, error.instance_path)) or ["listing"]
-        value = record.get(path[0])
-        if isinstance(value, float) and not isfinite(value):  # which the validator takes for null
-            return f"{path[0]}: {value} is no number"
-        return f"{'.'.join(path)}: {error.message[:_LONGEST_MESSAGE]}"
-
-    def _rule_of(self, error: jsonschema_rs.ValidationError) -> dict[str, Any] | None:
-        """The schema's rule between fields that is broken; None where a field by itself is wrong."""
-        match error.schema_path:
-            case ["allOf", int(position), *_]:
-                rule: dict[str, Any] = self._rules[position]
-                return rule
-            case _:
-                return None
 
 
 def readable(listing: Listing) -> dict[str, Any]:

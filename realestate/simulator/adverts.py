@@ -33,6 +33,8 @@ class Advert:
     is_reserved: bool
     posted_at: datetime
     updated_at: datetime
+    reposted_at: datetime | None = None
+    """When it was last put up again after it had been taken down."""
     old_price: int | None = None
     settles_at: int | None = None
     """After a move too great to be believed at once, tomorrow's price: the same, or that before the typing error."""

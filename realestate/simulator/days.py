@@ -91,7 +91,7 @@ class Day:
 
     def _return(self, advert: Advert) -> None:
         advert.gone, advert.is_reserved = None, False
-        advert.updated_at = self._lately(self._rng)
+        advert.updated_at = advert.reposted_at = self._lately(self._rng)
         if advert.price is not None and self._rng.random() < REPRICED_ON_RETURN:
             _reprice(advert, self._rng)
 

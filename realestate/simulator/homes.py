@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
+from realestate.simulator.abroad import ABROAD
 from realestate.simulator.places import AZERBAIJAN, BELGIUM, Place
 from realestate.simulator.texts import STREETS
 
@@ -101,9 +102,20 @@ _AZERBAIJANI_KINDS = (
     Kind("shop", 3, ("shop",), (25, 500), 1.2, 0.5, is_dwelling=False),
 )
 
+#: Where less is known of what is on the market.
+_KINDS_ABROAD = (
+    Kind("house", 38, ("detached", "semi_detached", "terraced", "bungalow"), (70, 300), 0.9, 0.2, plot_m2=(100, 2000)),
+    Kind("apartment", 46, ("apartment", "apartment", "flat_studio"), (28, 150), rent_share=0.45, is_flat=True),
+    Kind("land", 6, ("land",), (0, 0), 0.06, 0, plot_m2=(300, 8000), is_dwelling=False),
+    Kind("office", 5, ("office",), (30, 600), 0.9, 0.6, is_dwelling=False),
+    Kind("shop", 5, ("shop",), (25, 400), 0.9, 0.6, is_dwelling=False),
+)
+
 STUDIO = "flat_studio"
 
-_COUNTRIES = {"BE": (BELGIUM, _BELGIAN_KINDS), "AZ": (AZERBAIJAN, _AZERBAIJANI_KINDS)}
+_COUNTRIES = {"BE": (BELGIUM, _BELGIAN_KINDS), "AZ": (AZERBAIJAN, _AZERBAIJANI_KINDS)} | {
+    country: (places, _KINDS_ABROAD) for country, places in ABROAD.items()
+}
 _WEIGHTS = {country: [kind.weight for kind in kinds] for country, (_, kinds) in _COUNTRIES.items()}
 
 
@@ -143,7 +155,7 @@ def make_home(country: str, number: int, rng: Random) -> Home:
         bathrooms=None if bedrooms is None else 1 + (bedrooms > 3),
         floor=floor,
         floors=floors,
-        year=2026 - int(rng.random() ** 2 * 140) if country == "BE" else None,
+        year=2026 - int(rng.random() ** 2 * 140) if country != "AZ" else None,
         quality=quality,
     )
 
@@ -190,8 +202,8 @@ def _bedrooms(kind: Kind, subtype: str, area: float, rng: Random) -> int | None:
 
 def _storeys(kind: Kind, subtype: str, country: str, rng: Random) -> tuple[int | None, int | None]:
     """The storey a flat is on, and how many there are. Belgium calls the ground floor 0, Azerbaijan 1."""
-    floors = rng.randint(2, 7 if country == "BE" else 20) if kind.is_flat else rng.randint(1, 3)
-    lowest, highest = (0, floors - 1) if country == "BE" else (1, floors)
+    floors = rng.randint(2, 20 if country == "AZ" else 7) if kind.is_flat else rng.randint(1, 3)
+    lowest, highest = (1, floors) if country == "AZ" else (0, floors - 1)
     floor = {"ground_floor": lowest, "penthouse": highest}.get(subtype, rng.randint(lowest, highest))
     is_one_flat = kind.is_flat and kind.units == 1
     return floor if is_one_flat else None, floors if kind.is_dwelling else None

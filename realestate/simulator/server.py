@@ -11,6 +11,7 @@ The control port answers:
     POST /_day/advance             let a day pass; answers what happened to which adverts (`days.py`)
     GET  /_weather                 the weather of each portal
     POST /_weather/<portal>        {"kind": "down"}: from now on; "fine" ends it (`weather.py` has the kinds)
+    POST /_latency/<portal>        {"seconds": 1.3}: from now on every answer takes so long
 
 Every response's Date is the world's time, not ours. The weather changes nothing of the truth.
 """
@@ -25,7 +26,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from email.utils import format_datetime
 from itertools import chain, islice
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from aiohttp import web
@@ -35,18 +36,19 @@ from realestate.simulator import ports
 from realestate.simulator.adversary import PROFILES, Adversary, Visit
 from realestate.simulator.adversary.sending import send
 from realestate.simulator.days import Changes
-from realestate.simulator.emlak import Emlak
 from realestate.simulator.history import Event, History
-from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.others import OTHERS, Stand
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.proxies import Proxy, forwarding, kinds
 from realestate.simulator.site import JSON, Answer, Site
+from realestate.simulator.sites import SITES
 from realestate.simulator.stats import Stats
 from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, showing, weathered
 from realestate.simulator.world import World
 
-SITES: dict[str, type[Site]] = {"immoweb": Immoweb, "emlak": Emlak}
-SERVED = ("control", *PORTALS)
+SHOWN = (*PORTALS, *OTHERS)
+SERVED = ("control", *SHOWN)
+OTHERS_STOCK = 130
 ROWS_AT_ONCE = 200
 
 #: Who is still being answered when the simulator stops has so long to read it.
@@ -77,16 +79,18 @@ class Simulator:
         self.proxies: list[Proxy] = []
         self.clock: Callable[[], float] = time.monotonic
         self.sites = {name: SITES[name](world, bases[name]) for name in PORTALS}
-        self.stats = {name: Stats() for name in PORTALS}
+        self.others = {
+            name: kind(world.seed, OTHERS_STOCK, world.now, bases[name])
+            for name, kind in OTHERS.items()
+            if name in bases
+        }
+        self.stats = {name: Stats() for name in SHOWN}
         self.weather: dict[str, Weather] = dict.fromkeys(PORTALS, "fine")
+        self.latency = dict.fromkeys(PORTALS, 0.0)
         self._histories = {name: History(name) for name in PORTALS}
-        self._last_look: int | None = None
+        self._last_look: dict[str, int] = {}
+        world.at_night, world.in_the_morning = self._look, self._forget
         self._headers: dict[str, CIMultiDict[str]] = {}
-        if adversity.profile is not None:
-            for name in PORTALS:
-                size = len(world.listed(name))
-                adversary = Adversary(adversity.profile, name, bases[name], seed=world.seed, listings=size)
-                self.adversaries[name] = adversary
 
     @property
     def addresses(self) -> dict[str, str]:
@@ -95,18 +99,24 @@ class Simulator:
 
     def portal(self, name: str) -> Handler:
         """Answers the requests to one portal."""
-        site, stats, adversary = self.sites[name], self.stats[name], self.adversaries.get(name)
+        site: Site | Stand = self.others[name] if name in OTHERS else self.sites[name]
+        stats = self.stats[name]
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if request.method in ("GET", "HEAD"):
-                answer = site.answer(request.raw_path, request.headers.get("Cookie", ""))
+                answer = site.answer(request.raw_path, headers=request.headers)
+            elif request.method == "POST" and isinstance(site, Site) and site.takes_posts:
+                answer = site.answer(request.raw_path, headers=request.headers, body=await request.read())
             else:
                 answer = Answer("other", b"Method not allowed", 405)
-            weather = self.weather[name]
+            if latency := self.latency.get(name):
+                await asyncio.sleep(latency)
+            weather = self.weather.get(name, "fine")
             if weather != "fine":
                 await asyncio.sleep(seconds_to_wait(weather, answer))
                 answer = weathered(weather, answer, site.base + site.index)
             address = request.remote or ""
+            adversary = self._adversary(name)
             if adversary is None or answer.kind == "robots":
                 stats.count(address, answer.status, answer.kind)
                 return self._response(answer)
@@ -117,10 +127,20 @@ class Simulator:
 
         return handle
 
+    def _adversary(self, name: str) -> Adversary | None:
+        """A portal's, from its first visitor on: nobody's world is opened before."""
+        if self.adversity.profile is None or name not in PORTALS:
+            return None
+        if name not in self.adversaries:
+            size = len(self.world.listed(name))
+            seed = self.world.seed
+            self.adversaries[name] = Adversary(self.adversity.profile, name, self.bases[name], seed=seed, listings=size)
+        return self.adversaries[name]
+
     async def control(self, request: web.BaseRequest) -> web.StreamResponse:
         match request.method, request.path.split("/")[1:]:
             case "GET", ["_portals"]:
-                return self._json({name: self.bases[name] for name in PORTALS})
+                return self._json({name: self.bases[name] for name in SHOWN})
             case "GET", ["_stats"]:
                 return self._json(self._seen())
             case "GET", ["_adversary"]:
@@ -131,40 +151,49 @@ class Simulator:
                 return self._json(self.advance())
             case "GET", ["_truth", name] if name in PORTALS:
                 return await self._lines(request, self.sites[name].truths())
+            case "GET", ["_truth", name] if name in OTHERS:
+                return await self._lines(request, self.others[name].truths())
             case "GET", ["_truth", name, "events"] if name in PORTALS:
                 return await self._lines(request, iter(self.events(name)))
             case "GET", ["_weather"]:
                 return self._json(self.weather)
             case "POST", ["_weather", name] if name in PORTALS:
                 return self._change_weather(name, await request.read())
+            case "POST", ["_latency", name] if name in PORTALS:
+                return self._change_latency(name, await request.read())
         return self._json({"error": f"no {request.method} {request.path} here"}, 404)
 
     def advance(self) -> dict[str, Any]:
         """Let a day pass, and have what changed rendered anew."""
-        self._look()
         changes = self.world.advance()
         self._headers.clear()
-        for name, site in self.sites.items():
-            # a removed advert may still change its answer: a sold home's page goes after some days
-            site.forget((*chain.from_iterable(changes[name].values()), *self.world.gone(name)))
-        return {**self._today(), "portals": {name: _told(changed) for name, changed in changes.items()}}
+        others = {name: stand.advance(self.world.day, self.world.now) for name, stand in self.others.items()}
+        return {
+            **self._today(),
+            "portals": {name: _told(changed, self.sites[name]) for name, changed in changes.items()},
+            "others": others,
+        }
 
     def events(self, portal: str) -> list[Event]:
         """What a perfect daily crawler would have recorded of a portal so far."""
-        self._look()
+        self.world.listed(portal)  # may open it, and have its past looked at
+        self._look([portal])
         return self._histories[portal].events
 
     def set_weather(self, portal: str, weather: Weather) -> None:
         self.weather[portal] = weather
         self.sites[portal].show(showing(weather))
 
-    def _look(self) -> None:
+    def _look(self, portals: list[str]) -> None:
         """Today's look, once; not before somebody needs it, for a large world takes a while to look at."""
-        if self._last_look == self.world.day:
-            return
-        self._last_look = self.world.day
-        for name, site in self.sites.items():
-            self._histories[name].look(self.world.day, site.sights())
+        for name in portals:
+            if self._last_look.get(name) != self.world.day:
+                self._last_look[name] = self.world.day
+                self._histories[name].look(self.world.day, self.sites[name].sights())
+
+    def _forget(self, portal: str, changes: Changes) -> None:
+        # a removed advert may still change its answer: a sold home's page goes after some days
+        self.sites[portal].forget((*chain.from_iterable(changes.values()), *self.world.gone(portal)))
 
     def _change_weather(self, portal: str, body: bytes) -> web.Response:
         try:
@@ -172,6 +201,13 @@ class Simulator:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             return self._json({"error": f"{error}; kinds: {', '.join(WEATHERS)}"}, 400)
         return self._json(self.weather)
+
+    def _change_latency(self, portal: str, body: bytes) -> web.Response:
+        try:
+            self.latency[portal] = msgspec.json.decode(body, type=_Distance).seconds
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            return self._json({"error": str(error)}, 400)
+        return self._json(self.latency)
 
     def _today(self) -> dict[str, Any]:
         return {"day": self.world.day, "date": self.world.now.date().isoformat()}
@@ -225,10 +261,14 @@ class _Forecast(msgspec.Struct, forbid_unknown_fields=True):
     kind: Weather
 
 
-def _told(changes: Changes) -> dict[str, Any]:
+class _Distance(msgspec.Struct, forbid_unknown_fields=True):
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=600)]
+
+
+def _told(changes: Changes, site: Site) -> dict[str, Any]:
     """The refs; of the removed, how they went too."""
-    refs = {what: [str(advert.ref) for advert in adverts] for what, adverts in changes.items()}
-    return {**refs, "removed": {str(advert.ref): advert.gone for advert in changes["removed"]}}
+    refs = {what: [site.ref(advert) for advert in adverts] for what, adverts in changes.items()}
+    return {**refs, "removed": {site.ref(advert): advert.gone for advert in changes["removed"]}}
 
 
 def _encoded(rows: Iterator[dict[str, Any]]) -> bytes:

@@ -18,6 +18,7 @@ Kind = Literal["search", "listing", "robots", "other"]
 HTML = "text/html; charset=utf-8"
 JSON = "application/json; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
+XML = "application/xml; charset=utf-8"
 
 #: Pages kept, so that a large world does not fill the memory: some 160 MB a portal at 18 KB each.
 PAGES_KEPT = 8_192
@@ -25,6 +26,7 @@ SEARCHES_KEPT = 1_000
 
 ROBOTS = b"User-agent: *\nDisallow: /_private/\nAllow: /\n"
 PRIVATE = "/_private/"
+NO_HEADERS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +41,22 @@ class Answer:
     set_cookie: str | None = None
     extra: Mapping[str, str] | None = None
     """Further headers."""
+
+
+class Question(NamedTuple):
+    """A request without HTTP, for portals to which the address alone does not say what is asked."""
+
+    path: str
+    """Unquoted."""
+    query: Mapping[str, str]
+    headers: Mapping[str, str] = NO_HEADERS
+    """Over the wire their names know no case; who asks without a wire writes them in lower case."""
+    body: bytes | None = None
+    """What was posted; None where nothing was."""
+
+    @property
+    def cookie(self) -> str:
+        return self.headers.get("cookie", "")
 
 
 class Found(NamedTuple):
@@ -68,6 +86,7 @@ class Site(ABC):
     portal: ClassVar[str]
     index: ClassVar[str]
     """The search a visitor without a better address is led to."""
+    takes_posts: ClassVar[bool] = False
 
     def __init__(self, world: World, base: str) -> None:
         self.world = world
@@ -77,10 +96,12 @@ class Site(ABC):
         self._searches: dict[Query, Found] = {}
         self._showing: Showing = all_of_it
 
-    def answer(self, target: str, cookie: str = "") -> Answer:
+    def answer(
+        self, target: str, cookie: str = "", headers: Mapping[str, str] = NO_HEADERS, body: bytes | None = None
+    ) -> Answer:
         """Answer a request target, i.e. a path with its query, as it came over the wire."""
-        page = self._pages.get(target)
-        return page if page is not None else self._slow_answer(target, cookie)
+        page = self._pages.get(target) if body is None else None
+        return page if page is not None else self._slow_answer(target, headers or {"cookie": cookie}, body)
 
     def truth(self, advert: Advert) -> dict[str, Any]:
         """The record a perfect crawl would store, and which home it is of."""
@@ -105,8 +126,8 @@ class Site(ABC):
             self._pages.pop(self._kept_at.pop(advert, ""), None)
 
     @abstractmethod
-    def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
-        """Answer an unquoted path, or None where the portal has no such page."""
+    def route(self, asked: Question) -> Answer | None:
+        """Answer a question, or None where the portal has no such page."""
 
     @abstractmethod
     def path(self, advert: Advert) -> str:
@@ -119,6 +140,10 @@ class Site(ABC):
     @abstractmethod
     def render(self, advert: Advert) -> bytes:
         """The advert's page."""
+
+    def ref(self, advert: Advert) -> str:
+        """Its id as the portal writes it."""
+        return str(advert.ref)
 
     def page(self, advert: Advert) -> Answer:
         """The advert's page, rendered once."""
@@ -150,7 +175,7 @@ class Site(ABC):
 
     def _sight(self, advert: Advert) -> Sight:
         """A page that is no more tells by its answer how it went; one that can be read, by what it says."""
-        ref = str(advert.ref)
+        ref = self.ref(advert)
         if advert.gone is None:
             return Sight(ref, self.truth(advert))
         answer = self.answer(self.path(advert))
@@ -158,14 +183,14 @@ class Site(ABC):
             return Sight(ref, None, "redirect" if answer.location else "410" if answer.status == 410 else "404")
         return Sight(ref, self.truth(advert), "marker")
 
-    def _slow_answer(self, target: str, cookie: str) -> Answer:
+    def _slow_answer(self, target: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
         path, _, query = target.partition("?")
         path = unquote(path)
         if path == "/robots.txt":
             return Answer("robots", ROBOTS, content_type=TEXT)
         if path.startswith(PRIVATE):
             return Answer("other", b"<title>Account</title>")
-        answer = self.route(path, dict(parse_qsl(query)), cookie)
+        answer = self.route(Question(path, dict(parse_qsl(query)), headers, body))
         return answer or Answer("other", b"<title>404</title><h1>Not found</h1>", 404)
 
 

@@ -25,6 +25,9 @@ STREETS = {
         "Avenue des Acacias",
         "Rue de la Fontaine",
     ),
+    "en": ("Lime Avenue", "Old Mill Lane", "Church Hill", "Station Road", "The Paddocks"),
+    "de": ("Lindengasse", "Mühlweg", "Kirchberg", "Bahnhofstraße", "Am Anger"),
+    "pl": ("ul. Lipowa", "ul. Młyńska", "ul. Kościelna", "ul. Dworcowa", "al. Kasztanowa"),
     "az": (
         "Füzuli küç.",
         "Azadlıq pr.",

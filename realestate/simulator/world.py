@@ -2,18 +2,26 @@
 
 Everything follows from the seed. Each home and each advert has dice of its own, so that nothing depends on
 which page is asked for first, nor on the process.
+
+A country comes to be when somebody first asks for one of its portals, and lives through the days it missed: a world of
+many portals costs no more than those that are looked at.
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from itertools import chain, repeat
 from random import Random
+from typing import TypeVar
 
 from realestate.simulator.adverts import DAY, START, Advert, dice, rounded
 from realestate.simulator.days import NEW_A_DAY, Changes, Day, share_of
 from realestate.simulator.homes import Home, make_home
 from realestate.simulator.portals import PORTALS
 
-READVERTISED = 0.09  # of the adverts are for a home that has one already: about a tenth of the homes
+T = TypeVar("T")
+
+READVERTISED = 0.09  # of the adverts are for a home that has one there already: about a tenth of a portal's homes
+ELSEWHERE_TOO = 0.1  # are for a home that other portals of the country show: some homes are on several
 ON_REQUEST = 0.03
 RESERVED = 0.03  # where the portal can show it
 SELLERS_A_PORTAL = 2
@@ -25,12 +33,18 @@ class World:
     def __init__(self, seed: int, listings: int) -> None:
         self.seed = seed
         self.day = 0
-        self.adverts: dict[str, dict[int, Advert]] = {name: {} for name in PORTALS}
-        self._homes: dict[str, list[Home]] = {portal.country: [] for portal in PORTALS.values()}
+        self.adverts: _Opening[dict[int, Advert]] = _Opening(self._open)
+        self.at_night: Callable[[list[str]], None] = _nobody_looks
+        """Called with the portals of a country before a day changes them."""
+        self.in_the_morning: Callable[[str, Changes], None] = _nobody_minds
+        """Called with each portal and what the day changed on it."""
+        self._listings = listings
+        self._homes: dict[str, list[Home]] = {}
+        self._shown: dict[str, list[Home]] = {name: [] for name in PORTALS}
         self._sellers: dict[tuple[str, str], int] = {}
         self._next_ref = {name: portal.first_ref for name, portal in PORTALS.items()}
         self._listed: dict[str, list[Advert]] = {}
-        self._post(dict.fromkeys(PORTALS, listings))
+        self._changes: _Opening[Changes] = _Opening(self._open)
 
     @property
     def now(self) -> datetime:
@@ -48,23 +62,47 @@ class World:
         return [advert for advert in self.adverts[portal].values() if advert.gone is not None]
 
     def advance(self) -> dict[str, Changes]:
-        """Let a day pass: some adverts are posted, changed or removed, and some of the removed return."""
-        before = {name: self.listed(name) for name in PORTALS}
+        """Let a day pass: some adverts are posted, changed or removed, and some of the removed return. Holds the
+        portals somebody has asked for so far; another comes to be when it is asked for here."""
+        for country in self._homes:
+            self.at_night(_portals_of(country))
         self.day += 1
-        changes = {name: self._change(name, before[name]) for name in PORTALS}
-        posted = self._post({name: share_of(len(before[name]), NEW_A_DAY) for name in PORTALS})
+        self._changes = _Opening(self._open)
+        for country in self._homes:
+            self._change(country)
+        return self._changes
+
+    def _open(self, portal: str) -> None:
+        """Let the portal's country come to be as on the first day, and live up to today."""
+        country, today = PORTALS[portal].country, self.day
+        assert country not in self._homes, "what an earlier day changed is not kept"
+        self._homes[country], self.day = [], 0
+        self.adverts.update({name: {} for name in _portals_of(country)})
+        self._post(country, dict.fromkeys(_portals_of(country), self._listings))
+        while self.day < today:
+            self.at_night(_portals_of(country))
+            self.day += 1
+            self._change(country)
+
+    def _change(self, country: str) -> None:
+        """Do to the portals of a country what a day does."""
+        names = _portals_of(country)
+        before = {name: self.listed(name) for name in names}
+        changes = {name: self._change_portal(name, before[name]) for name in names}
+        posted = self._post(country, {name: share_of(len(before[name]), NEW_A_DAY) for name in names})
         for name, changed in changes.items():
             changed["listed"] = [advert for advert in posted if advert.portal == name]
-        self._listed.clear()
-        return changes
+            self._listed.pop(name, None)
+            self.in_the_morning(name, changed)
+        self._changes.update(changes)
 
-    def _change(self, portal: str, listed: list[Advert]) -> Changes:
+    def _change_portal(self, portal: str, listed: list[Advert]) -> Changes:
         day = Day(self.day, dice(self.seed, "day", self.day, portal), self._lately)
         return day.change(listed, self.gone(portal))
 
-    def _post(self, wanted: dict[str, int]) -> list[Advert]:
+    def _post(self, country: str, wanted: dict[str, int]) -> list[Advert]:
         """Put new adverts on the portals, their refs growing with the time of posting."""
-        rng = dice(self.seed, "post", self.day)
+        rng = dice(self.seed, "post", self.day, country)
         turns = chain.from_iterable(repeat(name, count) for name, count in wanted.items())
         drafts = [self._draft(name, rng) for name in turns]
         drafts.sort(key=lambda advert: (advert.posted_at, advert.key))
@@ -76,6 +114,8 @@ class World:
 
     def _draft(self, portal: str, rng: Random) -> Advert:
         home = self._home_for(portal, rng)
+        if (portal, home.id) not in self._sellers:
+            self._shown[portal].append(home)
         seller = self._sellers[portal, home.id] = self._sellers.get((portal, home.id), 0) + 1
         key = f"{self.seed}/{portal}/{home.id}/{seller}"
         own = dice(key)
@@ -101,10 +141,15 @@ class World:
 
     def _home_for(self, portal: str, rng: Random) -> Home:
         country = PORTALS[portal].country
-        homes = self._homes[country]
-        if homes and rng.random() < READVERTISED:
+        homes, shown = self._homes[country], self._shown[portal]
+        chance = rng.random() if homes else 1.0
+        if shown and chance < READVERTISED:
+            home = rng.choice(shown)
+            if self._sellers[portal, home.id] < SELLERS_A_PORTAL:
+                return home
+        elif len(homes) > len(shown) and chance < READVERTISED + ELSEWHERE_TOO:
             home = rng.choice(homes)
-            if self._sellers.get((portal, home.id), 0) < SELLERS_A_PORTAL:
+            if (portal, home.id) not in self._sellers:
                 return home
         number = len(homes)
         homes.append(make_home(country, number, dice(self.seed, "home", country, number)))
@@ -113,6 +158,28 @@ class World:
     def _lately(self, rng: Random) -> datetime:
         """Some time since yesterday."""
         return self.now - _ms(rng.random() * DAY)
+
+
+class _Opening(dict[str, T]):
+    """Something of each portal; a portal is opened when it is first asked for."""
+
+    def __init__(self, open_portal: Callable[[str], None]) -> None:
+        super().__init__()
+        self._open = open_portal
+
+    def __missing__(self, portal: str) -> T:
+        self._open(portal)
+        return self[portal]
+
+
+def _portals_of(country: str) -> list[str]:
+    return [name for name, portal in PORTALS.items() if portal.country == country]
+
+
+def _nobody_looks(portals: list[str]) -> None: ...
+
+
+def _nobody_minds(portal: str, changes: Changes) -> None: ...
 
 
 def _ms(delta: timedelta) -> timedelta:

@@ -1,32 +1,27 @@
-"""PortalSpider: what all portals share. A portal says where its data sits; this says what becomes of a page."""
+"""PortalSpider: what all portals of homes share. A portal says where its data sits, `engine` what becomes of a page,
+and this what is special about homes."""
 
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
-from datetime import UTC, date, datetime
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 from urllib.parse import urljoin, urlsplit
 from zoneinfo import ZoneInfo
 
 from scrapy import Request
 from scrapy.http import Response, TextResponse
-from scrapy.spidermiddlewares.httperror import HttpError
 
-from realestate.items import Evidence, Gone, Listing, Part, Sighting
+from realestate.items import Gone, Listing, Sighting
 from realestate.parsing.prices import Price
-from realestate.spiders import seeds, sitemaps
-from realestate.spiders.counting import CountingSpider, Stage
-from realestate.spiders.outcomes import GONE_STATUSES, BrokenPage, ListingGone, is_news
-from realestate.spiders.paging import Numbers, Paging
-from realestate.spiders.planning import Axis, parts_of
-from realestate.spiders.results import Found, Results
-from realestate.spiders.walk import Newest, Walk, watermark_of
+from realestate.spiders.engine import PRIORITY, SearchSpider
+from realestate.spiders.outcomes import BrokenPage, ListingGone, is_news
+from realestate.spiders.results import AnyLink, Found, Result, Results
+from realestate.spiders.telephones import AskingSpider
 
-#: Plans first, so that many workers soon find work. Listings before further search pages: what is found is stored
-#: soon, and the queue stays short.
-PRIORITY: dict[Stage, int] = {"plan": 20, "discover": 0, "extract": 10}
+__all__ = ["PRIORITY", "PortalSpider"]
 
 
-class PortalSpider(CountingSpider):
+class PortalSpider(SearchSpider, AskingSpider):
     """One property portal.
 
     A portal names its site, its searches, its way to page and the form of a listing's address, and writes
@@ -35,38 +30,14 @@ class PortalSpider(CountingSpider):
     as a dead letter.
     """
 
+    kind = "listing"
+
     listing_path: ClassVar[re.Pattern[str]]
     """Matches the path of a listing's address, its group `ref` being the portal's id; all else is a search."""
-
-    paging: ClassVar[Paging] = Numbers()
-    """How one page of a search leads to the others."""
-
-    axes: ClassVar[tuple[Axis, ...]] = ()
-    """By what a search is cut that finds more than the portal shows."""
-
-    newest_first: ClassVar[Newest | None] = None
-    """What the searches are sorted by. None: by nothing that helps, and an incremental run reads all their pages."""
 
     country: ClassVar[str]
     currency: ClassVar[str]
     timezone: ClassVar[ZoneInfo]
-
-    pace: ClassVar[float | None] = None
-    """Requests a second that the site bears, where that is less than the fleet's `PACE_RATE`."""
-
-    robots: ClassVar[str] = "obeyed"
-    """How we stand to its robots.txt; a portal that sets it aside says why here."""
-
-    terms: ClassVar[str]
-    """Address of its terms of use: read them before you crawl."""
-
-    checked_on: ClassVar[date]
-    """When what this file says of the portal was last held against what is known of it."""
-
-    handle_httpstatus_list = GONE_STATUSES
-
-    redirects_gone: ClassVar[bool] = False
-    """Whether the portal is known to send a visitor of a listing that is gone to another of its pages."""
 
     parser_version: ClassVar[int] = 1
     """Raised when the same page would now give other values."""
@@ -82,16 +53,9 @@ class PortalSpider(CountingSpider):
         search page told of it and the page itself does not."""
         raise NotImplementedError
 
-    def ask(self, search: str) -> Request:
-        """The request for a page of a search, where it is more than an address."""
-        return Request(search)
-
     def ask_listing(self, url: str) -> Request:
         """The request for a listing, where its data is served at another address than its page."""
         return Request(url)
-
-    def sign(self, request: Request) -> None:
-        """Just before a request is sent, set the headers that have to be fresh: a signature, a token of now."""
 
     def found(
         self,
@@ -141,207 +105,45 @@ class PortalSpider(CountingSpider):
         found = self.listing_path.search(urlsplit(url).path)
         return found["ref"] if found else None
 
-    def shown_at(self, response: Response) -> str:
-        """The address at which visitors see the listing."""
-        return str(response.meta.get("shown_at", response.url))
+    # ----- what is known of homes
 
-    # ----- requests
+    def parse_page(self, response: TextResponse, **hints: Any) -> Iterator[Listing | Found]:
+        return self.parse_listing(response, **hints)
 
-    def check(self, url: str, job: str, mode: str) -> Request:
-        """A request for the page of a listing that no search page led to."""
-        request = self._listing_request(url)
-        request.meta.update(job=job, mode=mode)
-        return request
+    def ask_page(self, url: str) -> Request:
+        return self.ask_listing(url)
 
-    def seed_request(self, seed: seeds.Seed) -> Request:
-        request: Request = (
-            self._listing_request(seed.url) if self.ref_of(seed.url) else self._search_request(seed.url, "plan")
-        )
-        told: dict[str, Any] = {"headers": seed.headers, "body": seed.body}
-        told = {name: value for name, value in told.items() if value} | _method(seed)
-        request = request.replace(priority=request.priority + seed.priority, dont_filter=True, **told)
-        request.meta.update(seed.meta, mode=seed.mode, scope=seed.scope)
-        request.meta.update({"job": seed.job} if seed.job else {}, **_priority(seed))
-        self.crawler.stats.inc_value("seed/taken")
-        return request
+    def seen(self, each: Result) -> Any:
+        """That it is there, and its price."""
+        return each.sighting if isinstance(each, Found) else super().seen(each)
 
-    def _listing_request(self, url: str, hints: dict[str, Any] | None = None) -> Request:
-        url = urljoin(self.site, url)
-        request = self.ask_listing(url)
-        shown = {} if request.url == url else {"shown_at": url}
-        return self._ours(request, "extract", shown).replace(callback=self.read_listing, cb_kwargs=hints or {})
-
-    def _search_request(self, search: str, stage: Stage, **more: Any) -> Request:
-        search = urljoin(self.site, search)
-        request = self.ask(search)
-        if request.url != search or request.body:
-            more["search"] = search
-        return self._ours(request, stage, more).replace(callback=self.read_search)
-
-    def _ours(self, request: Request, stage: Stage, more: dict[str, Any]) -> Request:
-        meta = {**request.meta, "stage": stage, **more}
-        return request.replace(errback=self.on_failure, priority=PRIORITY[stage], meta=meta)
-
-    # ----- what becomes of a search page
-
-    async def read_search(self, response: Response) -> AsyncIterator[Any]:
-        if response.status in GONE_STATUSES and response.request is not None:
-            self.failed(response.request, HttpError(response))  # a listing may be gone, a search may not
-            return
-        for results in self._read(response, response.meta["stage"]):
-            self.crawler.stats.inc_value("search/result/unreadable", results.unreadable)
-            search, walk, parts = _asked(response), Walk.read(response.meta.get("walk")), list(results.searches)
-            if response.meta["stage"] == "plan":
-                walk = Walk(until=await self._watermark(search, response))
-                parts += self._parts(search, results) if walk.until is None else []
-                for part in parts:
-                    yield self._search_request(part, "plan", part_of=self.paging.key(search))
-                await self._note(search, results, response, is_split=bool(parts))
-            if parts:
-                return  # they show all of it
-            for request in self._further_pages(search, results, walk):
-                yield request  # before this page's listings: they have to be looked up first
-            async for each in self._shown(results.found, response):
-                yield each
-
-    def _parts(self, search: str, results: Results) -> list[str]:
-        """The search in parts, if it finds more than the portal shows of one."""
-        reach = self.paging.reach
-        if results.total is None or reach is None or results.total <= reach:
-            return []
-        parts = parts_of(search, self.axes, results.total, reach, results.prices)
-        if not parts:
-            self.logger.warning("search/capped: %d results, %d can be read: %s", results.total, reach, search)
-            self.crawler.stats.inc_value("search/capped")
-        return parts
-
-    def _further_pages(self, search: str, results: Results, walk: Walk) -> Iterator[Request]:
-        pages = walk.further(self.paging, self.newest_first, search, results)
-        one_by_one = self.paging.rest(search, results) is None or walk.until is not None
-        told = {"walk": walk.then(results, self.newest_first).told()} if one_by_one else {}
-        for page in pages:
-            yield self._search_request(page, "discover", **told)
-
-    async def _watermark(self, search: str, response: Response) -> int | None:
-        if response.meta.get("mode") != "incremental" or self.newest_first is None or "part_of" in response.meta:
-            return None
-        key = self.paging.key(search)
-        value = await self.ask_store(lambda store: store.watermark(self.name, key))
-        return None if value is None else int(value)
-
-    async def _note(self, search: str, results: Results, response: Response, *, is_split: bool) -> None:
-        """For the proof that the run looked everywhere, and for the next watermark."""
-        part = Part(
-            portal=self.name,
-            search=self.paging.key(search),
-            parent=response.meta.get("part_of"),
-            total=results.total,
-            is_split=is_split,
-            newest=watermark_of(results, self.newest_first, datetime.now(UTC)),
-        )
-        await self.ask_store(lambda store: store.keep_part(response.meta["job"], part))
-
-    async def _shown(self, shown: Sequence[Found | Listing], response: Response) -> AsyncIterator[Any]:
-        """What was seen, and requests for the pages that have to be read."""
-        for each in shown:
-            yield each if isinstance(each, Listing) else each.sighting
-        found = [each for each in shown if isinstance(each, Found)]
-        for each in await self._wanted(found, response.meta.get("mode")):
-            yield self._listing_request(each.sighting.url, _hints(each))
-
-    async def _wanted(self, found: list[Found], mode: str | None) -> list[Found]:
+    async def wanted(self, links: list[Any], mode: str | None) -> list[Any]:
         """Those whose own page has to be read: all; in a sweep the new, the changed, the long unread and those that
         show others; in an incremental run the new."""
-        if mode not in ("sweep", "incremental") or not found:
-            return found
-        known = await self.ask_store(lambda store: store.known(self.name, [each.ref for each in found]))
+        if mode not in ("sweep", "incremental") or not links:
+            return links
+        known = await self.ask_store(lambda store: store.known(self.name, [each.ref for each in links]))
         if mode == "incremental":
-            return [each for each in found if each.ref not in known]
+            return [each for each in links if each.ref not in known]
         now = datetime.now(UTC)
-        return [each for each in found if each.shows_others or is_news(each.sighting, known.get(each.ref), now)]
+        return [each for each in links if each.shows_others or is_news(each.sighting, known.get(each.ref), now)]
 
-    # ----- what becomes of a page
-
-    async def read_listing(self, response: Response, **hints: Any) -> AsyncIterator[Any]:
-        made = self._read(response, "extract", **hints)
-        for each in made:
+    async def read_page(self, response: Response, **hints: Any) -> AsyncIterator[Any]:
+        """What is gone is weighed when its job is over, so there has to be one."""
+        async for each in super().read_page(response, **hints):
             if isinstance(each, Gone) and response.request is not None:
                 await self._open_job(response.request)
-            if not isinstance(each, Found):
-                yield each
-        async for each in self._shown([each for each in made if isinstance(each, Found)], response):
             yield each
+            if isinstance(each, Listing) and (asking := self.telephone_request(response, each.ref, each.url)):
+                yield asking
 
-    def parsed(self, response: Response, stage: Stage, **hints: Any) -> Iterator[Any]:
-        """What the portal's parser makes of a page, fetched now or kept from earlier: Results, or a Listing. Raises
-        what the page is instead."""
-        if stage != "extract" and sitemaps.is_sitemap(response):
-            yield sitemaps.read(response, self._mapped)
-        elif stage != "extract":
-            yield self.parse_search(self._checked(response))
-        else:
-            page = self._checked(response)
-            self._still_there(response)
-            yield from self.parse_listing(page, **hints)
+    read_listing = read_page  # by which name requests may know it
 
-    def _mapped(self, url: str) -> Found | None:
-        """A listing of a sitemap, as it is called on the site that is asked."""
+    def mapped(self, url: str) -> AnyLink | None:
         return self.found(url) if self.ref_of(url) else None
 
-    def _read(self, response: Response, stage: Stage, **hints: Any) -> list[Any]:
-        """What the parser makes of it; nothing it meets ends the worker, and every outcome is counted."""
-        try:
-            made = list(self.parsed(response, stage, **hints))
-        except ListingGone as reason:
-            self.count(stage, "gone")
-            self.logger.debug("page/gone: %s: %s", response.url, reason)
-            return [self._gone(response, reason)]
-        except Exception as error:
-            self.count(stage, "broken")
-            response.flags.append("broken")  # SnapshotMiddleware keeps such a page
-            told = f"{type(error).__name__}: {error}"
-            self.logger.warning("page/broken: %s: %s", response.url, told, exc_info=not isinstance(error, BrokenPage))
-            self.give_up("parse", told, response.request)
-            return []
-        self.count(stage, "ok")
-        return made
-
-    def _checked(self, response: Response) -> TextResponse:
-        if response.status in GONE_STATUSES:
-            raise ListingGone(f"status {response.status}", "404" if response.status == 404 else "410")
-        if not self.owns(response.url):
-            raise BrokenPage("redirected to another site")
-        if not isinstance(response, TextResponse):
-            raise BrokenPage("not a text document")
-        return response
-
-    def _still_there(self, response: Response) -> None:
-        if not self.ref_of(response.url):
-            evidence: Evidence = "marker" if self.redirects_gone else "absent"
-            raise ListingGone(f"redirected to {response.url}", evidence)
-
-    def _gone(self, response: Response, reason: ListingGone) -> Gone:
+    def gone(self, response: Response, reason: ListingGone) -> list[Any]:
         """Of the listing that was asked for, wherever the portal sent us."""
         asked = response.meta.get("shown_at") or response.meta.get("redirect_urls", [response.url])[0]
         ref = self.ref_of(asked) or ""
-        return Gone(portal=self.name, ref=ref, url=asked, evidence=reason.evidence, detail=str(reason))
-
-
-def _asked(response: Response) -> str:
-    """The search whose page was asked for, wherever the portal sent us."""
-    asked: str = response.meta.get("redirect_urls", [response.url])[0]
-    return str(response.meta.get("search", asked))
-
-
-def _hints(found: Found) -> dict[str, Any]:
-    period = found.sighting.rent_period
-    return found.hints | ({"rent_period": period} if period else {})
-
-
-def _method(seed: seeds.Seed) -> dict[str, str]:
-    """Where a seed names none, the portal's own way to ask stays."""
-    return {"method": seed.method.upper()} if seed.method != "GET" else {}
-
-
-def _priority(seed: seeds.Seed) -> dict[str, int]:
-    return {"job_priority": seed.priority} if seed.priority else {}
+        return [Gone(portal=self.name, ref=ref, url=asked, evidence=reason.evidence, detail=str(reason))]

@@ -83,7 +83,8 @@ class Conclusions:
             return False
         logger.info("sweep/missing: job %s of %s did not see %d listings", job, self.spider.name, len(missing))
         self.stats.inc_value("sweep/missing", len(missing))
-        await self.scheduler.push(self.spider.check(url, job, told.mode) for _, url in missing)
+        checks = (self.spider.check(each.url, job, told.mode, each.rent_period) for each in missing)
+        await self.scheduler.push(checks)
         await self.scheduler.jobs.check(job, told)
         return True
 

@@ -4,11 +4,12 @@ from typing import Any, Literal
 
 from scrapy import Request
 from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
+from scrapy.http import Response
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
 from realestate.spiders.entrance import SeededSpider
-from realestate.spiders.outcomes import REFUSALS
+from realestate.spiders.outcomes import REFUSALS, Blocked
 
 Stage = Literal["plan", "discover", "extract"]
 
@@ -41,6 +42,13 @@ class CountingSpider(SeededSpider):
             self.count(stage, "failed")
             reason = "timeout" if isinstance(error, DownloadTimeoutError) else "download"
             self.give_up(reason, f"{type(error).__name__}: {error}", request)
+
+    def blocked(self, stage: Stage, reason: Blocked, response: Response) -> None:
+        """Somebody has to do something about it: nothing can be read until then."""
+        self.count(stage, "blocked")
+        self.crawler.stats.inc_value(f"block/{self.name}/{reason.kind}")
+        self.logger.error("block/%s/%s: %s", self.name, reason.kind, reason)
+        self.give_up("ban", str(reason), response.request)
 
     def count(self, stage: Stage, outcome: str) -> None:
         self.crawler.stats.inc_value(f"page/{stage}/{outcome}")

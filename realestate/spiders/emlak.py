@@ -6,46 +6,21 @@ The seller's name is a person's, an agent's too, and is not read.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date
-from typing import Any, TypeVar
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from scrapy.http import TextResponse
 
-from realestate.items import Listing, Operation, PropertyType, RentPeriod
+from realestate.items import Listing, RentPeriod
 from realestate.parsing import areas, dates, html, numbers, places, prices
 from realestate.parsing.text import fold
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.outcomes import BrokenPage, ListingGone
 from realestate.spiders.paging import Numbers
 from realestate.spiders.results import Found, Results
-
-T = TypeVar("T")
-
-#: "Əmlakın növü" -> type, subtype, is it a new building?
-_KINDS: dict[str, tuple[PropertyType, str | None, bool | None]] = {
-    "Yeni tikili": ("apartment", "new_building", True),
-    "Köhnə tikili": ("apartment", "old_building", False),
-    "Həyət evi": ("house", "yard_house", None),
-    "Bağ evi": ("house", "garden_house", None),
-    "Villa": ("house", "villa", None),
-    "Ofis": ("office", None, None),
-    "Qaraj": ("garage", None, None),
-    "Torpaq": ("land", None, None),
-    "Obyekt": ("commercial", None, None),
-}
-KINDS = {fold(label): kind for label, kind in _KINDS.items()}
-CONDITIONS = {
-    fold("Təmirsiz"): "unrenovated",
-    fold("Orta təmirli"): "average",
-    fold("Yaxşı təmirli"): "good",
-    fold("Əla təmirli"): "excellent",
-}
-DEEDS = {fold("Çıxarış (Kupça)"): True, fold("Müqavilə"): False}
-SELLING = tuple(map(fold, ("Satılır", "Satilir", "Satış")))
-LETTING = tuple(map(fold, ("İcarəyə verilir", "Kirayə", "İcarə")))
-EXPIRED = fold("Bu elanın vaxtı bitib")
+from realestate.spiders.words import emlak as words
 
 
 class EmlakSpider(PortalSpider):
@@ -54,6 +29,7 @@ class EmlakSpider(PortalSpider):
     site = "https://emlak.az"
     searches = ("/elanlar/?ann_type=3&sort_type=1&page=1",)
     listing_path = re.compile(r"^/(?P<ref>\d+)-[^/]*\.html$")
+    item_form = "/{ref}-.html"
     country = "AZ"
     currency = "AZN"
     timezone = ZoneInfo("Asia/Baku")
@@ -88,18 +64,20 @@ class EmlakSpider(PortalSpider):
         told = html.rows(page, "dl.technical-characteristics dd", "span.label")
         if not title or not told:
             raise BrokenPage("no title or no characteristics")
-        if EXPIRED in fold(html.text(page, ".seller-data") or ""):
+        if words.EXPIRED in fold(html.text(page, ".seller-data") or ""):
             raise ListingGone("the page says that the advert has expired")
-        operation = _operation(title)
+        operation = words.operation_of(title)
         is_rent = operation == "rent"
-        kind, subtype, is_new = _known(told, "Əmlakın növü", KINDS) or ("other", None, None)
+        is_told = told.told("Əmlakın növü") is not None
+        unknown: words.Kind = ("other" if is_told else None, None, None)
+        kind, subtype, is_new = words.known(told, "Əmlakın növü", words.KINDS) or unknown
         asked = html.text(page, ".left-bar .price span.m")
         price = self._price(asked)
         area = areas.parse(told.get(fold("Sahə")))
         if area:
             del told[fold("Sahə")]
         place = places.parse((html.text(page, ".map-address h4") or "").removeprefix("Ünvan:"))
-        latitude, longitude = _coordinates(html.attribute(page, "input#google_map", "value"))
+        latitude, longitude = words.point_of(html.attribute(page, "input#google_map", "value"))
         posted_at, updated_at = self._dates(html.text(page, ".date"))
         yield Listing(
             portal=self.name,
@@ -119,8 +97,8 @@ class EmlakSpider(PortalSpider):
             rooms=numbers.whole(told.pop(fold("Otaqların sayı"), None)),
             floor=numbers.whole(told.pop(fold("Yerləşdiyi mərtəbə"), None)),
             floors_total=numbers.whole(told.pop(fold("Mərtəbə sayı"), None)),
-            condition=_known(told, "Təmiri", CONDITIONS),
-            has_deed=_known(told, "Sənədin tipi", DEEDS),
+            condition=words.known(told, "Təmiri", words.CONDITIONS),
+            has_deed=words.known(told, "Sənədin tipi", words.DEEDS),
             city=place.city,
             district=place.district or place.settlement,
             metro_station=place.metro_station or places.metro_at_end(title),
@@ -131,54 +109,22 @@ class EmlakSpider(PortalSpider):
             title=title,
             description=html.texts(page, ".desc p"),
             photos=[response.urljoin(link) for link in html.attributes(page, ".fotorama a", "href")],
-            seller_type=_seller(html.text(page, ".seller-data")),
+            seller_type=words.seller_of(html.text(page, ".seller-data")),
             posted_at=posted_at,
             updated_at=updated_at,
             parser_version=self.parser_version,
-            extra={**told, **_views(html.text(page, ".views-count strong"))},
+            extra={**told, **words.views_of(html.text(page, ".views-count strong"))},
         )
+
+    def ref_in(self, document: str) -> str | None:
+        return re.sub(r"\D", "", html.text(html.Page(document), "div.panel p.pull-right b") or "") or None
 
     def _price(self, asked: str | None) -> prices.Price:
         """A price in dollars stands beside the one in manats, not in its place."""
         return prices.parse(None if asked and "$" in asked else asked, self.currency)
 
     def _dates(self, text: str | None) -> tuple[Any, Any]:
-        """The page shows one date: of posting, or, where its label says so, of the last change."""
-        moment = dates.day(text, self.timezone)
-        return (None, moment) if fold("Yenilənmə") in fold(text or "") else (moment, None)
-
-
-def _operation(title: str) -> Operation | None:
-    """By its words: a title need not begin with them ("Təcili satılır …")."""
-    words = fold(title)
-    if any(word in words for word in SELLING):
-        return "sale"
-    return "rent" if any(word in words for word in LETTING) else None
-
-
-def _known(told: dict[str, str], label: str, words: Mapping[str, T]) -> T | None:
-    """What the row's value means; a value we do not know stays among the rows, and so in `extra`."""
-    known = words.get(fold(told.get(fold(label), "")))
-    if known is not None:
-        del told[fold(label)]
-    return known
-
-
-def _coordinates(value: str | None) -> tuple[float | None, float | None]:
-    """(0, 0) lies in the sea: nobody set the pin."""
-    found = re.fullmatch(r"\(\s*(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)\s*\)", value or "")
-    if not found or not (float(found[1]) or float(found[2])):
-        return None, None
-    return float(found[1]), float(found[2])
-
-
-def _seller(text: str | None) -> Any:
-    folded = fold(text or "")
-    if fold("Vasitəçi") in folded:
-        return "agency"
-    return "owner" if fold("Mülkiyyətçi") in folded else None
-
-
-def _views(text: str | None) -> dict[str, Any]:
-    views = numbers.whole(text)
-    return {} if views is None else {"views": views}
+        """The page shows one date: of posting, or, where its label says so, of the last change. Without a label
+        nobody knows which."""
+        moment, label = dates.day(text, self.timezone), fold(re.sub(r"[\d.:\s]+$", "", text or ""))
+        return (None, moment) if fold("Yenilənmə") in label else (moment if label else None, None)

@@ -34,8 +34,8 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
         """The request a seed asks for."""
         raise NotImplementedError
 
-    def check(self, url: str, job: str, mode: str) -> Request:
-        """A request for the page of a listing that no search page led to."""
+    def check(self, url: str, job: str, mode: str, rent_period: str | None = None) -> Request:
+        """A request for the page of an item that no search page led to; the period is what one told before."""
         raise NotImplementedError
 
     @classmethod
@@ -55,6 +55,10 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
         if cls.name not in addresses:
             raise ValueError(f"the simulator at {simulator} has no portal {cls.name}")
         return addresses[cls.name]
+
+    @classmethod
+    def is_served_by(cls, simulator: str) -> bool:
+        return cls.name in _simulated(simulator)
 
     @classmethod
     def seed_urls(cls, simulator: str | None = None) -> list[str]:
@@ -108,7 +112,7 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
         due = await self.ask_store(lambda store: store.due(self.name))
         self.logger.info("refresh/due: job %s of %s: %d listings", job, self.name, len(due))
         self.crawler.stats.inc_value("refresh/due", len(due))
-        await self.crawler.engine.scheduler.push(self.check(url, job, mode) for _, url in due)
+        await self.crawler.engine.scheduler.push(self.check(each.url, job, mode, each.rent_period) for each in due)
         await self._open_job(request)
 
     def make_request_from_data(self, data: bytes) -> Request | None:

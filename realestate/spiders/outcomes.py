@@ -16,14 +16,27 @@ class BrokenPage(ValueError):
     """A page that answers 200 and is not what its address promises."""
 
 
-class ListingGone(Exception):
-    """The portal itself says that the listing is no more; or, as `absent`, shows something else in its place."""
+class Blocked(Exception):
+    """The portal does not answer us, and says so in a page that answers 200: neither empty nor broken."""
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(detail)
+        self.kind = kind
+        """For the stat `block/<portal>/<kind>`."""
+
+
+class ItemGone(Exception):
+    """The portal itself says that the item is no more; or, as `absent`, shows something else in its place."""
 
     outcome = "gone"
 
     def __init__(self, detail: str, evidence: Evidence = "marker") -> None:
         super().__init__(detail)
         self.evidence = evidence
+
+
+#: What portals of homes call it.
+ListingGone = ItemGone
 
 
 def is_news(sighting: Sighting, known: Any, now: datetime) -> bool:

@@ -70,6 +70,10 @@ class Numbers(Paging):
         pages = min(ceil(results.total / self.size), self._most_pages)
         return [self._page(search, number) for number in range(2, pages + 1)]
 
+    def before(self, search: str) -> int:
+        """How many results stand on the pages before this one."""
+        return (self._number(search) - 1) * self.size
+
     @property
     def _most_pages(self) -> int:
         return 10**9 if self.reach is None else ceil(self.reach / self.size)

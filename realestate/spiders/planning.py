@@ -61,9 +61,11 @@ class Choice(Axis):
 
     parameter: str
     values: tuple[str, ...]
+    whole: str | None = None
+    """The value that stands for all of them, where a search has to name one: the root of a tree."""
 
     def cut(self, search: str, parts: int, sample: Sequence[int]) -> list[str]:
-        if self.parameter in parameters(search):
+        if parameters(search).get(self.parameter) != self.whole:
             return []
         return [with_parameters(search, {self.parameter: value}) for value in self.values]
 

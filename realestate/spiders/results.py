@@ -6,6 +6,21 @@ from datetime import datetime
 from typing import Any
 
 from realestate.items import Listing, Sighting
+from realestate.items.others import Other
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An item on a search page that tells nothing of it worth storing: its own page does."""
+
+    ref: str
+    url: str
+    carried: dict[str, Any] = field(default_factory=dict)
+    """What its own page's parser is told."""
+    dated: datetime | None = None
+    """The date by which the portal puts the newest first."""
+    is_promoted: bool = False
+    """Whether it stands where it does because somebody paid for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +40,28 @@ class Found:
     def ref(self) -> str:
         return self.sighting.ref
 
+    @property
+    def url(self) -> str:
+        return self.sighting.url
+
+    @property
+    def carried(self) -> dict[str, Any]:
+        """What its own page's parser is told."""
+        period = self.sighting.rent_period
+        return self.hints | ({"rent_period": period} if period else {})
+
+
+#: A result whose own page tells the rest; and whatever a search page may show.
+AnyLink = Link | Found
+Result = AnyLink | Listing | Other
+
 
 @dataclass(frozen=True, slots=True)
 class Results:
     """One page of a search, as the portal's parser reads it."""
 
-    found: Sequence[Found | Listing] = ()
-    """In the portal's order. A Listing is one of which the page tells everything: its own page is not asked for."""
+    found: Sequence[Result] = ()
+    """In the portal's order. An item is one of which the page tells everything: its own page is not asked for."""
 
     total: int | None = None
     """How many the whole search has, by the portal's word."""
@@ -50,5 +80,5 @@ class Results:
 
     @property
     def prices(self) -> list[int]:
-        told = [each.price if isinstance(each, Listing) else each.sighting.price for each in self.found]
+        told = [each.sighting.price if isinstance(each, Found) else getattr(each, "price", None) for each in self.found]
         return [int(price) for price in told if price is not None]

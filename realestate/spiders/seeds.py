@@ -15,6 +15,7 @@ RESERVED = frozenset(
         "scope",
         "lease",
         "parent",
+        "private",
         "seed",
         "delay_seconds",
         "depth",
@@ -40,6 +41,15 @@ class Seed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     mode: Literal["full", "sweep", "incremental", "refresh"] = "full"
     scope: Annotated[str, Meta(max_length=200)] = ""
     """What the job covers: "all" says that its seeds together show every listing of the portal."""
+
+    @property
+    def own_method(self) -> dict[str, str]:
+        """Where a seed names none, the portal's own way to ask stays."""
+        return {"method": self.method.upper()} if self.method != "GET" else {}
+
+    @property
+    def own_priority(self) -> dict[str, int]:
+        return {"job_priority": self.priority} if self.priority else {}
 
 
 def parse(data: bytes) -> Seed:

@@ -9,7 +9,7 @@ from scrapy.http import Response
 from scrapy.utils.sitemap import Sitemap
 
 from realestate.spiders.outcomes import BrokenPage
-from realestate.spiders.results import Found, Results
+from realestate.spiders.results import AnyLink, Results
 
 #: Of a sitemap's file, unpacked; the protocol allows 50 MB.
 MOST_BYTES = 60_000_000
@@ -22,7 +22,7 @@ def is_sitemap(response: Response) -> bool:
     return any(mark in _begin(response.body) for mark in _MARKS)
 
 
-def read(response: Response, found: Callable[[str], Found | None]) -> Results:
+def read(response: Response, found: Callable[[str], AnyLink | None]) -> Results:
     """The listings of a sitemap's file, or the files of its index. What is neither is left out."""
     try:
         text = _unpacked(response.body)

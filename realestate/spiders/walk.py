@@ -7,7 +7,7 @@ from zlib import crc32
 
 from realestate.items import Listing
 from realestate.spiders.paging import Paging
-from realestate.spiders.results import Found, Results
+from realestate.spiders.results import AnyLink, Result, Results
 
 Newest = Literal["date", "ref"]
 """What a portal sorts by. Refs grow, but old adverts that were renewed stand among the new ones."""
@@ -16,13 +16,15 @@ Newest = Literal["date", "ref"]
 QUIET_PAGES = 2
 
 
-def mark_of(each: Found | Listing, newest: Newest | None) -> int | None:
+def mark_of(each: Result, newest: Newest | None) -> int | None:
     """Its place in the portal's order: the greater, the newer. None if it is out of order."""
-    if isinstance(each, Found) and each.is_promoted:
+    if isinstance(each, AnyLink) and each.is_promoted:
         return None
     if newest == "ref":
         return int(each.ref) if each.ref.isdecimal() else None
-    dated = (each.updated_at or each.posted_at) if isinstance(each, Listing) else each.dated
+    dated = each.dated if isinstance(each, AnyLink) else None
+    if isinstance(each, Listing):
+        dated = each.updated_at or each.posted_at
     return None if dated is None or newest is None else int(dated.timestamp() * 1000)
 
 

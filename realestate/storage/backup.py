@@ -7,7 +7,7 @@ import io
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,14 +23,17 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from realestate import __version__
-from realestate.schema import listing_schema
+from realestate.schema import listing_schema, other_schemas
 from realestate.storage.errors import StoreError
 from realestate.storage.keeping import RELEASED, Keeping
+from realestate.storage.others import StoredOther
 from realestate.storage.records import PARTS, StoredListing, listing_of
 
 FORMAT = "realestate backup"
 #: Raised when an older version of ours could not read the file.
-VERSION = 1
+VERSION = 2
+#: Parts that a file of an older version does not have.
+_SINCE = {"others": 2, "parts": 2}
 _HEADER = "header.json"
 #: No record is so long; a file that was made to harm might be.
 _LONGEST_LINE = 64 * 1024 * 1024
@@ -77,7 +80,7 @@ def restore(store: Keeping, path: Path, progress: Progress = lambda part, count:
     try:
         with zipfile.ZipFile(path) as archive:
             header = _header(archive)
-            store.restore(_checked(archive, header.counts, progress))
+            store.restore(_checked(archive, header, progress))
             return header
     except StoreError:
         raise
@@ -140,14 +143,20 @@ def _header(archive: zipfile.ZipFile) -> Header:
         raise BackupError(f"{archive.filename} is no backup of ours")
     if header.version > VERSION:
         raise BackupError(f"{archive.filename} was made by {header.made_by}: a newer version of realestate is needed")
-    if missing := {_member(part) for part in PARTS} - set(archive.namelist()) or PARTS.keys() - header.counts.keys():
+    wanted = _parts(header.version)
+    if missing := {_member(part) for part in wanted} - set(archive.namelist()) or wanted.keys() - header.counts.keys():
         raise BackupError(f"{archive.filename} is not whole: it has no {', '.join(sorted(missing))}")
     return header
 
 
-def _checked(archive: zipfile.ZipFile, counts: Mapping[str, int], progress: Progress) -> Iterator[tuple[str, Any]]:
+def _parts(version: int) -> dict[str, type]:
+    """Those that a file of the version has."""
+    return {part: kind for part, kind in PARTS.items() if _SINCE.get(part, 1) <= version}
+
+
+def _checked(archive: zipfile.ZipFile, header: Header, progress: Progress) -> Iterator[tuple[str, Any]]:
     """Every record, if it is what it should be; raises before the last one is taken if one is not."""
-    for part, kind in PARTS.items():
+    for part, kind in _parts(header.version).items():
         decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind)
         count = 0
         for count, line in enumerate(_lines(archive, part), start=1):
@@ -155,13 +164,15 @@ def _checked(archive: zipfile.ZipFile, counts: Mapping[str, int], progress: Prog
                 record = decoder.decode(line)
                 if isinstance(record, StoredListing):
                     _demand_valid(record)
+                elif isinstance(record, StoredOther):
+                    _demand_valid_other(record)
             except (msgspec.MsgspecError, TypeError) as error:
                 raise BackupError(f"{_member(part)}, line {count}: {error}") from error
             yield part, record
             if not count % _SOME:
                 progress(part, count)
-        if count != counts[part]:
-            raise BackupError(f"{_member(part)} has {count} records, and should have {counts[part]}")
+        if count != header.counts[part]:
+            raise BackupError(f"{_member(part)} has {count} records, and should have {header.counts[part]}")
         progress(part, count)
 
 
@@ -181,6 +192,17 @@ def _demand_valid(stored: StoredListing) -> None:
     listing_of(record)
 
 
+def _demand_valid_other(stored: StoredOther) -> None:
+    validator = _other_validators().get(stored.kind)
+    if validator is None or not validator.is_valid(stored.record):
+        raise BackupError(f"{stored.portal}/{stored.ref} is no {stored.kind} by our schema")
+
+
 @cache
 def _validator() -> Any:
     return jsonschema_rs.Draft202012Validator(listing_schema())
+
+
+@cache
+def _other_validators() -> dict[str, Any]:
+    return {kind: jsonschema_rs.Draft202012Validator(schema) for kind, schema in other_schemas().items()}

@@ -2,7 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
+
+Source = Literal["page", "asked"]
+"""Whether the listing's own page told them, or the portal when it was asked for its telephones: each look replaces what
+the same source said before, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,15 +21,17 @@ class Contacts:
     emails: tuple[str, ...] = field(default=(), repr=False)
     handles: tuple[str, ...] = field(default=(), repr=False)
     """Names in messengers, with their "@"."""
+    source: Source = "page"
 
     @classmethod
-    def of(cls, portal: str, ref: str, names: Iterable[str], found: Iterable[str]) -> Self:
+    def of(cls, portal: str, ref: str, names: Iterable[str], found: Iterable[str], source: Source = "page") -> Self:
         """From what `parsing.persons` took out: each contact tells by its form what it is."""
         found = tuple(found)
         handles = tuple(each for each in found if each.startswith("@"))
         emails = tuple(each for each in found if "@" in each and each not in handles)
         phones = tuple(each for each in found if "@" not in each)
-        return cls(portal=portal, ref=ref, names=tuple(names), phones=phones, emails=emails, handles=handles)
+        told = {"phones": phones, "emails": emails, "handles": handles}
+        return cls(portal=portal, ref=ref, names=tuple(names), source=source, **told)
 
     @property
     def ways(self) -> tuple[str, ...]:
@@ -43,3 +49,4 @@ class Sealed(NamedTuple):
     ref: str
     sealed: bytes
     marks: tuple[str, ...]
+    source: Source = "page"

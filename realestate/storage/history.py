@@ -19,6 +19,7 @@ EventType = Literal[
     "delisted",
     "relisted",
     "corrected",
+    "appeared",
 ]
 
 #: Where a price was read.

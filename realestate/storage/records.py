@@ -8,8 +8,10 @@ from typing import Any, TypedDict, get_type_hints
 import msgspec
 
 from realestate.items import Listing
+from realestate.storage.contacts import Source
 from realestate.storage.history import PriceSeen, Suspect
 from realestate.storage.keeping import InQuarantine
+from realestate.storage.others import StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Numbered, Run
 
@@ -82,6 +84,8 @@ class SealedContacts:
     sealed: bytes
     lookups: list[str]
     expires_at: datetime
+    source: Source = "page"
+    """Files of before have none: then it was the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,7 @@ class ErasedMark:
 PARTS: Mapping[str, type] = {
     "numbering": Numbering,
     "listings": StoredListing,
+    "others": StoredOther,
     "events": Numbered,
     "prices": PriceSeen,
     "runs": StoredRun,

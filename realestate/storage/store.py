@@ -1,14 +1,16 @@
 """What every store can do."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
-from realestate.items import FIELDS, Listing, Part, Status, as_record
+from realestate.items import Listing, Part, Status, as_record
+from realestate.items.others import Other, other_record
 from realestate.storage.contacts import Sealed
 from realestate.storage.history import Event, Observed, PriceSeen
+from realestate.storage.others import StoredOther
 from realestate.storage.snapshots import SnapshotRef
 
 #: Only a run over the whole portal can miss a listing,
@@ -27,7 +29,7 @@ DUE_AT_ONCE = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantined:
-    """A listing that failed validation: what was made of the page, and what is wrong with it."""
+    """An item that failed validation: what was made of the page, and what is wrong with it."""
 
     portal: str
     ref: str
@@ -36,13 +38,13 @@ class Quarantined:
     record: Mapping[str, Any]
 
     @classmethod
-    def of(cls, listing: Listing, *errors: str) -> Self:
+    def of(cls, item: Listing | Other, *errors: str) -> Self:
         try:
-            record = as_record(listing)
+            record = as_record(item) if isinstance(item, Listing) else other_record(item)
         except (TypeError, ValueError, ArithmeticError):
-            record = {name: repr(getattr(listing, name)) for name in FIELDS}
-        ref, url = str(listing.ref), str(listing.url)
-        return cls(portal=listing.portal, ref=ref, url=url, errors=errors, record=record)
+            record = {each.name: repr(getattr(item, each.name)) for each in fields(item)}
+        ref, url = str(item.ref), str(item.url)
+        return cls(portal=item.portal, ref=ref, url=url, errors=errors, record=record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,14 @@ class Batch:
     observed: Sequence[tuple[Observed, str]] = ()
     quarantined: Sequence[Quarantined] = ()
     snapshots: Sequence[SnapshotRef] = ()
+    others: Sequence[tuple[Other, str]] = ()
+    """What is no home, each with its run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What one batch did. `new` and `known` count listings that were read, `seen` those on search pages."""
+    """What one batch did. `new` and `known` count listings that were read, `seen` those on search pages, `others` what
+    is no home."""
 
     new: int = 0
     known: int = 0
@@ -64,6 +69,7 @@ class Written:
     quarantined: int = 0
     events: Mapping[str, int] = field(default_factory=dict)
     """Events made, by type."""
+    others: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +151,14 @@ class MedianRow(NamedTuple):
     listings: int
 
 
+class Unread(NamedTuple):
+    """A listing whose own page is to be read, and what some portals tell on search pages alone."""
+
+    ref: str
+    url: str
+    rent_period: str | None = None
+
+
 class Store(Protocol):
     """Listings with their history. Writing the same twice changes nothing but the time it was seen.
 
@@ -161,7 +175,8 @@ class Store(Protocol):
 
     def write(self, batch: Batch) -> Written:
         """Each listing wholly or not at all, by the rules of `changes.decide`; what is gone is noted as evidence of its
-        run. A row the database refuses goes to quarantine instead."""
+        run. What is no home likewise, by those of `others.decide`. A row the database refuses goes to quarantine
+        instead."""
 
     def keep_contacts(self, contacts: Sequence[Sealed], days: int) -> None:
         """Beside their listings, for so many days; but for who was erased."""
@@ -174,8 +189,8 @@ class Store(Protocol):
     def begin_run(self, run: str, portal: str, mode: str, scope: str) -> bool:
         """Told by every seed of the run; the first counts. Whether this was the first."""
 
-    def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[tuple[str, str]]:
-        """All search pages were read or given up. Answers ref and address of the listings that are offered as far as
+    def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
+        """All search pages were read or given up. Answers the listings that are offered as far as
         we know and were not seen: of a complete run over the whole portal, else none. Safe to ask again."""
 
     def conclude(self, run: str, *, force: bool = False) -> Conclusion:
@@ -196,8 +211,8 @@ class Store(Protocol):
 
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]: ...
 
-    def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[tuple[str, str]]:
-        """Ref and address of the offered listings whose own pages are to be read again, the longest overdue first. A
+    def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
+        """The offered listings whose own pages are to be read again, the longest overdue first. A
         listing is due after half the mean time between its changes, within DUE_SOONEST and DUE_LATEST."""
 
     def watermark(self, portal: str, scope: str) -> str | None: ...
@@ -207,10 +222,13 @@ class Store(Protocol):
     # ----- reading
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Per portal: listings kept, and in quarantine."""
+        """Per portal: what is kept, homes or not, and what is in quarantine."""
 
     def records(self, portal: str) -> Iterator[dict[str, Any]]:
         """The portal's listings as records (`items.as_record`), by ref."""
+
+    def others(self, portal: str) -> Iterator[StoredOther]:
+        """What the portal has that is no home, by ref."""
 
     def events(self, after: int = 0, limit: int = 1000) -> Sequence[Numbered]:
         """The next events after a number. A reader who asks with the last number it saw never misses one."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
 from realestate.items import Listing, Sighting
+from realestate.items.others import Other
 from realestate.storage.history import Observed
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Batch, Quarantined, Written
@@ -43,6 +44,7 @@ class Tally:
     seen: int = 0
     kept: int = 0
     events: Counter[str] = field(default_factory=Counter)
+    others: int = 0
 
     def count(self, observed: Observations, *, is_known: bool) -> None:
         if is_read(observed):
@@ -53,8 +55,11 @@ class Tally:
     def refuse(self, observed: Observations, error: object) -> None:
         self.quarantined += _refused(observed, f"refused by the database: {error}")
 
+    def refuse_other(self, told: tuple[Other, str], error: object) -> None:
+        self.quarantined.append(Quarantined.of(told[0], f"refused by the database: {error}"))
+
     def written(self) -> Written:
-        return Written(self.new, self.known, self.seen, self.kept, dict(self.events))
+        return Written(self.new, self.known, self.seen, self.kept, dict(self.events), self.others)
 
 
 def _refused(observed: Observations, reason: str) -> Iterator[Quarantined]:

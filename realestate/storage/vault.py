@@ -39,7 +39,7 @@ class Vault:
 
     def kept(self, contacts: Contacts) -> Sealed:
         """As a store takes them."""
-        return Sealed(contacts.portal, contacts.ref, self.seal(contacts), self.lookups(contacts))
+        return Sealed(contacts.portal, contacts.ref, self.seal(contacts), self.lookups(contacts), contacts.source)
 
     def open(self, sealed: bytes) -> Contacts:
         try:

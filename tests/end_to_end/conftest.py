@@ -60,6 +60,11 @@ class Simulated:
         with urlopen(Request(f"{self.url}/_weather/{portal}", told, method="POST"), timeout=60) as answer:
             assert answer.status == 200
 
+    def latency(self, portal: str, seconds: float) -> None:
+        told = json.dumps({"seconds": seconds}).encode()
+        with urlopen(Request(f"{self.url}/_latency/{portal}", told, method="POST"), timeout=60) as answer:
+            assert answer.status == 200
+
     def requests(self, portal: str) -> int:
         return int(self._json("/_stats")[portal]["requests"])
 

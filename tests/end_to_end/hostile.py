@@ -24,7 +24,7 @@ PAGES: dict[str, tuple[int, bytes, dict[str, str]]] = {
     "21000001": (200, page(), {}),
     "21000002": (200, page(id=21000002, price={"mainValue": None}), {}),
     "21000003": (200, page(id=21000003, transaction={"type": "FOR_BARTER"}), {}),
-    "21000004": (200, page(id=21000004, property={**GOOD["property"], "location": {"latitude": "north"}}), {}),  # type: ignore[dict-item]
+    "21000004": (200, page(id=21000004, property={**GOOD["property"], "bedroomCount": 5000}), {}),  # type: ignore[dict-item]
     "21000005": (200, page(id=21000005, property={**GOOD["property"], "title": "half \ud800 nul \0"}), {}),  # type: ignore[dict-item]
     "21000006": (200, b"<html>something went wrong</html>", {}),
     "21000007": (200, page(id=21000007)[:80], {}),

@@ -30,7 +30,7 @@ def test_every_page_of_a_bad_day_has_its_outcome(env: dict[str, str], server: Re
     quarantine: dict[str, str] = dict(sql("SELECT ref, errors->>0 FROM quarantine"))
     assert set(quarantine) == {"21000003", "21000004", "21000005"}
     assert quarantine["21000003"].startswith("operation_missing:")
-    assert quarantine["21000004"].startswith("latitude:")
+    assert quarantine["21000004"].startswith("bedrooms:")
     outcomes = {name: int(count) for name, count in re.findall(r"'page/extract/(\w+)': (\d+)", worker.text())}
     assert outcomes == {"ok": 6, "broken": 6, "gone": 3, "failed": 3}
     assert sum(outcomes.values()) == len(PAGES), "each page has one outcome"

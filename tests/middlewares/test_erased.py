@@ -102,7 +102,9 @@ def test_a_store_that_knows_no_erasing_holds_up_nobody(serve: Callable[[Any], Aw
 def test_a_search_page_is_no_listing(serve: Serve) -> None:
     async def act() -> None:
         middleware = await serve(Store("21000001"))
-        await middleware.process_request(Request("https://www.immoweb.be/en/search/house/1"))
+        search = Request("https://www.immoweb.be/en/search/house/21000001")
+        await middleware.process_request(search)  # it would raise, for the ref that stands in it
+        assert await is_left_alone(middleware, "21000001")
         middleware.closed()
 
     asyncio.run(act())

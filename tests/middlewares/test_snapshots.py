@@ -19,6 +19,7 @@ from realestate.queue.engine import LEASE
 from realestate.queue.ledger import Ledger
 from realestate.queue.request_queue import Ending, Lease
 from realestate.spiders.immoweb import ImmowebSpider
+from realestate.spiders.telephones import PRIVATE
 from realestate.storage import Quarantined
 from realestate.storage.snapshots import Page, SnapshotError, SnapshotRef, pages
 from tests.examples import a_listing
@@ -241,6 +242,20 @@ def test_a_page_that_cannot_be_written_is_told_and_holds_nobody_up(
     desk.run(act)
     assert desk.stat("unwritten") == 1
     assert [record.levelno for record in caplog.records if "snapshot/unwritten" in record.message] == [logging.ERROR]
+
+
+@pytest.mark.parametrize("flags", [(), ("broken",)])
+def test_an_answer_that_is_a_persons_is_never_kept(
+    make_crawler: Callable[..., Crawler], tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    desk = Desk(make_crawler, tmp_path, sample=1.0)
+
+    async def act() -> None:
+        await desk.serve(desk.page(**{PRIVATE: True}), flags=flags)
+
+    desk.run(act)
+    assert desk.kept() == []
+    assert len(desk.ended) == 1, "and nobody waits for it"
 
 
 def test_a_refused_page_passes_untouched(desk: Desk) -> None:

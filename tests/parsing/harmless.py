@@ -6,6 +6,9 @@ from random import Random
 
 #: One by one, each a form that some rule could take for a telephone or an address.
 STRINGS = (
+    "2024-06-19T10:01:28.000+0000",
+    "2026-02-19T10:01:28.000+00:00",
+    "2026-02-03T08:00:00.000Z",
     "158 000 AZN",
     "158\u00a0000 ₼",
     "€ 239.000",

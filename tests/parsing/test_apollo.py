@@ -44,3 +44,10 @@ def test_a_page_that_unfolds_without_end_is_read_once() -> None:
     assert apollo.first(doubling, "N", 0)["a"]["b"]["a"] is not None
     chain = {f"N:{n}": {"a": {"__ref": f"N:{n + 1}"}} for n in range(100_000)}
     assert apollo.first(chain, "N", 0) is None
+
+
+def test_the_pages_own_object_is_the_one_most_is_told_of() -> None:
+    assert apollo.fullest(CACHE, "Ad") is CACHE["Ad:1"]
+    assert apollo.fullest(CACHE, "Nothing") is None
+    assert apollo.fullest({"Ad:1": None, "Ad:2": "no", "Ad:3": {}}, "Ad") == {}
+    assert apollo.fullest([CACHE], "Ad") is None

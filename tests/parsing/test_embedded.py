@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from realestate.parsing.embedded import assigned, at, decoded, next_data, script, search
+from realestate.parsing.embedded import assigned, at, decoded, first_at, listed, next_data, script, search
 
 DOCUMENTS = some.recursive(
     some.none() | some.booleans() | some.integers(-(10**9), 10**9) | some.text(),
@@ -159,3 +159,15 @@ def test_jmespath_finds_what_a_plain_path_cannot() -> None:
     assert search(None, "a.b") is None
     with pytest.raises(jmespath.exceptions.JMESPathError):
         search(document, "params[?")
+
+
+def test_the_first_path_that_tells_something() -> None:
+    told = {"total": None, "value": 0, "deep": [{"name": "a"}]}
+    assert first_at(told, "total", "value", "deep") == 0
+    assert first_at(told, "deep.0.name") == "a"
+    assert first_at(None, "total") is None
+
+
+def test_what_is_no_list_is_none() -> None:
+    assert listed([1]) == [1]
+    assert [listed(each) for each in (None, "ab", {"a": 1}, 3)] == [[], [], [], []]

@@ -18,7 +18,7 @@ from realestate.pipelines.clean import clean
 from realestate.pipelines.medians import LiveMedians, Medians
 from realestate.pipelines.validate import ValidatePipeline, readable
 from realestate.schema import listing_schema
-from realestate.simulator import Simulator, World
+from realestate.simulator import PORTALS, Simulator, World
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Batch, Quarantined
 from realestate.storage.postgres import PostgresStore
@@ -228,7 +228,7 @@ def test_the_medians_come_from_the_store_while_the_worker_serves(
 
 @pytest.fixture(scope="module")
 def simulated() -> list[Listing]:
-    sites = Simulator(World(7, 400), {"immoweb": "http://i.test", "emlak": "http://e.test"}).sites.values()
+    sites = Simulator(World(7, 400), {name: f"http://{name}.test" for name in PORTALS}).sites.values()
     return [clean(site.listing(advert)) for site in sites for advert in site.world.listed(site.portal)]
 
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
+from realestate.simulator.bina import Bina
 from realestate.simulator.emlak import Emlak
 from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.lalafo import Lalafo
+from realestate.simulator.portals import PORTALS
 from realestate.simulator.server import Simulator
 from realestate.simulator.site import Site
+from realestate.simulator.tap import Tap
 from realestate.simulator.world import World
 
-BASES = {
-    "control": "http://control.test",
-    "immoweb": "http://immoweb.test",
-    "emlak": "http://emlak.test",
-}
+BASES = {name: f"http://{name}.test" for name in ("control", *PORTALS)}
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +34,31 @@ def emlak(world: World) -> Site:
     return Emlak(world, BASES["emlak"])
 
 
+@pytest.fixture(scope="module")
+def lalafo(world: World) -> Site:
+    return Lalafo(world, BASES["lalafo"])
+
+
+@pytest.fixture(scope="module")
+def bina(world: World) -> Site:
+    return Bina(world, BASES["bina"])
+
+
+@pytest.fixture(scope="module")
+def tap(world: World) -> Site:
+    return Tap(world, BASES["tap"])
+
+
 @pytest.fixture
 def simulator() -> Simulator:
-    """One of its own, for tests that let days pass."""
-    return Simulator(World(seed=5, listings=200), BASES)
+    """One of its own, for tests that let days pass; somebody has asked for every portal."""
+    return opened(Simulator(World(seed=5, listings=200), BASES))
+
+
+def opened(simulator: Simulator) -> Simulator:
+    for name in PORTALS:
+        simulator.world.listed(name)
+    return simulator
 
 
 @pytest.fixture

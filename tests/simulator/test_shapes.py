@@ -46,6 +46,14 @@ def test_search_answers_have_every_key_of_the_real_ones_and_no_other(immoweb: Si
     assert found == shape("immoweb_search")
 
 
+def test_details_of_lalafo_have_every_key_of_the_real_ones_and_no_other(lalafo: Site) -> None:
+    found: set[str] = set()
+    for advert in lalafo.world.listed("lalafo"):
+        target = f"/api/search/v3/feed/details/{advert.ref}?expand=url"
+        found.update(paths(json.loads(lalafo.answer(target, headers={"device": "pc"}).body)))
+    assert found == shape("lalafo_details")
+
+
 @pytest.mark.parametrize("selector", sorted(shape("emlak_detail")))
 def test_advert_pages_of_emlak_have_what_readers_look_for(emlak: Site, selector: str) -> None:
     pages = (emlak.page(advert).body for advert in emlak.world.listed("emlak"))
@@ -56,6 +64,18 @@ def test_advert_pages_of_emlak_have_what_readers_look_for(emlak: Site, selector:
 def test_search_pages_of_emlak_have_what_readers_look_for(emlak: Site, selector: str) -> None:
     pages = (emlak.answer(f"/elanlar/?ann_type=3&page={number}").body for number in range(1, 6))
     assert any(LexborHTMLParser(page).css_first(selector) for page in pages)
+
+
+@pytest.mark.parametrize("selector", sorted(shape("tap_detail")))
+def test_advert_pages_of_tap_have_what_readers_look_for(tap: Site, selector: str) -> None:
+    pages = (tap.answer(tap.path(advert)).body for advert in tap.world.listed("tap"))
+    assert any(LexborHTMLParser(page).css_first(selector) for page in pages)
+
+
+@pytest.mark.parametrize("selector", sorted(shape("tap_search")))
+def test_search_pages_of_tap_have_what_readers_look_for(tap: Site, selector: str) -> None:
+    page = tap.answer("/elanlar/dasinmaz-emlak/menziller").body
+    assert LexborHTMLParser(page).css_first(selector)
 
 
 def test_the_older_search_page_carries_its_results_in_an_attribute(immoweb: Site) -> None:

@@ -2,21 +2,41 @@
 
 import asyncio
 import json
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from aiohttp import ClientSession
 from selectolax.lexbor import LexborHTMLParser
 
 from realestate.simulator import PORTALS, Simulator, World, running, weather
+from realestate.simulator.bina.search import HASH
 from realestate.simulator.site import Site
 from realestate.simulator.weather import WEATHERS
+from tests.simulator.conftest import BASES
+
+
+def search_of_bina(cursor: str | None = None) -> str:
+    variables = {"first": 16, "filter": {}} | ({"cursor": cursor} if cursor else {})
+    told = {"variables": variables, "extensions": {"persistedQuery": {"version": 1, "sha256Hash": HASH}}}
+    asked = {"operationName": "SearchItems", **{name: json.dumps(each) for name, each in told.items()}}
+    return f"/graphql?{urlencode(asked)}"
+
 
 SEARCHES = {
     "immoweb": "/en/search-results/house-and-apartment/for-sale?countries=BE&orderBy=newest&page={}",
     "emlak": "/elanlar/?ann_type=3&sort_type=1&page={}",
+    "lalafo": "/api/search/v3/feed/search?category_id=2029&expand=url&per-page=40&sort_by=newest&page={}",
+    "bina": search_of_bina(),
+    "tap": "/elanlar/dasinmaz-emlak/menziller",
 }
+MOVED = {"immoweb": "/en/classified/{}", "emlak": "/{}-x.html", "lalafo": "/baku/ads/x-id-{}"}
+MOVED |= {"bina": "/items/{}/", "tap": "/elanlar/x/y/{}"}
+SIZES = {"immoweb": 30, "emlak": 20, "lalafo": 40, "bina": 16, "tap": 50}
+#: lalafo's API answers its own application alone; the others do not mind.
+APPLICATION = {"device": "pc", "country-id": "13", "language": "az_AZ"}
 Check = Callable[["Visitor", Simulator], Awaitable[None]]
 
 
@@ -26,12 +46,13 @@ class Visitor:
     def __init__(self, simulator: Simulator, session: ClientSession, portal: str) -> None:
         self.site: Site = simulator.sites[portal]
         self.control, self._session, self._portal = simulator.bases["control"], session, portal
+        self._cursor: str | None = None
         advert = simulator.world.listed(portal)[0]
         self.pages = {
             "robots": "/robots.txt",
             "search": SEARCHES[portal].format(1),
             "listing": self.site.path(advert),
-            "moved": f"/en/classified/{advert.ref}" if portal == "immoweb" else f"/{advert.ref}-x.html",
+            "moved": MOVED[portal].format(advert.ref),
         }
 
     async def set(self, kind: str) -> None:
@@ -54,27 +75,53 @@ class Visitor:
 
     async def search(self, page: int) -> tuple[int, list[str]]:
         """The total told, and the refs or addresses shown, without what is promoted."""
+        if self._portal == "bina":
+            return await self._search_bina(page)
+        if self._portal == "tap":
+            return await self._search_tap(page)
         _, body, _ = await self.get(SEARCHES[self._portal].format(page))
         if self._portal == "immoweb":
             answer = json.loads(body)
             shown = answer["results"][int(answer["hasPremiumPosition"]) :]
             return answer["totalItems"], [str(result["id"]) for result in shown]
+        if self._portal == "lalafo":
+            answer = json.loads(body)
+            items = answer["items"][4 if answer["_meta"]["feed"] == "ppv-category" else 0 :]
+            return answer["_meta"]["totalCount"], [str(item["id"]) for item in items]
         parsed = LexborHTMLParser(body)
         count = parsed.css_first("h1.title span")
         assert count is not None
         links = parsed.css("div.ticket-list > div.ticket:not(.pinned) h6.title a")
         return int(count.text().split()[1]), [link.attributes["href"] or "" for link in links]
 
+    async def _search_bina(self, page: int) -> tuple[int, list[str]]:
+        """Each page leads to the next, and the last one to nothing; the first begins with what is promoted."""
+        self._cursor = self._cursor if page > 1 else None
+        _, body, _ = await self.get(search_of_bina(self._cursor))
+        answer = json.loads(body)["data"]["itemsConnection"]
+        self._cursor = answer["pageInfo"]["endCursor"] or self._cursor
+        return answer["totalCount"], [edge["node"]["id"] for edge in answer["edges"]][-SIZES["bina"] :]
+
+    async def _search_tap(self, page: int) -> tuple[int, list[str]]:
+        after = b64encode(str((page - 1) * SIZES["tap"]).encode()).decode()
+        query = (
+            "query($n: Int, $a: String) { ads(first: $n, after: $a, source: DESKTOP) { totalCount nodes { path } } }"
+        )
+        told = {"query": query, "variables": {"n": SIZES["tap"], "a": after}}
+        async with self._session.post(self.site.base + "/graphql", json=told) as response:
+            answer = (await response.json())["data"]["ads"]
+        return answer["totalCount"], [node["path"] for node in answer["nodes"]]
+
     async def all_pages(self) -> tuple[int, list[list[str]]]:
         """The total, and what each page shows, as many pages as the total needs."""
-        size = 30 if self._portal == "immoweb" else 20
+        size = SIZES[self._portal]
         total, first = await self.search(1)
         return total, [first, *[(await self.search(page))[1] for page in range(2, -(-total // size) + 1)]]
 
 
 def visit(portal: str, check: Check, *, listings: int = 200) -> None:
     async def go() -> None:
-        async with running(World(2, listings)) as simulator, ClientSession() as session:
+        async with running(World(2, listings)) as simulator, ClientSession(headers=APPLICATION) as session:
             await check(Visitor(simulator, session, portal), simulator)
 
     asyncio.run(go())
@@ -83,7 +130,7 @@ def visit(portal: str, check: Check, *, listings: int = 200) -> None:
 FINE = {"robots": 200, "search": 200, "listing": 200, "moved": 301}
 
 
-@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize("portal", SEARCHES)
 @pytest.mark.parametrize(
     ("kind", "statuses"),
     [
@@ -110,10 +157,9 @@ def test_each_kind_answers_as_it_says_until_it_is_fine_again(portal: str, kind: 
     visit(portal, check, listings=60)
 
 
-@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize("portal", SEARCHES)
 def test_weather_changes_nothing_of_what_comes_after(portal: str) -> None:
-    calm = Simulator(World(2, 60), {"immoweb": "http://i.test", "emlak": "http://e.test"})
-    rough = Simulator(World(2, 60), {"immoweb": "http://i.test", "emlak": "http://e.test"})
+    calm, rough = (Simulator(World(2, 60), BASES) for _ in range(2))
     for kind in WEATHERS:
         rough.set_weather(portal, kind)
         assert rough.advance() == calm.advance()
@@ -121,7 +167,7 @@ def test_weather_changes_nothing_of_what_comes_after(portal: str) -> None:
     assert list(rough.sites[portal].truths()) == list(calm.sites[portal].truths())
 
 
-@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize("portal", SEARCHES)
 def test_a_half_empty_portal_shows_and_counts_the_same_half_each_time(portal: str) -> None:
     async def check(visitor: Visitor, simulator: Simulator) -> None:
         total, pages = await visitor.all_pages()
@@ -151,7 +197,7 @@ def test_a_half_empty_portal_promotes_none_of_the_missing_half() -> None:
     visit("immoweb", check)
 
 
-@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize("portal", SEARCHES)
 def test_half_of_the_pages_are_empty_though_the_total_is_right(portal: str) -> None:
     async def check(visitor: Visitor, simulator: Simulator) -> None:
         total, whole = await visitor.all_pages()
@@ -164,7 +210,7 @@ def test_half_of_the_pages_are_empty_though_the_total_is_right(portal: str) -> N
     visit(portal, check)
 
 
-@pytest.mark.parametrize("portal", PORTALS)
+@pytest.mark.parametrize("portal", SEARCHES)
 def test_an_error_page_is_no_listing_and_a_wall_says_what_it_is(portal: str) -> None:
     async def check(visitor: Visitor, simulator: Simulator) -> None:
         await visitor.set("error_page")
@@ -243,7 +289,7 @@ def test_nonsense_is_refused_and_changes_nothing() -> None:
             async with session.post(f"{control}/_weather/nowhere", json={"kind": "down"}) as response:
                 assert response.status == 404
             async with session.get(f"{control}/_weather") as response:
-                assert await response.json() == {"immoweb": "fine", "emlak": "fine"}
+                assert await response.json() == dict.fromkeys(PORTALS, "fine")
 
     asyncio.run(go())
 

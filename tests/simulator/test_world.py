@@ -4,7 +4,6 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections import Counter
 from datetime import timedelta
 
 import jsonschema_rs
@@ -12,7 +11,7 @@ import pytest
 
 from realestate.items import FIELDS
 from realestate.schema import listing_schema
-from realestate.simulator.adverts import START
+from realestate.simulator.adverts import START, Advert
 from realestate.simulator.places import AZERBAIJAN, BELGIUM
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.server import Simulator
@@ -20,9 +19,9 @@ from realestate.simulator.world import World
 
 PRINT = """
 import hashlib
-from realestate.simulator import Simulator, World
+from realestate.simulator import PORTALS, Simulator, World
 
-simulator = Simulator(World(seed=11, listings=40), {"immoweb": "http://i.test", "emlak": "http://e.test"})
+simulator = Simulator(World(seed=11, listings=40), {name: f"http://{name}.test" for name in PORTALS})
 for _ in range(4):
     simulator.advance()
 digest = hashlib.sha256()
@@ -80,17 +79,38 @@ def test_sizes_prices_and_floors_make_sense_together() -> None:
             assert abs(home.latitude - home.place.latitude) < 0.1
 
 
-def test_about_a_tenth_of_the_homes_is_advertised_twice_at_prices_of_their_own() -> None:
+@pytest.mark.parametrize("name", PORTALS)
+def test_about_a_tenth_of_a_portals_homes_is_advertised_there_twice_at_prices_of_their_own(name: str) -> None:
+    by_home: dict[str, list[Advert]] = {}
+    for advert in World(seed=1, listings=2000).listed(name):
+        by_home.setdefault(advert.home.id, []).append(advert)
+    assert max(map(len, by_home.values())) == 2
+    twice = [adverts for adverts in by_home.values() if len(adverts) == 2]
+    assert 0.06 < len(twice) / len(by_home) < 0.14
+    assert_prices_of_their_own(twice)
+
+
+def test_some_homes_are_on_several_portals_of_their_country() -> None:
+    """By which one home's adverts are found on all of them: of the portals but for the first, about a tenth."""
     world = World(seed=1, listings=2000)
-    for name in PORTALS:
-        adverts = world.listed(name)
-        by_home = Counter(advert.home.id for advert in adverts)
-        twice = [home for home, count in by_home.items() if count > 1]
-        assert 0.06 < len(twice) / len(by_home) < 0.14
-        assert max(by_home.values()) == 2
-        pairs = {home: [advert for advert in adverts if advert.home.id == home] for home in twice[:40]}
-        assert sum(one.asking != two.asking for one, two in pairs.values()) > 20
-        assert all(abs(one.asking / two.asking - 1) < 0.15 for one, two in pairs.values())
+    for country in {portal.country for portal in PORTALS.values()}:
+        names = [name for name, portal in PORTALS.items() if portal.country == country]
+        shown: dict[str, dict[str, Advert]] = {}
+        for name in names:
+            for advert in world.listed(name):
+                shown.setdefault(advert.home.id, {})[name] = advert
+        several = [list(adverts.values()) for adverts in shown.values() if len(adverts) > 1]
+        again = sum(len(adverts) - 1 for adverts in several)
+        assert bool(several) == (len(names) > 1)
+        if several:
+            assert 0.06 < again / (2000 * (len(names) - 1)) < 0.14
+            assert_prices_of_their_own(several)
+
+
+def assert_prices_of_their_own(homes: list[list[Advert]]) -> None:
+    pairs = [(adverts[0].asking, adverts[1].asking) for adverts in homes[:40]]
+    assert sum(one != two for one, two in pairs) > 20
+    assert all(abs(one - two) <= max(5, 0.15 * two) for one, two in pairs), "rounded"
 
 
 def test_two_sellers_of_one_home_tell_it_in_other_words(simulator: Simulator) -> None:

@@ -10,6 +10,7 @@ import pytest
 from realestate.items import Part
 from realestate.queue.openjobs import OpenJob
 from realestate.spiders.conclusion import Conclusions
+from realestate.storage.store import Unread
 
 
 class Jobs:
@@ -41,7 +42,7 @@ class Played:
 
     name = "emlak"
 
-    def __init__(self, missing: list[tuple[str, str]], given_up: int = 0, verdict: str = "applied") -> None:
+    def __init__(self, missing: list[Unread], given_up: int = 0, verdict: str = "applied") -> None:
         self.missing = missing
         self.verdict = verdict
         self.is_forgotten = False
@@ -61,8 +62,8 @@ class Played:
         acts = {"begin_run": self._begin_run, "end_sweep": self._end_sweep, "conclude": self._conclude}
         return question(SimpleNamespace(**acts, parts=lambda job: self.parts, set_watermark=self._set_watermark))
 
-    def check(self, url: str, job: str, mode: str) -> str:
-        return f"{url} {job} {mode}"
+    def check(self, url: str, job: str, mode: str, rent_period: str | None) -> str:
+        return f"{url} {job} {mode} {rent_period}"
 
     def look(self) -> None:
         asyncio.run(Conclusions(self)._look())
@@ -72,7 +73,7 @@ class Played:
         was_forgotten, self.is_forgotten = self.is_forgotten, False
         return was_forgotten
 
-    def _end_sweep(self, job: str, *, complete: bool, reason: str | None) -> list[tuple[str, str]]:
+    def _end_sweep(self, job: str, *, complete: bool, reason: str | None) -> list[Unread]:
         self.asked.append(("end_sweep", complete, reason))
         return self.missing
 
@@ -115,9 +116,9 @@ def test_a_job_that_missed_nothing_is_concluded_at_once() -> None:
 
 
 def test_what_a_job_did_not_see_is_looked_for_before_it_is_concluded() -> None:
-    spider = Played([("1", "https://emlak.az/1-x.html")])
+    spider = Played([Unread("1", "https://emlak.az/1-x.html", "day")])
     spider.look()
-    assert spider.pushed == ["https://emlak.az/1-x.html j full"]
+    assert spider.pushed == ["https://emlak.az/1-x.html j full day"]
     assert spider.asked == [("end_sweep", True, None)]
     assert spider.jobs.open["j"].checking
     spider.look()

@@ -197,6 +197,17 @@ def test_the_parts_show_everything_once(prices: list[int]) -> None:
     assert sorted(shown) == sorted(market.homes)
 
 
+def test_a_choice_cuts_what_names_the_root_of_its_values_and_nothing_below_it() -> None:
+    tree = Choice("kind", ("flat", "house"), whole="home")
+    assert tree.cut("https://p.example/?kind=home&page=1", 2, ()) == [
+        "https://p.example/?kind=flat&page=1",
+        "https://p.example/?kind=house&page=1",
+    ]
+    assert tree.cut("https://p.example/?kind=flat", 2, ()) == []
+    assert tree.cut("https://p.example/", 2, ()) == []
+    assert REGION.cut("https://p.example/?region=a", 2, ()) == []
+
+
 def test_no_part_is_longer_than_the_portal_shows() -> None:
     rng = Random(1)
     market = Market([int(rng.lognormvariate(12.5, 0.6)) for _ in range(30_000)])

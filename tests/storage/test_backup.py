@@ -23,12 +23,13 @@ from realestate.storage import Batch, open_store
 from realestate.storage.backup import BackupError, Header, backup, restore
 from realestate.storage.contacts import Sealed
 from realestate.storage.keeping import RELEASED, KeptStore, NotEmpty
-from realestate.storage.records import PARTS, Departure, ErasedMark, Watermark, listing_of
+from realestate.storage.records import PARTS, Departure, ErasedMark, SealedContacts, Watermark, listing_of
 from realestate.storage.snapshots import SnapshotRef
 from tests.examples import a_listing
 from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, quarantined
 from tests.storage.conftest import Scaled
 from tests.storage.snapshots.examples import a_page
+from tests.storage.test_others import product, quote
 from tests.storage.test_together import histories_are_whole
 
 NOW = datetime.now(UTC)
@@ -67,6 +68,9 @@ def full(any_store: KeptStore) -> KeptStore:
     row = SnapshotRef.of(a_page(), "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 100)
     store.reindex(row.file, [row, replace(row, offset=2**40, ref=None, job=None, url=HOSTILE)])
     store.keep_contacts([Sealed(PORTAL, "1", bytes(range(256)), ("k:a", HOSTILE))], 30)
+    store.keep_contacts([Sealed(PORTAL, "1", b"another", ("k:c",), "asked")], 30)
+    store.write(Batch(others=[(product("1", name=HOSTILE), "a"), (product("2", stock=None), "a"), (quote(), "b")]))
+    store.write(Batch(others=[(product("2", stock=7), "b")]))
     store.erase(PORTAL, "29")
     store.erase_contact("k:mark")
     return store
@@ -111,6 +115,11 @@ def test_what_is_restored_is_what_was_there(full: KeptStore, other: KeptStore, f
     assert plain(other.quarantined()) == plain(full.quarantined())
     assert other.erased(PORTAL) == {"29"}
     assert other.counts() == full.counts()
+
+
+def test_contacts_of_an_older_file_are_those_of_pages() -> None:
+    told = b'{"portal":"immoweb","ref":"1","sealed":"AA==","lookups":[],"expires_at":"2026-11-16T00:00:00Z"}'
+    assert msgspec.json.decode(told, type=SealedContacts).source == "page"
 
 
 def test_life_goes_on_as_it_would_have(full: KeptStore, other: KeptStore, file: Path) -> None:
@@ -173,7 +182,7 @@ def test_the_file_is_plain_to_any_tool_and_to_its_owner_alone(file: Path) -> Non
         assert sorted(archive.namelist()) == sorted(["header.json", *(f"{part}.jsonl" for part in PARTS)])
         header = json.loads(archive.read("header.json"))
         first = json.loads(archive.read("listings.jsonl").splitlines()[0])
-    assert (header["format"], header["version"], header["counts"]["listings"]) == ("realestate backup", 1, 30)
+    assert (header["format"], header["version"], header["counts"]["listings"]) == ("realestate backup", 2, 30)
     assert first["listing"]["portal"] == PORTAL
     assert set(first) == {"listing", "revision", "last_run", "suspect"}
 
@@ -271,6 +280,31 @@ def test_what_is_not_a_whole_backup_of_ours_is_refused_in_one_line(
     with pytest.raises(BackupError, match=told) as error:
         restore(other, spoil(file))
     assert "\n" not in str(error.value)
+    assert is_empty(other)
+
+
+@OF_ONE_KIND
+def test_a_file_from_before_there_was_anything_but_homes_is_whole(other: KeptStore, file: Path) -> None:
+    events = [event for event in lines(file, "events") if event["event"]["portal"] == PORTAL]
+    counts = {**json.loads(told_header(file))["counts"], "events": len(events)}
+    del counts["others"], counts["parts"]
+    restore(
+        other,
+        changed(
+            file, others=None, parts=None, events=written(events), header=told_header(file, version=1, counts=counts)
+        ),
+    )
+    assert sum(other.counts()[PORTAL]) == sum((30, 2))
+    assert list(other.others("ecommerce")) == []
+
+
+@OF_ONE_KIND
+@pytest.mark.parametrize(("name", "value"), [("kind", "castle"), ("data", {"name": "x", "price": -1}), ("url", "x")])
+def test_what_is_no_home_and_of_no_kind_is_refused(other: KeptStore, file: Path, name: str, value: Any) -> None:
+    records = lines(file, "others")
+    records[0][name] = value
+    with pytest.raises(BackupError, match="ecommerce/1 is no"):
+        restore(other, changed(file, others=written(records)))
     assert is_empty(other)
 
 

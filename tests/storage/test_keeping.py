@@ -5,13 +5,13 @@ import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pytest
 
 from realestate.items import Listing, as_record
 from realestate.storage import Batch, Quarantined
-from realestate.storage.contacts import Sealed
+from realestate.storage.contacts import Sealed, Source
 from realestate.storage.keeping import SLACK, TRIMMED, Expired, KeptStore, fault_of
 from realestate.storage.snapshots import SnapshotRef
 from tests.examples import a_listing
@@ -333,6 +333,7 @@ def test_nothing_of_what_is_erased_is_left_and_all_of_the_others(known: KeptStor
         "events": 3,
         "prices": 2,
         "departures": 1,
+        "others": 0,
         "quarantine": 1,
         "contacts": 0,
     }
@@ -417,12 +418,40 @@ def test_the_rows_of_erased_pages_wait_until_their_files_are_rewritten(any_store
     assert any_store.snapshots(PORTAL, "2") == [rows[1]]
 
 
-def sealed(ref: str = "1", *marks: str) -> Sealed:
-    return Sealed(PORTAL, ref, b"sealed", marks)
+def sealed(ref: str = "1", *marks: str, source: Source = "page") -> Sealed:
+    return Sealed(PORTAL, ref, b"sealed", marks, source)
 
 
 def contacts(store: KeptStore) -> list[str]:
     return [told.ref for part, told in store.everything() if part == "contacts"]
+
+
+def test_a_page_and_an_answer_do_not_replace_each_other(any_store: KeptStore) -> None:
+    any_store.keep_contacts([sealed("1", "k:a"), sealed("1", "k:b", source="asked")], 30)
+    any_store.keep_contacts([sealed("1", "k:c", source="asked"), sealed("1/asked"), sealed("asked:1")], 30)
+    told = {(each.ref, each.source): each.lookups for part, each in any_store.everything() if part == "contacts"}
+    page, asked = ("1", "page"), ("1", "asked")
+    assert told == {page: ["k:a"], asked: ["k:c"], ("1/asked", "page"): [], ("asked:1", "page"): []}
+
+
+def test_a_person_of_a_page_and_an_answer_is_erased_once_and_whole(any_store: KeptStore) -> None:
+    both = [sealed("1", "k:a", source="asked"), sealed("1", "k:a"), sealed("2", "k:a", source="asked")]
+    any_store.keep_contacts(both, 30)
+    assert any_store.erase_contact("k:a") == [(PORTAL, "1"), (PORTAL, "2")]
+    assert any_store.erase(PORTAL, "1").removed["contacts"] == 2
+    any_store.keep_contacts(both, 30)
+    assert [(each.ref, each.source) for part, each in any_store.everything() if part == "contacts"] == [("2", "asked")]
+
+
+def test_what_was_asked_goes_with_its_listing_too(long_gone: KeptStore) -> None:
+    told = [sealed(ref, source=source) for ref in ("offered", "long gone") for source in get_args(Source)]
+    long_gone.keep_contacts([*told, sealed("other", source="asked")], 30)
+    long_gone.expire(quarantine_days=None, delisted_days=10)
+    assert "long gone" not in contacts(long_gone)
+    assert contacts(long_gone).count("offered") == 2
+    long_gone.keep_contacts([sealed("long gone", source="asked")], 30)
+    assert long_gone.expire(quarantine_days=None, delisted_days=10).trimmed == 1, "its texts are gone already"
+    assert "long gone" not in contacts(long_gone)
 
 
 def test_contacts_go_with_their_time_and_with_their_listing(long_gone: KeptStore) -> None:

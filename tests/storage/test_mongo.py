@@ -28,6 +28,7 @@ from realestate.storage.snapshots import SnapshotRef
 from tests.examples import a_listing
 from tests.mongodb import MongoProcess
 from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, record, types
+from tests.storage.test_others import product
 
 Db = Database[dict[str, Any]]
 
@@ -173,7 +174,7 @@ def changed(store: MongoStore, ref: str = "1", **changes: Any) -> Change:
     return Change(before, decide(before, [(page(ref, **changes), "late")], now), now, seen=True, read=True)
 
 
-def make(store: MongoStore, late: Change) -> change.Applied:
+def make(store: MongoStore, late: Change) -> change.Applied[Change]:
     with store.connection.database() as database:
         return apply(database, [late])
 
@@ -189,6 +190,20 @@ def test_events_of_a_worker_that_died_are_told_once(store: MongoStore, another: 
     store.write(batch(*pages(3, title="New"), run="a"))
     assert all_events(another) == all_events(store)
     assert len(all_events(store)) == 6
+
+
+@pytest.mark.parametrize("where", ["append", "_append", "_settle"])
+def test_so_are_those_of_what_is_no_home(store: MongoStore, another: MongoStore, db: Db, where: str) -> None:
+    """Its document lets them go once they are in the log: it may change for ever."""
+    days = [Batch(others=[(product(ref, stock=stock), "a") for ref in "123"]) for stock in (5, 4)]
+    store.write(days[0])
+    with killed_at(Log, where):
+        store.write(days[1])
+    assert [each.event.type for each in all_events(another)] == ["appeared"] * 3 + ["updated"] * 3
+    assert store.write(days[1]).events == {}
+    assert [each.event.type for each in all_events(store)] == ["appeared"] * 3 + ["updated"] * 3
+    assert [(each["unlogged"], each["events"]) for each in db["others"].find()] == [([], [])] * 3
+    assert [event.revision for event in store.history("ecommerce", "2")] == [1, 2]
 
 
 def test_what_the_dead_left_stands_before_what_follows_it(store: MongoStore, db: Db) -> None:

@@ -17,6 +17,7 @@ from realestate.storage.mongo import MongoStore, contacts, forgetting, moving, s
 from realestate.storage.mongo.connection import bulk
 from realestate.storage.mongo.known import found_of, known_of
 from realestate.storage.mongo.log import Log
+from realestate.storage.mongo.schema import COLLECTIONS
 from realestate.storage.mongo.switching import DEAD_AFTER, new_prefix
 from realestate.storage.records import ErasedMark
 from tests.storage.batches import PORTAL, all_events, batch, gone, page, pages, quarantined, types
@@ -285,7 +286,7 @@ def test_of_two_restores_at_once_one_is_refused(
 def test_a_restore_that_cannot_be_finished_is_a_fault_with_its_remedy(
     store: MongoStore, another: MongoStore, db: Db, file: Path
 ) -> None:
-    with killed_at(switching, "_rename", 8):
+    with killed_at(switching, "_rename", len(COLLECTIONS) - 1):
         restore(store, file)
     store.write(batch(page("new")))
     with pytest.raises(StoreError, match="stop all workers, drop the collection listings"):
@@ -338,7 +339,7 @@ def test_a_price_without_its_listing_is_refused_and_nothing_is_restored(store: M
     with MongoClient[Any](store.connection.url) as client:
         client.get_default_database().drop_collection("listings")
         client.get_default_database().drop_collection("events")
-    with pytest.raises(ValueError, match=rf"events of {PORTAL}:1, which is no listing of the file"):
+    with pytest.raises(ValueError, match=rf"events of {PORTAL}:1, which is no item of the file"):
         another.restore(records)
     assert told(another) == []
 

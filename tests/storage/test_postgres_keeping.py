@@ -16,7 +16,19 @@ from tests.storage.batches import batch, page, pages
 from tests.storage.test_backup import full  # noqa: F401
 
 Sql = Callable[..., list[tuple[Any, ...]]]
-TABLES = ("listings", "events", "prices", "runs", "departures", "watermarks", "quarantine", "snapshots", "erased")
+TABLES = (
+    "listings",
+    "events",
+    "prices",
+    "runs",
+    "parts",
+    "departures",
+    "watermarks",
+    "quarantine",
+    "snapshots",
+    "erased",
+    "others",
+)
 MB = 1024 * 1024
 
 

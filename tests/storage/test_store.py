@@ -11,7 +11,7 @@ from realestate.items import FIELDS, OURS, Part, as_record
 from realestate.storage import Batch, Quarantined, Store, StoreError, Written
 from realestate.storage.keeping import KeptStore
 from realestate.storage.records import StoredListing
-from realestate.storage.store import WHOLE
+from realestate.storage.store import WHOLE, Unread
 from tests.examples import a_listing
 from tests.storage.batches import (
     PORTAL,
@@ -228,7 +228,7 @@ def sweep(store: Store, run: str, *seen: Any, **ended: Any) -> list[str]:
     later()
     store.write(batch(*seen, run=run))
     later()
-    return [ref for ref, _ in store.end_sweep(run, **{"complete": True, **ended})]
+    return [each.ref for each in store.end_sweep(run, **{"complete": True, **ended})]
 
 
 def found_gone(store: Store, run: str, *refs: str, evidence: Any = "404") -> None:
@@ -241,7 +241,7 @@ def test_a_complete_sweep_tells_what_it_did_not_see(any_store: Store) -> None:
     later()
     assert sweep(any_store, "a", page("0"), card("2")) == ["1", "3"]
     assert any_store.end_sweep("a", complete=True) == [
-        (ref, f"https://www.immoweb.be/en/classified/{ref}") for ref in ("1", "3")
+        Unread(ref, f"https://www.immoweb.be/en/classified/{ref}") for ref in ("1", "3")
     ], "safe to ask again"
 
 
@@ -457,9 +457,10 @@ def test_what_changes_often_is_due_sooner(
     now = datetime.now(UTC)
     first, read = now - timedelta(days=seen_days), now - timedelta(days=read_days)
     times = {"first_seen_at": first, "last_seen_at": now, "last_fetched_at": read}
-    stored = [page("1", **times), page("2", status="sold", **times)]
+    rent: Any = {"operation": "rent", "rent_period": "month"}
+    stored = [page("1", **rent, **times), page("2", status="sold", **times)]
     any_store.restore([("listings", StoredListing(as_record(each), revision, "run", None)) for each in stored])
-    assert list(any_store.due(PORTAL)) == ([("1", stored[0].url)] if is_due else [])
+    assert list(any_store.due(PORTAL)) == ([Unread("1", stored[0].url, "month")] if is_due else [])
     assert list(any_store.due("nobody")) == []
 
 
@@ -471,7 +472,7 @@ def test_the_longest_overdue_come_first(any_store: KeptStore) -> None:
         for ref, each in days.items()
     ]
     any_store.restore([("listings", StoredListing(as_record(each), 1, "run", None)) for each in stored])
-    assert [ref for ref, _ in any_store.due(PORTAL, limit=2)] == ["2", "3"]
+    assert [each.ref for each in any_store.due(PORTAL, limit=2)] == ["2", "3"]
 
 
 def test_records_come_in_order_however_many(any_store: Store) -> None:

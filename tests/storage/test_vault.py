@@ -84,5 +84,5 @@ def test_a_bad_key_is_refused_without_being_told(keys: list[str]) -> None:
 
 
 def test_nothing_shows_by_chance() -> None:
-    assert repr(CONTACTS) == "Contacts(portal='immoweb', ref='1')"
+    assert repr(CONTACTS) == "Contacts(portal='immoweb', ref='1', source='page')"
     assert OLD not in repr(vars(Vault([OLD])))

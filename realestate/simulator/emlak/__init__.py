@@ -9,7 +9,7 @@ from realestate.simulator.emlak import truth
 from realestate.simulator.emlak.facts import facts_of
 from realestate.simulator.emlak.page import advert_page, photo_paths
 from realestate.simulator.emlak.results import FLASH, Search, results_page
-from realestate.simulator.site import Answer, Site
+from realestate.simulator.site import Answer, Question, Site
 
 _ADVERT = re.compile(r"/(?:(\d{1,9})-[^/]*|[^/]*-s(\d{1,9}))\.html", re.ASCII)
 
@@ -18,11 +18,11 @@ class Emlak(Site):
     portal = "emlak"
     index = "/elanlar/?ann_type=3"
 
-    def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
-        if path in ("/elanlar/", "/elanlar"):
-            return self._search(query, "flash=lost" in cookie)
-        match = _ADVERT.fullmatch(path)
-        return self._advert(path, int(match[1] or match[2])) if match else None
+    def route(self, asked: Question) -> Answer | None:
+        if asked.path in ("/elanlar/", "/elanlar"):
+            return self._search(asked.query, "flash=lost" in asked.cookie)
+        match = _ADVERT.fullmatch(asked.path)
+        return self._advert(asked.path, int(match[1] or match[2])) if match else None
 
     def path(self, advert: Advert) -> str:
         return f"/{advert.ref}-{facts_of(advert).slug}.html"

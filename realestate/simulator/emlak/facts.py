@@ -1,14 +1,14 @@
 """What one emlak advert tells of its home, and what it leaves out; the page and the truth both read it."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 
 from realestate.simulator.adverts import Advert, Edit, corrected, dice, with_edits
+from realestate.simulator.edits import in_azerbaijan
 from realestate.simulator.homes import Home
-from realestate.simulator.texts import ADDED_AZ, AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
+from realestate.simulator.texts import AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
 
 KINDS = {
     "new_building": "Yeni tikili",
@@ -181,14 +181,6 @@ def _phones(rng: Random) -> str:
     return ", ".join(numbers[: rng.randint(1, 2)])
 
 
-def _with_text(facts: Facts, advert: Advert, rng: Random) -> Facts:
-    return replace(facts, paragraphs=(*facts.paragraphs, rng.choice(ADDED_AZ)))
-
-
-def _with_blanks(facts: Facts, advert: Advert, rng: Random) -> Facts:
-    return replace(facts, paragraphs=tuple(text.replace(" ", "  ", 2) for text in facts.paragraphs))
-
-
 def _with_rooms(facts: Facts, advert: Advert, rng: Random) -> Facts:
     """The portal makes the title of the count and the address of the title, so both change with it."""
     rooms = corrected(facts.rooms, advert.home.rooms or 1, rng)
@@ -196,13 +188,4 @@ def _with_rooms(facts: Facts, advert: Advert, rng: Random) -> Facts:
     return replace(facts, rooms=rooms, title=title, slug=_slug(title))
 
 
-def _with_photos(facts: Facts, advert: Advert, rng: Random) -> Facts:
-    return replace(facts, photos=facts.photos + rng.randint(1, 3))
-
-
-_EDITS: dict[Edit, Callable[[Facts, Advert, Random], Facts]] = {
-    "text": _with_text,
-    "blanks": _with_blanks,
-    "rooms": _with_rooms,
-    "photos": _with_photos,
-}
+_EDITS = in_azerbaijan(_with_rooms)

@@ -2,11 +2,11 @@
 
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
-from typing import NamedTuple
 
-from realestate.items import Listing, PropertyType
+from realestate.items import Listing
 from realestate.simulator.adverts import Advert
 from realestate.simulator.emlak.facts import AGENT, DEED, REPAIRS, facts_of
+from realestate.simulator.kinds import KINDS
 from realestate.simulator.site import one_space
 
 BAKU = timezone(timedelta(hours=4))
@@ -14,27 +14,8 @@ BAKU = timezone(timedelta(hours=4))
 _CONDITIONS = dict(zip(REPAIRS, ("unrenovated", "average", "good", "excellent"), strict=True))
 
 
-class _Type(NamedTuple):
-    property_type: PropertyType
-    subtype: str | None = None
-    is_new_building: bool | None = None
-
-
-_TYPES = {
-    "new_building": _Type("apartment", "new_building", True),
-    "old_building": _Type("apartment", "old_building", False),
-    "yard_house": _Type("house", "yard_house"),
-    "garden_house": _Type("house", "garden_house"),
-    "villa": _Type("house", "villa"),
-    "office": _Type("office"),
-    "garage": _Type("garage"),
-    "land": _Type("land"),
-    "shop": _Type("commercial"),
-}
-
-
 def listing(advert: Advert, url: str, photos: list[str]) -> Listing:
-    home, facts, kind = advert.home, facts_of(advert), _TYPES[advert.home.kind]
+    home, facts, kind = advert.home, facts_of(advert), KINDS[advert.home.kind]
     address, price = facts.address, advert.price
     return Listing(
         portal=advert.portal,

@@ -13,7 +13,7 @@ from realestate.simulator.immoweb.classified import classified
 from realestate.simulator.immoweb.page import advert_page, search_page
 from realestate.simulator.immoweb.query import DEALS, TYPES, Search
 from realestate.simulator.immoweb.results import results_page
-from realestate.simulator.site import JSON, Answer, Site
+from realestate.simulator.site import JSON, Answer, Question, Site
 
 _SEARCH = re.compile(r"/en/(search|search-results)/([a-z-]+)/([a-z-]+)")
 _CLASSIFIED = re.compile(r"/en/classified/(?:.*/)?(\d{6,9})", re.DOTALL | re.ASCII)
@@ -26,12 +26,12 @@ class Immoweb(Site):
     portal = "immoweb"
     index = "/en/search/house-and-apartment/for-sale"
 
-    def route(self, path: str, query: Mapping[str, str], cookie: str) -> Answer | None:
-        if match := _CLASSIFIED.fullmatch(path):
-            return self._classified(path, int(match[1]))
-        match = _SEARCH.fullmatch(path)
+    def route(self, asked: Question) -> Answer | None:
+        if match := _CLASSIFIED.fullmatch(asked.path):
+            return self._classified(asked.path, int(match[1]))
+        match = _SEARCH.fullmatch(asked.path)
         if match and match[2] in TYPES and match[3] in DEALS:
-            return self._search(match[1], Search.asked(match[2], match[3], query), query)
+            return self._search(match[1], Search.asked(match[2], match[3], asked.query), asked.query)
         return None
 
     def path(self, advert: Advert) -> str:

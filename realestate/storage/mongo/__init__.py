@@ -10,13 +10,14 @@ has a tombstone in its place (see `erased`).
 from realestate.storage.mongo.connection import Connection
 from realestate.storage.mongo.contacts import ContactsKept
 from realestate.storage.mongo.keeping import Keeping
+from realestate.storage.mongo.others import OthersKept
 from realestate.storage.mongo.planning import Planning
 from realestate.storage.mongo.reading import Reading
 from realestate.storage.mongo.runs import Runs
 from realestate.storage.mongo.writing import Writing
 
 
-class MongoStore(ContactsKept, Writing, Runs, Planning, Reading, Keeping):
+class MongoStore(ContactsKept, Writing, OthersKept, Runs, Planning, Reading, Keeping):
     """See `KeptStore`. Connects and migrates when first used."""
 
     def __init__(self, url: str) -> None:

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from pymongo import InsertOne, UpdateOne
 from pymongo.database import Database
 
-from realestate.storage.history import Outcome, State
-from realestate.storage.mongo.connection import REFUSED, Document, bulk
+from realestate.storage.history import Event, Outcome, State
+from realestate.storage.mongo.connection import REFUSED, Document, Documents, bulk
 from realestate.storage.mongo.documents import event_document, id_of, price_document, screened, state_document
-from realestate.storage.mongo.log import Log, tellings
+from realestate.storage.mongo.log import LISTINGS, Log, tellings
 
 #: Theirs is the server's clock; a listing may have been seen by another worker, later than by us.
 _CLOCK = ("last_seen_at", "last_fetched_at")
@@ -35,6 +35,15 @@ class Change:
     def id(self) -> str:
         assert self.outcome.state is not None
         return id_of(self.outcome.state.listing.portal, self.outcome.state.listing.ref)
+
+    @property
+    def revision(self) -> int:
+        assert self.outcome.state is not None
+        return self.outcome.state.revision
+
+    @property
+    def events(self) -> Sequence[Event]:
+        return self.outcome.events
 
     def statement(self) -> InsertOne[Any] | UpdateOne:
         """Raises one of REFUSED if no server would take it."""
@@ -72,26 +81,41 @@ class Change:
         return expected
 
 
+class Changing(Protocol):
+    """What becomes of one document, of whatever kind."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def revision(self) -> int: ...
+    @property
+    def events(self) -> Sequence[Event]: ...
+    def statement(self) -> InsertOne[Any] | UpdateOne: ...
+
+
+C = TypeVar("C", bound=Changing)
+
+
 @dataclass(slots=True)
-class Applied:
-    done: list[Change] = field(default_factory=list)
-    lost: list[Change] = field(default_factory=list)
+class Applied(Generic[C]):
+    done: list[C] = field(default_factory=list)
+    lost: list[C] = field(default_factory=list)
     """Somebody else has written them meanwhile."""
-    refused: list[tuple[Change, str]] = field(default_factory=list)
+    refused: list[tuple[C, str]] = field(default_factory=list)
 
 
-def apply(database: Database[Document], changes: Iterable[Change]) -> Applied:
-    applied, statements = Applied(), []
-    tried: list[Change] = []
+def apply(database: Database[Document], changes: Iterable[C], collection: str = LISTINGS) -> Applied[C]:
+    applied: Applied[C] = Applied()
+    statements, tried = [], list[C]()
     for change in changes:
         try:
             statements.append(change.statement())
             tried.append(change)
         except REFUSED as error:
             applied.refused.append((change, str(error)))
-    log = Log(database)
-    end = log.end() if any(change.outcome.events for change in tried) else 0
-    done = bulk(database["listings"], statements)
+    log = Log(database, collection)
+    end = log.end() if any(change.events for change in tried) else 0
+    done = bulk(database[collection], statements)
     for place, change in enumerate(tried):
         if place in done.refused:
             applied.refused.append((change, done.refused[place]))
@@ -99,13 +123,12 @@ def apply(database: Database[Document], changes: Iterable[Change]) -> Applied:
             applied.lost.append(change)
         else:
             applied.done.append(change)
-    _undo(database, [tried[place] for place in done.upserted])
-    log.append(end, [told for change in applied.done for told in tellings(change.outcome.events)])
+    _undo(database[collection], [tried[place] for place in done.upserted])
+    log.append(end, [told for change in applied.done for told in tellings(change.events)])
     return applied
 
 
-def _undo(database: Database[Document], changes: Sequence[Change]) -> None:
-    """A listing that was deleted since it was read is no listing again."""
+def _undo(documents: Documents, changes: Sequence[Changing]) -> None:
+    """What was deleted since it was read is not there again."""
     for change in changes:
-        assert change.outcome.state is not None
-        database["listings"].delete_one({"_id": change.id, "revision": change.outcome.state.revision})
+        documents.delete_one({"_id": change.id, "revision": change.revision})

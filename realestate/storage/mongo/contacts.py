@@ -22,7 +22,7 @@ class ContactsKept:
     def keep_contacts(self, contacts: Sequence[Sealed], days: int) -> None:
         """Who was erased stays away, and so does whose listing was: looked for before, lest what is there be
         overwritten, and after, for it may have been remembered meanwhile (see `erased`)."""
-        newest = {id_of(each.portal, each.ref): each for each in contacts}
+        newest = {_name(each): each for each in contacts}
         with self.connection.database() as database:
             expires_at = server_time(database) + timedelta(days=days)
             unwanted = _unwanted(database, newest)
@@ -34,12 +34,18 @@ class ContactsKept:
 
 def contacts_document(contacts: SealedContacts) -> Document:
     told = {**asdict(contacts), "expires_at": moment(contacts.expires_at)}
-    return {"_id": id_of(contacts.portal, contacts.ref), **told}
+    return {"_id": _name(contacts), **told}
 
 
 def contacts_of(document: Document) -> SealedContacts:
     told = {name: document[name] for name in ("portal", "ref", "lookups", "expires_at")}
-    return SealedContacts(**told, sealed=bytes(document["sealed"]))
+    return SealedContacts(**told, sealed=bytes(document["sealed"]), source=document.get("source", "page"))
+
+
+def _name(contacts: Sealed | SealedContacts) -> str:
+    """A page's have the listing's name, as before there was another source. No portal's name has a slash."""
+    portal = contacts.portal if contacts.source == "page" else f"{contacts.portal}/{contacts.source}"
+    return id_of(portal, contacts.ref)
 
 
 def _unwanted(database: Database[Document], contacts: Mapping[str, Sealed]) -> set[str]:
@@ -51,5 +57,5 @@ def _unwanted(database: Database[Document], contacts: Mapping[str, Sealed]) -> s
 
 
 def _upsert(name: str, each: Sealed, expires_at: datetime) -> UpdateOne:
-    told = {"portal": each.portal, "ref": each.ref, "sealed": each.sealed, "lookups": list(each.marks)}
-    return UpdateOne({"_id": name}, {"$set": {**told, "expires_at": expires_at}}, upsert=True)
+    told = {"portal": each.portal, "ref": each.ref, "source": each.source, "lookups": list(each.marks)}
+    return UpdateOne({"_id": name}, {"$set": {**told, "sealed": each.sealed, "expires_at": expires_at}}, upsert=True)

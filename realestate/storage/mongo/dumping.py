@@ -22,9 +22,12 @@ from realestate.storage.mongo.documents import id_of, price_of, state_of
 from realestate.storage.mongo.erased import is_tombstone
 from realestate.storage.mongo.log import Log
 from realestate.storage.mongo.looking import page_of
+from realestate.storage.mongo.others import COLLECTION as OTHERS
+from realestate.storage.mongo.others import other_of
 from realestate.storage.mongo.paging import pages
 from realestate.storage.mongo.quarantine import entry_of
 from realestate.storage.mongo.runs import run_of
+from realestate.storage.others import StoredOther
 from realestate.storage.records import (
     Departure,
     ErasedMark,
@@ -53,7 +56,7 @@ def everything(database: Database[Document]) -> Iterator[tuple[str, Any]]:
 
 
 class _Told:
-    """The revision of each listing that was told. On disk, for there may be millions."""
+    """The revision of each listing, and of what is no home, that was told. On disk, for there may be millions."""
 
     def __init__(self) -> None:
         self._kept = sqlite3.connect("", isolation_level=None, check_same_thread=False)
@@ -62,7 +65,7 @@ class _Told:
     def add(self, listings: Iterable[Document]) -> None:
         told = [(each["_id"], each["revision"]) for each in listings]
         self._kept.execute("BEGIN")
-        self._kept.executemany("INSERT INTO told VALUES (?, ?)", told)
+        self._kept.executemany("INSERT OR REPLACE INTO told VALUES (?, ?)", told)
         self._kept.execute("COMMIT")
 
     def has(self, id: str, revision: int = 0) -> bool:
@@ -82,6 +85,16 @@ def _listings(database: Database[Document], told: _Told) -> Iterator[StoredListi
             Log(database).recover(waiting)
         told.add(stored)
         yield from map(_stored, stored)
+
+
+def _others(database: Database[Document], told: _Told) -> Iterator[StoredOther]:
+    """As with listings."""
+    for page in pages(database[OTHERS], {"events": 0}):
+        stored = [each for each in page if not is_tombstone(each)]
+        if waiting := [each["_id"] for each in stored if each["unlogged"]]:
+            Log(database, OTHERS).recover(waiting)
+        told.add(stored)
+        yield from map(other_of, stored)
 
 
 def _stored(document: Document) -> StoredListing:
@@ -141,6 +154,7 @@ def _plain(kind: Any) -> Callable[[Document], Any]:
 
 _HISTORY: Mapping[str, Callable[[Database[Document], _Told], Iterator[Any]]] = {
     "listings": _listings,
+    "others": _others,
     "events": _events,
     "prices": _prices,
 }

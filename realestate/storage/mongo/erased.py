@@ -1,8 +1,8 @@
 """What was erased stays away.
 
-The collection `erased` remembers it. In `listings` a tombstone stands in its place, a document of its name and nothing
-else: whoever would insert the listing finds the name taken, whoever would change it finds no revision of it, so the
-very statement that would store it again fails, whatever its worker knew.
+The collection `erased` remembers it. In `listings`, and in `others`, a tombstone stands in its place, a document of its
+name and nothing else: whoever would insert it finds the name taken, whoever would change it finds no revision of it, so
+the very statement that would store it again fails, whatever its worker knew.
 
 Evidence, quarantine and contacts are documents of their own. Who erases remembers first and removes then; who writes
 them writes first and then looks whether it is remembered: of the two, one comes last and removes them.

@@ -20,8 +20,9 @@ from realestate.storage.mongo.erased import (
     tombstone,
 )
 from realestate.storage.mongo.known import found_of
-from realestate.storage.mongo.log import Log
+from realestate.storage.mongo.log import LISTINGS, Log
 from realestate.storage.mongo.looking import page_of
+from realestate.storage.mongo.others import COLLECTION as OTHERS
 from realestate.storage.mongo.paging import pages, pieces
 from realestate.storage.records import erased_name
 from realestate.storage.snapshots import SnapshotRef
@@ -34,6 +35,7 @@ _TRIM = {
     "$set": {"photos": [], "extra": {}},
     "$addToSet": {"quality_flags": TRIMMED},
 }
+_TO_BURY = dict.fromkeys(("revision", "unlogged", "prices", "erased_at"), 1)
 
 
 class Forgetting:
@@ -74,7 +76,7 @@ class Forgetting:
         with self.connection.database() as database:
             remember(database, "contact", mark, server_time(database))
             found = database["contacts"].find({"lookups": mark}, {"portal": 1, "ref": 1})
-            return sorted((each["portal"], each["ref"]) for each in found)
+            return sorted({(each["portal"], each["ref"]) for each in found})
 
     def erased_contacts(self, marks: Sequence[str]) -> frozenset[str]:
         with self.connection.database() as database:
@@ -98,8 +100,10 @@ def finish_erasures(database: Database[Document]) -> int:
 
 def _erase(database: Database[Document], portal: str, ref: str, at: datetime) -> dict[str, int]:
     """It is remembered already. Cut short, it goes on where it was."""
-    buried = _bury(database, id_of(portal, ref), at)
-    removed = {"listings": int(buried is not None), "events": Log(database).erase(portal, ref)}
+    id = id_of(portal, ref)
+    buried, other = _bury(database, LISTINGS, id, at), _bury(database, OTHERS, id, at)
+    removed = {"listings": int(buried is not None), "others": int(other is not None)}
+    removed |= {"events": Log(database).erase(portal, ref)}
     removed["prices"] = len(buried["prices"]) if buried else 0
     removed |= remove_aside(database, [(portal, ref)])
     name = mark_name("listing", erased_name(portal, ref))
@@ -107,20 +111,20 @@ def _erase(database: Database[Document], portal: str, ref: str, at: datetime) ->
     return removed
 
 
-def _bury(database: Database[Document], id: str, at: datetime) -> Document | None:
-    """The listing in whose place the tombstone is now, if there was one; all its events are in the log."""
+def _bury(database: Database[Document], collection: str, id: str, at: datetime) -> Document | None:
+    """The document in whose place the tombstone is now, if there was one; all its events are in the log."""
     while True:
-        known = found_of(database, [id], {"revision": 1, "unlogged": 1, "prices": 1, "erased_at": 1}).get(id)
+        known = found_of(database, [id], _TO_BURY, collection).get(id)
         if known is None:
             try:
-                database["listings"].insert_one({"_id": id, **tombstone(at)})
+                database[collection].insert_one({"_id": id, **tombstone(at)})
                 return None
             except DuplicateKeyError:
                 continue
         if is_tombstone(known):
             return None
         as_read = {"_id": id, "revision": known["revision"]}
-        if database["listings"].replace_one(as_read, tombstone(at)).matched_count:
+        if database[collection].replace_one(as_read, tombstone(at)).matched_count:
             return known
 
 
@@ -178,8 +182,8 @@ def _trim(database: Database[Document], before: datetime | None, dry_run: bool) 
             count += len(some)
             continue
         count += listings.update_many(due, _TRIM).matched_count
-        trimmed = [each["_id"] for each in listings.find(due, {"_id": 1})]
-        database["contacts"].delete_many({"_id": {"$in": trimmed}})
+        trimmed = listings.find(due, {"portal": 1, "ref": 1})
+        remove_aside(database, [(each["portal"], each["ref"]) for each in trimmed], ("contacts",))
     return count
 
 
@@ -187,6 +191,6 @@ def _due(database: Database[Document], gone: Document) -> Iterator[str]:
     """Listings with texts; then those that have none, but contacts."""
     listings = database["listings"]
     yield from [each["_id"] for each in listings.find({**gone, **_WORDS}, {"_id": 1})]
-    for page in pages(database["contacts"], {"_id": 1}):
-        known = {"_id": {"$in": [each["_id"] for each in page]}}
+    for page in pages(database["contacts"], {"portal": 1, "ref": 1}):
+        known = {"_id": {"$in": list({id_of(each["portal"], each["ref"]) for each in page})}}
         yield from (each["_id"] for each in listings.find({**gone, **_NO_WORDS, **known}, {"_id": 1}))

@@ -11,7 +11,7 @@ from realestate.storage.history import Observed, State
 from realestate.storage.mongo.connection import REFUSED, Document
 from realestate.storage.mongo.documents import as_kept, money, state_of
 from realestate.storage.mongo.erased import is_tombstone
-from realestate.storage.mongo.log import Log
+from realestate.storage.mongo.log import LISTINGS, Log
 from realestate.storage.tally import Observations
 
 #: Enough to tell whether a listing is as it was.
@@ -47,7 +47,9 @@ def documents_of(database: Database[Document], ids: Sequence[str], shown: Mappin
     return {id: each for id, each in found_of(database, ids, shown).items() if not is_tombstone(each)}
 
 
-def found_of(database: Database[Document], ids: Sequence[str], shown: Mapping[str, int]) -> dict[str, Document]:
+def found_of(
+    database: Database[Document], ids: Sequence[str], shown: Mapping[str, int], collection: str = LISTINGS
+) -> dict[str, Document]:
     """With what stands in place of the erased.
 
     `shown` is to include `unlogged`. What others left behind of that is logged first: a listing's events stand in the
@@ -55,10 +57,10 @@ def found_of(database: Database[Document], ids: Sequence[str], shown: Mapping[st
     """
     if not ids:
         return {}
-    listings = database["listings"].find({"_id": {"$in": ids}}, shown).batch_size(len(ids) + 1)
-    found = {each["_id"]: each for each in listings}
+    documents = database[collection].find({"_id": {"$in": ids}}, shown).batch_size(len(ids) + 1)
+    found = {each["_id"]: each for each in documents}
     if waiting := [id for id, document in found.items() if document.get("unlogged")]:
-        Log(database).recover(waiting)
+        Log(database, collection).recover(waiting)
     return found
 
 

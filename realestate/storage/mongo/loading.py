@@ -14,13 +14,15 @@ from realestate.storage.mongo.connection import REFUSED, Document, Refused, bulk
 from realestate.storage.mongo.contacts import contacts_document
 from realestate.storage.mongo.documents import event_document, id_of, moment, price_document, screened, state_document
 from realestate.storage.mongo.erased import mark_name, tombstone
-from realestate.storage.mongo.log import entries, last_entry
+from realestate.storage.mongo.log import SOURCES, entries, last_entry
 from realestate.storage.mongo.looking import page_document
+from realestate.storage.mongo.others import other_document
 from realestate.storage.mongo.paging import pieces
 from realestate.storage.mongo.planning import part_name
 from realestate.storage.mongo.quarantine import entry_document
 from realestate.storage.mongo.runs import run_document
 from realestate.storage.mongo.writing import departure_name
+from realestate.storage.others import StoredOther
 from realestate.storage.records import (
     Departure,
     ErasedMark,
@@ -76,7 +78,9 @@ class Loading:
     def _keep_away(self, told: Sequence[ErasedMark]) -> None:
         self._insert("erased", map(_mark, told))
         listings = (each for each in told if each.kind == "listing")
-        self._insert("listings", ({"_id": _id_of_mark(each), **tombstone(moment(each.at))} for each in listings))
+        tombstones = [{"_id": _id_of_mark(each), **tombstone(moment(each.at))} for each in listings]
+        for collection in SOURCES:
+            self._insert(collection, tombstones)
 
     def _insert(self, collection: str, documents: Iterable[Document]) -> None:
         names, made = [], []
@@ -95,7 +99,7 @@ class Loading:
     def _push(
         self, what: str, document: Callable[[Any], Document], told: Sequence[Event] | Sequence[PriceSeen]
     ) -> None:
-        """Into their listings' documents."""
+        """Into their listings' documents; what is no home has none of its own."""
         more: dict[str, list[Document]] = {}
         for each in told:
             more.setdefault(id_of(each.portal, each.ref), []).append(document(each))
@@ -105,8 +109,15 @@ class Loading:
         for place, reason in done.refused.items():
             raise Refused(f"{what} of {list(more)[place]}: {reason}")
         if done.matched < len(more):
-            known = {each["_id"] for each in listings.find({"_id": {"$in": list(more)}}, {"_id": 1})}
-            raise Refused(f"{what} of {', '.join(sorted(more.keys() - known)[:3])}, which is no listing of the file")
+            self._demand_known(what, list(more))
+
+    def _demand_known(self, what: str, ids: Sequence[str]) -> None:
+        unknown = set(ids)
+        for collection in SOURCES:
+            found = self._database[self._prefix + collection].find({"_id": {"$in": ids}}, {"_id": 1})
+            unknown -= {each["_id"] for each in found}
+        if unknown:
+            raise Refused(f"{what} of {', '.join(sorted(unknown)[:3])}, which is no item of the file")
 
 
 def _listing(stored: StoredListing) -> Document:
@@ -114,6 +125,10 @@ def _listing(stored: StoredListing) -> Document:
     kept = {name: value for name, value in state_document(state).items() if value is not None}
     history: Document = {"events": [], "prices": [], "unlogged": []}
     return {"_id": id_of(state.listing.portal, state.listing.ref), **kept, "last_run": stored.last_run, **history}
+
+
+def _other(stored: StoredOther) -> Document:
+    return {**other_document(stored), "events": [], "unlogged": []}
 
 
 def _run(stored: StoredRun) -> Document:
@@ -145,6 +160,7 @@ def _id_of_mark(told: ErasedMark) -> str:
 
 _DOCUMENTS: Mapping[str, Callable[[Any], Document]] = {
     "listings": _listing,
+    "others": _other,
     "runs": _run,
     "departures": _departure,
     "parts": _part,

@@ -34,6 +34,10 @@ _ENTRY_EVENTS = 1000
 _ENTRY_BYTES = 4 * 1024 * 1024
 #: Listings looked at together.
 _TOGETHER = 500
+#: Where events are born. A listing keeps its own; what is no home may change for ever, and lets them go.
+LISTINGS = "listings"
+SOURCES = (LISTINGS, "others")
+_KEY = ("portal", "ref")
 _WAITING = {"portal": 1, "ref": 1, "events": 1, "unlogged": 1}
 
 
@@ -66,11 +70,12 @@ def tellings(events: Sequence[Event]) -> Iterator[Telling]:
 
 
 class Log:
-    """The collection `events`, and what waits in `listings` to be copied there."""
+    """The collection `events`, and what waits in another, mostly in `listings`, to be copied there."""
 
-    def __init__(self, database: Database[Document]) -> None:
+    def __init__(self, database: Database[Document], source: str = LISTINGS) -> None:
+        self._keeps_events = source == LISTINGS
         self._entries = database["events"]
-        self._listings = database["listings"]
+        self._listings = database[source]
         self._listings_lightly = self._listings.with_options(write_concern=WriteConcern(w=1))
         self._entries_for_sure = self._entries.with_options(read_concern=ReadConcern("majority"))
 
@@ -103,11 +108,16 @@ class Log:
         entries.batch_size(2 + limit // 100)  # an entry may hold many events: no more than are wanted
         return list(islice((each for each in _numbered(entries) if each.seq > after), limit))
 
+    def history(self, portal: str, ref: str) -> list[Event]:
+        """In their order."""
+        entries = self._entries_for_sure.find(_holding(portal, ref), {"events": 1}).sort("_id", 1)
+        events = (event for entry in entries for event in entry["events"])
+        return [event_of(portal, ref, event) for event in events if _is_of(event, portal, ref)]
+
     def erase(self, portal: str, ref: str) -> int:
         """All events of a listing that has a tombstone and no unlogged ones; how many."""
-        count, start = 0, f"{id_of(portal, ref)}#"
-        holding = {"keys": {"$elemMatch": {"$gt": start, "$lt": f"{start[:-1]}$"}}}  # the dollar follows the hash
-        for entry in self._entries.find(holding):
+        count = 0
+        for entry in self._entries.find(_holding(portal, ref)):
             own = [place for place, event in enumerate(entry["events"]) if _is_of(event, portal, ref)]
             if own:
                 self._entries.update_one({"_id": entry["_id"]}, {"$set": {f"events.{place}": None for place in own}})
@@ -149,11 +159,15 @@ class Log:
 
     def _settle(self, told: Sequence[Telling]) -> None:
         """They are in the log. If this is lost, they are looked for there once more."""
-        revisions: dict[str, list[int]] = {}
+        logged: dict[str, Document] = {}
         for each in told:
-            revisions.setdefault(each.listing, []).append(each.revision)
-        done = [UpdateOne({"_id": id}, {"$pullAll": {"unlogged": numbers}}) for id, numbers in revisions.items()]
-        bulk(self._listings_lightly, done)
+            pulled = logged.setdefault(
+                each.listing, {"unlogged": []} if self._keeps_events else {"unlogged": [], "events": []}
+            )
+            pulled["unlogged"].append(each.revision)
+            if not self._keeps_events:
+                pulled["events"] += ({name: event[name] for name in event if name not in _KEY} for event in each.events)
+        bulk(self._listings_lightly, [UpdateOne({"_id": id}, {"$pullAll": pulled}) for id, pulled in logged.items()])
 
 
 def _name(number: int) -> str:
@@ -178,6 +192,18 @@ def _left_behind(documents: Iterable[Document]) -> Iterator[Telling]:
             continue
         told = Telling.each(document["portal"], document["ref"], document["events"])
         yield from (each for each in told if each.revision in document["unlogged"])
+
+
+def recover_all(database: Database[Document]) -> bool:
+    """Wherever events are born; whether there was anything left behind."""
+    found = [Log(database, source).recover_all() for source in SOURCES]
+    return any(found)
+
+
+def _holding(portal: str, ref: str) -> Document:
+    """Entries with events of it: their keys begin with its name and a hash; the dollar follows the hash."""
+    start = f"{id_of(portal, ref)}#"
+    return {"keys": {"$elemMatch": {"$gt": start, "$lt": f"{start[:-1]}$"}}}
 
 
 def _is_of(event: Document | None, portal: str, ref: str) -> bool:

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from decimal import ROUND_HALF_UP, Decimal
@@ -14,7 +15,7 @@ from realestate.storage.history import Event, PriceSeen
 from realestate.storage.mongo.connection import Connection, Document, server_time
 from realestate.storage.mongo.documents import event_of, id_of, ids_of_portal, listing_of, money, price_of
 from realestate.storage.mongo.erased import is_tombstone
-from realestate.storage.mongo.log import Log
+from realestate.storage.mongo.log import Log, recover_all
 from realestate.storage.store import Known, MarketRow, MedianRow, Numbered
 
 #: Documents of one answer, where all are asked for.
@@ -40,13 +41,12 @@ class Reading:
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Does not migrate: who only looks changes nothing. What was erased is of no portal."""
+        kept, bad = Counter[str](), Counter[str]()
         by_portal = [{"$group": {"_id": "$portal", "count": {"$sum": 1}}}]
         with self.connection.database(migrated=False) as database:
-            kept, bad = (
-                {each["_id"]: each["count"] for each in database[name].aggregate(by_portal)}
-                for name in ("listings", "quarantine")
-            )
-        return {portal: (kept.get(portal, 0), bad.get(portal, 0)) for portal in sorted({*kept, *bad} - {None})}
+            for name, counted in (("listings", kept), ("others", kept), ("quarantine", bad)):
+                counted.update({each["_id"]: each["count"] for each in database[name].aggregate(by_portal)})
+        return {portal: (kept[portal], bad[portal]) for portal in sorted({*kept, *bad} - {None})}
 
     def records(self, portal: str) -> Iterator[dict[str, Any]]:
         """In pages: who reads slowly holds up nobody."""
@@ -59,12 +59,15 @@ class Reading:
         with self.connection.database() as database:
             log = Log(database)
             found = log.read(after, limit)
-            if not found and self._may_look() and log.recover_all():
+            if not found and self._may_look() and recover_all(database):
                 found = log.read(after, limit)
             return found
 
     def history(self, portal: str, ref: str) -> Sequence[Event]:
-        return [event_of(portal, ref, each) for each in self._kept(portal, ref, "events")]
+        if kept := self._kept(portal, ref, "events"):
+            return [event_of(portal, ref, each) for each in kept]
+        with self.connection.database() as database:  # no home, or nothing
+            return Log(database).history(portal, ref)
 
     def prices(self, portal: str, ref: str) -> Sequence[PriceSeen]:
         return [price_of(portal, ref, each) for each in self._kept(portal, ref, "prices")]

@@ -17,7 +17,7 @@ from realestate.storage.mongo.connection import Connection, Document, bulk, serv
 from realestate.storage.mongo.documents import id_of, moment, state_of
 from realestate.storage.mongo.known import documents_of
 from realestate.storage.mongo.paging import pieces
-from realestate.storage.store import ABSENCES, MASS, SWEEPS, WHOLE, Conclusion, Run
+from realestate.storage.store import ABSENCES, MASS, SWEEPS, WHOLE, Conclusion, Run, Unread
 
 _RUN = tuple(each.name for each in fields(Run) if each.name != "run")
 _OFFERED = {"status": {"$nin": list(OFF_THE_MARKET)}}
@@ -39,7 +39,7 @@ class Runs:
                 return False
             return True
 
-    def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[tuple[str, str]]:
+    def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
         with self.connection.database() as database:
             ended = {"swept_at": server_time(database), "complete": complete, "reason": reason}
             database["runs"].update_one({"_id": run, "swept_at": None}, {"$set": ended})
@@ -47,8 +47,8 @@ class Runs:
             if not _can_miss(told):
                 return []
             unseen = {"portal": told["portal"], "last_seen_at": {"$lt": told["started_at"]}, **_OFFERED}
-            found = database["listings"].find(unseen, {"ref": 1, "url": 1}).sort("_id", 1)
-            return [(listing["ref"], listing["url"]) for listing in found]
+            found = database["listings"].find(unseen, dict.fromkeys(Unread._fields, 1)).sort("_id", 1)
+            return [Unread(each["ref"], each["url"], each.get("rent_period")) for each in found]
 
     def conclude(self, run: str, *, force: bool = False) -> Conclusion:
         with self.connection.database() as database:

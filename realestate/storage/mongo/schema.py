@@ -31,6 +31,7 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
         "unlogged": ("unlogged",),
         "left": ("status", "last_seen_at"),
     },
+    "others": {"unlogged": ("unlogged",)},
     "events": {"keys": ("keys",)},
     "departures": {"run": ("run",), "listing": ("portal", "ref")},
     "parts": {"run": ("run",)},
@@ -56,6 +57,7 @@ COLLECTIONS = (
     "contacts",
     "erased",
     "events",
+    "others",
     "listings",
 )
 
@@ -80,8 +82,8 @@ def _indexes(database: Database[Any]) -> None:
     make_indexes(database)
 
 
-#: The second adds those of keeping house, the third those of parts.
-STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes)
+#: The second adds those of keeping house, the third those of parts, the fourth those of what is no home.
+STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes)
 
 
 def migrate(database: Database[Any]) -> None:

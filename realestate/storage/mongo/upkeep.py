@@ -8,7 +8,7 @@ from realestate.storage.errors import StoreError
 from realestate.storage.keeping import Finding
 from realestate.storage.mongo.connection import Connection, Document, server_time
 from realestate.storage.mongo.forgetting import finish_erasures
-from realestate.storage.mongo.log import Log
+from realestate.storage.mongo.log import recover_all
 from realestate.storage.mongo.schema import COLLECTIONS, INDEXES, make_indexes
 from realestate.storage.mongo.switching import DEAD_AFTER, finish_restore, left_behind
 
@@ -48,7 +48,7 @@ def _indexed(database: Database[Document]) -> Finding:
 
 
 def _logged(database: Database[Document]) -> Finding:
-    if Log(database).recover_all():
+    if recover_all(database):
         return Finding("events", "some were left behind by workers that died; now in the log", "", "mended")
     return Finding("events", "all are in the log")
 

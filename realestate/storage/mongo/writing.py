@@ -18,6 +18,7 @@ from realestate.storage.mongo.documents import as_kept, id_of, screened, state_o
 from realestate.storage.mongo.erased import erased_among, remove_aside
 from realestate.storage.mongo.known import Known, documents_of, known_of
 from realestate.storage.mongo.looking import page_document
+from realestate.storage.mongo.others import write_others
 from realestate.storage.mongo.quarantine import quarantine
 from realestate.storage.storable import storable
 from realestate.storage.store import Batch, Written
@@ -35,6 +36,7 @@ class Writing:
         with self.connection.database() as database:
             while waiting:
                 waiting = _observe(database, waiting, tally)
+            write_others(database, batch.others, tally)
             if tally.quarantined:
                 quarantine(database, tally.quarantined, server_time(database))
                 tally.kept = len(tally.quarantined)

@@ -1,7 +1,7 @@
 """All there is as records, in one snapshot, and back again in one transaction."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import groupby, islice
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -10,6 +10,7 @@ from realestate.items import FIELDS, as_record
 from realestate.storage import records
 from realestate.storage.history import Event, PriceSeen, Suspect
 from realestate.storage.keeping import InQuarantine, NotEmpty
+from realestate.storage.others import StoredOther
 from realestate.storage.postgres.asking import Asking
 from realestate.storage.postgres.copying import array, copy, encoded
 from realestate.storage.postgres.looking import INDEX, in_quarantine, page_of
@@ -88,17 +89,22 @@ def _write_quarantined(entry: InQuarantine) -> Iterable[Any]:
 
 
 def _read_contacts(row: tuple[Any, ...]) -> SealedContacts:
-    portal, ref, sealed, lookups, expires_at = row
-    return SealedContacts(portal, ref, bytes(sealed), lookups, expires_at)
+    portal, ref, sealed, *others = row
+    return SealedContacts(portal, ref, bytes(sealed), *others)
 
 
 def _write_contacts(contacts: SealedContacts) -> Iterable[Any]:
     sealed, lookups = f"\\x{contacts.sealed.hex()}", array(contacts.lookups)
-    return contacts.portal, contacts.ref, sealed, lookups, contacts.expires_at
+    return contacts.portal, contacts.ref, sealed, lookups, contacts.expires_at, contacts.source
+
+
+def _write_other(other: StoredOther) -> Iterable[Any]:
+    return [encoded(value).decode() if name == "data" else value for name, value in asdict(other).items()]
 
 
 _QUARANTINE = ("fingerprint", "portal", "ref", "url", "errors", "record", "quarantined_at")
 _TABLES: Mapping[str, _Table] = {
+    "others": _Table("others", _names(StoredOther), lambda row: StoredOther(*row), _write_other, "portal, ref"),
     "events": _Table(
         "events", ("seq", *_names(Event)), lambda row: Numbered(row[0], Event(*row[1:])), _write_event, "seq"
     ),
@@ -117,7 +123,7 @@ _TABLES: Mapping[str, _Table] = {
     "snapshots": _Table(
         "snapshots", tuple(INDEX.values()), page_of, attrgetter(*_names(SnapshotRef)), 'file, "offset"'
     ),
-    "contacts": _Table("contacts", _names(SealedContacts), _read_contacts, _write_contacts, "portal, ref"),
+    "contacts": _Table("contacts", _names(SealedContacts), _read_contacts, _write_contacts, "portal, ref, source"),
     "erased": _plain("erased", records.ErasedMark, "kind, what"),
 }
 #: Its columns are read in another order than they are written.

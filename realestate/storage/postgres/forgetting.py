@@ -36,8 +36,8 @@ _TRIM = f"""
     SELECT count(*)::int FROM trimmed
 """
 
-#: All that is kept of one listing, but for where its raw pages are.
-_OF_A_LISTING = ("listings", "events", "prices", "departures", "quarantine", "contacts")
+#: All that is kept of one listing, or of what is no home, but for where its raw pages are.
+_OF_A_LISTING = ("listings", "others", "events", "prices", "departures", "quarantine", "contacts")
 _ERASE = f"""
     SELECT pg_advisory_xact_lock(%(lock)s);
     WITH remembered AS (INSERT INTO erased (kind, what) VALUES ('listing', %(what)s) ON CONFLICT DO NOTHING),
@@ -77,7 +77,7 @@ class Forgetting(Asking):
 
     def erase_contact(self, mark: str) -> Sequence[tuple[str, str]]:
         self._ask("INSERT INTO erased (kind, what) VALUES ('contact', %s) ON CONFLICT DO NOTHING", (mark,))
-        rows = self._ask("SELECT portal, ref FROM contacts WHERE lookups @> ARRAY[%s] ORDER BY 1, 2", (mark,))
+        rows = self._ask("SELECT DISTINCT portal, ref FROM contacts WHERE lookups @> ARRAY[%s] ORDER BY 1, 2", (mark,))
         return [(portal, ref) for portal, ref in rows]
 
     def erased_contacts(self, marks: Sequence[str]) -> frozenset[str]:

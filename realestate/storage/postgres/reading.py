@@ -18,9 +18,10 @@ _PRICE = "portal, ref, revision, at, run, source, price, currency, price_basis, 
 _COUNTS = """
     SELECT portal, sum(listings)::int, sum(quarantined)::int FROM (
         SELECT portal, count(*) AS listings, 0 AS quarantined FROM listings GROUP BY portal
-        UNION ALL SELECT portal, 0, count(*) FROM quarantine GROUP BY portal
-    ) AS both_tables GROUP BY portal ORDER BY portal
+        UNION ALL SELECT portal, 0, count(*) FROM quarantine GROUP BY portal {others}
+    ) AS all_tables GROUP BY portal ORDER BY portal
 """
+_OTHERS = "UNION ALL SELECT portal, count(*), 0 FROM others GROUP BY portal"
 #: Daily rents would drown the monthly ones they stand beside.
 _MARKET = """
     SELECT country, coalesce(city, '?'), coalesce(district, '?'), operation, currency, count(*)::int,
@@ -49,10 +50,11 @@ class Reading:
     def counts(self) -> dict[str, tuple[int, int]]:
         """Does not migrate: who only looks changes nothing. A database without our tables is empty."""
         with self.connection.cursor(migrated=False) as cursor:
-            cursor.execute("SELECT to_regclass('listings') IS NULL OR to_regclass('quarantine') IS NULL")
-            if cursor.fetchone()[0]:
+            cursor.execute("SELECT to_regclass('listings'), to_regclass('quarantine'), to_regclass('others')")
+            *tables, others = cursor.fetchone()
+            if None in tables:
                 return {}
-            cursor.execute(_COUNTS)
+            cursor.execute(_COUNTS.format(others=_OTHERS if others else ""))
             return {portal: (kept, bad) for portal, kept, bad in cursor.fetchall()}
 
     def records(self, portal: str) -> Iterator[dict[str, Any]]:

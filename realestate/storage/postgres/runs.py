@@ -11,7 +11,7 @@ from realestate.storage.history import State
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.known import known_of
 from realestate.storage.postgres.merge import Change, Merge
-from realestate.storage.store import ABSENCES, MASS, SWEEPS, WHOLE, Conclusion, Run
+from realestate.storage.store import ABSENCES, MASS, SWEEPS, WHOLE, Conclusion, Run, Unread
 
 #: Listings delisted in one transaction.
 _TOGETHER = 500
@@ -26,7 +26,7 @@ _END = """
     WHERE run = %(run)s RETURNING portal, started_at, complete AND scope = %(whole)s AND mode = ANY (%(sweeps)s)
 """
 _MISSING = """
-    SELECT ref, url FROM listings
+    SELECT ref, url, rent_period FROM listings
     WHERE portal = %s AND status <> ALL (%s) AND last_seen_at < %s ORDER BY ref
 """
 #: The evidence that counts, and a verdict on all of it; once a run, but that a person may insist. The lock on the run's
@@ -82,13 +82,14 @@ class Runs:
     def begin_run(self, run: str, portal: str, mode: str, scope: str) -> bool:
         return bool(self._execute(_BEGIN, (run, portal, mode, scope)))
 
-    def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[tuple[str, str]]:
+    def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
         told = {"run": run, "complete": complete, "reason": reason, "whole": WHOLE, "sweeps": list(SWEEPS)}
         ended = self._execute(_END, told)
         if not ended:
             raise StoreError(f"there is no run {run!r}")
         portal, started_at, can_miss = ended[0]
-        return self._execute(_MISSING, (portal, list(OFF_THE_MARKET), started_at)) if can_miss else []
+        missing = self._execute(_MISSING, (portal, list(OFF_THE_MARKET), started_at)) if can_miss else []
+        return [Unread(*row) for row in missing]
 
     def conclude(self, run: str, *, force: bool = False) -> Conclusion:
         told = {

@@ -8,10 +8,12 @@ from typing import TypeVar
 from realestate.items import Listing
 from realestate.storage.changes import correct, decide
 from realestate.storage.errors import StoreError
+from realestate.storage.others import last_of_each
 from realestate.storage.postgres.connection import Connection, Refused
 from realestate.storage.postgres.erased import erased_among
 from realestate.storage.postgres.known import Known, known_of
 from realestate.storage.postgres.merge import Change, Merge, Touch
+from realestate.storage.postgres.others import observe_others
 from realestate.storage.store import Batch, Written
 from realestate.storage.tally import Key, Observations, Tally, by_listing, is_read, is_seen
 
@@ -37,6 +39,7 @@ class Writing:
     def write(self, batch: Batch) -> Written:
         tally = Tally(list(batch.quarantined), batch.snapshots)
         _until_written(by_listing(batch), partial(self._observe, tally), tally.refuse)
+        _until_written(last_of_each(batch.others), partial(observe_others, self.connection, tally), tally.refuse_other)
         if tally.quarantined or tally.snapshots:
             self._merge(Merge(), tally)
         return tally.written()

@@ -1,6 +1,6 @@
 """WHAT a listing is: one typed record, the words it may use, and how it is written as plain JSON.
 
-This room imports nothing of ours, so every other room may import it.
+This room imports nothing of ours, so every other room may import it. `items.others` has what is no home.
 """
 
 from collections.abc import Callable
@@ -252,6 +252,16 @@ class Gone:
 
 
 @dataclass(kw_only=True, slots=True)
+class Telephones:
+    """What the portal answered when it was asked for a listing's telephones; only with CONTACTS on. Its repr, which a
+    log may show, says whose they are and nothing more."""
+
+    portal: str
+    ref: str
+    numbers: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(kw_only=True, slots=True)
 class Part:
     """A search, or a part of one, as it was planned: all parts together show whether a run looked everywhere."""
 
@@ -289,7 +299,7 @@ _CONTENT_ENCODER = msgspec.json.Encoder(order="deterministic")  # a set's words 
 def as_record(listing: Listing) -> dict[str, Any]:
     """The listing as plain JSON values: numbers for money, ISO 8601 for moments, sorted lists for sets."""
     return {
-        name: value if type(value) in _AS_IS else _plain(value)
+        name: value if type(value) in _AS_IS else plain(value)
         for name, value in zip(FIELDS, _VALUES(listing), strict=True)
     }
 
@@ -303,13 +313,14 @@ def content_hash(listing: Listing) -> str:
     return blake2b(_CONTENT_ENCODER.encode(values), digest_size=16).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A field's value as plain JSON; TypeError if it cannot be."""
     for kind, convert in _CONVERTERS.items():
         if isinstance(value, kind):
             return convert(value)
     if isinstance(value, tuple(_AS_IS)):
         return value
-    raise TypeError(f"a listing cannot carry {type(value).__name__}")
+    raise TypeError(f"an item cannot carry {type(value).__name__}")
 
 
 def _number(value: Decimal) -> int | float:
@@ -317,7 +328,7 @@ def _number(value: Decimal) -> int | float:
 
 
 def _each(values: Any) -> list[Any]:
-    return [value if type(value) in _AS_IS else _plain(value) for value in values]
+    return [value if type(value) in _AS_IS else plain(value) for value in values]
 
 
 _AS_IS = frozenset({type(None), str, bool, int, float, dict})

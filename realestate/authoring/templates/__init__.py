@@ -1,0 +1,1 @@
+"""The first files of a portal, by where its data sits."""

@@ -1,0 +1,157 @@
+"""What one bina advert tells of its home, and what it leaves out; the search, the page and the truth all read it."""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from random import Random
+from typing import Literal
+
+from realestate.simulator.adverts import Advert, Edit, corrected, dice, with_edits
+from realestate.simulator.edits import in_azerbaijan
+from realestate.simulator.homes import Home
+from realestate.simulator.texts import AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
+
+Form = Literal["current", "apollo", "old"]
+"""How the page is made: `currentItemData`, Apollo's cache, or as the site was before it moved to Next.js."""
+
+AGENT, OWNERS = "vasitəçi (agent)", ("mülkiyyətçi", "sahibi")
+FIRMS = ("Günəş Əmlak", "Xəzər Daşınmaz", "Qala Evləri", "Mərkəz Əmlak MMC")
+#: Thousands are set apart by a space, which is sometimes a no-break one.
+SPACES = (" ", " ", "\u00a0")
+#: Names of places end by what they are: metro, rayon (district), qəsəbə (settlement).
+METRO, DISTRICT, SETTLEMENT = "m.", "r.", "q."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """None stands for what the advert does not tell."""
+
+    form: Form
+    title: str
+    rooms: int | None
+    floor: int | None
+    floors: int | None
+    land_sot: int | None
+    """The ground a house stands on."""
+    has_repair: bool | None
+    has_deed: bool | None
+    has_mortgage: bool | None
+    metro: str | None
+    settlement: str | None
+    tells_district: bool
+    street: str | None
+    is_address_split: bool
+    """Whether the address is an object, or one text."""
+    is_mapped: bool
+    paragraphs: tuple[str, ...]
+    contact_type: str
+    contact_name: str
+    firm: str | None
+    phones: tuple[str, ...]
+    photos: int
+    views: int
+    is_vip: bool
+    space: str
+
+    def places(self, home: Home) -> list[str]:
+        """The nearest first, as the portal writes them; a home out of town has none."""
+        named = (
+            self.metro and f"{self.metro} {METRO}",
+            self.settlement and f"{self.settlement} {SETTLEMENT}",
+            home.place.district and self.tells_district and f"{home.place.district} {DISTRICT}",
+        )
+        return [name for name in named if name]
+
+
+def facts_of(advert: Advert) -> Facts:
+    """The same until the seller edits the advert: price and dates, which change too, are not among them."""
+    return _edited(advert, advert.edits)
+
+
+@lru_cache(maxsize=8192)
+def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
+    """`edits` are the advert's own: what is remembered goes by them."""
+    return with_edits(_posted(advert), advert, _EDITS)
+
+
+def _posted(advert: Advert) -> Facts:
+    home, rng = advert.home, dice(advert.key, "facts")
+    rooms = home.rooms if rng.random() < 0.95 else None
+    tells_floor = home.floor is not None and home.floors is not None and rng.random() < 0.9
+    is_agent = rng.random() < 0.75
+    is_old = (form := rng.choice(("current", "current", "apollo", "apollo", "old"))) == "old"
+    metro = home.metro if rng.random() < 0.85 else None
+    firm = rng.choice((None, None, *FIRMS)) if is_agent and not is_old else None
+    return Facts(
+        form=form,  # type: ignore[arg-type]
+        title=_title(home, rooms, metro),
+        rooms=rooms,
+        floor=home.floor if tells_floor else None,
+        floors=home.floors if tells_floor else None,
+        land_sot=rng.randint(1, 12) if "house" in home.kind and rng.random() < 0.8 else None,
+        has_repair=rng.choice((home.quality > 0.3, home.quality > 0.3, None)),
+        has_deed=rng.choice((True, True, False, None)),
+        has_mortgage=rng.choice((True, False, None)) if home.operation == "sale" else None,
+        metro=metro,
+        settlement=home.settlement,
+        tells_district=rng.random() < 0.8,
+        street=f"{home.street} {home.number}" if rng.random() < 0.6 else None,
+        is_address_split=rng.random() < 0.3,
+        is_mapped=rng.random() < 0.4,
+        paragraphs=_paragraphs(home, rng),
+        contact_type=AGENT if is_agent else rng.choice(OWNERS),
+        contact_name=rng.choice(PERSONS_AZ),
+        firm=firm,
+        phones=_phones(rng),
+        photos=rng.choice((0, 1, 3, 5, 8, 12)),
+        views=rng.randint(0, 6000),
+        is_vip=rng.random() < 0.03,
+        space=rng.choice(SPACES),
+    )
+
+
+def area_text(home: Home) -> str:
+    """ "85 m²", "85.5 m²"; land goes by the sot, a hundred square metres."""
+    return f"{home.area_m2:g} m²" if home.area_m2 is not None else f"{(home.plot_m2 or 0) / 100:g} sot"
+
+
+def grouped(number: int, space: str) -> str:
+    """A number with its thousands set apart."""
+    return f"{number:,}".replace(",", space)
+
+
+def _title(home: Home, rooms: int | None, metro: str | None) -> str:
+    verb = "Satılır" if home.operation == "sale" else "Kirayə verilir"
+    counted = f"{rooms} otaqlı " if rooms else ""
+    whereabouts = home.place.city
+    if metro:
+        whereabouts = f"{metro} {METRO}"
+    elif home.settlement:
+        whereabouts = f"{home.settlement} {SETTLEMENT}"
+    elif home.place.district:
+        whereabouts = f"{home.place.district} {DISTRICT}"
+    return f"{verb} {counted}{AZ_NOUNS[home.kind]} {area_text(home)}, {whereabouts}"
+
+
+def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
+    chosen = rng.sample(AZ_SENTENCES, rng.randint(2, 8))
+    if rng.random() < 0.04:
+        return ()
+    told = {"city": home.place.city, "noun": AZ_NOUNS[home.kind], "area": area_text(home)}
+    text = [sentence.format(**told) for sentence in chosen]
+    return tuple(" ".join(text[at : at + 3]) for at in range(0, len(text), 3))
+
+
+def _phones(rng: Random) -> tuple[str, ...]:
+    """Numbers nobody has."""
+    return tuple(
+        f"({rng.choice(('050', '055', '070'))}) 000-{rng.randint(0, 99):02}-00" for _ in range(rng.randint(1, 2))
+    )
+
+
+def _with_rooms(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    """The portal makes the title of the count, so it changes with it."""
+    rooms = corrected(facts.rooms, advert.home.rooms or 1, rng)
+    return replace(facts, rooms=rooms, title=_title(advert.home, rooms, facts.metro))
+
+
+_EDITS = in_azerbaijan(_with_rooms)

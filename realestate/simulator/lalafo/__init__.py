@@ -1,0 +1,85 @@
+"""lalafo as we know it: an API that wants the headers of its own application, and pages made of its answers."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from realestate.items import Listing
+from realestate.simulator.adverts import Advert
+from realestate.simulator.lalafo import document, filler, truth
+from realestate.simulator.lalafo.facts import CITIES, ROOT
+from realestate.simulator.lalafo.feed import Search, feed_page
+from realestate.simulator.lalafo.page import advert_page, search_page
+from realestate.simulator.site import JSON, Answer, Found, Kind, Question, Site
+
+_API = "/api/search/v3/feed/"
+_DETAILS = re.compile(_API + r"details/(\d{1,12})", re.ASCII)
+_ADVERT = re.compile(r"/[a-z-]+/ads/(?:[^/]*-)?id-(\d{1,12})", re.ASCII)
+_LIST = re.compile(r"/(azerbaijan|" + "|".join(alias for _, alias in CITIES.values()) + r")/nedvizhimost")
+_OTHERS = 3
+
+
+class Lalafo(Site):
+    portal = "lalafo"
+    index = "/azerbaijan/nedvizhimost"
+
+    def route(self, asked: Question) -> Answer | None:
+        if asked.path.startswith(_API):
+            return self._api(asked)
+        if match := _ADVERT.fullmatch(asked.path):
+            return self._advert(asked.path, int(match[1]))
+        match = _LIST.fullmatch(asked.path)
+        return self._list(match[1], asked.query) if match else None
+
+    def _api(self, asked: Question) -> Answer:
+        """For the application, which says by its headers what it is, and where."""
+        match = _DETAILS.fullmatch(asked.path)
+        if asked.headers.get("device") not in ("pc", "mobile"):
+            return Answer("listing" if match else "search", b'{"name":"Expectation Failed","status":417}', 417, JSON)
+        if match:
+            return self._details(int(match[1]), asked.query, asked.headers)
+        if asked.path != _API + "search":
+            return _json("other", {"name": "Not Found", "status": 404}, 404)
+        is_here = asked.headers.get("country-id") == str(document.COUNTRY)
+        found = self.found(Search.asked(asked.query)) if is_here else Found([], 0)
+        return _json("search", feed_page(asked.query, found, self.shown().adverts))
+
+    def path(self, advert: Advert) -> str:
+        return document.path(advert)
+
+    def listing(self, advert: Advert) -> Listing:
+        return truth.listing(advert, self.base + self.path(advert))
+
+    def render(self, advert: Advert) -> bytes:
+        others = [filler.furniture(filler.FIRST + (advert.ref + number) % filler.COUNT) for number in range(_OTHERS)]
+        return advert_page(document.details(advert), others)
+
+    def _details(self, ref: int, asked: Mapping[str, str], headers: Mapping[str, str]) -> Answer:
+        if filler.FIRST <= ref < filler.FIRST + filler.COUNT:
+            return _json("listing", filler.furniture(ref))
+        advert = self.world.adverts[self.portal].get(ref)
+        if advert is None or advert.gone == "404":
+            return _json("listing", {"name": "Not Found", "message": "Ad not found", "status": 404}, 404)
+        told = document.details(advert, in_russian=headers.get("language") != "az_AZ")
+        if "url" not in asked.get("expand", "").split(","):
+            del told["url"]
+        return _json("listing", told)
+
+    def _advert(self, path: str, ref: int) -> Answer:
+        advert = self.world.adverts[self.portal].get(ref)
+        if advert is None or advert.gone == "404":
+            return Answer("listing", b"<title>404</title><h1>Elan tap\xc4\xb1lmad\xc4\xb1</h1>", 404)
+        return self.page(advert) if path == self.path(advert) else self.moved(advert)
+
+    def _list(self, place: str, asked: Mapping[str, str]) -> Answer:
+        """A page of the web, which has filters in its path and its own size."""
+        city = next((number for number, alias in CITIES.values() if alias == place), None)
+        query = {**asked, "category_id": str(ROOT), "expand": "url", "per-page": "20"}
+        query |= {} if city is None else {"city_id": str(city)}
+        return Answer("search", search_page(feed_page(query, self.found(Search.asked(query)), self.shown().adverts)))
+
+
+def _json(kind: Kind, told: dict[str, Any], status: int = 200) -> Answer:
+    return Answer(kind, msgspec.json.encode(told), status, JSON)

@@ -1,0 +1,179 @@
+"""What one lalafo advert tells of its home, and what it leaves out; its documents and the truth both read it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from random import Random
+from typing import Literal
+
+from realestate.items import RentPeriod
+from realestate.simulator.adverts import Advert, Edit, corrected, dice, with_edits
+from realestate.simulator.homes import Home
+from realestate.simulator.texts import ADDED_AZ, AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
+
+#: City: its id and its word in addresses. Baku's id is the portal's; the others are made up.
+CITIES = {"Bakı": (103_261, "baku"), "Sumqayıt": (103_268, "sumgait"), "Gəncə": (103_262, "ganja")}
+
+ROOT = 2029
+#: Kind of home: the leaf of the category tree for a sale, and for a rent by the month and by the day.
+LEAVES: dict[str, dict[RentPeriod | None, int]] = {
+    "new_building": {None: 2046, "month": 2044, "day": 2045},
+    "old_building": {None: 2046, "month": 2044, "day": 2045},
+    "yard_house": {None: 12_193, "month": 2033, "day": 2034},
+    "garden_house": {None: 12_191, "month": 2033, "day": 2034},
+    "villa": {None: 12_193, "month": 2033, "day": 2034},
+    "office": {None: 2056, "month": 2068, "day": 2068},
+    "garage": {None: 5301, "month": 5299, "day": 5299},
+    "land": {None: 2038, "month": 2039, "day": 2039},
+    "shop": {None: 2057, "month": 2066, "day": 2066},
+}
+REPAIRS = ("Təmirsiz", "Orta təmirli", "Yaxşı təmirli", "Əla təmirli")
+DEED, CONTRACT = "Kupça (Çıxarış)", "Müqavilə"
+OWNER, AGENT = "Mülkiyyətçi", "Vasitəçi"
+AMENITIES = ("Lift", "Balkon", "Kondisioner", "Hovuz", "Parkinq", "Mebel")
+FIRMS = ("Nümunə Əmlak Evi", "Uydurma Daşınmaz Əmlak", "Sınaq Ev Agentliyi")
+
+TITLE_LENGTH = 70
+_LATIN = str.maketrans("əıöüğşçƏIİÖÜĞŞÇ", "eiougsceiiougsc")
+
+Shape = Literal["text", "comma", "number"]
+"""How a number stands in a param: "85.5", "85,5", or 85.5 as JSON has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """None stands for what the advert does not tell."""
+
+    text: str
+    rooms: int | None
+    floor: int | None
+    floors: int | None
+    repair: str | None
+    document: str | None
+    district: str | None
+    metro: str | None
+    settlement: str | None
+    offerer: str | None
+    firm: str | None
+    """Of a seller with a professional account."""
+    person: str
+    phone: str
+    amenities: tuple[str, ...]
+    is_mapped: bool
+    currency: str
+    is_paid: bool
+    """Whether the seller pays for it to be shown where it was not asked for."""
+    photos: int
+    views: int
+    is_shuffled: bool
+    shape: Shape
+    has_ms: bool
+    """Whether its last change is told in milliseconds."""
+    on_request: int | None
+    """What stands for no price: null or 0."""
+
+    @property
+    def title(self) -> str:
+        """The portal makes it of the text's beginning."""
+        return self.text[:TITLE_LENGTH]
+
+    @property
+    def slug(self) -> str:
+        return re.sub(r"[^a-z0-9]+", "-", self.title.translate(_LATIN).lower()).strip("-")
+
+
+def facts_of(advert: Advert) -> Facts:
+    """The same until the seller edits the advert: price and dates, which change too, are not among them."""
+    return _edited(advert, advert.edits)
+
+
+def category_of(advert: Advert) -> int:
+    return LEAVES[advert.home.kind][advert.rent_period]
+
+
+def created_at(advert: Advert) -> datetime:
+    """One that was put up again has a new date and its old id."""
+    return (advert.reposted_at or advert.posted_at).replace(microsecond=0)
+
+
+def changed_at(advert: Advert) -> datetime:
+    return advert.updated_at if facts_of(advert).has_ms else advert.updated_at.replace(microsecond=0)
+
+
+def has_period_of_its_own(advert: Advert) -> bool:
+    """Where the tree has one leaf for every rent, a param says whether it is by the day."""
+    leaves = LEAVES[advert.home.kind]
+    return advert.rent_period is not None and leaves["month"] == leaves["day"]
+
+
+@lru_cache(maxsize=8192)
+def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
+    """`edits` are the advert's own: what is remembered goes by them."""
+    return with_edits(_posted(advert), advert, _EDITS)
+
+
+def _posted(advert: Advert) -> Facts:
+    home, rng = advert.home, dice(advert.key, "facts")
+    tells = [rng.random() for _ in range(8)]
+    is_built = home.kind not in ("land", "garage")
+    firm = rng.choice(FIRMS) if tells[7] < 0.2 else None
+    return Facts(
+        text=_text(home, rng),
+        rooms=home.rooms if tells[0] < 0.95 else None,
+        floor=home.floor if tells[1] < 0.92 else None,
+        floors=home.floors if tells[2] < 0.9 else None,
+        repair=REPAIRS[int(home.quality * 3.99)] if is_built and tells[3] < 0.85 else None,
+        document=rng.choice((DEED, DEED, CONTRACT, None)),
+        district=home.place.district if tells[4] < 0.8 else None,
+        metro=home.metro if tells[5] < 0.8 else None,
+        settlement=home.settlement if tells[6] < 0.7 else None,
+        offerer=rng.choice((AGENT, None) if firm else (AGENT, OWNER, OWNER, None)),
+        firm=firm,
+        person=rng.choice(PERSONS_AZ),
+        phone=f"+99450000{rng.randint(0, 99):02}00",
+        amenities=tuple(rng.sample(AMENITIES, rng.randint(0, 4))) if is_built else (),
+        is_mapped=rng.random() < 0.8,
+        currency="USD" if rng.random() < 0.08 else "AZN",
+        is_paid=rng.random() < 0.05,
+        photos=rng.choice((0, 1, 3, 5, 8, 12)),
+        views=rng.randint(0, 6000),
+        is_shuffled=rng.random() < 0.3,
+        shape=rng.choice(("text", "text", "comma", "number")),
+        has_ms=rng.random() < 0.2,
+        on_request=rng.choice((None, 0)),
+    )
+
+
+def _text(home: Home, rng: Random) -> str:
+    noun, size = AZ_NOUNS[home.kind], f"{home.area_m2 or home.plot_m2:g} m²"
+    chosen = rng.sample(AZ_SENTENCES, rng.randint(1, 6))
+    told = [sentence.format(city=home.place.city, noun=noun, area=size) for sentence in chosen]
+    head = "Satılır" if home.operation == "sale" else "Kirayə verilir"
+    return f"{head}: {noun}, {home.street}{rng.choice((' ', '  ', chr(10)))}" + rng.choice((" ", "\n")).join(told)
+
+
+def _with_text(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    return replace(facts, text=f"{facts.text}\n{rng.choice(ADDED_AZ)}")
+
+
+def _with_blanks(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    """At the end, where the title does not reach."""
+    return replace(facts, text=facts.text + " \n ")
+
+
+def _with_rooms(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    return replace(facts, rooms=corrected(facts.rooms, advert.home.rooms or 1, rng))
+
+
+def _with_photos(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    return replace(facts, photos=facts.photos + rng.randint(1, 3))
+
+
+_EDITS: dict[Edit, Callable[[Facts, Advert, Random], Facts]] = {
+    "text": _with_text,
+    "blanks": _with_blanks,
+    "rooms": _with_rooms,
+    "photos": _with_photos,
+}

@@ -1,0 +1,127 @@
+"""tap as we know it: GraphQL searches by cursor, pages with Apollo's cache, and some pages of the years before."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from realestate.items import Listing
+from realestate.simulator.adverts import Advert
+from realestate.simulator.site import JSON, Answer, Kind, Question, Site, whole_number
+from realestate.simulator.tap import graphql, page, truth
+from realestate.simulator.tap.facts import facts_of
+from realestate.simulator.tap.search import MOST_A_PAGE, Search, Unknown, cursor_of, offset_of
+
+_ADVERT = re.compile(r"/elanlar/(?:[^/]+/){1,3}(\d{1,9})/?", re.ASCII)
+_PHONES = re.compile(r"/ads/(\d{1,9})/phones", re.ASCII)
+PAGE_SIZE = 36
+
+
+class Tap(Site):
+    portal = "tap"
+    index = "/elanlar/dasinmaz-emlak/menziller"
+    takes_posts = True
+
+    def route(self, asked: Question) -> Answer | None:
+        if asked.body is not None:
+            return self._posted(asked, asked.body)
+        if match := _ADVERT.fullmatch(asked.path):
+            return self._advert(asked.path, int(match[1]))
+        return self._list(asked) if asked.path.startswith("/elanlar") else None
+
+    def path(self, advert: Advert) -> str:
+        return page.path(advert)
+
+    def listing(self, advert: Advert) -> Listing:
+        return truth.listing(advert, self.base + self.path(advert), page.photo_urls(advert), self.world.now)
+
+    def render(self, advert: Advert) -> bytes:
+        old = facts_of(advert).has_old_form
+        return page.old_page(advert, self.world.now) if old else page.next_page(advert)
+
+    def forget(self, adverts: Iterable[Advert]) -> None:
+        """Pages of the old form say "today": on the next day they all are others."""
+        old = (each for each in self.world.adverts[self.portal].values() if facts_of(each).has_old_form)
+        super().forget({*adverts, *old})
+
+    def _posted(self, asked: Question, body: bytes) -> Answer | None:
+        if asked.path == "/graphql":
+            return self._graphql(body)
+        match = _PHONES.fullmatch(asked.path)
+        return self._phones(int(match[1]), asked.headers) if match else None
+
+    def _advert(self, path: str, ref: int) -> Answer:
+        """Whatever category the address names, the number leads to the advert."""
+        advert = self.world.adverts[self.portal].get(ref)
+        if advert is None or advert.gone in ("404", "410") or (advert.gone and facts_of(advert).has_old_form):
+            status = 410 if advert is not None and advert.gone == "410" else 404
+            return Answer("listing", "<title>404</title><h1>Səhifə tapılmadı</h1>".encode(), status)
+        return self.page(advert) if path == self.path(advert) else self.moved(advert)
+
+    def _list(self, asked: Question) -> Answer:
+        search = Search.linked(asked.path + "?" + "&".join(f"{name}={value}" for name, value in asked.query.items()))
+        try:
+            first = offset_of(asked.query.get("cursor"))
+        except Unknown:
+            first = 0
+        found = self.found(search)
+        shown, following = found.adverts[first : first + PAGE_SIZE], first + PAGE_SIZE
+        link = f"{asked.path}?cursor={cursor_of(following)}" if following < found.total else None
+        return Answer("search", page.list_page("Elanlar", shown, link, self.world.now))
+
+    def _graphql(self, body: bytes) -> Answer:
+        """An error is an answer too, with status 200."""
+        try:
+            question = graphql.Question.read(body)
+            data = {name: self._field(name, question) for name in question.selection}
+            told: dict[str, Any] = {"data": graphql.selected(data, question.selection, "Query")}
+        except Unknown as error:
+            told = {"data": None, "errors": [{"message": str(error), "locations": [{"line": 1, "column": 1}]}]}
+        kind: Kind = "other" if b"createCall" in body else "search"
+        return Answer(kind, msgspec.json.encode(told), content_type=JSON)
+
+    def _field(self, name: str, question: graphql.Question) -> Any:
+        match name:
+            case "adSearch":
+                return {"__typename": "AdSearch", "ads": self._ads(question, question.selection[name].get("ads", {}))}
+            case "ads":
+                return self._ads(question, question.selection[name])
+            case "createCall":
+                return self._call(question)
+        raise Unknown(f"Field '{name}' doesn't exist on type 'Query'")
+
+    def _ads(self, question: graphql.Question, wanted: graphql.Selection) -> dict[str, Any]:
+        """Another source than DESKTOP finds nothing by filters; an address is enough for MOBILE."""
+        link, filters = question.argument("sourceLink"), question.argument("filters") or {}
+        is_known = question.argument("source") == "DESKTOP" or link
+        found = self.found(Search.linked(str(link)) if link else Search.filtered(filters))
+        adverts, total = found if is_known else ([], 0)
+        first = offset_of(question.argument("after"))
+        size = min(whole_number(str(question.argument("first"))) or PAGE_SIZE, MOST_A_PAGE)
+        names = wanted.get("nodes") or wanted.get("edges", {}).get("node", {})
+        nodes = [page.node(advert, names) for advert in adverts[first : first + size]]
+        end = min(first + size, max(total, first))
+        return {
+            "__typename": "AdConnection",
+            "totalCount": total,
+            "nodes": nodes,
+            "edges": [{"node": node} for node in nodes],
+            "pageInfo": {"endCursor": cursor_of(end) if nodes or end < total else None, "hasNextPage": end < total},
+        }
+
+    def _call(self, question: graphql.Question) -> dict[str, Any]:
+        told = str(question.argument("adId"))
+        advert = next((each for each in self.world.listed(self.portal) if page.global_id("Ad", each.ref) == told), None)
+        if advert is None:
+            return {"entity": None, "errors": [{"message": "Elan tapılmadı", "path": ["adId"]}]}
+        return {"entity": list(facts_of(advert).phones), "errors": []}
+
+    def _phones(self, ref: int, headers: Mapping[str, str]) -> Answer:
+        """The older way: with the page's token, and as a script would ask."""
+        advert = self.world.adverts[self.portal].get(ref)
+        if headers.get("x-csrf-token") != page.CSRF or headers.get("x-requested-with") != "XMLHttpRequest":
+            return Answer("other", b"{}", 422, JSON)
+        if advert is None or advert.gone is not None:
+            return Answer("other", b"{}", 404, JSON)
+        return Answer("other", msgspec.json.encode({"phones": facts_of(advert).phones}), content_type=JSON)

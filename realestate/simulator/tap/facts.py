@@ -1,0 +1,167 @@
+"""What one tap advert tells of its home, and what it leaves out; both forms of its page and the truth read it."""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from random import Random
+
+from realestate.simulator.adverts import Advert, Edit, corrected, dice, with_edits
+from realestate.simulator.edits import in_azerbaijan
+from realestate.simulator.homes import Home
+from realestate.simulator.texts import AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
+
+#: Kind of home -> the category its advert stands in.
+CATEGORIES = {
+    "new_building": "menziller",
+    "old_building": "menziller",
+    "yard_house": "heyet-evleri",
+    "garden_house": "heyet-evleri",
+    "villa": "heyet-evleri",
+    "office": "obyektler-ve-ofisler",
+    "shop": "obyektler-ve-ofisler",
+    "garage": "qarajlar",
+    "land": "torpaq-sahesi",
+}
+KINDS = {
+    "new_building": "Yeni tikili",
+    "old_building": "Köhnə tikili",
+    "yard_house": "Həyət evi",
+    "garden_house": "Bağ evi",
+    "villa": "Villa",
+    "office": "Ofis",
+    "shop": "Obyekt",
+}
+SHOPS = ("Uydurma Əmlak", "Mavi Qapı Əmlak", "Xəyali Evlər MMC", 'Sınaq "Daşınmaz" Mərkəzi', "Örnək & Tərəfdaşlar")
+PERIODS = {"month": "Aylıq", "day": "Günlük"}
+#: A share of the adverts is still served as in the years before Next.js.
+OLD_FORM = 0.15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """None stands for what the advert does not tell."""
+
+    title: str
+    rooms: int | None
+    floor: int | None
+    floors: int | None
+    whereabouts: str | None
+    """The one name of a place the seller chose: a metro station, a settlement or a district, with its ending."""
+    paragraphs: tuple[str, ...]
+    shop: str | None
+    contact: str
+    phones: tuple[str, ...]
+    photos: int
+    views: int
+    has_old_form: bool
+    has_html_body: bool
+    tells_unit: bool
+    """Whether the value of an area names its unit, as its label does."""
+    is_shuffled: bool
+
+
+def facts_of(advert: Advert) -> Facts:
+    """The same until the seller edits the advert: price and dates, which change too, are not among them."""
+    return _edited(advert, advert.edits)
+
+
+def rows(advert: Advert, facts: Facts) -> list[tuple[str, str]]:
+    """Label and value, as both forms of the page show them."""
+    home, number = advert.home, size_text(advert.home)
+    unit = "sot" if home.kind == "land" else "m²"
+    told = [
+        ("Şəhər", home.place.city),
+        ("Elanın tipi", _deal(home)),
+        ("Kirayə müddəti", PERIODS.get(advert.rent_period or "")),
+        ("Binanın tipi" if home.floor else "Əmlakın növü", KINDS.get(home.kind)),
+        (f"Sahə, {unit}", f"{number} {unit}" if facts.tells_unit else number),
+        ("Otaq sayı", facts.rooms),
+        ("Mərtəbə", f"{facts.floor}/{facts.floors}" if facts.floor and facts.floors else facts.floor),
+        ("Mərtəbə sayı", None if facts.floor else facts.floors),
+        ("Yerləşmə yeri", facts.whereabouts),
+    ]
+    if facts.is_shuffled:
+        dice(advert.key, "rows").shuffle(told)
+    return [(label, str(value)) for label, value in told if value is not None]
+
+
+def size_text(home: Home) -> str:
+    """ "85", "85,5"; land goes by the sot, a hundred square metres."""
+    size = (home.plot_m2 or 0) / 100 if home.kind == "land" else home.area_m2 or 0
+    return f"{size:g}".replace(".", ",")
+
+
+def _deal(home: Home) -> str | None:
+    """Land and garages are for sale unless the advert says otherwise."""
+    if home.operation == "rent":
+        return "Kirayə verilir"
+    return None if home.kind in ("land", "garage") else "Satılır"
+
+
+@lru_cache(maxsize=8192)
+def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
+    """`edits` are the advert's own: what is remembered goes by them."""
+    return with_edits(_posted(advert), advert, _EDITS)
+
+
+def _posted(advert: Advert) -> Facts:
+    home, rng = advert.home, dice(advert.key, "facts")
+    rooms = home.rooms if rng.random() < 0.95 else None
+    where = _whereabouts(home) if rng.random() < 0.95 else None
+    return Facts(
+        title=_title(home, rooms, where),
+        rooms=rooms,
+        floor=home.floor if rng.random() < 0.9 else None,
+        floors=home.floors if rng.random() < 0.9 else None,
+        whereabouts=where,
+        paragraphs=_paragraphs(home, rng),
+        shop=rng.choice(SHOPS) if rng.random() < 0.4 else None,
+        contact=rng.choice(PERSONS_AZ),
+        phones=_phones(rng),
+        photos=rng.choice((0, 1, 3, 5, 8, 12)),
+        views=rng.randint(0, 6000),
+        has_old_form=rng.random() < OLD_FORM,
+        has_html_body=rng.random() < 0.3,
+        tells_unit=rng.random() < 0.2,
+        is_shuffled=rng.random() < 0.3,
+    )
+
+
+def _title(home: Home, rooms: int | None, where: str | None) -> str:
+    """The portal makes it: of a flat it counts the rooms, of a house it tells next to nothing."""
+    noun, size = AZ_NOUNS[home.kind], f"{size_text(home)} m²"
+    if home.floor is None:
+        return ", ".join(filter(None, (noun[:1].upper().replace("I", "İ") + noun[1:], where)))
+    counted = f"{rooms}-otaqlı {noun}" if rooms else noun
+    return ", ".join(filter(None, (counted, where, size)))
+
+
+def _whereabouts(home: Home) -> str | None:
+    if home.metro:
+        return f"{home.metro} m."
+    if home.settlement:
+        return f"{home.settlement} q."
+    return f"{home.place.district} r." if home.place.district else None
+
+
+def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
+    chosen = rng.sample(AZ_SENTENCES, rng.randint(2, 8))
+    if rng.random() < 0.04:
+        return ()
+    size = f"{size_text(home)} {'sot' if home.kind == 'land' else 'm2'}"
+    text = [sentence.format(city=home.place.city, noun=AZ_NOUNS[home.kind], area=size) for sentence in chosen]
+    return tuple(" ".join(text[at : at + 3]) for at in range(0, len(text), 3))
+
+
+def _phones(rng: Random) -> tuple[str, ...]:
+    """Numbers nobody has."""
+    numbers = [f"({rng.choice(('050', '055', '070'))}) 000-{rng.randint(0, 99):02}-00" for _ in range(2)]
+    return tuple(numbers[: rng.randint(1, 2)])
+
+
+def _with_rooms(facts: Facts, advert: Advert, rng: Random) -> Facts:
+    """The portal makes the title of the count, so both change."""
+    rooms = corrected(facts.rooms, advert.home.rooms or 1, rng)
+    return replace(facts, rooms=rooms, title=_title(advert.home, rooms, facts.whereabouts))
+
+
+_EDITS = in_azerbaijan(_with_rooms)

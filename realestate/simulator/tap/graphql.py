@@ -1,0 +1,74 @@
+"""As much of GraphQL as visitors of tap need: one field of Query or Mutation, its arguments, and what is selected."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from realestate.simulator.tap.search import Unknown
+
+Selection = dict[str, "Selection"]
+
+_ARGUMENTS = re.compile(r"\([^()]*\)")
+_TOKEN = re.compile(r"[A-Za-z_]\w*|[{}]")
+
+
+class _Body(msgspec.Struct):
+    query: str
+    variables: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    text: str
+    variables: Mapping[str, Any]
+    selection: Selection
+
+    @classmethod
+    def read(cls, body: bytes) -> "Question":
+        try:
+            told = msgspec.json.decode(body, type=_Body)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise Unknown(f"No query string was present: {error}") from error
+        return cls(told.query, told.variables or {}, _selection(told.query))
+
+    def argument(self, name: str) -> Any:
+        """A literal, or the variable named; None where there is none."""
+        found = re.search(rf'\b{name}\s*:\s*(?:\$(\w+)|"([^"]*)"|(\w+))', self.text.partition("{")[2])
+        if not found:
+            return None
+        return self.variables.get(found[1]) if found[1] else found[2] if found[2] is not None else found[3]
+
+
+def selected(value: Any, selection: Selection, of: str) -> Any:
+    """What was asked for and nothing else; a field that does not exist is an error, as GraphQL has it."""
+    if isinstance(value, list):
+        return [selected(each, selection, of) for each in value]
+    if not isinstance(value, dict) or not selection:
+        return value
+    if unknown := selection.keys() - value.keys():
+        raise Unknown(f"Field '{sorted(unknown)[0]}' doesn't exist on type '{of}'")
+    return {name: selected(value[name], inner, name) for name, inner in selection.items()}
+
+
+def _selection(query: str) -> Selection:
+    bare = query[:20_000]
+    while (shorter := _ARGUMENTS.sub("", bare)) != bare:
+        bare = shorter
+    root: Selection = {}
+    levels, name = [root], ""
+    for token in _TOKEN.findall(bare.partition("{")[2]):
+        if token == "{":
+            levels.append(levels[-1].get(name, {}))
+        elif token == "}":
+            levels.pop()
+            if not levels:
+                break
+        else:
+            name = token
+            levels[-1][name] = {}
+    if levels or not root:
+        raise Unknown("Parse error: unexpected end of the query")
+    return root

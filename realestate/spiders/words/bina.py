@@ -1,0 +1,161 @@
+"""What bina's words mean, in the address of a search and in an item."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from scrapy.http import TextResponse
+
+from realestate.items import PropertyType, RentPeriod, SellerType
+from realestate.parsing import apollo, areas, coordinates, places
+from realestate.parsing.embedded import at, decoded, first_at, listed, next_data
+from realestate.parsing.text import line, paragraphs
+from realestate.parsing.words import folded, meaning, truth
+from realestate.spiders.seeds import BadSeed
+
+Kind = tuple[PropertyType | None, str | None, bool | None]
+
+#: Words of a search's address -> its filter. The numbers of other cities are not known, nor those of new and old
+#: buildings apart.
+CITIES = {"baki": "1"}
+DEALS: dict[str, dict[str, Any]] = {
+    "alqi-satqi": {"leased": False},
+    "kiraye": {"leased": True},
+    "gunluk-kiraye": {"leased": True, "paidDaily": True},
+}
+CATEGORIES = {"menziller": "1", "heyet-evleri": "5", "ofisler": "7", "qarajlar": "8", "torpaq": "9", "obyektler": "10"}
+NUMBERS = {"price_from": "priceFrom", "price_to": "priceTo", "area_from": "areaFrom", "area_to": "areaTo"}
+LISTS = {"room_ids[]": "roomIds", "location_ids[]": "locationIds"}
+SWITCHES = {name: re.sub("_(.)", lambda found: found[1].upper(), name) for name in ("has_bill_of_sale", "has_mortgage")}
+#: A category's name -> type, subtype, is it a new building?
+KINDS: dict[str, Kind] = folded(
+    {
+        "Yeni tikili": ("apartment", "new_building", True),
+        "Köhnə tikili": ("apartment", "old_building", False),
+        **dict.fromkeys(("Mənzil", "Mənzillər"), ("apartment", None, None)),
+        **dict.fromkeys(
+            ("Həyət evi/Bağ evi", "Həyət evi", "Bağ evi", "Həyət evləri"), ("house", "yard_or_garden_house", None)
+        ),
+        "Villa": ("house", "villa", None),
+        **dict.fromkeys(("Ofis", "Ofislər"), ("office", None, None)),
+        **dict.fromkeys(("Qaraj", "Qarajlar"), ("garage", None, None)),
+        "Torpaq": ("land", None, None),
+        **dict.fromkeys(("Obyekt", "Obyektlər"), ("commercial", None, None)),
+    }
+)
+#: Whether it is a rent.
+DEAL_WORDS = folded({"Satış": False, "Alqı-satqı": False, "Satılır": False, "Kirayə": True, "Kirayə verilir": True})
+SELLERS: dict[str, SellerType] = folded({"vasitəçi (agent)": "agency", "mülkiyyətçi": "owner", "sahibi": "owner"})
+#: What the item tells that no field takes.
+MORE = ("views", "expiresAt", "hasInternalLoan", "isVipped", "isFeatured")
+
+
+def asked_by(search: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """The filter and the cursor of a search's address. What is not known cannot be left out: it would find more."""
+    parts = urlsplit(search)
+    told = {} if parts.path == "/items/all" else _of_path(parts.path)
+    cursor = {}
+    for name, value in parse_qsl(parts.query):
+        if name == "cursor":
+            cursor = {"cursor": value}
+        elif name in NUMBERS and value.isascii() and value.isdecimal():
+            told[NUMBERS[name]] = int(value)
+        elif name in LISTS:
+            told.setdefault(LISTS[name], []).append(value)
+        elif name in SWITCHES and value == "true":
+            told[SWITCHES[name]] = True
+        elif name != "page":
+            raise BadSeed(f"bina: the filter {name}={value[:50]} is not known")
+    return told, cursor
+
+
+def _of_path(path: str) -> dict[str, Any]:
+    """`/baki/alqi-satqi/menziller`; the city and the category may be missing."""
+    found = re.fullmatch(r"(?:/([a-z-]+?))?/(alqi-satqi|kiraye|gunluk-kiraye)(?:/([a-z-]+))?/?", path)
+    city, deal, category = found.groups() if found else (None, None, None)
+    if deal and (city is None or city in CITIES) and (category is None or category in CATEGORIES):
+        told = {"cityId": CITIES.get(city or ""), "categoryId": CATEGORIES.get(category or ""), **DEALS[deal]}
+        return {name: value for name, value in told.items() if value is not None}
+    raise BadSeed(f"bina: what {path[:100]!r} finds is not known")
+
+
+def item_of(response: TextResponse, ref: str) -> dict[str, Any] | None:
+    """The page's own item, and no similar one: by its id. Of a bare JSON document too."""
+    told = decoded(response.text) if response.text.lstrip()[:1] == "{" else {"pageProps": next_data(response.text)}
+    props = at(told, "pageProps")
+    given = (at(props, "currentItemData"), at(told, "currentItemData"), at(told, "data.item"), told)
+    cached = (apollo.first(cache, "Item", ref) for cache in (props.values() if isinstance(props, dict) else ()))
+    for item in (*given, *cached):
+        if isinstance(item, dict) and line(item.get("id")) == ref:
+            return {name.partition("(")[0]: value for name, value in item.items()}
+    return None
+
+
+def period_of(item: Any, hint: RentPeriod | None = None) -> RentPeriod | None:
+    if first_at(item, "isLeased", "leased") is not True:
+        return None
+    is_daily = first_at(item, "isPaidDaily", "paidDaily")
+    return hint if is_daily is None else "day" if is_daily else "month"
+
+
+def plot_of(item: Any, linked: Any) -> float | None:
+    """The item's own has no unit in some queries: then JSON-LD's, which has."""
+    told, beside = at(item, "landArea"), at(linked, "offers.itemOffered.landArea")
+    area = areas.of(at(told, "value"), at(told, "units")) or areas.of(at(beside, "value"), at(beside, "unitCode"))
+    return area.m2 if area else None
+
+
+def street_of(address: Any) -> str | None:
+    """One text, or an object."""
+    return line(first_at(address, "street", "streetAddress", "address") if isinstance(address, dict) else address)
+
+
+def text_of(told: dict[str, Any]) -> str | None:
+    text = told.get("description")
+    return paragraphs(text) if isinstance(text, str) else None
+
+
+def photos_of(item: Any, linked: Any) -> list[str]:
+    told = [first_at(photo, "full", "large", "url") for photo in listed(item.get("photos"))]
+    beside = linked.get("image")
+    return [url for url in (told or listed(beside) or [beside]) if isinstance(url, str) and url]
+
+
+def fields_of(
+    *,
+    is_rent: bool | None,
+    rent_period: RentPeriod | None,
+    kinds: Sequence[Any],
+    sizes: tuple[areas.Area | None, float | None],
+    named: Sequence[str | None],
+    point: coordinates.Point,
+    is_near: bool = False,
+    is_renovated: Any,
+    **fields: Any,
+) -> dict[str, Any]:
+    """Fields of a listing, of what both forms of a page tell. The finer of two names for its kind counts."""
+    unknown: Kind = ("other" if any(map(line, kinds)) else None, None, None)
+    known = [kind for name in kinds if (kind := meaning(name, KINDS))]
+    property_type, subtype, is_new = next((each for each in known if each[1]), known[0] if known else unknown)
+    area, plot = sizes
+    place = places.parse(", ".join(filter(None, named)))
+    renovated = truth(is_renovated)
+    return {
+        "operation": None if is_rent is None else "rent" if is_rent else "sale",
+        "rent_period": rent_period if is_rent else None,
+        "property_type": property_type,
+        "subtype": subtype,
+        "is_new_building": is_new,
+        "area_m2": area.m2 if area and not area.is_land else None,
+        "plot_m2": area.m2 if area and area.is_land else plot,
+        "condition": None if renovated is None else "renovated" if renovated else "unrenovated",
+        "city": place.city,
+        "district": place.district or place.settlement,
+        "metro_station": place.metro_station,
+        "street": place.street,
+        "latitude": point.latitude,
+        "longitude": point.longitude,
+        "geo_precision": None if point.latitude is None else "approximate" if is_near else "exact",
+        **fields,
+    }

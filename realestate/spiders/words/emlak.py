@@ -1,0 +1,73 @@
+"""What emlak's words mean."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from realestate.items import Operation, PropertyType
+from realestate.parsing import numbers
+from realestate.parsing.text import fold
+
+T = TypeVar("T")
+
+Kind = tuple[PropertyType | None, str | None, bool | None]
+
+#: "Əmlakın növü" -> type, subtype, is it a new building?
+_KINDS: dict[str, Kind] = {
+    "Yeni tikili": ("apartment", "new_building", True),
+    "Köhnə tikili": ("apartment", "old_building", False),
+    "Həyət evi": ("house", "yard_house", None),
+    "Bağ evi": ("house", "garden_house", None),
+    "Villa": ("house", "villa", None),
+    "Ofis": ("office", None, None),
+    "Qaraj": ("garage", None, None),
+    "Torpaq": ("land", None, None),
+    "Obyekt": ("commercial", None, None),
+}
+KINDS = {fold(label): kind for label, kind in _KINDS.items()}
+CONDITIONS = {
+    fold("Təmirsiz"): "unrenovated",
+    fold("Orta təmirli"): "average",
+    fold("Yaxşı təmirli"): "good",
+    fold("Əla təmirli"): "excellent",
+}
+DEEDS = {fold("Çıxarış (Kupça)"): True, fold("Müqavilə"): False}
+SELLING = tuple(map(fold, ("Satılır", "Satilir", "Satış")))
+LETTING = tuple(map(fold, ("İcarəyə verilir", "Kirayə", "İcarə")))
+EXPIRED = fold("Bu elanın vaxtı bitib")
+
+
+def operation_of(title: str) -> Operation | None:
+    """By its words: a title need not begin with them ("Təcili satılır …")."""
+    words = fold(title)
+    if any(word in words for word in SELLING):
+        return "sale"
+    return "rent" if any(word in words for word in LETTING) else None
+
+
+def known(told: dict[str, str], label: str, words: Mapping[str, T]) -> T | None:
+    """What the row's value means; a value we do not know stays among the rows, and so in `extra`."""
+    known = words.get(fold(told.get(fold(label), "")))
+    if known is not None:
+        del told[fold(label)]
+    return known
+
+
+def point_of(value: str | None) -> tuple[float | None, float | None]:
+    """(0, 0) lies in the sea: nobody set the pin."""
+    found = re.fullmatch(r"\(\s*(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)\s*\)", value or "")
+    if not found or not (float(found[1]) or float(found[2])):
+        return None, None
+    return float(found[1]), float(found[2])
+
+
+def seller_of(text: str | None) -> Any:
+    folded = fold(text or "")
+    if fold("Vasitəçi") in folded:
+        return "agency"
+    return "owner" if fold("Mülkiyyətçi") in folded else None
+
+
+def views_of(text: str | None) -> dict[str, Any]:
+    views = numbers.whole(text)
+    return {} if views is None else {"views": views}

@@ -1,0 +1,65 @@
+"""The sites without homes: the same in every process, another every day, and as forgiving as real ones."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from realestate.simulator import Simulator, World
+from realestate.simulator.others import OTHERS, Stand
+from realestate.simulator.server import SHOWN
+
+NOW = datetime(2026, 9, 1, tzinfo=UTC)
+HOSTILE = (
+    "/",
+    "//",
+    "?",
+    "/%zz",
+    "{path}?page=abc",
+    "{path}?page=-1",
+    "{path}?page=" + "9" * 3000,
+    "{path}/",
+    "{path}/x/y",
+)
+
+
+@pytest.fixture(params=OTHERS)
+def stand(request: pytest.FixtureRequest) -> Stand:
+    return OTHERS[request.param](3, 60, NOW, "http://stand.test")
+
+
+def test_everything_follows_from_the_seed_and_the_day(stand: Stand) -> None:
+    same, other = (type(stand)(seed, 60, NOW, stand.base) for seed in (3, 4))
+    assert list(stand.truths()) == list(same.truths()) != list(other.truths())
+    assert stand.advance(1, NOW) == same.advance(1, NOW)
+    assert list(stand.truths()) == list(same.truths())
+
+
+def test_each_item_has_a_page_and_stands_on_one_page_of_the_list(stand: Stand) -> None:
+    pages = [stand.answer(f"{stand.path}?page={number}").body.decode() for number in range(1, 5)]
+    for truth in stand.truths():
+        path = truth["url"].removeprefix(stand.base)
+        assert stand.answer(path).status == 200
+        assert sum(f'href="{path}"' in page for page in pages) == 1
+
+
+def test_a_day_changes_what_it_says_it_changed(stand: Stand) -> None:
+    before = {each["ref"]: each for each in stand.truths()}
+    told = stand.advance(1, NOW)
+    after = {each["ref"]: each for each in stand.truths()}
+    changed = {ref for ref in before if {**before[ref], "quoted_at": 0} != {**after[ref], "quoted_at": 0}}
+    assert (changed, after.keys() - before.keys()) == (set(told["changed"]), set(told["new"]))
+    assert told["changed"]
+    assert told["new"]
+
+
+@pytest.mark.parametrize("target", HOSTILE)
+def test_any_address_is_answered(stand: Stand, target: str) -> None:
+    assert stand.answer(target.format(path=stand.path)).status in (200, 404)
+
+
+def test_it_is_no_part_of_the_homes_world() -> None:
+    bases = {name: f"http://{name}.test" for name in SHOWN}
+    simulator = Simulator(World(1, 5), bases)
+    assert not {*simulator.sites} & {*simulator.others}
+    assert simulator.advance()["others"].keys() == OTHERS.keys()
+    assert simulator.weather.keys() == simulator.sites.keys()

@@ -1,0 +1,89 @@
+"""What `generic` takes for a listing's address, and what it makes of a page."""
+
+import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse
+
+from realestate.items import Listing
+from realestate.spiders.generic import GenericSpider
+from realestate.spiders.outcomes import BrokenPage, ListingGone
+
+URL = "https://www.homes.example.net/for-sale/a-house-123456?from=search"
+
+
+def read(page: str, url: str = URL) -> Listing:
+    (listing,) = GenericSpider().parse_listing(HtmlResponse(url, body=page.encode(), request=Request(url)))
+    return listing
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://homes.be/1", "http://sub.homes.co.uk:8443/x", "https://8.8.8.8/x", "https://xn--bcher-kva.example.net/x"],
+)
+def test_any_public_host_is_its_own(url: str) -> None:
+    assert GenericSpider().owns(url)
+    assert GenericSpider.refuses(url) is None
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1/x",
+        "http://localhost/x",
+        "http://10.0.0.8/x",
+        "http://192.168.1.1/x",
+        "http://169.254.169.254/latest/meta-data",
+        "http://[::1]/x",
+        "http://[fd00::1]/x",
+        "http://router.local/x",
+        "http://db.internal./x",
+        "http://intranet/x",
+        "http://127.1/x",
+        "ftp://homes.be/1",
+        "https:///x",
+    ],
+)
+def test_no_private_host_is(url: str) -> None:
+    assert GenericSpider.refuses(url) is not None
+
+
+def test_a_simulator_is_its_own_and_no_other_port_of_it() -> None:
+    assert GenericSpider.is_of("http://127.0.0.1:8801", "http://127.0.0.1:8801/homes/1")
+    assert not GenericSpider.is_of("http://127.0.0.1:8801", "http://127.0.0.1:6379/homes/1")
+
+
+def test_the_ref_is_the_host_and_what_lasts_of_the_address() -> None:
+    ref_of = GenericSpider().ref_of
+    assert ref_of(URL) == ref_of("https://homes.example.net/te-koop/other-words-123456") == "homes.example.net:123456"
+    named = ref_of("https://homes.be/the-old-mill-3-rooms")
+    assert named is not None
+    assert named.startswith("homes.be:")
+    assert named != ref_of("https://homes.be/the-new-mill-3-rooms")
+    assert ref_of("https://homes.be/") is ref_of("https://homes.be/sitemap.xml.gz") is None
+
+
+def test_each_field_says_where_it_came_from_and_the_first_source_counts() -> None:
+    listing = read(
+        """<meta property="og:title" content="Shared title"><meta property="og:image" content="https://x.test/1.jpg">
+        <script type="application/ld+json">{"@type": "House", "name": "Own title", "numberOfRooms": 3,
+        "offers": {"price": 250000, "priceCurrency": "EUR"}, "address": {"addressCountry": "ie"}}</script>"""
+    )
+    assert (listing.title, listing.rooms, listing.country, listing.operation) == ("Own title", 3, "IE", "sale")
+    sources = listing.extra["sources"]
+    assert (sources["title"], sources["photos"], sources["price"]) == ("json-ld", "opengraph", "json-ld")
+
+
+def test_the_sites_own_node_is_no_home() -> None:
+    site = '<script type="application/ld+json">{"@type": "Product", "name": "Homes.net"}</script>'
+    with pytest.raises(BrokenPage):
+        read(site)
+    with pytest.raises(BrokenPage):
+        read("<title>Just a moment...</title>")
+
+
+def test_what_is_sold_is_gone() -> None:
+    with pytest.raises(ListingGone):
+        read(
+            """<script type="application/ld+json">{"@type": "House", "name": "x", "offers":
+            {"price": 1, "availability": "https://schema.org/SoldOut"}}</script>"""
+        )

@@ -1,0 +1,191 @@
+"""What is no home: stored once, its events among all others under the same numbers, in each kind of store."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from realestate.items.others import Other, Product, Quote
+from realestate.storage import Batch, Store, open_store
+from realestate.storage.backup import backup, restore
+from realestate.storage.keeping import KeptStore
+from realestate.storage.others import StoredOther, decide, last_of_each
+from tests.storage.batches import all_events, later, page
+from tests.storage.conftest import OpenStore, Scaled
+from tests.storage.test_together import together, writer
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+
+
+def product(ref: str = "1", **changes: Any) -> Product:
+    told: dict[str, Any] = {"name": "Kettle", "price": Decimal("29.90"), "currency": "EUR", "stock": 5, **changes}
+    return Product(portal="ecommerce", ref=ref, url=f"https://shop.example/p/{ref}", **told)
+
+
+def quote(ref: str = "XX01", **changes: Any) -> Quote:
+    told: dict[str, Any] = {"ticker": "ABC", "price": Decimal("12.345"), "currency": "EUR", "volume": 9, **changes}
+    return Quote(portal="finance", ref=ref, url="https://quotes.example/", **{"quoted_at": NOW, **told})
+
+
+def batch(*others: Other, run: str = "run") -> Batch:
+    return Batch(others=[(other, run) for other in others])
+
+
+def told(store: Store) -> list[tuple[str, str, int]]:
+    return [(each.event.ref, each.event.type, each.event.revision) for each in all_events(store)]
+
+
+# ----- the rule
+
+
+def stored(other: Other) -> StoredOther:
+    return decide(None, other, "first", NOW).after
+
+
+def test_what_is_new_appears_with_all_that_is_said_of_it() -> None:
+    event = decide(None, product(), "first", NOW).event
+    assert event is not None
+    data = {"kind": "product", "name": "Kettle", "price": 29.9, "currency": "EUR", "stock": 5}
+    assert (event.type, event.revision, event.data) == ("appeared", 1, data)
+
+
+def test_what_changed_is_told_old_and_new() -> None:
+    decided = decide(stored(product()), product(price=Decimal(25), stock=0), "second", NOW + timedelta(1))
+    assert decided.event is not None
+    assert (decided.event.type, decided.event.revision) == ("updated", 2)
+    assert decided.event.data == {"fields": {"price": [29.9, 25], "stock": [5, 0]}}
+    assert (decided.after.first_seen_at, decided.after.last_seen_at) == (NOW, NOW + timedelta(1))
+
+
+def test_equal_amounts_are_no_change_however_they_are_written() -> None:
+    decided = decide(stored(product()), product(price=Decimal("29.9000")), "second", NOW)
+    assert (decided.event, decided.after.revision) == (None, 1)
+
+
+@pytest.mark.parametrize("changes", [{"quoted_at": NOW + timedelta(1)}, {"quoted_at": None}])
+def test_that_the_clock_moved_is_kept_and_is_no_event(changes: dict[str, Any]) -> None:
+    decided = decide(stored(quote()), quote(**changes), "second", NOW)
+    assert (decided.event, decided.after.revision) == (None, 2)
+    assert decided.after.data["quoted_at"] != NOW.isoformat()
+
+
+def test_a_batch_is_one_look_and_its_last_word_counts() -> None:
+    assert list(last_of_each([(product(stock=1), "a"), (product("2"), "a"), (product(stock=3), "b")]).values()) == [
+        (product(stock=3), "b"),
+        (product("2"), "a"),
+    ]
+
+
+# ----- the stores
+
+
+def test_it_is_stored_as_it_was_seen(any_store: Store) -> None:
+    written = any_store.write(batch(product("2", name="Ə \"'\\ {%s} 家"), product("1", price=None, currency=None)))
+    any_store.write(batch(quote()))
+    assert (written.others, written.events, written.quarantined) == (2, {"appeared": 2}, 0)
+    first, second = any_store.others("ecommerce")
+    assert (first.ref, first.data["price"], second.data["name"]) == ("1", None, "Ə \"'\\ {%s} 家")
+    (third,) = any_store.others("finance")
+    assert (third.kind, third.record) == (
+        "quote",
+        {"portal": "finance", "ref": "XX01", "url": "https://quotes.example/", "ticker": "ABC", "price": 12.345}
+        | {"currency": "EUR", "volume": 9, "quoted_at": NOW.isoformat()},
+    )
+    assert any_store.counts() == {"ecommerce": (2, 0), "finance": (1, 0)}
+
+
+def test_written_again_nothing_changes_but_when_it_was_seen(any_store: Store) -> None:
+    any_store.write(batch(product(), product("2")))
+    (before, _) = any_store.others("ecommerce")
+    later()
+    assert any_store.write(batch(product(), product("2"), run="again")).events == {}
+    (after, _) = any_store.others("ecommerce")
+    assert (after.revision, after.first_seen_at, after.last_run) == (1, before.first_seen_at, "again")
+    assert after.last_seen_at > before.last_seen_at
+    assert len(all_events(any_store)) == 2
+
+
+def test_changes_are_events_among_those_of_homes(any_store: Store) -> None:
+    any_store.write(batch(product()))
+    any_store.write(Batch([(page(), "run")], others=[(product(stock=4), "run"), (quote(), "run")]))
+    any_store.write(batch(product(stock=4), product(stock=3)))
+    assert sorted(told(any_store)) == sorted(
+        [("1", "appeared", 1), ("1", "listed", 1), ("1", "updated", 2), ("XX01", "appeared", 1), ("1", "updated", 3)]
+    )
+    history = any_store.history("ecommerce", "1")
+    assert [(event.type, event.data.get("fields")) for event in history] == [
+        ("appeared", None),
+        ("updated", {"stock": [5, 4]}),
+        ("updated", {"stock": [4, 3]}),
+    ]
+    assert [event.type for event in any_store.history("immoweb", "1")] == ["listed"]
+
+
+def test_two_workers_at_once_make_one_event_of_each_change(
+    any_store: Store, open_another: OpenStore, scaled: Scaled
+) -> None:
+    refs = [str(number) for number in range(scaled(100))]
+    days = [batch(*(product(ref, stock=stock) for ref in refs)) for stock in (5, 4)]
+    backwards = [Batch(others=day.others[::-1]) for day in days]
+    together([writer(open_another(), *days), writer(open_another(), *backwards), writer(open_another(), *days)])
+    events = all_events(any_store)
+    names = [(each.event.ref, each.event.revision, each.event.type) for each in events]
+    assert len(names) == len(set(names))
+    assert [each.seq for each in events] == sorted({each.seq for each in events})
+    assert Counter(type for _, _, type in names)["appeared"] == len(refs)
+    stock: dict[str, Any] = {}
+    for each in (each.event for each in events):
+        old, new = each.data["fields"]["stock"] if each.type == "updated" else (None, each.data["stock"])
+        assert stock.get(each.ref) == old, "an update was lost"
+        stock[each.ref] = new
+    assert stock == {other.ref: other.data["stock"] for other in any_store.others("ecommerce")}
+    assert any_store.counts()["ecommerce"] == (len(refs), 0)
+
+
+@pytest.mark.parametrize("bad", [{"name": "half \ud800"}, {"stock": object()}, {"price": Decimal("NaN")}])
+def test_what_no_database_takes_goes_to_quarantine_and_spoils_nothing(any_store: KeptStore, bad: Any) -> None:
+    written = any_store.write(batch(product("1"), product("2", **bad), product("3")))
+    assert (written.others, written.quarantined) == (2, 1)
+    assert [other.ref for other in any_store.others("ecommerce")] == ["1", "3"]
+    (entry,) = any_store.quarantined(portal="ecommerce")
+    assert (entry.ref, entry.errors[0].partition(":")[0]) == ("2", "refused by the database")
+
+
+def test_what_is_erased_stays_away(any_store: KeptStore) -> None:
+    any_store.write(batch(product(), product("2")))
+    any_store.write(batch(product(stock=1)))
+    erased = any_store.erase("ecommerce", "1")
+    assert (erased.removed["others"], erased.removed["events"], erased.removed["listings"]) == (1, 2, 0)
+    assert any_store.write(batch(product(stock=0), product("2", stock=0))).others == 1
+    assert [other.ref for other in any_store.others("ecommerce")] == ["2"]
+    assert {each.event.ref for each in all_events(any_store)} == {"2"}
+    assert any_store.history("ecommerce", "1") == []
+
+
+def test_a_backup_has_it_with_its_history(any_store: KeptStore, other_url: str, tmp_path: Path) -> None:
+    any_store.write(Batch([(page(), "run")], others=[(product(), "run"), (quote(), "run")]))
+    any_store.write(batch(product(stock=1)))
+    any_store.erase("finance", "XX01")
+    backup(any_store, tmp_path / "all.zip", NOW)
+    other = open_store(other_url)
+    try:
+        restore(other, tmp_path / "all.zip")
+        (kept,) = other.others("ecommerce")
+        (before,) = any_store.others("ecommerce")
+        assert (kept.record, kept.revision, kept.last_run) == (before.record, before.revision, before.last_run)
+        assert [(each.seq, each.event.type) for each in all_events(other)] == [
+            (each.seq, each.event.type) for each in all_events(any_store)
+        ]
+        assert [event.type for event in other.history("ecommerce", "1")] == ["appeared", "updated"]
+        assert other.write(batch(product(stock=0), quote())).events == {"updated": 1}, "life goes on, the erased not"
+    finally:
+        other.close()
+
+
+def test_nothing_of_it_is_past_its_days(any_store: KeptStore) -> None:
+    any_store.write(batch(product()))
+    any_store.expire(quarantine_days=0, delisted_days=0)
+    assert [other.ref for other in any_store.others("ecommerce")] == ["1"]
