@@ -25,6 +25,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from email.utils import format_datetime
+from functools import partial
 from itertools import chain, islice
 from typing import Annotated, Any
 
@@ -91,6 +92,10 @@ class Simulator:
         self._last_look: dict[str, int] = {}
         world.at_night, world.in_the_morning = self._look, self._forget
         self._headers: dict[str, CIMultiDict[str]] = {}
+        if adversity.profile is not None:
+            for name, site in self.sites.items():
+                size = partial(lambda portal: len(world.listed(portal)), name)
+                self.adversaries[name] = Adversary(adversity.profile, name, site.base, seed=world.seed, size=size)
 
     @property
     def addresses(self) -> dict[str, str]:
@@ -100,7 +105,7 @@ class Simulator:
     def portal(self, name: str) -> Handler:
         """Answers the requests to one portal."""
         site: Site | Stand = self.others[name] if name in OTHERS else self.sites[name]
-        stats = self.stats[name]
+        stats, adversary = self.stats[name], self.adversaries.get(name)
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if request.method in ("GET", "HEAD"):
@@ -116,7 +121,6 @@ class Simulator:
                 await asyncio.sleep(seconds_to_wait(weather, answer))
                 answer = weathered(weather, answer, site.base + site.index)
             address = request.remote or ""
-            adversary = self._adversary(name)
             if adversary is None or answer.kind == "robots":
                 stats.count(address, answer.status, answer.kind)
                 return self._response(answer)
@@ -126,16 +130,6 @@ class Simulator:
             return await send(request, self._response(treatment.answer), treatment.manner)
 
         return handle
-
-    def _adversary(self, name: str) -> Adversary | None:
-        """A portal's, from its first visitor on: nobody's world is opened before."""
-        if self.adversity.profile is None or name not in PORTALS:
-            return None
-        if name not in self.adversaries:
-            size = len(self.world.listed(name))
-            seed = self.world.seed
-            self.adversaries[name] = Adversary(self.adversity.profile, name, self.bases[name], seed=seed, listings=size)
-        return self.adversaries[name]
 
     async def control(self, request: web.BaseRequest) -> web.StreamResponse:
         match request.method, request.path.split("/")[1:]:

@@ -1,5 +1,6 @@
 """Walls are recognised, and nothing else is."""
 
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
 
 from realestate.middlewares.blocks import KNOWN, BadRules, Usual, is_html_for_json, read_rules
-from realestate.simulator.emlak import Emlak
-from realestate.simulator.immoweb import Immoweb
+from realestate.simulator.sites import SITES
 from realestate.simulator.world import World
 from tests import recorded
 
@@ -69,19 +69,19 @@ def test_what_only_looks_like_one_is_none(body: bytes) -> None:
 
 def test_five_hundred_ordinary_pages_give_no_false_alarm() -> None:
     world = World(7, 250)
-    bodies = [
-        site.render(advert)
-        for site in (Emlak(world, "http://127.0.0.1"), Immoweb(world, "http://127.0.0.1"))
-        for advert in world.listed(site.portal)
+    pages = [
+        (portal, site.render(advert))
+        for portal, site in ((name, kind(world, "http://127.0.0.1")) for name, kind in SITES.items())
+        for advert in world.listed(portal)
     ]
-    bodies += [page.read_bytes() for page in sorted(recorded.pages())]
-    usual = Usual()
-    alarms = []
-    for body in bodies:
-        alarms += [kind] if (kind := RULES.kind_of(200, URL, body)) else []
-        assert not usual.is_cut_short("extract", body)
-        usual.saw("extract", body)
-    assert len(bodies) >= 500
+    alarms, usual = [], defaultdict[str, Usual](Usual)
+    for portal, body in pages:
+        if usual[portal].is_cut_short("extract", body) or usual[portal].is_thin("extract", len(body)):
+            alarms.append(f"{portal}: unusual")
+        usual[portal].saw("extract", body)
+    bodies = [*(body for _, body in pages), *(page.read_bytes() for page in sorted(recorded.pages()))]
+    alarms += [kind for body in bodies if (kind := RULES.kind_of(200, URL, body))]
+    assert len(pages) >= 500
     assert alarms == []
 
 

@@ -100,4 +100,5 @@ def test_a_session_ends_after_its_requests_or_its_time() -> None:
 
 
 def test_every_portals_country_has_its_language() -> None:
-    assert {spider_class(portal).country for portal in PORTALS} <= set(LANGUAGES)
+    nowhere = "ZZ"  # whatever address is given: it is asked in English
+    assert {spider_class(portal).country for portal in PORTALS} - {nowhere} <= set(LANGUAGES)

@@ -18,7 +18,7 @@ PAGE = Answer("listing", b'<html><body class="home">' + b"a home " * 500 + b"</b
 
 def adversary(profile: str, *, seed: int = 3, listings: int = 10**9) -> Adversary:
     """By default before so large a portal that neither the spell nor the new layout is reached."""
-    return Adversary(profile, "emlak", BASE, seed=seed, listings=listings)
+    return Adversary(profile, "emlak", BASE, seed=seed, size=lambda: listings)
 
 
 class Crawl:

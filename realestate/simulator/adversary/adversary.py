@@ -6,9 +6,9 @@ size.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from random import Random
 from typing import Any, Literal, NamedTuple
 
@@ -53,13 +53,13 @@ class Treatment:
 
 
 class Adversary:
-    """Stands before one portal of about so many listings."""
+    """Stands before one portal. Its size is not asked for before somebody comes: it opens the portal's world."""
 
-    def __init__(self, profile: str, portal: str, base: str, *, seed: int, listings: int) -> None:
+    def __init__(self, profile: str, portal: str, base: str, *, seed: int, size: Callable[[], int]) -> None:
         self._profile = PROFILES[profile]
         self._base = base
         self._dice = partial(dice, seed, "adversary", portal)
-        self._listings = listings
+        self._size = size
         self._limits = defaultdict[str, Limits](partial(Limits, self._profile))
         self._tallies = defaultdict[str, Tally](Tally)
         self._asked = Counter[tuple[str, str]]()
@@ -67,6 +67,10 @@ class Adversary:
         self._relaid = 0
         if "bomb" in self._profile.faults:
             bomb(Answer("other", b""))  # made now: it takes a second in which nobody else would be answered
+
+    @cached_property
+    def _listings(self) -> int:
+        return self._size()
 
     def treat(self, visit: Visit, answer: Answer, now: float) -> Treatment:
         """What becomes of an answer on its way to this visitor."""
