@@ -121,7 +121,7 @@ def _run(
         finally:
             children.stop(running, local.STOP_SECONDS)
         store = open_store(services.store_url)
-        portals = {name: _compare(store, simulator, name) for name in names}
+        portals = {name: compare_stored(store, simulator, name) for name in names}
         market = tuple(store.market())
         store.close()
     pages = sum(latest.total(name, "pages") for name in names)
@@ -150,11 +150,15 @@ def _announced(process: Popen[bytes], log: Path) -> str:
     raise OSError(f"the simulator did not start: {log.read_text('utf-8')[-500:] or 'it said nothing'}")
 
 
-def _compare(store: Store, simulator: str, portal: str) -> Comparison:
+def truth_of(simulator: str, portal: str) -> list[dict[str, Any]]:
+    """What a perfect crawl would store."""
     with build_opener(ProxyHandler({})).open(f"{simulator}/_truth/{portal}", timeout=60) as answer:
-        truth = [msgspec.json.decode(line) for line in answer.read().splitlines()]
+        return [msgspec.json.decode(line) for line in answer.read().splitlines()]
+
+
+def compare_stored(store: Store, simulator: str, portal: str) -> Comparison:
     _, quarantined = store.counts().get(portal, (0, 0))
-    return compare(truth, list(store.records(portal)), quarantined)
+    return compare(truth_of(simulator, portal), list(store.records(portal)), quarantined)
 
 
 def compare(truth: list[dict[str, Any]], stored: list[dict[str, Any]], quarantined: int = 0) -> Comparison:

@@ -222,7 +222,7 @@ def reparse(
 
 @app.command(epilog="Example: realestate bench queue --quick")
 def bench(
-    suite: Annotated[str, typer.Argument(help="What to measure: queue or store.")],
+    suite: Annotated[str, typer.Argument(help="What to measure: crawl, queue or store.")],
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that it works, not how fast.")] = False,
     json: Annotated[Path | None, typer.Option(help="Write the measures to this file too.")] = None,
 ) -> None:

@@ -54,6 +54,16 @@ class Database:
     def ask(self, statement: str, *values: Any) -> None:
         self._outside(lambda cursor: cursor.execute(statement, values or None))
 
+    def count(self, table: str) -> int:
+        found: list[int] = []
+
+        def asked(cursor: Any) -> None:
+            cursor.execute(f"SELECT count(*) FROM {table}")
+            found.extend(cursor.fetchone())
+
+        self._outside(asked)
+        return found[0]
+
     def empty(self) -> None:
         """As new; what was written before waits no longer to be written out."""
         self.ask(_EMPTY)

@@ -1,0 +1,80 @@
+"""One worker's crawl of a whole portal beside those of its peers, all in the same run on the same pages.
+
+The portals are simulated and have pages of 18 KB: immoweb's has an object in a script, emlak's rows of label and value.
+Every page was rendered before, so that the simulator (9,000 pages/s) is nobody's limit. Each crawler has a process of
+its own and as many requests on their way as the others; they take turns. The time counted is the steady crawl, for all
+alike (`rig/race.py`). Ours is `scrapy crawl` with the shipped settings and everything they switch on; a crawl counts
+only if what is stored is the truth. Peers need only yield every listing; their ratio has no goal.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+from realestate.bench import Context, Goal, Measure, Samples, in_turns
+from realestate.bench.rig.crawlers import CEILING, PEERS, PLAIN, Ours, Peer
+from realestate.bench.rig.database import Database, database
+from realestate.bench.rig.race import DoesNotCount, Lap
+from realestate.bench.rig.site import Site, sites
+
+PORTALS = ("immoweb", "emlak")
+OURS = "realestate, all on"
+
+
+def measures(context: Context) -> Iterator[Measure]:
+    with (
+        sites(context, PORTALS, context.sized(2_000, least=40)) as found,
+        database(context, "bench_crawl") as stored,
+    ):
+        for site in found:
+            yield from portal(context, stored, site)
+
+
+def portal(context: Context, stored: Database, site: Site) -> Iterator[Measure]:
+    ours, peers = Ours(context, stored, site), [PLAIN, *_there(PEERS), CEILING]
+    _tell(ours)
+    CEILING.run(context, stored, site)  # renders every page
+    ways: dict[str, Callable[[], Lap | None]] = {OURS: ours.run}
+    ways |= {peer.name: partial(_lap, peer, context, stored, site) for peer in peers}
+    laps = {name: [lap for lap in laps if lap] for name, laps in in_turns(ways, context.rounds).items()}
+    if not laps[PLAIN.name]:
+        raise DoesNotCount(f"{PLAIN.name} did not crawl {site.portal}: there is nothing to compare with")
+    yield from _beside_plain(site, laps, "pages/s", Goal(of="ratio", minimum=2), lambda lap: lap.pages_per_second)
+    yield from _beside_plain(site, laps, "CPU ms/page", Goal(of="ratio", maximum=0.5), lambda lap: lap.cpu_milliseconds)
+
+
+def _beside_plain(
+    site: Site, laps: Mapping[str, list[Lap]], unit: str, goal: Goal, number: Callable[[Lap], float]
+) -> Iterator[Measure]:
+    found = {name: Samples(list(map(number, each))) for name, each in laps.items() if each}
+    plain = found.pop(PLAIN.name)
+    for name, samples in found.items():
+        goal = goal if name == OURS else Goal()
+        yield Measure.of(f"{site.portal}: {name}", unit, goal, samples, PLAIN.name, plain)
+
+
+def _there(peers: tuple[Peer, ...]) -> Iterator[Peer]:
+    for peer in peers:
+        if peer.is_there:
+            yield peer
+        else:
+            print(f"{peer.name} is not measured: no {peer.package} (pip install 'realestate[bench]')", file=sys.stderr)
+
+
+def _lap(peer: Peer, context: Context, stored: Database, site: Site) -> Lap | None:
+    """None if it does not count: a peer's failure is no failure of ours."""
+    try:
+        return peer.run(context, stored, site)
+    except DoesNotCount as error:
+        print(f"a crawl of {site.portal} does not count: {error}", file=sys.stderr)
+        return None
+
+
+def _tell(ours: Ours) -> None:
+    told = " ".join(f"{name}={_without_password(value)}" for name, value in ours.overrides.items())
+    print(f"{told} scrapy crawl {ours.site.portal}", file=sys.stderr)
+
+
+def _without_password(value: str) -> str:
+    return re.sub(r"(?<=://)[^@/]*@", "", value)

@@ -1,0 +1,41 @@
+"""What a peer is asked to do, and what it leaves behind."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from realestate.bench.peers.reading import Reading
+
+#: As ours (CONCURRENT_REQUESTS), to the one site there is.
+CONCURRENCY = 16
+
+
+class Task(msgspec.Struct, kw_only=True, frozen=True):
+    portal: str
+    base: str
+    """The portal's address."""
+    refs: str
+    """The file for the refs of what was yielded."""
+    redis_url: str
+    store_url: str
+
+    @classmethod
+    def given(cls) -> Self:
+        """By the command line: a peer reads no environment of ours."""
+        return msgspec.json.decode(sys.argv[1], type=cls)
+
+    @property
+    def reading(self) -> Reading:
+        found: Reading = import_module(f"realestate.bench.peers.reading.{self.portal}")
+        return found
+
+    @property
+    def seeds(self) -> list[str]:
+        return [self.base + path for path in self.reading.SEARCHES]
+
+    def done(self, refs: Sequence[str]) -> None:
+        Path(self.refs).write_bytes(msgspec.json.encode(refs))
