@@ -270,7 +270,7 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt (100) is asked for its sake
     "realestate.middlewares.exits.ExitsMiddleware": 350,  # before DefaultHeaders (400) and UserAgent (500) say other
     "realestate.middlewares.signing.SigningMiddleware": 580,  # what it sets is fresh, also for a retry
-    "realestate.middlewares.backoff.BackoffMiddleware": 550,  # in Retry's place
+    "realestate.middlewares.backoff.BackoffMiddleware": 610,  # sees a redirect before it is followed (600)
 }
 
 # --- persons ---------------------------------------------------------------------------

@@ -16,8 +16,9 @@ from realestate.middlewares.identities import Identities, Session
 from realestate.middlewares.proxies import Pool, Proxy
 from realestate.middlewares.sources import Source, Sources, from_settings
 from realestate.queue import signals
-from realestate.queue.manners import EXIT, WORN, undress
+from realestate.queue.manners import WORN, undress
 from realestate.queue.scheduler import Scheduler
+from realestate.queue.suspicion import EXIT
 from realestate.queue.workers import worker_name
 
 logger = logging.getLogger(__name__)

@@ -24,6 +24,7 @@
 | `{<portal>}:pace` | hash | rate, factor, free_at, blocked_until, paused … | for ever |
 | `{<portal>}:exits` | hash | exit -> how it stands with the site (JSON) | for ever |
 | `{<portal>}:exits:free` | hash | exit -> when it may be used next | for ever |
+| `{<portal>}:exits:asked` | hash | exit -> when it was last asked for something | for ever |
 | `{<portal>}:seen:<job>:<n>` | set or hash | the job's fingerprints, or each with when | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:job:<job>` | set | ids of the job that are not done or dead | until the last is |
 | `{<portal>}:jobs` | zset | jobs by when they last moved | the newest 1,000 |

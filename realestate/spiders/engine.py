@@ -269,12 +269,16 @@ class SearchSpider(CountingSpider, Saved):
             self.blocked(stage, reason, response)
             return []
         except Exception as error:
+            if self.tries_again(response):
+                self.count(stage, "doubted")
+                return []
             self.count(stage, "broken")
             response.flags.append("broken")  # SnapshotMiddleware keeps such a page
             told = f"{type(error).__name__}: {error}"
             self.logger.warning("page/broken: %s: %s", response.url, told, exc_info=not isinstance(error, BrokenPage))
             self.give_up("parse", told, response.request)
             return []
+        self.was_read(response)
         self.count(stage, "ok")
         return made
 

@@ -10,7 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DownloadConnectionRefusedError, DownloadTimeoutError
 from scrapy.http import HtmlResponse, Response
 
-from realestate.middlewares.backoff import BackoffMiddleware, Wall
+from realestate.middlewares.backoff import MOST_HOPS, BackoffMiddleware, Wall
 from realestate.middlewares.policies import ANSWERS, LOOKED_BACK, STOP, Escalation
 from realestate.queue.scheduler import Scheduler
 from realestate.spiders.immoweb import ImmowebSpider
@@ -98,7 +98,8 @@ def test_a_request_has_a_budget(middleware: BackoffMiddleware) -> None:
 def test_a_silence_is_the_exits(middleware: BackoffMiddleware, told: Told, error: Exception) -> None:
     assert isinstance(middleware.process_exception(request(), error), Request)
     assert told.told == [("failed", 0.0, False)]
-    assert middleware.process_exception(request(2), error) is None
+    assert isinstance(middleware.process_exception(request(5), error), Request), "more patience: it may be the exit's"
+    assert middleware.process_exception(request(6), error) is None
     assert middleware.process_exception(request(), ValueError("ours")) is None
 
 
@@ -109,10 +110,10 @@ def test_robots_txt_is_left_alone(middleware: BackoffMiddleware, told: Told) -> 
     assert told.told == []
 
 
-@pytest.mark.parametrize("status", [200, 403, 503])
-def test_a_wall_is_never_a_page(middleware: BackoffMiddleware, told: Told, status: int) -> None:
+@pytest.mark.parametrize(("status", "blame"), [(200, "bad"), (403, "banned"), (503, "bad")])
+def test_a_wall_is_never_a_page(middleware: BackoffMiddleware, told: Told, status: int, blame: str) -> None:
     assert isinstance(middleware.process_response(request(), answer(status, WALL)), Request)
-    assert told.told == [("bad", 0.0, False)]
+    assert told.told == [(blame, 0.0, False)]
     with pytest.raises(Wall) as error:
         middleware.process_response(request(2), answer(status, WALL))
     assert error.value.reason == "ban"
@@ -130,6 +131,46 @@ def test_walls_come_to_a_slower_pace_and_then_to_none(
     assert acts[-1] == "pause"
     assert acts.count("pause") == 1
     assert [record.levelname for record in caplog.records if "block/stopped" in record.message] == ["ERROR"]
+
+
+def test_a_plain_refusal_is_no_siege(middleware: BackoffMiddleware, told: Told) -> None:
+    for _ in range(STOP):
+        middleware.process_response(request(), answer(403, b"<title>Forbidden</title>"))
+    assert {act[0] for act in told.told} == {"banned"}
+
+
+def led(url: str, location: str, *before: str) -> tuple[Request, Response]:
+    asked = request().replace(url=url)
+    if before:
+        asked.meta.update(redirect_urls=list(before), redirect_times=len(before))
+    return asked, Response(url, status=302, headers={"Location": location})
+
+
+def test_a_redirect_is_followed_by_who_follows_redirects(middleware: BackoffMiddleware) -> None:
+    asked, answered = led(URL, "/elsewhere")
+    assert middleware.process_response(asked, answered) is answered
+
+
+@pytest.mark.parametrize("location", ["/a", URL, "https://www.immoweb.be/b"])
+def test_who_is_led_in_circles_begins_anew(middleware: BackoffMiddleware, told: Told, location: str) -> None:
+    site = "https://www.immoweb.be"
+    again = middleware.process_response(*led(f"{site}/b", location, URL, f"{site}/a"))
+    assert isinstance(again, Request)
+    assert (again.url, again.meta.get("redirect_urls")) == (URL, None)
+    assert told.told == [("bad", 0.0, False)]
+
+
+def test_so_does_who_is_led_too_far(middleware: BackoffMiddleware) -> None:
+    been = [f"https://www.immoweb.be/{number}" for number in range(MOST_HOPS)]
+    assert isinstance(middleware.process_response(*led(URL, "/x", *been[:-1])), Response)
+    assert isinstance(middleware.process_response(*led(URL, "/x", *been)), Request)
+
+
+def test_trouble_at_another_address_is_that_of_the_page(middleware: BackoffMiddleware) -> None:
+    asked, _ = led("https://www.immoweb.be/login", "", URL)
+    again = middleware.process_response(asked, answer(500))
+    assert isinstance(again, Request)
+    assert again.url == URL
 
 
 def test_a_wall_now_and_then_is_no_siege() -> None:

@@ -46,6 +46,9 @@ class Letters:
         self.given_up: list[dict[str, Any]] = []
         self.over: list[Request] = []
 
+    def doubt(self, request: Request) -> bool:
+        return False
+
     def give_up(self, reason: str, error: str, request: Request | None = None, **what: Any) -> None:
         self.given_up.append({"reason": reason, "error": error, "request": request, **what})
 
