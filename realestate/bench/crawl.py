@@ -12,10 +12,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from realestate.bench import Context, Goal, Measure, Samples, in_turns
+from realestate.bench import Context, DoesNotCount, Goal, Measure, Samples, in_turns
 from realestate.bench.rig.crawlers import CEILING, PEERS, PLAIN, Ours, Peer
 from realestate.bench.rig.database import Database, database
-from realestate.bench.rig.race import DoesNotCount, Lap
+from realestate.bench.rig.race import Lap
 from realestate.bench.rig.site import Site, sites
 
 PORTALS = ("immoweb", "emlak")
@@ -40,18 +40,19 @@ def portal(context: Context, stored: Database, site: Site) -> Iterator[Measure]:
     laps = {name: [lap for lap in laps if lap] for name, laps in in_turns(ways, context.rounds).items()}
     if not laps[PLAIN.name]:
         raise DoesNotCount(f"{PLAIN.name} did not crawl {site.portal}: there is nothing to compare with")
-    yield from _beside_plain(site, laps, "pages/s", Goal(of="ratio", minimum=2), lambda lap: lap.pages_per_second)
-    yield from _beside_plain(site, laps, "CPU ms/page", Goal(of="ratio", maximum=0.5), lambda lap: lap.cpu_milliseconds)
+    rate, cost = Goal(of="ratio", minimum=2), Goal(of="ratio", maximum=0.5)
+    yield from _beside_plain(site.portal, laps, "pages/s", rate, lambda lap: lap.pages_per_second)
+    yield from _beside_plain(f"CPU, {site.portal}", laps, "ms/page", cost, lambda lap: lap.cpu_milliseconds)
 
 
 def _beside_plain(
-    site: Site, laps: Mapping[str, list[Lap]], unit: str, goal: Goal, number: Callable[[Lap], float]
+    what: str, laps: Mapping[str, list[Lap]], unit: str, goal: Goal, number: Callable[[Lap], float]
 ) -> Iterator[Measure]:
     found = {name: Samples(list(map(number, each))) for name, each in laps.items() if each}
     plain = found.pop(PLAIN.name)
     for name, samples in found.items():
         goal = goal if name == OURS else Goal()
-        yield Measure.of(f"{site.portal}: {name}", unit, goal, samples, PLAIN.name, plain)
+        yield Measure.of(f"{what}: {name}", unit, goal, samples, PLAIN.name, plain)
 
 
 def _there(peers: tuple[Peer, ...]) -> Iterator[Peer]:

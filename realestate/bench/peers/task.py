@@ -2,13 +2,12 @@
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
-from realestate.bench.peers.reading import Reading
+from realestate.bench.peers.reading import Reading, reading_of
 
 #: As ours (CONCURRENT_REQUESTS), to the one site there is.
 CONCURRENCY = 16
@@ -30,8 +29,7 @@ class Task(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def reading(self) -> Reading:
-        found: Reading = import_module(f"realestate.bench.peers.reading.{self.portal}")
-        return found
+        return reading_of(self.portal)
 
     @property
     def seeds(self) -> list[str]:
