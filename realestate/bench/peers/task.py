@@ -36,4 +36,8 @@ class Task(msgspec.Struct, kw_only=True, frozen=True):
         return [self.base + path for path in self.reading.SEARCHES]
 
     def done(self, refs: Sequence[str]) -> None:
-        Path(self.refs).write_bytes(msgspec.json.encode(refs))
+        """At once: whoever sees the file may read all of it."""
+        file = Path(self.refs)
+        unfinished = file.with_suffix(".part")
+        unfinished.write_bytes(msgspec.json.encode(refs))
+        unfinished.replace(file)

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from subprocess import Popen
@@ -56,7 +57,7 @@ class Ours:
             watch = Watch(self.site, processes, self.stored)
             self.submit()
             lap = watch.until(self.is_over)
-        self._check()
+        self.check()
         return lap
 
     def begin(self) -> None:
@@ -92,7 +93,7 @@ class Ours:
     def close(self) -> None:
         self.server.close()
 
-    def _check(self) -> None:
+    def check(self) -> None:
         found = compare_stored(self.database.store, self.site.simulator, self.site.portal)
         if not found.right:
             raise DoesNotCount(
@@ -118,31 +119,36 @@ class Peer:
         stored: Callable[[], int] | None = None
         if self.stores:
             stock.create_table(database.url, site.portal)
-            stored = lambda: database.count(stock.TABLE)  # noqa: E731
-        refs, log = context.folder / "refs.json", context.folder / f"{self.module}.log"
+            stored = partial(database.count, stock.TABLE)
+        refs = self._refs(context)
         refs.unlink(missing_ok=True)
-        process = children.spawn(
-            self._command(context, database, site, refs), env=settings.environment(no_proxy="127.0.0.1"), log=log
-        )
+        process = self.start(context, database, site)
         try:
             lap = Watch(site, [process], stored).until(refs.exists)
         finally:
             children.stop([process], STOP_SECONDS)
-        self._check(site, refs, log)
+        self.check(site, refs, self._log(context))
         return lap
 
-    def _command(self, context: Context, database: Database, site: Site, refs: Path) -> list[str]:
+    def start(self, context: Context, database: Database, site: Site) -> Popen[bytes]:
         task = Task(
             portal=site.portal,
             base=site.base,
-            refs=str(refs),
+            refs=str(self._refs(context)),
             redis_url=context.services.redis_url,
             store_url=database.url,
         )
         module = f"realestate.bench.peers.{self.module}"
-        return [sys.executable, "-m", module, msgspec.json.encode(task).decode()]
+        command = [sys.executable, "-m", module, msgspec.json.encode(task).decode()]
+        return children.spawn(command, env=settings.environment(no_proxy="127.0.0.1"), log=self._log(context))
 
-    def _check(self, site: Site, refs: Path, log: Path) -> None:
+    def _refs(self, context: Context) -> Path:
+        return context.folder / "refs.json"
+
+    def _log(self, context: Context) -> Path:
+        return context.folder / f"{self.module}.log"
+
+    def check(self, site: Site, refs: Path, log: Path) -> None:
         if not refs.exists():
             raise DoesNotCount(f"{self.name} failed: {last_words(log)}")
         yielded = msgspec.json.decode(refs.read_bytes(), type=list[str])
