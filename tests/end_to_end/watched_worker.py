@@ -1,17 +1,21 @@
-"""A worker whose event loop is watched: `python -m tests.end_to_end.watched_worker PORTAL REPORT`.
+"""A worker whose event loop is watched: `python -m tests.end_to_end.watched_worker PORTAL REPORT WHAT [PIPELINE…]`.
 
-The product's own code runs with its own settings, but on asyncio's loop: uvloop's callbacks cannot be looked into. Every
-callback of the loop is timed by the CPU time of its thread, which a busy machine does not lengthen. A callback that
-waits takes none; the calls by which ours could wait (a sleep, a connection to somewhere, a child) are told by Python's
-audit hooks. What was seen after the first pages goes to REPORT when the worker ends: those load tables and modules once.
+The product's own code runs with its own settings, but on asyncio's loop: uvloop's callbacks cannot be looked into. Two
+things hold a loop up, and on a busy machine a clock tells neither. WHAT is `cpu`: each callback is timed by the CPU time
+of its thread. Or it is `waits`: each call of C code is looked at, whether it is one that waits for somebody.
+
+What was seen after the first pages goes to REPORT when the worker ends: those load tables and modules, once. Further
+pipelines come before the others.
 """
 
 import asyncio
 import json
+import socket
 import sys
-import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from scrapy import signals
@@ -22,57 +26,66 @@ from realestate.jobs.work import project_settings
 
 #: Pages after which everything that is loaded once has been.
 WARM = 60
-WAITING = frozenset({"time.sleep", "socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system"})
+#: Shorter ones are of no interest.
+LONG_SECONDS = 0.005
+#: Of time, os, select and subprocess; of a socket that may wait; of a connection to PostgreSQL.
+WAITING = {"sleep", "fsync", "waitpid", "poll", "select", "getaddrinfo", "execute", "commit", "rollback", "copy_expert"}
+OF_SOCKETS = {"connect", "recv", "recv_into", "send", "sendall", "accept"}
 
 
 class Watchdog:
-    """`longest` are the callbacks that took the most CPU, `waits` the calls by which the loop could have stood still."""
+    """`longest` are the callbacks that took the most CPU, `waits` the calls in a callback that waited for somebody."""
 
     def __init__(self) -> None:
         self.is_on = False
         self.callbacks = 0
         self.longest: list[tuple[float, str]] = []
         self.waits: list[str] = []
-        self._thread = threading.get_ident()
 
-    def install(self) -> None:
-        run = asyncio.Handle._run
-        watchdog = self
+    def install(self, what: str) -> None:
+        run: Callable[[Any], None] = asyncio.Handle._run
+        around = {"cpu": self._timed, "waits": self._profiled}[what]
 
-        def timed(handle: Any) -> Any:
-            began = time.thread_time()
-            try:
-                return run(handle)
-            finally:
-                watchdog.saw(time.thread_time() - began, handle)
+        def watched(handle: Any) -> None:
+            if self.is_on:
+                self.callbacks += 1
+                around(run, handle)
+            else:
+                run(handle)
 
-        asyncio.Handle._run = timed  # type: ignore[method-assign]
-        sys.addaudithook(self._heard)
+        setattr(asyncio.Handle, "_run", watched)  # noqa: B010 (mypy knows better)
 
-    def saw(self, seconds: float, handle: Any) -> None:
-        if self.is_on:
-            self.callbacks += 1
-            if seconds > 0.005:
-                self.longest.append((seconds, repr(handle)))
+    def _timed(self, run: Callable[[Any], None], handle: Any) -> None:
+        began = time.thread_time()
+        run(handle)
+        if (seconds := time.thread_time() - began) > LONG_SECONDS:
+            self.longest.append((seconds, repr(handle)))
 
-    def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self.is_on and event in WAITING and threading.get_ident() == self._thread and _waits(event, arguments):
-            self.waits.append(f"{event} {arguments!r}")
+    def _profiled(self, run: Callable[[Any], None], handle: Any) -> None:
+        sys.setprofile(self._called)
+        run(handle)
+        sys.setprofile(None)
+
+    def _called(self, frame: FrameType, event: str, called: Any) -> None:
+        if event == "c_call" and _waits(called):
+            self.waits.append(f"{called.__qualname__} in {frame.f_code.co_filename}:{frame.f_lineno}")
 
     def report(self) -> dict[str, Any]:
-        return {"callbacks": self.callbacks, "longest": sorted(self.longest)[::-1][:10], "waits": self.waits}
+        longest = sorted(self.longest, reverse=True)[:10]
+        return {"callbacks": self.callbacks, "longest": longest, "waits": sorted(set(self.waits))}
 
 
-def _waits(event: str, arguments: tuple[Any, ...]) -> bool:
-    """asyncio's own connections do not: their sockets have no time to wait."""
-    return event != "socket.connect" or arguments[0].gettimeout() != 0
+def _waits(called: Any) -> bool:
+    if called.__name__ in OF_SOCKETS and isinstance(called.__self__, socket.socket):
+        return called.__self__.gettimeout() != 0  # asyncio's have no time to wait
+    return called.__name__ in WAITING
 
 
 watchdog = Watchdog()
 
 
 class Switch:
-    """An extension: on after the first pages, off when the spider closes."""
+    """An extension: the watchdog is on from the first pages to the end."""
 
     def __init__(self) -> None:
         self.pages = 0
@@ -94,26 +107,16 @@ class Switch:
         Path(sys.argv[2]).write_text(json.dumps(watchdog.report()), "utf-8")
 
 
-def main(portal: str) -> None:
-    found = project_settings()
-    # Further arguments, NAME=value, change what is watched.
-    for name, value in {"ASYNCIO_EVENT_LOOP": None, "REDIS_URL": settings.REDIS_URL, "UNTIL_DONE": True}.items():
-        found.set(name, value, priority="cmdline")
-    found.set("EXTENSIONS", {**found.getdict("EXTENSIONS"), Switch: 0}, priority="cmdline")
-    for name in sys.argv[3:]:
-        found.set("ITEM_PIPELINES", {**found.getdict("ITEM_PIPELINES"), name: 1}, priority="cmdline")
-    watchdog.install()
-    process = AsyncCrawlerProcess(found)
-    process.crawl(portal)
-    process.start()
-
-
 class HogPipeline:
-    """Wrong: it calculates on the loop."""
+    """Wrong: it calculates on the loop, for every twentieth item."""
+
+    def __init__(self) -> None:
+        self.items = 0
 
     def process_item(self, item: Any) -> Any:
+        self.items += 1
         began = time.thread_time()
-        while time.thread_time() - began < 0.03:
+        while self.items % 20 == 0 and time.thread_time() - began < 0.03:
             pass
         return item
 
@@ -126,5 +129,18 @@ class SleepyPipeline:
         return item
 
 
+def main(portal: str, what: str, pipelines: list[str]) -> None:
+    found = project_settings()
+    changes: dict[str, Any] = {"ASYNCIO_EVENT_LOOP": None, "REDIS_URL": settings.REDIS_URL, "UNTIL_DONE": True}
+    changes["EXTENSIONS"] = {**found.getdict("EXTENSIONS"), Switch: 0}
+    changes["ITEM_PIPELINES"] = {**found.getdict("ITEM_PIPELINES"), **dict.fromkeys(pipelines, 1)}
+    for name, value in changes.items():
+        found.set(name, value, priority="cmdline")
+    watchdog.install(what)
+    process = AsyncCrawlerProcess(found)
+    process.crawl(portal)
+    process.start()
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[3], sys.argv[4:])
