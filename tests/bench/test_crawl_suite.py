@@ -1,13 +1,12 @@
 """The suite runs and says what it should; how fast is for `realestate bench crawl` to tell."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from realestate import bench
 from realestate.bench import Context, DoesNotCount, Measure, crawl
 from realestate.bench.rig.crawlers import CEILING, PEERS, PLAIN, Ours, Peer
 from realestate.bench.rig.database import Database, database
@@ -20,9 +19,8 @@ LISTINGS = 30
 
 
 @pytest.fixture(scope="module")
-def context() -> Iterator[Context]:
-    with bench.fresh(scale=0.01, rounds=1) as context:
-        yield context
+def context(small: Callable[[float], Context]) -> Context:
+    return small(0.01)
 
 
 @pytest.fixture(scope="module")

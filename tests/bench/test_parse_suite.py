@@ -1,21 +1,21 @@
 """The suite runs, and what the peers read is what the portal tells."""
 
+from collections.abc import Callable
+
 import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse
 from selectolax.lexbor import LexborHTMLParser
 
-from realestate import bench
-from realestate.bench import parse
+from realestate.bench import Context, parse
 from realestate.bench.peers import stock
 from realestate.bench.peers.reading import reading_of
 from realestate.simulator.server import SITES
 from realestate.simulator.world import World
 
 
-def test_both_portals_are_measured_beside_parsel() -> None:
-    with bench.fresh(scale=0.02, rounds=1) as context:
-        found = list(parse.measures(context))
+def test_both_portals_are_measured_beside_parsel(small: Callable[[float], Context]) -> None:
+    found = list(parse.measures(small(0.02)))
     assert [each.name for each in found] == ["reading a page of immoweb", "reading a page of emlak"]
     assert all(each.value > 0 and each.ratio for each in found)
 

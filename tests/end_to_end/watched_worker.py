@@ -1,8 +1,8 @@
 """A worker whose event loop is watched: `python -m tests.end_to_end.watched_worker PORTAL REPORT WHAT [PIPELINE…]`.
 
 The product's own code runs with its own settings, but on asyncio's loop: uvloop's callbacks cannot be looked into. Two
-things hold a loop up, and on a busy machine a clock tells neither. WHAT is `cpu`: each callback is timed by the CPU time
-of its thread. Or it is `waits`: each call of C code is looked at, whether it is one that waits for somebody.
+things hold a loop up, and on a busy machine a clock tells neither. WHAT is `cpu`: each callback is timed by the CPU
+time of its thread. Or it is `waits`: each call of C code is looked at, whether it is one that waits for somebody.
 
 What was seen after the first pages goes to REPORT when the worker ends: those load tables and modules, once. Further
 pipelines come before the others.
