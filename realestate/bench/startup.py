@@ -80,7 +80,8 @@ def showing(context: Context) -> Measure:
 def _demo_seconds(context: Context, number: int) -> float:
     folder, log = context.folder / f"demo-{number}", context.folder / "demo.log"
     folder.mkdir()
-    command = [sys.executable, "-m", "realestate", "demo"]
+    listings = context.sized(2_000, least=20)  # as many as it has by default
+    command = [sys.executable, "-m", "realestate", "demo", "--listings", str(listings)]
     began = time.monotonic()
     process = children.spawn(command, env=settings.environment(TMPDIR=str(folder)), log=log)
     try:

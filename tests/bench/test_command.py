@@ -112,3 +112,10 @@ def test_a_wrong_argument_is_told_before_anything_is_measured(fake: Fake, argume
     assert result.exit_code != 0
     assert told in str(result.exception)
     assert ran == []
+
+
+@pytest.mark.parametrize("suite", bench.suites())
+def test_every_suite_is_in_the_help_and_on_the_page(suite: str) -> None:
+    told = CliRunner().invoke(app, ["bench", "--help"]).output
+    assert suite in told.partition("What to measure:")[2]
+    assert f"| `{suite}` |" in (Path(__file__).parents[2] / "docs" / page.PAGE).read_text("utf-8")
