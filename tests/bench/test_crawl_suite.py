@@ -94,7 +94,9 @@ def test_a_failure_of_a_peer_is_said_and_leaves_it_out(
 ) -> None:
     broken = replace(CEILING, name="broken", module="nobody")
     assert crawl.lap(broken, context, stored, site) is None
-    assert "a crawl of immoweb does not count: the portal was asked for nothing" in capfd.readouterr().err
+    (said,) = capfd.readouterr().err.splitlines()
+    assert said.startswith("a crawl of immoweb does not count: broken: the portal was asked for nothing; ")
+    assert said.endswith("No module named realestate.bench.peers.nobody")
 
 
 def test_a_peer_whose_package_is_missing_is_said_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:

@@ -125,6 +125,8 @@ class Peer:
         process = self.start(context, database, site)
         try:
             lap = Watch(site, [process], stored).until(refs.exists)
+        except DoesNotCount as error:
+            raise DoesNotCount(f"{self.name}: {error}; {last_words(self._log(context))}") from error
         finally:
             children.stop([process], STOP_SECONDS)
         self.check(site, refs, self._log(context))
