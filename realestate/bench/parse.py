@@ -15,7 +15,7 @@ from scrapy.http import HtmlResponse
 from realestate.bench import Context, Goal, Measure, interleaved
 from realestate.bench.peers.reading import reading_of
 from realestate.jobs.work import project_settings, without_crawl
-from realestate.simulator.server import SITES
+from realestate.simulator.sites import SITES
 from realestate.simulator.world import World
 
 SEED = 7

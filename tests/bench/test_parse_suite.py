@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser
 from realestate.bench import Context, parse
 from realestate.bench.peers import stock
 from realestate.bench.peers.reading import reading_of
-from realestate.simulator.server import SITES
+from realestate.simulator.sites import SITES
 from realestate.simulator.world import World
 
 
