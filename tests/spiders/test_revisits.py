@@ -8,6 +8,7 @@ import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
+from scrapy.utils.request import fingerprint
 
 from realestate.items import Listing, Sighting
 from realestate.spiders.bina import BinaSpider
@@ -103,8 +104,6 @@ def test_contacts_that_are_wanted_are_asked_about_too(make: Make, kept: Kept) ->
 
 
 def test_the_same_request_whatever_its_page_is_known_by(make: Make) -> None:
-    from scrapy.utils.request import fingerprint
-
     spider = make()
     plain, conditional = (
         spider.check(f"{SITE}/{REFS[0]}-a.html", "j", "refresh", None, known_by)
