@@ -15,6 +15,7 @@ from scrapy.http import Response
 from scrapy.utils.misc import load_object
 
 from realestate.middlewares.blocks import Rules, Usual, is_html_for_json, read_rules
+from realestate.middlewares.conditional import NOT_MODIFIED, UNCHANGED
 from realestate.middlewares.policies import ANSWERS, BROKEN, WALL, Escalation, Policy, of_failure
 from realestate.queue.manners import Manners
 from realestate.queue.scheduler import Scheduler
@@ -59,7 +60,7 @@ class BackoffMiddleware:
     def process_response(self, request: Request, response: Response) -> Request | Response:
         if "stage" not in request.meta:
             return response  # robots.txt
-        policy = ANSWERS.get(response.status)
+        policy = BROKEN if _is_unasked(response) else ANSWERS.get(response.status)
         if kind := self._wall(request, response):
             return self._met_a_wall(request, kind, policy if response.status in REFUSALS and policy else WALL)
         if policy is not None:
@@ -150,6 +151,11 @@ def unled(request: Request) -> Request:
     if meta.keys() == request.meta.keys():
         return request
     return request.replace(url=request.meta["redirect_urls"][0], meta=meta)
+
+
+def _is_unasked(response: Response) -> bool:
+    """Not modified since when?"""
+    return response.status == NOT_MODIFIED and UNCHANGED not in response.flags
 
 
 def _retry_after(response: Response) -> float:
