@@ -77,7 +77,11 @@ class BackoffMiddleware:
             ):
                 return again  # if it never comes whole, it is what the portal has
             self.escalation.fine()
-            self.usual.saw(stage, response.body)
+            # A search that finds nothing is thin, and so is the word that a home is sold: the parser has to say.
+            if stage == "extract" and self.usual.is_thin(stage, len(response.body)):
+                response.flags.append("thin")
+            else:
+                self.usual.saw(stage, response.body)
         self._tell(lambda manners: manners.praise(request))
         return response
 
@@ -95,9 +99,7 @@ class BackoffMiddleware:
             return kind
         if response.status != 200:
             return None
-        if is_html_for_json(request, response):
-            return "html_for_json"
-        return "thin" if self.usual.is_thin(request.meta["stage"], len(response.body)) else None
+        return "html_for_json" if is_html_for_json(request, response) else None
 
     def _met_a_wall(self, request: Request, kind: str, policy: Policy) -> Request:
         portal = getattr(self.crawler.spider, "name", "none")

@@ -295,6 +295,9 @@ class SearchSpider(CountingSpider, Saved):
             if self.tries_again(response):
                 self.count(stage, "doubted")
                 return []
+            if "thin" in response.flags:
+                self.blocked(stage, Blocked("thin", f"far smaller than others, and unlike: {error}"), response)
+                return []
             self.count(stage, "broken")
             response.flags.append("broken")  # SnapshotMiddleware keeps such a page
             told = f"{type(error).__name__}: {error}"
