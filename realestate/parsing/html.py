@@ -48,6 +48,11 @@ def attribute(node: LexborHTMLParser | LexborNode, selector: str, name: str) -> 
     return line(found.attributes.get(name)) if found else None
 
 
+def meta(document: str, name: str) -> str | None:
+    """What a page tells those who share it under one name, such as "og:title"."""
+    return attribute(Page(document), f'meta[property="{name}"]', "content")
+
+
 def attributes(node: LexborHTMLParser | LexborNode, selector: str, name: str) -> list[str]:
     return [value for found in node.css(selector) if (value := line(found.attributes.get(name)))]
 
