@@ -1,11 +1,10 @@
 """What emlak's words mean."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from realestate.items import Operation, PropertyType
-from realestate.parsing import numbers
+from realestate.parsing import areas
 from realestate.parsing.text import fold
 
 T = TypeVar("T")
@@ -53,12 +52,20 @@ def known(told: dict[str, str], label: str, words: Mapping[str, T]) -> T | None:
     return known
 
 
-def point_of(value: str | None) -> tuple[float | None, float | None]:
-    """(0, 0) lies in the sea: nobody set the pin."""
-    found = re.fullmatch(r"\(\s*(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)\s*\)", value or "")
-    if not found or not (float(found[1]) or float(found[2])):
-        return None, None
-    return float(found[1]), float(found[2])
+def kind_of(told: dict[str, str]) -> dict[str, Any]:
+    """A kind we have no word for is another, and no kind is none."""
+    unknown: Kind = ("other" if fold("Əmlakın növü") in told else None, None, None)
+    kind, subtype, is_new = known(told, "Əmlakın növü", KINDS) or unknown
+    return {"property_type": kind, "subtype": subtype, "is_new_building": is_new}
+
+
+def size_of(told: dict[str, str]) -> dict[str, float]:
+    """Of the home, or of land, as its unit tells."""
+    area = areas.parse(told.get(fold("Sahə")))
+    if not area:
+        return {}
+    del told[fold("Sahə")]
+    return {"plot_m2" if area.is_land else "area_m2": area.m2}
 
 
 def seller_of(text: str | None) -> Any:
@@ -66,8 +73,3 @@ def seller_of(text: str | None) -> Any:
     if fold("Vasitəçi") in folded:
         return "agency"
     return "owner" if fold("Mülkiyyətçi") in folded else None
-
-
-def views_of(text: str | None) -> dict[str, Any]:
-    views = numbers.whole(text)
-    return {} if views is None else {"views": views}
