@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from realestate.parsing import coordinates, dates, floors, html, kinds, numbers, words
+from realestate.parsing import coordinates, dates, floors, html, kinds, numbers, places, words
 from realestate.parsing.embedded import at
 from realestate.parsing.rows import Rows
 from realestate.parsing.text import line, paragraphs, word
@@ -90,8 +90,25 @@ def at_paths(document: Any, table: Mapping[str, str], zone: ZoneInfo) -> dict[st
 
 
 def in_rows(rows: Rows, table: Mapping[str, str]) -> dict[str, Any]:
-    """Fields of label/value rows: a field -> its label. The row is taken, for what is left belongs into `extra`."""
-    return {name: read(name, rows.take(label)) for name, label in table.items()}
+    """Fields of label/value rows: a field -> its label. The row is taken, for what is left belongs into `extra`.
+
+    A floor may tell how many there are: "2 / 9".
+    """
+    told = {name: rows.take(label) for name, label in table.items()}
+    of_all = floors.parse(told.get("floor")).total
+    return {name: read(name, value) for name, value in told.items()} | (
+        {} if of_all is None else {"floors_total": of_all}
+    )
+
+
+def located(place: places.Place) -> dict[str, Any]:
+    """What an Azerbaijani address tells. A settlement stands for a district where there is none."""
+    return {
+        "city": place.city,
+        "district": place.district or place.settlement,
+        "metro_station": place.metro_station,
+        "street": place.street,
+    }
 
 
 def placed(point: coordinates.Point, precision: Any = "exact") -> dict[str, Any]:

@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from realestate.items import Operation, PropertyType
-from realestate.parsing import apollo, areas, html, numbers, prices, rows
+from realestate.parsing import apollo, areas, numbers, prices, rows
 from realestate.parsing.embedded import at, decoded, next_data
-from realestate.parsing.text import fold, line, paragraphs
+from realestate.parsing.text import fold, line
 from realestate.parsing.words import folded, meaning
 
 SEARCH = """
@@ -105,22 +105,18 @@ def own_advert(cache: Any, ref: str) -> Any:
     return None
 
 
-def text_of(body: Any) -> str | None:
-    """Plain, or HTML of paragraphs and line breaks."""
-    if not isinstance(body, str) or "<" not in body:
-        return paragraphs(body if isinstance(body, str) else None)
-    return html.texts(html.Page(f"<body>{body.replace('</p>', '<br></p>')}"), "body")
-
-
-def kind_of(told: rows.Rows) -> tuple[PropertyType, str | None, bool | None] | None:
-    """What the row's word means; a word we do not know stays among the rows, and so in `extra`."""
+def kind_of(told: rows.Rows, category: str) -> dict[str, Any]:
+    """What the row's word means, else what the category holds; a word we do not know stays among the rows, and so in
+    `extra`."""
+    _, usual = CATEGORIES.get(category, (None, None if category == ROOT else "other"))
     known = meaning(told.told(*BUILDING), KINDS)
     if known:
         told.take(*BUILDING)
-    return known
+    kind, subtype, is_new = known or (usual, None, None)
+    return {"property_type": kind, "subtype": subtype, "is_new_building": is_new}
 
 
-def deal_of(told: rows.Rows, category: str) -> tuple[Operation | None, prices.Period | None]:
+def deal_of(told: rows.Rows, category: str) -> dict[str, Any]:
     word = fold(line(told.told(*DEAL)) or "")
     lasts = prices.period(line(told.told("Kirayə müddəti")) or word)
     operation: Operation | None = None
@@ -132,10 +128,10 @@ def deal_of(told: rows.Rows, category: str) -> tuple[Operation | None, prices.Pe
         told.take(*DEAL)
     if lasts:
         told.take("Kirayə müddəti")
-    return operation, lasts if operation == "rent" else None
+    return {"operation": operation, "rent_period": lasts if operation == "rent" else None}
 
 
-def sizes_of(told: rows.Rows) -> tuple[float | None, float | None]:
+def sizes_of(told: rows.Rows) -> dict[str, float | None]:
     """Of the home and of its land; a label may name the unit: "Sahə, m²", "Sahə, sot"."""
     area = plot = None
     for label in [label for label in told if label.startswith(("sahə", "torpaq"))]:
@@ -146,4 +142,4 @@ def sizes_of(told: rows.Rows) -> tuple[float | None, float | None]:
             area = area or size.m2
         if size:
             del told[label]
-    return area, plot
+    return {"area_m2": area, "plot_m2": plot}
