@@ -70,7 +70,7 @@ class TapSpider(PortalSpider):
         price, told, facts, views = self._newer(response, ad) if ad else self._older(response)
         if not told["title"] or not facts:
             raise BrokenPage("no advert of this number, or nothing told of it")
-        category = urlsplit(told["url"]).path.rstrip("/").split("/")[-2]
+        category = told["url"].rstrip("/").split("/")[-2]
         place = reading.located(places.parse(line(facts.take("Yerləşmə yeri"))))
         city = line(facts.take("Şəhər")) or told.pop("city", None) or place["city"]
         yield self.listing(
