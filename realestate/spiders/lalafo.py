@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from typing import Any, ClassVar
-from urllib.parse import urljoin
 from zoneinfo import ZoneInfo
 
 from scrapy import Request
@@ -100,7 +99,7 @@ class LalafoSpider(PortalSpider):
             **words.seller_of(ad, told),
             **{name: told.get(name) for name in words.PLAIN},
             ref=str(ad["id"]),
-            url=self._page(ad, self.shown_at(response)),
+            url=response.urljoin(self._page(ad, self.shown_at(response))),
             country=words.COUNTRIES.get(str(ad.get("country_id")), self.country),
             features=frozenset(words.features(told, rest)),
             district=told.get("district") or told.get("settlement"),
@@ -116,4 +115,4 @@ class LalafoSpider(PortalSpider):
         ref, city = str(ad["id"]), line(ad.get("city_alias"))
         known = (line(ad.get("url")), shown_at, f"/{city}/ads/id-{ref}" if city else None)
         own = (url for url in known if url and self.ref_of(url) == ref and FEED not in url)
-        return urljoin(self.site, next(own, self.url_of(ref)))
+        return next(own, self.url_of(ref))
