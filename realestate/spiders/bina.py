@@ -88,7 +88,7 @@ class BinaSpider(PortalSpider):
     def _new(self, response: TextResponse, item: dict[str, Any]) -> dict[str, Any]:
         linked = jsonld.first(response.text, "Product") or {}
         told = reading.at_paths(item, self.fields, self.timezone) | words.item_fields(item, linked, self.currency)
-        return told | {"photos": [response.urljoin(url) for url in words.photos_of(item, linked)]}
+        return told | {"photos": reading.absolute(response, words.photos_of(item, linked))}
 
     def _old(self, page: OldPage) -> dict[str, Any]:
         if not page.rows:

@@ -19,7 +19,7 @@ from realestate.parsing.text import fold
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.outcomes import BrokenPage, ListingGone
 from realestate.spiders.paging import Numbers
-from realestate.spiders.reading import counted, in_rows, placed
+from realestate.spiders.reading import absolute, counted, in_rows, placed
 from realestate.spiders.results import Found, Results
 from realestate.spiders.words import emlak as words
 
@@ -91,7 +91,7 @@ class EmlakSpider(PortalSpider):
             street=place.street,
             title=title,
             description=html.texts(page, ".desc p"),
-            photos=[response.urljoin(link) for link in html.attributes(page, ".fotorama a", "href")],
+            photos=absolute(response, html.attributes(page, ".fotorama a", "href")),
             seller_type=words.seller_of(html.text(page, ".seller-data")),
             extra={**told, **counted(numbers.whole(html.text(page, ".views-count strong")))},
         )

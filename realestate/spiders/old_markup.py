@@ -9,6 +9,7 @@ from scrapy.http import TextResponse
 from realestate.parsing import coordinates, dates, html, numbers
 from realestate.parsing.text import fold
 from realestate.spiders.moments import served_at
+from realestate.spiders.reading import absolute
 
 _ROW = ".product-properties__i"
 _COUNTED = ":is(.product-statistics__i-text, .product-info__statistics__i-text)"
@@ -35,7 +36,7 @@ class OldPage:
             "title": self.title,
             "description": html.texts(self._page, ".product-description__content"),
             # a picture stands in until a script has run
-            "photos": [self._response.urljoin(src) for src in photos if not src.endswith("load.gif")],
+            "photos": absolute(self._response, (src for src in photos if not src.endswith("load.gif"))),
             "updated_at": self._updated_at(zone),
         }
 

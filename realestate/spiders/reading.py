@@ -1,10 +1,12 @@
 """Fields by tables: a portal says where each stands, and the field itself says how it is read."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from scrapy.http import TextResponse
 
 from realestate.parsing import coordinates, dates, floors, html, kinds, numbers, places, words
 from realestate.parsing.embedded import at
@@ -14,6 +16,7 @@ from realestate.parsing.text import line, paragraphs, word
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MARKUP = re.compile(r"</?[a-zA-Z]|&(?:\w+|#\w+);")
 _MACHINE = re.compile(r"-?\d+(?:\.\d+)?")
+_ROOTED = re.compile(r"(?:/[\w-]+)+(?:\.\w+)?", re.ASCII)
 _LONG_AGO = datetime(1990, 1, 1, tzinfo=UTC)
 
 
@@ -114,6 +117,19 @@ def located(place: places.Place) -> dict[str, Any]:
 def placed(point: coordinates.Point, precision: Any = "exact") -> dict[str, Any]:
     """Where a home is, and how well that is known."""
     return {**point._asdict(), "geo_precision": None if point.latitude is None else precision}
+
+
+def absolute(response: TextResponse, links: Iterable[str]) -> list[str]:
+    """Addresses in full. Nearly all begin with their host or at the root: only the others need to be worked out."""
+    root = None if "<base" in response.text else "/".join(response.url.split("/", 3)[:3])
+    return [
+        link
+        if link.startswith("https://")
+        else root + link
+        if root and _ROOTED.fullmatch(link)
+        else response.urljoin(link)
+        for link in links
+    ]
 
 
 def counted(views: int | None) -> dict[str, int]:

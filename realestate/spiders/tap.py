@@ -106,7 +106,7 @@ class TapSpider(PortalSpider):
         is_own = self.ref_of(path) == self.ref_of(self.shown_at(response))
         told = reading.at_paths(ad, self.fields, self.timezone) | {
             "url": response.urljoin(path if is_own else urlsplit(response.url).path),
-            "photos": [response.urljoin(url) for each in photos if (url := line(at(each, "url")))],
+            "photos": reading.absolute(response, filter(None, (line(at(each, "url")) for each in photos))),
         }
         facts = rows.of(apollo.field(ad, "properties") or apollo.field(ad, "azProperties"))
         return prices.told(ad.get("price", ""), self.currency), told, facts, numbers.whole(ad.get("hits"))

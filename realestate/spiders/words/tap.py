@@ -93,14 +93,11 @@ def cache_of(document: str) -> Any:
 
 def own_advert(cache: Any, ref: str) -> Any:
     """The advert of this number; the cache holds similar ones too."""
+    own = {ref, global_id("Ad", ref), f"gid://tap/Ad/{ref}"}
     for key, ad in cache.items() if isinstance(cache, dict) else ():
         if key.startswith("Ad:") and isinstance(ad, dict):
-            names = {
-                line(ad.get("legacyResourceId")),
-                key[3:].rstrip("="),
-                (line(ad.get("path")) or "").rpartition("/")[2],
-            }
-            if names & {ref, global_id("Ad", ref), f"gid://tap/Ad/{ref}"}:
+            path = line(ad.get("path")) or ""
+            if not own.isdisjoint((line(ad.get("legacyResourceId")), key[3:].rstrip("="), path.rpartition("/")[2])):
                 return apollo.resolved(cache, {"__ref": key})
     return None
 
