@@ -77,7 +77,7 @@ class EmlakSpider(PortalSpider):
         yield self.listing(
             response,
             self._price(html.text(page, ".left-bar .price span.m")),
-            **words.kind_of(told) | words.size_of(told) | in_rows(told, self.rows),
+            **words.kind_of(told) | in_rows(told, self.rows),
             **placed(coordinates.parse(html.attribute(page, "input#google_map", "value"))),
             **self._dated(html.text(page, ".date")),
             url=response.url,

@@ -19,7 +19,7 @@ from scrapy.http import TextResponse
 
 from realestate.items import Listing
 from realestate.parsing import coordinates, dates, numbers, periods
-from realestate.parsing.embedded import at
+from realestate.parsing.embedded import at, listed
 from realestate.parsing.text import line
 from realestate.spiders import reading
 from realestate.spiders.base import PortalSpider
@@ -86,7 +86,7 @@ class LalafoSpider(PortalSpider):
             raise ListingGone(f"status_id {status}")
         if words.category_of(ad) in words.SEEKING:
             raise BrokenPage("somebody who seeks a home, and offers none")
-        told, rest = words.understood(ad["params"])
+        told, rest = words.understood(listed(ad["params"]))
         leaf = words.leaf_of(ad, hints.get("label"))
         yield self.listing(
             response,

@@ -79,7 +79,7 @@ class TapSpider(PortalSpider):
             **{**told, **place, "city": city},
             **words.kind_of(facts, category),
             **words.deal_of(facts, category),
-            **words.sizes_of(facts),
+            **words.sizes_of(facts, category),
             **reading.in_rows(facts, self.rows),
             seller_type="agency" if told["agency_name"] else None,
             extra={**facts, **reading.counted(views)},

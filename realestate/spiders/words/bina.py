@@ -199,6 +199,7 @@ def fields_of(
     known = [kind for name in kinds if (kind := meaning(name, KINDS))]
     property_type, subtype, is_new = next((each for each in known if each[1]), known[0] if known else unknown)
     area, plot = sizes
+    is_land = property_type == "land" or (area is not None and area.is_land)
     renovated = truth(is_renovated)
     return {
         "operation": None if is_rent is None else "rent" if is_rent else "sale",
@@ -206,8 +207,8 @@ def fields_of(
         "property_type": property_type,
         "subtype": subtype,
         "is_new_building": is_new,
-        "area_m2": area.m2 if area and not area.is_land else None,
-        "plot_m2": area.m2 if area and area.is_land else plot,
+        "area_m2": area.m2 if area and not is_land else None,
+        "plot_m2": area.m2 if area and is_land else plot,
         "condition": None if renovated is None else "renovated" if renovated else "unrenovated",
         **located(places.parse(", ".join(filter(None, named)))),
         **placed(point, "approximate" if is_near else "exact"),

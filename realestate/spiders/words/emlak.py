@@ -53,19 +53,19 @@ def known(told: dict[str, str], label: str, words: Mapping[str, T]) -> T | None:
 
 
 def kind_of(told: dict[str, str]) -> dict[str, Any]:
-    """A kind we have no word for is another, and no kind is none."""
+    """What it is and how large. A kind we have no word for is another, and no kind is none."""
     unknown: Kind = ("other" if fold("Əmlakın növü") in told else None, None, None)
     kind, subtype, is_new = known(told, "Əmlakın növü", KINDS) or unknown
-    return {"property_type": kind, "subtype": subtype, "is_new_building": is_new}
+    return {"property_type": kind, "subtype": subtype, "is_new_building": is_new} | _size(told, kind)
 
 
-def size_of(told: dict[str, str]) -> dict[str, float]:
-    """Of the home, or of land, as its unit tells."""
+def _size(told: dict[str, str], kind: PropertyType | None) -> dict[str, float]:
+    """Of the home; of land where its unit tells so, or there is nothing else."""
     area = areas.parse(told.get(fold("Sahə")))
     if not area:
         return {}
     del told[fold("Sahə")]
-    return {"plot_m2" if area.is_land else "area_m2": area.m2}
+    return {"plot_m2" if area.is_land or kind == "land" else "area_m2": area.m2}
 
 
 def seller_of(text: str | None) -> Any:

@@ -212,11 +212,12 @@ def type_of(ad: Any) -> PropertyType | None:
 
 
 def units_of(ad: Any) -> Iterator[tuple[str, Any]]:
-    """The flats or houses of a project: their numbers and prices."""
+    """The flats or houses of a project: their numbers and prices. They come in groups, or bare."""
     for group in listed(at(ad, "cluster.units")):
-        for unit in listed(at(group, "items")):
-            if isinstance(at(unit, "id"), int):
-                yield str(unit["id"]), at(unit, "price")
+        for unit in (*listed(at(group, "items")), group):
+            number = line(at(unit, "id")) or ""
+            if re.fullmatch(r"\d{6,9}", number, re.ASCII):
+                yield number, at(unit, "price")
 
 
 def in_attribute(document: str) -> Any:

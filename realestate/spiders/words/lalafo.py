@@ -265,7 +265,10 @@ def feed_in(document: str) -> Any:
 
 
 def advert_in(document: str) -> Any:
-    return next((each for each in answers_in(document) if isinstance(at(each, "params"), list)), None)
+    """What has params; or, of an advert that has none, at least a category and a title."""
+    told = [each for each in answers_in(document) if isinstance(at(each, "id"), int)]
+    bare = (each for each in told if each.get("params", 0) is None and category_of(each) and line(each.get("title")))
+    return next((each for each in told if isinstance(each.get("params"), list)), None) or next(bare, None)
 
 
 def answers_in(document: str) -> list[Any]:

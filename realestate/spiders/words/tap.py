@@ -22,19 +22,19 @@ query Search($filters: AdFilterInput, $keywords: String, $first: Int, $after: St
   }
 }"""
 CALL = "mutation Call($adId: ID) { createCall(adId: $adId, source: DESKTOP) { entity } }"
-ROOT = "dasinmaz-emlak"
+ROOT, LAND = "dasinmaz-emlak", "torpaq-sahesi"
 #: Categories by the last word of their address: the portal's number, and what they hold.
 CATEGORIES: dict[str, tuple[int, PropertyType]] = {
     "menziller": (635, "apartment"),
     "heyet-evleri": (601, "house"),
-    "torpaq-sahesi": (602, "land"),
+    LAND: (602, "land"),
     "obyektler-ve-ofisler": (605, "commercial"),
     "qarajlar": (603, "garage"),
 }
 BUILDING = ("Binanın tipi", "Əmlakın növü", "Obyektin növü")
 DEAL = ("Elanın tipi", "Elanın növü", "Elan növü")
 #: They have no word for sale or rent unless it is a rent.
-FOR_SALE = ("torpaq-sahesi", "qarajlar")
+FOR_SALE = (LAND, "qarajlar")
 #: The building's own word -> type, subtype, is it new?
 KINDS: dict[str, tuple[PropertyType, str | None, bool | None]] = folded(
     {
@@ -128,12 +128,12 @@ def deal_of(told: rows.Rows, category: str) -> dict[str, Any]:
     return {"operation": operation, "rent_period": lasts if operation == "rent" else None}
 
 
-def sizes_of(told: rows.Rows) -> dict[str, float | None]:
-    """Of the home and of its land; a label may name the unit: "Sahə, m²", "Sahə, sot"."""
+def sizes_of(told: rows.Rows, category: str) -> dict[str, float | None]:
+    """Of the home and of its land; a label may name the unit: "Sahə, m²", "Sahə, sot". Land has nothing but itself."""
     area = plot = None
     for label in [label for label in told if label.startswith(("sahə", "torpaq"))]:
         size = areas.parse(line(told[label]), label.rpartition(",")[2])
-        if size and (size.is_land or label.startswith("torpaq")):
+        if size and (size.is_land or label.startswith("torpaq") or category == LAND):
             plot = plot or size.m2
         elif size:
             area = area or size.m2
