@@ -8,7 +8,7 @@ from scrapy.http import TextResponse
 
 from realestate.items import Listing, Operation, SellerType, Status
 from realestate.parsing import areas, coordinates, embedded, numbers, prices
-from realestate.parsing.embedded import at, decoded
+from realestate.parsing.embedded import at, decoded, listed
 from realestate.parsing.text import line
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.outcomes import BrokenPage, ListingGone
@@ -92,7 +92,7 @@ class EmbeddingSpider(PortalSpider):
     def parse_search(self, response: TextResponse) -> Results:
         page = self._props(response)
         return self.results(
-            response, map(self._result, self._at(page, self.results_at) or ()), self._at(page, self.total_at)
+            response, map(self._result, listed(self._at(page, self.results_at))), self._at(page, self.total_at)
         )
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
@@ -160,7 +160,7 @@ class EmbeddingSpider(PortalSpider):
 
     def _with_rows(self, ad: Any) -> Any:
         path, label, value = self.rows
-        told = {str(at(each, label)).lower(): at(each, value) for each in self._at(ad, path) or ()}
+        told = {str(at(each, label)).lower(): at(each, value) for each in listed(self._at(ad, path))}
         alone = {name: each[0] if isinstance(each, list) and len(each) == 1 else each for name, each in told.items()}
         return {**ad, "told": alone} if path and isinstance(ad, dict) else ad
 

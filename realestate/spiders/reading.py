@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from scrapy.http import TextResponse
 
 from realestate.parsing import coordinates, dates, floors, html, kinds, numbers, places, words
-from realestate.parsing.embedded import at
+from realestate.parsing.embedded import at, listed
 from realestate.parsing.rows import Rows
 from realestate.parsing.text import line, paragraphs, word
 
@@ -59,7 +59,7 @@ def street(value: Any) -> str | None:
 
 
 def _addresses(value: Any) -> list[str]:
-    return [each for each in value or () if isinstance(each, str) and each.startswith(("https://", "http://"))]
+    return [each for each in listed(value) if isinstance(each, str) and each.startswith(("https://", "http://"))]
 
 
 #: How a field is read; a field that is not here is one line of text.

@@ -8,10 +8,10 @@ from urllib.parse import parse_qsl, urlsplit
 from scrapy.http import TextResponse
 
 from realestate.items import PropertyType, RentPeriod, SellerType
-from realestate.parsing import apollo, areas, coordinates, places, prices
+from realestate.parsing import apollo, areas, coordinates, jsonld, places, prices
 from realestate.parsing.currencies import code
 from realestate.parsing.embedded import at, decoded, first_at, listed, next_data
-from realestate.parsing.text import line, paragraphs
+from realestate.parsing.text import fold, line, paragraphs
 from realestate.parsing.words import folded, meaning, truth
 from realestate.spiders.old_markup import OldPage
 from realestate.spiders.reading import located, placed
@@ -94,7 +94,27 @@ def item_of(response: TextResponse, ref: str) -> dict[str, Any] | None:
     for item in (*given, *cached):
         if isinstance(item, dict) and line(item.get("id")) == ref:
             return {name.partition("(")[0]: value for name, value in item.items()}
-    return None
+    return None if told_id(response.text) else _of_linked(response.text, ref)
+
+
+def _of_linked(document: str, ref: str) -> dict[str, Any] | None:
+    """What a page tells by its JSON-LD alone, as an item tells it: the title has its deal and its kind."""
+    linked = jsonld.first(document, "Product")
+    offered, title = at(linked, "offers.itemOffered"), fold(line(at(linked, "name")) or "")
+    deals = {is_rent for word, is_rent in DEAL_WORDS.items() if title.startswith(word)}
+    if not isinstance(offered, dict) or len(deals) != 1:
+        return None
+    size, offer = at(offered, "floorSize"), at(linked, "offers")
+    return {
+        "id": ref,
+        "leased": deals.pop(),
+        "price": {"total": offer["price"], "currency": offer.get("priceCurrency")} if "price" in offer else None,
+        "rooms": offered.get("numberOfRooms"),
+        "area": {"value": at(size, "value"), "units": at(size, "unitCode")},
+        "category": {"name": next((kind for kind in KINDS if f" {kind} " in f"{title} ".replace(",", " ")), None)},
+        "city": {"name": at(offered, "address.addressLocality")},
+        "address": at(offered, "address.streetAddress"),
+    }
 
 
 def told_id(document: str) -> str | None:
