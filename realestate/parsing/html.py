@@ -37,7 +37,8 @@ def texts(node: LexborHTMLParser | LexborNode, selector: str) -> str | None:
 
 def _text(node: LexborNode) -> str:
     """Its text; a line break in the page is one here, and joins no two words."""
-    if node.css_first("br") is None:
+    only = node.first_child
+    if only is None or (only.tag == "-text" and only.next is None) or node.css_first("br") is None:
         return node.text()
     parts = (each for each in node.traverse(include_text=True) if each.tag in ("br", "-text"))
     return "".join("\n" if each.tag == "br" else each.text() for each in parts)
