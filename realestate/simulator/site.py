@@ -169,12 +169,16 @@ class Site(ABC):
         if found is None:
             if len(self._searches) >= SEARCHES_KEPT:
                 self._searches.clear()
-            found = self._searches[query] = self._showing(query.find(self.world.listed(self.portal)))
+            found = self._searches[query] = self._showing(query.find(self.searched()))
         return found
 
     def shown(self) -> Found:
         """What there is to be found by any search."""
-        return self._showing(self.world.listed(self.portal))
+        return self._showing(self.searched())
+
+    def searched(self) -> list[Advert]:
+        """What searches are about, the last changed first."""
+        return self.world.listed(self.portal)
 
     def moved(self, advert: Advert) -> Answer:
         """To the right address of an advert."""

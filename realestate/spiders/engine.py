@@ -113,6 +113,10 @@ class SearchSpider(CountingSpider, Saved):
         """The address at which visitors see the item."""
         return str(response.meta.get("shown_at", response.url))
 
+    def is_first(self, response: Response) -> bool:
+        """Whether this is the first page of its search."""
+        return self.paging.is_first(_asked(response))
+
     # ----- what a kind of item may do otherwise
 
     def seen(self, each: Result) -> Any:
