@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 class Wall(IgnoreRequest):
     """Something else came than the page, however often it was asked for."""
 
-    reason = "ban"
+    reason, outcome = "ban", "blocked"
 
 
 class BackoffMiddleware:
@@ -51,7 +51,7 @@ class BackoffMiddleware:
         if kind := self._wall(request, response):
             return self._met_a_wall(request, kind)
         if policy := ANSWERS.get(response.status):
-            wait = _retry_after(response)
+            wait = seconds_to_wait(response)
             return self._troubled(request, policy, f"status {response.status}", wait) or response
         if response.status == 200:
             stage = request.meta["stage"]
@@ -115,7 +115,8 @@ class BackoffMiddleware:
         self.crawler.stats.inc_value(stat)
 
 
-def _retry_after(response: Response) -> float:
+def seconds_to_wait(response: Response) -> float:
+    """Before the site may be asked again, as it says itself."""
     value, served = (response.headers.get(name) or b"" for name in ("Retry-After", "Date"))
     return retry_after(value.decode("latin-1"), served.decode("latin-1"))
 

@@ -29,8 +29,6 @@ def test_it_prints_the_proxies_for_a_shell_and_tells_what_it_is(tmp_path: Path) 
     assert line.split(",")[0].startswith("http://simulator:s3cret@127.0.0.1:")
 
 
-
-
 def test_the_command_knows_every_profile() -> None:
     assert list(Opponent) == list(PROFILES)
 
