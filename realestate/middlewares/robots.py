@@ -225,9 +225,21 @@ class RobotsMiddleware:
             location = response.headers.get("Location") if 300 <= response.status < 400 else None
             if location is None or hops == MOST_REDIRECTS:
                 break
-            url = response.urljoin(location.decode("latin-1"))
+            url = _led_to(response, location)
             await asyncio.sleep(1 / rate if rate else 0)
         return response, hops > 0
+
+
+def _led_to(response: Response, location: bytes) -> str:
+    """Nowhere but to another page of the net: a site may not have us read a file of ours."""
+    try:
+        url = response.urljoin(location.decode("latin-1"))
+        origin_of(url)
+    except ValueError as error:
+        raise IgnoreRequest(str(error)) from error
+    if not url.startswith(("http://", "https://")):
+        raise IgnoreRequest("led out of the net")
+    return url
 
 
 def _put_off(request: Request, seconds: float) -> Request:
