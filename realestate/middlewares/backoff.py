@@ -6,6 +6,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -54,7 +55,7 @@ class BackoffMiddleware:
             wait = seconds_to_wait(response)
             return self._troubled(request, policy, f"status {response.status}", wait) or response
         if response.status == 200:
-            stage = request.meta["stage"]
+            stage = _measured_as(request)
             if self.usual.is_cut_short(stage, response.body) and (
                 again := self._troubled(request, BROKEN, "cut short")
             ):
@@ -77,7 +78,7 @@ class BackoffMiddleware:
             return None
         if is_html_for_json(request, response):
             return "html_for_json"
-        return "thin" if self.usual.is_thin(request.meta["stage"], len(response.body)) else None
+        return "thin" if self.usual.is_thin(_measured_as(request), len(response.body)) else None
 
     def _met_a_wall(self, request: Request, kind: str) -> Request:
         portal = getattr(self.crawler.spider, "name", "none")
@@ -113,6 +114,11 @@ class BackoffMiddleware:
     def _count(self, stat: str) -> None:
         assert self.crawler.stats is not None
         self.crawler.stats.inc_value(stat)
+
+
+def _measured_as(request: Request) -> str:
+    """A robots.txt that is read for its sitemaps is like no page."""
+    return "robots" if urlsplit(request.url).path == "/robots.txt" else str(request.meta["stage"])
 
 
 def seconds_to_wait(response: Response) -> float:
