@@ -15,7 +15,7 @@ from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.settings import LEASE_SECONDS
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Worker, letters, running, until
+from tests.end_to_end.conftest import PYTHON, Simulated, Worker, letters, running, until
 from tests.end_to_end.test_pace import FIRST, PORTAL, Handler, Site, most_within, push, request
 from tests.redis_process import RedisProcess
 
@@ -230,3 +230,23 @@ def test_a_crawl_delay_is_kept_by_all(site: Talking, fleet: Fleet, redis_url: st
     assert len(moments) == 7
     assert most_within(moments, 1.0) <= 3
     assert look(server, PORTAL).pace.floor_seconds == 0.5
+
+
+def test_a_simulated_portal_sees_one_question_of_two_workers(
+    simulate: Callable[[int], Simulated], env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path
+) -> None:
+    """And one that has nothing but sitemaps is found by what its robots.txt names."""
+    simulated = simulate(40)
+    env["SIMULATOR_URL"] = simulated.url
+    command = [PYTHON, "-m", "realestate", "work", "generic"]
+    with (
+        running(command, env, tmp_path / "1.log") as first,
+        running(command, env, tmp_path / "2.log") as second,
+    ):
+        server.lpush(keys.start_urls("generic"), simulated.portals["generic"] + "/")
+        until(lambda: store.counts().get("generic", (0, 0)) != (0, 0), "the first listings")
+        until(lambda: look(server, "generic").finished, "the end")
+        assert [first.stop(), second.stop()] == [0, 0]
+    seen = simulated._json("/_stats")["generic"]["by_kind"]
+    assert (seen["robots"], seen["search"]) == (2, 1), "to obey it, and to read its sitemaps"
+    assert sum(store.counts()["generic"]) == seen["listing"] == len(simulated.truth("generic"))
