@@ -156,7 +156,11 @@ class RobotsMiddleware:
         return Known(rules, copy.text, look_at, copy.again_at, copy.failures, copy.reason)
 
     async def _ask(self, scheduler: Scheduler, origin: str, request: Request) -> Known:
-        text, reason = await self._asked(origin, request, scheduler)
+        try:
+            text, reason = await self._asked(origin, request, scheduler)
+        except IgnoreRequest:
+            await _told(scheduler.robots.missed(origin, "not to be asked", 0))
+            raise
         known = self._known[origin]
         if text is not None:
             seconds, copied = self.keep_seconds, Copy(0, False, 0, 0, text, "")
@@ -199,6 +203,8 @@ class RobotsMiddleware:
         try:
             response, is_redirected = await self._answer(f"{origin}/robots.txt", request, scheduler)
         except Exception as error:
+            if getattr(error, "reason", None) and isinstance(error, IgnoreRequest):
+                raise  # nobody may ask there at all, for the page neither
             self.stats.inc_value(f"robotstxt/exception_count/{type(error).__name__}")
             if scheduler is not None and not isinstance(error, IgnoreRequest):
                 scheduler.manners.trouble(request, of_failure(error).blame, "robots.txt", 0.0)

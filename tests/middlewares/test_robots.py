@@ -9,7 +9,7 @@ import pytest
 from redis import Redis
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DownloadTimeoutError, NotConfigured
+from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest, NotConfigured
 from scrapy.http import Response, TextResponse
 
 from realestate.middlewares import robots
@@ -291,6 +291,20 @@ def test_a_redirect_to_nowhere_is_no_answer(run: Run, location: str) -> None:
         world.answer((302, b"", ("Location", location)), (200, b""))
         assert await world.ask() > 1
         assert len(world.asked) == 1
+
+    run(act)
+
+
+def test_a_host_that_nobody_may_ask_is_not_waited_for(run: Run) -> None:
+    class Elsewhere(IgnoreRequest):
+        reason = "address"
+
+    async def act(world: World) -> None:
+        world.answer(Elsewhere("a private one"), Elsewhere("a private one"))
+        for _ in range(2):
+            with pytest.raises(Elsewhere):
+                await world.ask()
+            await asyncio.sleep(robots.MOMENT_MS / 1000)
 
     run(act)
 
