@@ -16,17 +16,29 @@ from scrapy.http import Response
 from scrapy.utils.misc import load_object
 
 from realestate.middlewares.blocks import Rules, Usual, is_html_for_json, read_rules
+from realestate.middlewares.conditional import NOT_MODIFIED, UNCHANGED
 from realestate.middlewares.policies import ANSWERS, BROKEN, WALL, Escalation, Policy, of_failure
 from realestate.queue.manners import Manners
 from realestate.queue.scheduler import Scheduler
 
 logger = logging.getLogger(__name__)
 
+#: Answers that are about us, whatever else the page says.
+REFUSALS = frozenset({401, 403, 429})
+#: No portal leads us further than twice.
+MOST_HOPS = 5
+
 
 class Wall(IgnoreRequest):
     """Something else came than the page, however often it was asked for."""
 
     reason, outcome = "ban", "blocked"
+
+
+class Astray(IgnoreRequest):
+    """Led from address to address, and never to a page."""
+
+    reason = "http"
 
 
 class BackoffMiddleware:
@@ -49,11 +61,16 @@ class BackoffMiddleware:
     def process_response(self, request: Request, response: Response) -> Request | Response:
         if "stage" not in request.meta:
             return response  # robots.txt
+        policy = BROKEN if _is_unasked(response) else ANSWERS.get(response.status)
         if kind := self._wall(request, response):
-            return self._met_a_wall(request, kind)
-        if policy := ANSWERS.get(response.status):
+            return self._met_a_wall(request, kind, policy if response.status in REFUSALS and policy else WALL)
+        if policy is not None:
             wait = seconds_to_wait(response)
             return self._troubled(request, policy, f"status {response.status}", wait) or response
+        if leads_nowhere(request, response):
+            if again := self._troubled(request, WALL, "redirects in circles"):
+                return again
+            raise Astray(f"led in circles to {response.url}")
         if response.status == 200:
             stage = _measured_as(request)
             if self.usual.is_cut_short(stage, response.body) and (
@@ -61,7 +78,11 @@ class BackoffMiddleware:
             ):
                 return again  # if it never comes whole, it is what the portal has
             self.escalation.fine()
-            self.usual.saw(stage, response.body)
+            # A search that finds nothing is thin, and so is the word that a home is sold: the parser has to say.
+            if stage == "extract" and self.usual.is_thin(stage, len(response.body)):
+                response.flags.append("thin")
+            else:
+                self.usual.saw(stage, response.body)
         self._tell(lambda manners: manners.praise(request))
         return response
 
@@ -72,15 +93,16 @@ class BackoffMiddleware:
 
     def _wall(self, request: Request, response: Response) -> str | None:
         was_redirected = bool(request.meta.get("redirect_urls"))
-        if kind := self.rules.kind_of(response.status, response.url, response.body, was_redirected=was_redirected):
+        kind = self.rules.kind_of(response.status, response.url, response.body, was_redirected=was_redirected)
+        if kind == "refused" and response.status in REFUSALS:
+            return None  # it says no more than its status does
+        if kind:
             return kind
         if response.status != 200:
             return None
-        if is_html_for_json(request, response):
-            return "html_for_json"
-        return "thin" if self.usual.is_thin(_measured_as(request), len(response.body)) else None
+        return "html_for_json" if is_html_for_json(request, response) else None
 
-    def _met_a_wall(self, request: Request, kind: str) -> Request:
+    def _met_a_wall(self, request: Request, kind: str, policy: Policy) -> Request:
         portal = getattr(self.crawler.spider, "name", "none")
         self._count(f"block/{portal}/{kind}")
         level = self.escalation.wall()
@@ -90,7 +112,7 @@ class BackoffMiddleware:
             self._tell(lambda manners: manners.pause())
         elif level == "slower":
             self._tell(lambda manners: manners.refused(f"a wall: {kind}", 0.0))
-        again = self._troubled(request, WALL, f"wall/{kind}")
+        again = self._troubled(request, policy, f"wall/{kind}")
         if again is None:
             raise Wall(f"a wall: {kind}")
         return again
@@ -100,7 +122,8 @@ class BackoffMiddleware:
         self._tell(lambda manners: manners.trouble(request, policy.blame, reason, wait, slows=policy.slows))
         spider: Any = self.crawler.spider
         tries = self.times + policy.more_tries
-        again = get_retry_request(request, spider=spider, reason=reason, max_retry_times=tries)
+        asked = unled(request)
+        again = get_retry_request(asked, spider=spider, reason=reason, max_retry_times=tries)
         if again is not None:
             again.meta["retry_delay"] = policy.delay
         return again
@@ -119,6 +142,28 @@ class BackoffMiddleware:
 def _measured_as(request: Request) -> str:
     """A robots.txt that is read for its sitemaps is like no page."""
     return "robots" if urlsplit(request.url).path == "/robots.txt" else str(request.meta["stage"])
+
+
+def leads_nowhere(request: Request, response: Response) -> bool:
+    """Whether it sends us where we have been, or once too often on."""
+    location = response.headers.get("Location")
+    if not 300 <= response.status < 400 or location is None:
+        return False
+    been = request.meta.get("redirect_urls", [])
+    return len(been) >= MOST_HOPS or response.urljoin(location.decode("latin-1")) in (*been, request.url)
+
+
+def unled(request: Request) -> Request:
+    """The request as it was before the site led it elsewhere: where that was is not what was asked for."""
+    meta = {name: value for name, value in request.meta.items() if not name.startswith("redirect_")}
+    if meta.keys() == request.meta.keys():
+        return request
+    return request.replace(url=request.meta["redirect_urls"][0], meta=meta)
+
+
+def _is_unasked(response: Response) -> bool:
+    """Not modified since when?"""
+    return response.status == NOT_MODIFIED and UNCHANGED not in response.flags
 
 
 def seconds_to_wait(response: Response) -> float:

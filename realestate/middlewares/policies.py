@@ -34,8 +34,8 @@ TOO_BUSY = Policy(None, slows=True, delay=2.5, more_tries=1)
 #: Something between us and the site broke.
 BROKEN = Policy(None, slows=False, delay=1)
 #: The exit, or the site, does not answer.
-SILENT = Policy("failed", slows=False, delay=2)
-CUT_OFF = Policy("failed", slows=False, delay=1)
+SILENT = Policy("failed", slows=False, delay=2, more_tries=4)
+CUT_OFF = Policy("failed", slows=False, delay=1, more_tries=4)
 #: Something else came than the page.
 WALL = Policy("bad", slows=False, delay=2.5)
 

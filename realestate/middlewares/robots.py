@@ -25,10 +25,10 @@ from realestate.middlewares.blocks import Rules, read_rules
 from realestate.middlewares.policies import ANSWERS, of_failure
 from realestate.middlewares.robotrules import RobotRules, origin_of, said, wait_seconds
 from realestate.queue.engine import LEASE
-from realestate.queue.manners import EXIT, SENT
 from realestate.queue.packing import DELAY
 from realestate.queue.robots import Copy
 from realestate.queue.scheduler import Scheduler
+from realestate.queue.suspicion import EXIT, SENT
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +103,8 @@ class RobotsMiddleware:
         if known.rules is None:
             return self._wait(scheduler, request, known)
         self._obey(known.rules, request)
-        if asks and (scheduler.queue.limits.rate or known.rules.delay_seconds):
+        queue = scheduler.queue
+        if asks and (queue.limits.rate or queue.exits is not None or known.rules.delay_seconds):
             return _put_off(request, 0.0)  # its moment is spent
         return None
 

@@ -19,20 +19,25 @@ Signal = Literal["refused", "banned", "failed", "bad"]
 START_RATE, STEP = 0.4, 10
 #: One exit goes first: it tries twice the proven rate, and once refused the middle of what was proven and what was
 #: refused, until these are so near each other. The others follow as far as it got, so that one pays for all.
-NEAR = 1.25
+NEAR = 2.0
+#: It tries only when so many good answers stand beside each refusal there was, and beside the one it may earn.
+ANSWERS_FOR_A_TRY = 60
 #: What is left of a rate that was refused although it had been proven.
 CUT = 0.6
 #: So long ago it was refused, and it may be tried again.
 FORGET_MS = 600_000
 LEAST_RATE = 1 / 60
-#: One failure to connect happens to anybody. So many in a row are the exit's own,
-FAILURES = 2
-#: and with so many it is taken for dead.
+#: An exit from which nothing came yet, or nothing since it was in trouble, is asked one thing at a time: the next when
+#: it has answered, or after so long.
+ALONE_MS = 30_000
+#: So many failures in a row, and it is taken for dead.
 DEAD_AFTER = 5
 #: Good answers after which an exit that was in trouble is trusted again.
 TRUST = 3
-#: How long an exit rests at first, by what it is blamed for; twice as long each time, up to an hour.
-REST_MS: Mapping[Signal, int] = {"refused": 1_000, "banned": 15_000, "failed": 2_000, "bad": 5_000}
+#: How long an exit rests at first, by what it is blamed for, and how many times as long each further time, up to an
+#: hour. A refusal passes; what is banned, broken or lying mostly stays so, and each try costs a request.
+REST_MS: Mapping[Signal, int] = {"refused": 1_000, "banned": 60_000, "failed": 2_000, "bad": 5_000}
+GROWTH: Mapping[Signal, int] = {"refused": 2, "banned": 4, "failed": 4, "bad": 4}
 LONGEST_REST_MS = 3_600_000
 #: More than this share of the exits refused within a minute: the site means us, not them.
 OURSELVES, WINDOW_MS = 0.5, 60_000
@@ -65,6 +70,11 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Good answers since anything changed."""
     session: int = 0
     """How often it had to become somebody else."""
+    alone: bool = True
+    """Whether it is asked one thing at a time."""
+    answers: int = 0
+    refusals: int = 0
+    """All there ever were."""
 
 
 class Lessons(NamedTuple):
@@ -74,6 +84,8 @@ class Lessons(NamedTuple):
     """The one that goes first."""
     proven: float = 0.0
     ceiling: float = 0.0
+    may_try: bool = True
+    """Whether one more refusal would be few among the answers."""
 
 
 def lessons(standings: Mapping[str, Standing], now: float) -> Lessons:
@@ -82,19 +94,21 @@ def lessons(standings: Mapping[str, Standing], now: float) -> Lessons:
     ceiling = min(fresh, default=0.0)
     proven = max((each.proven for each in standings.values() if not ceiling or each.proven < ceiling), default=0.0)
     leader = min((name for name, each in standings.items() if each.condition == "healthy"), default="")
-    return Lessons(leader, proven, ceiling)
+    answers, refusals = (sum(getattr(each, name) for each in standings.values()) for name in ("answers", "refusals"))
+    return Lessons(leader, proven, ceiling, answers >= ANSWERS_FOR_A_TRY * (refusals + 1))
 
 
 def worked(standing: Standing, times: int, learned: Lessons = Lessons(), *, leads: bool = True) -> Standing:  # noqa: B008
     """It brought good answers."""
     good = standing.good + times
+    standing = replace(standing, alone=False, answers=standing.answers + times)
     if standing.condition != "healthy":
         return replace(standing, condition="healthy" if good >= TRUST else "probation", good=good % TRUST)
     if good < STEP:
         return replace(standing, good=good)
     proven = max(standing.proven, standing.rate)
     known = max(proven, learned.proven)
-    rate = _tried(known, learned.ceiling) if leads else known
+    rate = _tried(known, learned.ceiling) if leads and learned.may_try else known
     return replace(standing, strikes=0, proven=proven, rate=rate, good=0)
 
 
@@ -121,9 +135,9 @@ def blamed(
     if sent_at <= standing.blamed_at:
         return replace(standing, until=max(standing.until, now + wait_ms if wait_ms else 0))
     strikes = standing.strikes + 1
-    if signal == "failed" and strikes < FAILURES:
-        return replace(standing, strikes=strikes, blamed_at=now, good=0)
-    rest = min(REST_MS[signal] * 2 ** (strikes - 1) * random.uniform(1, 1.5), LONGEST_REST_MS)
+    if signal == "failed" and not standing.alone:  # once happens to anybody
+        return replace(standing, strikes=strikes, blamed_at=now, good=0, alone=True)
+    rest = min(REST_MS[signal] * GROWTH[signal] ** min(strikes - 1, 12) * random.uniform(1, 1.5), LONGEST_REST_MS)
     is_banned = signal == "banned" or (signal == "failed" and strikes >= DEAD_AFTER)
     changed = replace(
         standing,
@@ -132,18 +146,23 @@ def blamed(
         strikes=strikes,
         blamed_at=now,
         good=0,
+        alone=signal != "refused",
     )
     if signal == "failed":
         return changed
-    slower = {} if signal == "bad" else _slower(standing, learned)
-    return replace(changed, session=standing.session + 1, refused_at=now, **slower)
+    changed = replace(changed, session=standing.session + 1)
+    if signal == "bad":
+        return changed
+    changed = replace(changed, refused_at=now, refusals=standing.refusals + 1)
+    # Where others do well at this rate, it is not the rate that is banned.
+    return changed if signal == "banned" and standing.rate <= learned.proven else _slower(changed, learned)
 
 
-def _slower(standing: Standing, learned: Lessons) -> dict[str, float]:
+def _slower(standing: Standing, learned: Lessons) -> Standing:
     """Back to what was proven; if that was refused itself, well below it."""
     proven = max((rate for rate in (standing.proven, learned.proven) if rate < standing.rate), default=0.0)
     rate = proven or max(standing.rate * CUT, LEAST_RATE)
-    return {"rate": rate, "ceiling": standing.rate, "proven": min(standing.proven, rate)}
+    return replace(standing, rate=rate, ceiling=standing.rate, proven=min(standing.proven, rate))
 
 
 def is_us(standings: Sequence[Standing], now: float) -> bool:

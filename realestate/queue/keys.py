@@ -27,6 +27,7 @@
 | `{<portal>}:robots:<origin>` | hash | what a host's robots.txt says, and when | 30 days after it was asked |
 | `{<portal>}:asking:<origin>` | string | the worker that asks for it | until it was answered, 5 minutes at most |
 | `{<portal>}:floors` | hash | origin -> its Crawl-delay, in ms | for ever |
+| `{<portal>}:exits:asked` | hash | exit -> when it was last asked for something | for ever |
 | `{<portal>}:seen:<job>:<n>` | set or hash | the job's fingerprints, or each with when | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:job:<job>` | set | ids of the job that are not done or dead | until the last is |
 | `{<portal>}:jobs` | zset | jobs by when they last moved | the newest 1,000 |

@@ -11,12 +11,12 @@ from scrapy.statscollectors import StatsCollector
 from realestate.queue.exits import Exit, Signal
 from realestate.queue.request_queue import RequestQueue
 from realestate.queue.standings import Standings
+from realestate.queue.suspicion import EXIT, MISLED, SENT
 
 logger = logging.getLogger(__name__)
 
-#: Where a request carries the exit it was granted, when it was sent, by Redis' clock, and which of its headers belong
-#: to who we were there.
-EXIT, SENT, WORN = "exit", "sent_at", "worn"
+#: Where a request carries which of its headers belong to who we were at its exit.
+WORN = "worn"
 #: Told so often at most that the site refuses most exits.
 ALARM_MS = 60_000
 
@@ -27,7 +27,7 @@ def undress(request: Request) -> None:
     """Take off what belonged to an exit and an identity: the next may be others."""
     for header in (*request.meta.pop(WORN, ()), "Proxy-Authorization"):
         request.headers.pop(header, None)
-    for name in ("proxy", "_auth_proxy", "cookiejar", "entered"):
+    for name in ("proxy", "_auth_proxy", "cookiejar", "entered", "trusted"):
         request.meta.pop(name, None)
 
 
@@ -82,6 +82,12 @@ class Manners:
             self._soon(partial(self._blame, exit, blame, sent_at, wait_seconds, reason), "blaming an exit")
         if slows or (not exit and blame in ("refused", "banned")):
             self.refused(reason, wait_seconds)
+
+    def believed(self, request: Request) -> None:
+        """Its page could be read, and could not before: the exit of then had put something else in its place."""
+        if misled := request.meta.get(MISLED):
+            exit, sent_at = misled
+            self._soon(partial(self._blame, exit, "bad", sent_at, 0.0, "misled"), "blaming an exit")
 
     def refused(self, reason: str, wait_seconds: float) -> None:
         """The site refuses us: the whole fleet slows down, and stops for as long as the site says."""

@@ -9,8 +9,9 @@ from realestate.queue.codec import encode
 from realestate.queue.dupefilter import DupeFilter
 from realestate.queue.engine import LEASE
 from realestate.queue.ledger import Ledger
-from realestate.queue.manners import EXIT, SENT, undress
+from realestate.queue.manners import undress
 from realestate.queue.request_queue import Pushed
+from realestate.queue.suspicion import EXIT, SENT
 
 #: The keys under which a child carries its page's lease, a seed's request its name, and any request the seconds before
 #: which it is not to be sent.

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from scrapy.settings import BaseSettings
 
 from realestate.queue import keys
-from realestate.queue.exits import START_RATE, Exit
+from realestate.queue.exits import ALONE_MS, START_RATE, Exit
 from realestate.queue.identity import Identity, buckets_for
 
 Outcome = Literal["done", "retry", "dead", "back"]
@@ -162,6 +162,7 @@ class RequestQueue:
             exits=self.exits,
             exit_rate=START_RATE,
             exit_jitter=EXIT_JITTER,
+            exit_alone=ALONE_MS,
         )
         return Taken(now, again, bool(paused), [_lease(*each) for each in leases])
 

@@ -34,6 +34,7 @@ from realestate.queue.patience import patiently
 from realestate.queue.request_queue import Lease, Pulse, Pushed, QueueSettings, RequestQueue, Taken
 from realestate.queue.robots import RobotsTexts
 from realestate.queue.seeds import SeedList
+from realestate.queue.suspicion import doubted
 from realestate.queue.workers import worker_name
 
 logger = logging.getLogger(__name__)
@@ -181,6 +182,11 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         held.outcome = "dead"
         held.detail = letter(reason, error, job=lease.job, stage=lease.stage, tries=lease.tries + 1, **what)
 
+    def doubt(self, request: Request) -> bool:
+        """Its page cannot be read. Whether it is asked for once more."""
+        again = doubted(request, self.spider)
+        return again is not None and self.enqueue_request(again)
+
     async def push(self, requests: Iterable[Request]) -> None:
         """Requests that no page and no seed stands behind; Redis has them when this is over."""
         await patiently(partial(self.queue.push, list(map(self.packer.pushed, requests))), self.stats, "pushing")
@@ -240,7 +246,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
 
     def _go_on(self, request: Request, held: Held) -> None:
         """A retry waits its time in the queue, where any worker may take it; so does what is put off, at no cost. A
-        redirect goes on at once, unless the site has a pace: then it asks for its moment like any other request."""
+        redirect goes on at once, unless the site or its exit has a pace: then it asks for its moment like any other."""
         key = request.meta[LEASE]
         if (seconds := request.meta.get(DELAY)) is not None:
             self.ledger.end(key, "retry", (int(seconds * 1000), self.packer.payload(request), 0))
@@ -248,7 +254,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
             longest = request.meta.pop("retry_delay", 1.0) * self.retry_seconds * 2**held.lease.tries
             delay = int(random.uniform(0, longest) * 1000)
             self.ledger.end(key, "retry", (delay, self.packer.payload(request), 1))
-        elif self.queue.limits.rate:
+        elif self.queue.limits.rate or self.queue.exits is not None:
             self.ledger.end(key, "retry", (0, self.packer.payload(request), 0))
         else:
             self._local.append(request)

@@ -21,6 +21,7 @@ RESERVED = frozenset(
         "depth",
         "retry_times",
         "robots_waits",
+        "validators",
     )
 )
 

@@ -16,9 +16,9 @@ from realestate.middlewares import robots
 from realestate.middlewares.robots import MOST_REDIRECTS, WAITED, Forbidden, RobotsMiddleware
 from realestate.queue import keys
 from realestate.queue.engine import LEASE
-from realestate.queue.manners import EXIT, SENT
 from realestate.queue.packing import DELAY
 from realestate.queue.scheduler import Scheduler
+from realestate.queue.suspicion import EXIT, SENT
 from realestate.spiders.immoweb import ImmowebSpider
 
 SITE = "https://www.immoweb.be"

@@ -48,6 +48,9 @@ class Letters:
         self.given_up: list[dict[str, Any]] = []
         self.over: list[Request] = []
 
+    def doubt(self, request: Request) -> bool:
+        return False
+
     def give_up(self, reason: str, error: str, request: Request | None = None, **what: Any) -> None:
         self.given_up.append({"reason": reason, "error": error, "request": request, **what})
 
@@ -300,7 +303,7 @@ def test_a_search_page_tells_what_it_shows_and_asks_for_what_the_mode_wants(
         return Results([spider.found(f"/en/classified/{ref}", price, "month", agent=7) for ref in refs], total=2)
 
     async def ask(question: Callable[[Any], Any]) -> Any:
-        return question(SimpleNamespace(known=lambda portal, refs: {"21000001": known}))
+        return question(SimpleNamespace(known=lambda portal, refs: {"21000001": known}, validators=lambda *asked: {}))
 
     known = SimpleNamespace(status="active", price=100, last_fetched_at=datetime.now(UTC))
     spider.parse_search = parse  # type: ignore[method-assign]

@@ -36,6 +36,9 @@ class Kept:
     def watermark(self, portal: str, search: str) -> str | None:
         return self.watermarks.get(search)
 
+    def validators(self, portal: str, refs: list[str], parser_version: int, contacts: str | None) -> dict[str, Any]:
+        return {}
+
     def known(self, portal: str, refs: list[str]) -> dict[str, Any]:
         known = SimpleNamespace(status="active", price=100, last_fetched_at=datetime.now(UTC))
         return dict.fromkeys(self.refs & set(refs), known)
@@ -160,6 +163,7 @@ def test_a_broken_sitemap_is_a_broken_page(spider: ImmowebSpider) -> None:
     request = Request("https://www.immoweb.be/sitemap.xml", meta={"stage": "plan", "job": "j"})
     given_up: list[str] = []
     spider.give_up = lambda reason, error, request, **what: given_up.append(reason)  # type: ignore[method-assign]
+    spider.tries_again = lambda response: False  # type: ignore[method-assign]
     for body in (b"<urlset", gzip.compress(SITEMAP % LOCATIONS)[:60], gzip.compress(b"<urlset>" + b" " * 70_000_000)):
         assert read(spider, Response(request.url, body=body, request=request)) == []
     assert given_up == ["parse"] * 3

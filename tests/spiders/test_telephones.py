@@ -35,6 +35,9 @@ class Letters:
     def __init__(self) -> None:
         self.given_up: list[str] = []
 
+    def doubt(self, request: Request) -> bool:
+        return False
+
     def give_up(self, *told: Any, **what: Any) -> None:
         self.given_up.append(repr((told, what)))
 

@@ -94,12 +94,14 @@ local answer = {now, -1, 0}
 local held = key('held:' .. args.worker)
 
 -- The exits that can be used: those of the cheapest tier of which one is not resting. `resting` is when the first of all
--- has rested. Each has its own pace, as it was learned (`exits`), kept like the site's.
+-- has rested. Each has its own pace, as it was learned (`exits`), kept like the site's; of one that is asked one thing
+-- at a time the answer is awaited for args.exit_alone.
 local exits, resting = nil, nil
 if args.exits then
   local names = {}
   for index, exit in ipairs(args.exits) do names[index] = exit[1] end
   local standings, frees = read_all(key('exits'), names), read_all(key('exits:free'), names)
+  local asked = read_all(key('exits:asked'), names)
   local tier
   exits = {}
   for index, exit in ipairs(args.exits) do
@@ -110,8 +112,10 @@ if args.exits then
     else
       if not tier or exit[2] < tier then exits, tier = {}, exit[2] end
       if exit[2] == tier then
-        exits[#exits + 1] = {name = exit[1], free = math.max(ends, tonumber(frees[index] or 0)),
-                             interval = 1000 / (standing.rate or args.exit_rate)}
+        local alone = standing.alone ~= false
+        local answers = alone and tonumber(asked[index] or 0) + args.exit_alone or 0
+        exits[#exits + 1] = {name = exit[1], free = math.max(ends, answers, tonumber(frees[index] or 0)),
+                             interval = 1000 / (standing.rate or args.exit_rate), alone = alone}
       end
     end
   end
@@ -154,8 +158,9 @@ local function slots(most)
     moments[#moments + 1] = at
     after[#moments] = free
     if exit then
-      exit.free = at + exit.interval * (1 + args.exit_jitter * part)
-      leaving[#moments] = {exit.name, exit.free}
+      local free_at = at + exit.interval * (1 + args.exit_jitter * part)
+      leaving[#moments] = {exit.name, free_at, at}
+      exit.free = exit.alone and at + args.exit_alone or free_at
     end
   end
   free = was
@@ -172,7 +177,7 @@ local function lease(place, most)
   for index = 1, #popped, 2 do ids[#ids + 1] = popped[index] end
   local bodies, tries = read_all(REQUESTS, ids), read_all(TRIES, ids)
   local token = redis.call('INCRBY', key('tokens'), #ids) - #ids
-  local leased, leases, sent, used = {}, {}, {}, {}
+  local leased, leases, sent, used, asked = {}, {}, {}, {}, {}
   for index, id in ipairs(ids) do
     local head = head_from(bodies[index])
     if head then
@@ -184,14 +189,18 @@ local function lease(place, most)
       sent[#sent + 1] = at
       sent[#sent + 1] = id
       local exit = leaving[#leased] or {''}
-      for _, value in ipairs(exit) do used[#used + 1] = value end
+      used[#used + 1], used[#used + 2] = exit[1], exit[2]
+      asked[#asked + 1], asked[#asked + 2] = exit[1], exit[3]
       answer[#answer + 1] = {id, tostring(token), at, tonumber(tries[index] or 0), head.priority, head.job, head.stage,
                              head.payload, exit[1]}
     end
   end
   free = after[#leased]
   if counted then grants = redis.call('INCRBY', key('grants'), #leased) end
-  if exits then all('HSET', key('exits:free'), used) end
+  if exits then
+    all('HSET', key('exits:free'), used)
+    all('HSET', key('exits:asked'), asked)
+  end
   all('HSET', LEASES, leases)
   all('ZADD', INFLIGHT, sent)
   all('SADD', held, leased)
