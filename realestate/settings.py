@@ -207,7 +207,10 @@ PACE_RECOVER_SECONDS = 30.0
 # --- fetching --------------------------------------------------------------------------
 
 USER_AGENT = _variable("USER_AGENT") or f"realestate/{__version__}"
+#: Where a portal sets it aside, its spider says why.
 ROBOTSTXT_OBEY = True
+#: What a site's robots.txt says counts for so long, for the whole fleet; RFC 9309 allows a day.
+ROBOTSTXT_SECONDS = 24 * 3600.0
 CONCURRENT_REQUESTS = 16
 #: The pace is decided for the whole fleet when a request is taken; Scrapy's own limits are one worker's.
 CONCURRENT_REQUESTS_PER_DOMAIN = CONCURRENT_REQUESTS
@@ -227,7 +230,6 @@ ALLOW_PRIVATE_ADDRESSES = _word("ALLOW_PRIVATE_ADDRESSES", ("OFF", "ON")) == "ON
 IDENTITY = _word("IDENTITY", ("NAMED", "STICKY", "ROTATE")).lower()
 SESSION_REQUESTS = 200
 SESSION_SECONDS = 1800.0
-ROBOTSTXT_PARSER = "realestate.middlewares.robots.RobotParser"
 #: How often a worker asks what was erased. The store refuses it at once; this spares the site, and the raw pages.
 ERASED_SECONDS = 60.0
 #: Ours knows more kinds of trouble (middlewares/policies.py).
@@ -295,7 +297,9 @@ SPIDER_MIDDLEWARES = {
 }
 DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.failures.FailureMiddleware": 10,  # nearest the engine: sees what all others left
-    "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt (100) is asked for its sake
+    "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt is asked for its sake
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "realestate.middlewares.robots.RobotsMiddleware": 100,  # in its place
     "realestate.middlewares.exits.ExitsMiddleware": 350,  # before DefaultHeaders (400) and UserAgent (500) say other
     "realestate.middlewares.signing.SigningMiddleware": 580,  # what it sets is fresh, also for a retry
     "realestate.middlewares.backoff.BackoffMiddleware": 610,  # sees a redirect before it is followed (600)

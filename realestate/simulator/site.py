@@ -205,11 +205,15 @@ class Site(ABC):
             return Sight(ref, None, "redirect" if answer.location else "410" if answer.status == 410 else "404")
         return Sight(ref, self.truth(advert), "marker")
 
+    def robots(self) -> bytes:
+        """What its robots.txt says."""
+        return ROBOTS
+
     def _slow_answer(self, target: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
         path, _, query = target.partition("?")
         path = unquote(path)
         if path == "/robots.txt":
-            return Answer("robots", ROBOTS, content_type=TEXT)
+            return Answer("robots", self.robots(), content_type=TEXT)
         if path.startswith(PRIVATE):
             return Answer("other", b"<title>Account</title>")
         answer = self.route(Question(path, dict(parse_qsl(query)), headers, body))

@@ -187,7 +187,8 @@ class SearchSpider(CountingSpider, Saved):
     # ----- what becomes of a search page
 
     async def read_search(self, response: Response) -> AsyncIterator[Any]:
-        if response.status in GONE_STATUSES and response.request is not None:
+        is_gone = response.status in GONE_STATUSES and not sitemaps.is_robots(response)
+        if is_gone and response.request is not None:
             self.failed(response.request, HttpError(response))  # an item may be gone, a search may not
             return
         for results in self._read(response, response.meta["stage"]):
@@ -275,7 +276,9 @@ class SearchSpider(CountingSpider, Saved):
     def parsed(self, response: Response, stage: Stage, **hints: Any) -> Iterator[Any]:
         """What the portal's parser makes of a page, fetched now or kept from earlier: Results, or items. Raises
         what the page is instead."""
-        if stage != "extract" and sitemaps.is_sitemap(response):
+        if stage != "extract" and sitemaps.is_robots(response):
+            yield sitemaps.named(response, self.owns)
+        elif stage != "extract" and sitemaps.is_sitemap(response):
             yield sitemaps.read(response, self.mapped)
         elif stage != "extract":
             yield self.parse_search(self._checked(response))
