@@ -17,7 +17,7 @@ from urllib.request import ProxyHandler, build_opener
 import msgspec
 from redis import Redis
 
-from realestate import embedded, settings
+from realestate import embedded, environment
 from realestate.embedded import children
 from realestate.items import FIELDS, OURS
 from realestate.jobs import local
@@ -111,7 +111,7 @@ def _run(
     names = [name for name in all_portals(simulator) if name in SHOWN]
     for name in names:
         submit(server, name, seed_urls(name, simulator))
-    env = settings.environment(
+    env = environment.changed(
         REDIS_URL=services.redis_url,
         STORE_URL=services.store_url,
         SIMULATOR_URL=simulator,
@@ -143,7 +143,7 @@ def starting_simulator(log: Path, listings: int, seed: int, *options: str) -> It
     """One that need not be ready yet: whoever calls for its address waits for it."""
     world = ["--port", "0", "--listings", str(listings), "--seed", str(seed)]
     command = [sys.executable, "-m", "realestate", "simulate", *world, *options]
-    process = children.spawn(command, env=settings.environment(), log=log)
+    process = children.spawn(command, env=environment.changed(), log=log)
     try:
         yield partial(_announced, process, log)
     finally:

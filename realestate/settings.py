@@ -1,151 +1,42 @@
 """HOW it is configured: Scrapy's settings, in the order of the flow.
 
-The only reader of the environment; docs/settings.md lists every variable read here.
+docs/settings.md lists every variable of the environment that is asked for here.
 """
 
 import os
-import re
-from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import quote, urlsplit
 
 from realestate import __version__
-from realestate.middlewares.proxies import BadProxy, listed, parse_all
+from realestate.environment import (
+    fernet_keys,
+    file,
+    form,
+    number,
+    place,
+    proxies,
+    redis_url,
+    sha256,
+    share,
+    store_url,
+    variable,
+    word,
+)
 from realestate.queue import keys
 
 _PAGE = r"https?://[^\s/@]+(/\S*)?"
 _REGION = r"[a-z]{2}(-[a-z]+)+-\d"
 
-
-def _variable(name: str) -> str | None:
-    """An empty variable counts as unset: compose files and shells leave such behind."""
-    return os.environ.get(name) or None
-
-
-def _number(name: str, default: float) -> float:
-    text = _variable(name)
-    try:
-        number = float(text) if text else default
-        if not 0 <= number < float("inf"):
-            raise ValueError
-        return number
-    except ValueError:
-        raise SystemExit(f"realestate: {name} is {text!r}: a number of 0 or more is needed") from None
-
-
-def _share(name: str, default: float) -> float:
-    share = _number(name, default)
-    if share > 1:
-        raise SystemExit(f"realestate: {name} is {share:g}: a number from 0 to 1 is needed")
-    return share
-
-
-def _word(name: str, words: tuple[str, ...]) -> str:
-    """One of the words, the first by default."""
-    text = (_variable(name) or words[0]).upper()
-    if text not in words:
-        raise SystemExit(f"realestate: {name} is {text!r}: one of {', '.join(words)} is needed")
-    return text
-
-
-def _keys(name: str) -> tuple[str, ...]:
-    """Fernet keys, parted by commas. What is wrong with one is told without telling it."""
-    keys = tuple(filter(None, (key.strip() for key in (_variable(name) or "").split(","))))
-    for place, key in enumerate(keys, start=1):
-        if not re.fullmatch(r"[\w-]{43}=", key, re.ASCII):
-            raise SystemExit(
-                f"realestate: {name}: key {place} is no Fernet key (docs/settings.md says how to make one)"
-            )
-    return keys
-
-
-def _proxies(name: str, default: str | None = None) -> tuple[str, ...]:
-    """Addresses of proxies. What is wrong with one is told without its credentials."""
-    texts = tuple(listed(_variable(name) or default or ""))
-    try:
-        parse_all(texts)
-    except BadProxy as error:
-        raise SystemExit(f"realestate: {name}: {error}") from None
-    return texts
-
-
-def _form(name: str, form: str, example: str) -> str | None:
-    """A text of this form. What was given is not told: it may be a password in the wrong place."""
-    text = _variable(name)
-    if text and not re.fullmatch(form, text, re.ASCII):
-        raise SystemExit(f"realestate: {name}: something like {example} is needed")
-    return text
-
-
-def _file(name: str) -> Path | None:
-    text = _variable(name)
-    if text and not Path(text).is_file():
-        raise SystemExit(f"realestate: {name}: there is no such file")
-    return Path(text) if text else None
-
-
-def _hash(name: str, default: str) -> str:
-    text = (_variable(name) or default).strip().lower()
-    if not re.fullmatch(r"[0-9a-f]{64}", text, re.ASCII):
-        raise SystemExit(f"realestate: {name} is {text!r}: a SHA-256 in 64 hexadecimal digits is needed")
-    return text
-
-
-def _redis_url() -> str | None:
-    """REDIS_URL, or the parts that scrapy-redis users set."""
-    host = _variable("REDIS_HOST")
-    if url := _variable("REDIS_URL"):
-        return url
-    return f"redis://{host}:{_variable('REDIS_PORT') or 6379}/0" if host else None
-
-
-def _store_url() -> str | None:
-    """STORE_URL, or the parts that users of PostgreSQL and MongoDB images set."""
-    if url := _variable("STORE_URL"):
-        return url
-    if host := _variable("POSTGRES_HOST"):
-        user, password = _variable("POSTGRES_USER") or "postgres", _variable("POSTGRES_PASSWORD")
-        login = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
-        return f"postgresql://{login}@{host}:{_variable('POSTGRES_PORT') or 5432}/{_variable('POSTGRES_DB') or user}"
-    if uri := _variable("MONGODB_URI"):
-        return _mongodb_url(uri, _variable("DATABASE_NAME"))
-    return None
-
-
-def _mongodb_url(uri: str, database: str | None) -> str:
-    """The database's name goes before the options. If the address named another, a user is still looked for there."""
-    parts = urlsplit(uri)
-    named = parts.path.strip("/")
-    query = parts.query
-    if database and named and "@" in parts.netloc and "authsource=" not in query.lower():
-        query = f"{query}&authSource={named}" if query else f"authSource={named}"
-    return parts._replace(path=f"/{database or named or 'realestate'}", query=query).geturl()
-
-
-def _place(name: str, default: Path) -> str:
-    """A folder, or a bucket."""
-    text = _variable(name) or str(default)
-    if "://" in text and not text.startswith(("file:///", "s3://")):
-        raise SystemExit(f"realestate: {name} is {text!r}: a folder or s3://bucket/prefix is needed")
-    return text
-
-
-def environment(**changes: str) -> Mapping[str, str]:
-    """The environment for a process we start: ours, with these changes."""
-    return {**os.environ, **changes}
-
-
 # --- where things are ------------------------------------------------------------------
 
 #: Unset means: the `realestate` command starts its own (docs/decisions/0003-embedded-services.md).
-REDIS_URL = _redis_url()
-STORE_URL = _store_url()
+REDIS_URL = redis_url()
+STORE_URL = store_url()
 #: Where the embedded services keep their data, and what a crawl on a laptop leaves behind.
-REALESTATE_HOME = Path(_variable("REALESTATE_HOME") or ".realestate")
+REALESTATE_HOME = Path(variable("REALESTATE_HOME") or ".realestate")
 #: Where raw pages are kept: a folder or s3://bucket/prefix. Unset, only those that failed, on this machine.
-SNAPSHOTS_URL = _place("SNAPSHOTS_URL", REALESTATE_HOME / "snapshots")
+SNAPSHOTS_URL = place("SNAPSHOTS_URL", REALESTATE_HOME / "snapshots")
 #: Set: the portals are those the simulator names at $SIMULATOR_URL/_portals, not the real sites.
-SIMULATOR_URL = _variable("SIMULATOR_URL")
+SIMULATOR_URL = variable("SIMULATOR_URL")
 
 # --- the project -----------------------------------------------------------------------
 
@@ -185,15 +76,15 @@ LEASE_SECONDS = 9.0
 #: A request that took so many workers down with it is given up: once may be chance, twice bad luck.
 POISON_WORKERS = 3
 #: Before the first retry a request waits up to so long, each time twice as long; any worker may then take it.
-RETRY_DELAY_SECONDS = _number("RETRY_DELAY_SECONDS", 2.0)
+RETRY_DELAY_SECONDS = number("RETRY_DELAY_SECONDS", 2.0)
 #: How often a request is tried again; some kinds of trouble deserve more patience (middlewares/policies.py).
-RETRY_TIMES = int(_number("RETRY_TIMES", 4))
+RETRY_TIMES = int(number("RETRY_TIMES", 4))
 
 # --- the pace: one for the whole fleet -------------------------------------------------
 
 #: Requests a second to one site, by all workers together: one is what a person clicking fast would do.
 #: 0 is no limit, for our own simulator.
-PACE_RATE = _number("PACE_RATE", 0.0 if SIMULATOR_URL else 1.0)
+PACE_RATE = number("PACE_RATE", 0.0 if SIMULATOR_URL else 1.0)
 PACE_BURST = 1
 #: Requests on their way to one site at a time, by all workers together; 0 is no limit.
 PACE_CONCURRENCY = 0
@@ -206,7 +97,7 @@ PACE_RECOVER_SECONDS = 30.0
 
 # --- fetching --------------------------------------------------------------------------
 
-USER_AGENT = _variable("USER_AGENT") or f"realestate/{__version__}"
+USER_AGENT = variable("USER_AGENT") or f"realestate/{__version__}"
 #: Where a portal sets it aside, its spider says why.
 ROBOTSTXT_OBEY = True
 #: What a site's robots.txt says counts for so long, for the whole fleet; RFC 9309 allows a day.
@@ -225,9 +116,9 @@ DOWNLOAD_MAXSIZE = 16 * 1024 * 1024
 DOWNLOAD_WARNSIZE = 4 * 1024 * 1024
 DOWNLOAD_VERIFY_CERTIFICATES = True
 #: On for a portal in one's own network. Else nothing makes a worker ask this machine, its network or its cloud.
-ALLOW_PRIVATE_ADDRESSES = _word("ALLOW_PRIVATE_ADDRESSES", ("OFF", "ON")) == "ON"
+ALLOW_PRIVATE_ADDRESSES = word("ALLOW_PRIVATE_ADDRESSES", ("OFF", "ON")) == "ON"
 #: Who we are: `named`, by USER_AGENT; `sticky`, a browser for each exit until it is refused; `rotate`, for a session.
-IDENTITY = _word("IDENTITY", ("NAMED", "STICKY", "ROTATE")).lower()
+IDENTITY = word("IDENTITY", ("NAMED", "STICKY", "ROTATE")).lower()
 SESSION_REQUESTS = 200
 SESSION_SECONDS = 1800.0
 #: How often a worker asks what was erased. The store refuses it at once; this spares the site, and the raw pages.
@@ -235,38 +126,38 @@ ERASED_SECONDS = 60.0
 #: Ours knows more kinds of trouble (middlewares/policies.py).
 RETRY_ENABLED = False
 #: A file of the user's own rules by which walls are recognised, beside middlewares/blocks.toml.
-BLOCK_RULES = _variable("BLOCK_RULES")
+BLOCK_RULES = variable("BLOCK_RULES")
 #: By which bina.az knows the query of its searches; seen on its pages in September 2026. It changes with the site.
-BINA_QUERY_HASH = _hash("BINA_QUERY_HASH", "b781511a943a4d710eefdf811a24dd4ae353e55d836952603ce0b37fde97d073")
+BINA_QUERY_HASH = sha256("BINA_QUERY_HASH", "b781511a943a4d710eefdf811a24dd4ae353e55d836952603ce0b37fde97d073")
 
 # --- the ways out (docs/proxies.md); none: our own address -----------------------------
 
-PROXIES = _proxies("PROXIES")
+PROXIES = proxies("PROXIES")
 #: One proxy a line; may change at any time, and need not be there yet.
-PROXIES_FILE = Path(name) if (name := _variable("PROXIES_FILE")) else None
+PROXIES_FILE = Path(name) if (name := variable("PROXIES_FILE")) else None
 #: Tells the country of who asks, as JSON: what a provider and a free proxy have to show that they can.
-PROXY_GEO_URL = _form("PROXY_GEO_URL", _PAGE, "https://host/geo.json") or "https://geo.brdtest.com/mygeo.json"
-PROXY_PROVIDER_CUSTOMER = _form("PROXY_PROVIDER_CUSTOMER", r"\w+", "hl_1a2b3c4d")
-PROXY_PROVIDER_ZONE = _form("PROXY_PROVIDER_ZONE", r"\w+", "residential1")
-PROXY_PROVIDER_PASSWORD = _variable("PROXY_PROVIDER_PASSWORD")
-PROXY_PROVIDER_ADDRESS = _proxies("PROXY_PROVIDER_ADDRESS", "brd.superproxy.io:33335")[0]
+PROXY_GEO_URL = form("PROXY_GEO_URL", _PAGE, "https://host/geo.json") or "https://geo.brdtest.com/mygeo.json"
+PROXY_PROVIDER_CUSTOMER = form("PROXY_PROVIDER_CUSTOMER", r"\w+", "hl_1a2b3c4d")
+PROXY_PROVIDER_ZONE = form("PROXY_PROVIDER_ZONE", r"\w+", "residential1")
+PROXY_PROVIDER_PASSWORD = variable("PROXY_PROVIDER_PASSWORD")
+PROXY_PROVIDER_ADDRESS = proxies("PROXY_PROVIDER_ADDRESS", "brd.superproxy.io:33335")[0]
 #: Unset: that of the portal.
-PROXY_PROVIDER_COUNTRY = _form("PROXY_PROVIDER_COUNTRY", r"[A-Za-z]{2}|any", "be, or any")
+PROXY_PROVIDER_COUNTRY = form("PROXY_PROVIDER_COUNTRY", r"[A-Za-z]{2}|any", "be, or any")
 #: Each is an exit of its own, with an address that stays for a while.
-PROXY_PROVIDER_SESSIONS = max(1, int(_number("PROXY_PROVIDER_SESSIONS", 8)))
-PROXY_PROVIDER_TIER = _word("PROXY_PROVIDER_TIER", ("RESIDENTIAL", "DATACENTRE")).lower()
+PROXY_PROVIDER_SESSIONS = max(1, int(number("PROXY_PROVIDER_SESSIONS", 8)))
+PROXY_PROVIDER_TIER = word("PROXY_PROVIDER_TIER", ("RESIDENTIAL", "DATACENTRE")).lower()
 #: Residential zones show certificates of the provider's own.
-PROXY_PROVIDER_CA = _file("PROXY_PROVIDER_CA")
+PROXY_PROVIDER_CA = file("PROXY_PROVIDER_CA")
 if PROXY_PROVIDER_CUSTOMER and not (PROXY_PROVIDER_ZONE and PROXY_PROVIDER_PASSWORD):
     raise SystemExit(
         "realestate: PROXY_PROVIDER_CUSTOMER needs PROXY_PROVIDER_ZONE and PROXY_PROVIDER_PASSWORD beside it"
     )
 #: A page that lists free proxies; so many of those that work are used, and it is asked again after so long.
-PROXY_LIST_URL = _form("PROXY_LIST_URL", _PAGE, "https://host/list.txt")
+PROXY_LIST_URL = form("PROXY_LIST_URL", _PAGE, "https://host/list.txt")
 PROXY_LIST_MOST = 50
 PROXY_LIST_SECONDS = 600.0
 #: Where gateways of Amazon's are made, as exits.
-PROXY_AWS_REGIONS = _form("PROXY_AWS_REGIONS", rf"{_REGION}(\s*,\s*{_REGION})*", "eu-central-1, eu-west-1")
+PROXY_AWS_REGIONS = form("PROXY_AWS_REGIONS", rf"{_REGION}(\s*,\s*{_REGION})*", "eu-central-1, eu-west-1")
 
 # --- the middlewares -------------------------------------------------------------------
 
@@ -310,9 +201,9 @@ DOWNLOADER_MIDDLEWARES = {
 # --- persons ---------------------------------------------------------------------------
 
 #: Off: names, telephones and e-mails are taken out and forgotten. On: what was taken out is kept apart, encrypted.
-CONTACTS = _word("CONTACTS", ("OFF", "ON")) == "ON"
+CONTACTS = word("CONTACTS", ("OFF", "ON")) == "ON"
 #: The newest first: it seals, the others still open, the last makes the marks by which an erased contact is known.
-CONTACTS_KEYS = _keys("CONTACTS_KEYS")
+CONTACTS_KEYS = fernet_keys("CONTACTS_KEYS")
 #: How long they are kept after they were last seen.
 CONTACTS_DAYS = 90
 if CONTACTS and not CONTACTS_KEYS:
@@ -341,7 +232,7 @@ STORE_WAITING_MAX = 2_000
 # --- the raw pages ---------------------------------------------------------------------
 
 #: The share of pages that is kept though nothing failed, for trying out tomorrow's parsers; 1 keeps all.
-SNAPSHOTS_SAMPLE = _share("SNAPSHOTS_SAMPLE", 0.01 if _variable("SNAPSHOTS_URL") else 0.0)
+SNAPSHOTS_SAMPLE = share("SNAPSHOTS_SAMPLE", 0.01 if variable("SNAPSHOTS_URL") else 0.0)
 #: A file ends with the page that takes it so far: large enough for S3, small enough for memory.
 SNAPSHOTS_FILE_BYTES = 64 * 1024 * 1024
 #: Or when it is so old: pages in a bucket's spool are lost with their machine.
@@ -352,14 +243,14 @@ SNAPSHOTS_WAITING_BYTES = 64 * 1024 * 1024
 # --- what is let go (`realestate retain`); 0 is for ever -------------------------------
 
 #: A parser is mended within a season, or not at all.
-RETAIN_FAILED_DAYS = _number("RETAIN_FAILED_DAYS", 90)
+RETAIN_FAILED_DAYS = number("RETAIN_FAILED_DAYS", 90)
 #: What tomorrow's parsers are tried on need not be older; a raw page may show a person's telephone.
-RETAIN_SAMPLED_DAYS = _number("RETAIN_SAMPLED_DAYS", 30)
-RETAIN_ALL_DAYS = _number("RETAIN_ALL_DAYS", 30)
+RETAIN_SAMPLED_DAYS = number("RETAIN_SAMPLED_DAYS", 30)
+RETAIN_ALL_DAYS = number("RETAIN_ALL_DAYS", 30)
 #: As long as the pages it was read from.
-RETAIN_QUARANTINE_DAYS = _number("RETAIN_QUARANTINE_DAYS", 90)
+RETAIN_QUARANTINE_DAYS = number("RETAIN_QUARANTINE_DAYS", 90)
 #: Adverts come back within months; then nobody needs the texts, and the history is all that counts.
-RETAIN_DELISTED_DAYS = _number("RETAIN_DELISTED_DAYS", 365)
+RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
 
 # --- what a running crawl tells --------------------------------------------------------
 
@@ -371,7 +262,7 @@ EXTENSIONS = {
 }
 #: A lease outlives the loss of several beats.
 HEARTBEAT_SECONDS = 1.0
-LOG_LEVEL = _word("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL"))
+LOG_LEVEL = word("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL"))
 #: Both let whoever reaches the port run code in a worker.
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False

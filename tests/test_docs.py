@@ -12,7 +12,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse
 
-from realestate import settings
+from realestate import environment, settings
 from realestate.cli import app
 from realestate.items import FIELDS
 from realestate.pipelines.rules import AREAS, RULES
@@ -73,16 +73,17 @@ def test_every_command_of_a_group_has_help_with_an_example() -> None:
             assert (command.epilog or "").startswith(f"Example: realestate {name} ")
 
 
-#: The functions of settings.py that read a variable.
-READERS = {"_variable", "_number", "_share", "_word", "_place", "_keys", "_hash", "_proxies", "_form", "_file"}
+#: The functions that read a variable.
+READERS = {name for name, _ in inspect.getmembers(environment, inspect.isfunction)}
 
 
 def variables_read() -> set[str]:
-    tree = ast.parse(inspect.getsource(settings))
     return {
         node.args[0].value
-        for node in ast.walk(tree)
+        for module in (settings, environment)
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
         if isinstance(node, ast.Call)
+        and node.args
         and isinstance(node.func, ast.Name)
         and node.func.id in READERS
         and isinstance(node.args[0], ast.Constant)

@@ -88,7 +88,7 @@ def _sighted(found: Found) -> dict[str, Any]:
     told = asdict(found.sighting) | ({"hints": found.hints} if found.hints else {})
     told |= {"dated": found.dated.isoformat()} if found.dated else {}
     price = told.pop("price")
-    told = {name: value for name, value in told.items() if value is not None and name != "portal"}
+    told = {name: value for name, value in told.items() if value is not None and name not in ("portal", "is_read")}
     return told if price is None else {**told, "price": float(price)}
 
 

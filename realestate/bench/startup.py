@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psycopg2
 
-from realestate import embedded, settings
+from realestate import embedded, environment
 from realestate.bench import Context, DoesNotCount, Goal, Measure, Samples, interleaved
 from realestate.bench.rig.crawlers import PLAIN, Ours, last_words
 from realestate.bench.rig.database import Database, database
@@ -40,7 +40,7 @@ def asking(context: Context) -> Measure:
 
 def _milliseconds(arguments: Sequence[str]) -> float:
     began = time.perf_counter()
-    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env=settings.environment())
+    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env=environment.changed())
     return (time.perf_counter() - began) * 1000
 
 
@@ -83,7 +83,7 @@ def _demo_seconds(context: Context, number: int) -> float:
     listings = context.sized(2_000, least=20)  # as many as it has by default
     command = [sys.executable, "-m", "realestate", "demo", "--listings", str(listings)]
     began = time.monotonic()
-    process = children.spawn(command, env=settings.environment(TMPDIR=str(folder)), log=log)
+    process = children.spawn(command, env=environment.changed(TMPDIR=str(folder)), log=log)
     try:
         if not until(lambda: process.poll() is not None or _has_listing(folder), LONGEST_SECONDS):
             raise DoesNotCount(f"the demo stored nothing in {LONGEST_SECONDS:.0f} s")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from redis import Redis
 
-from realestate import embedded, settings
+from realestate import embedded, environment, settings
 from realestate.cli.failures import UsageError
 from realestate.embedded import children
 from realestate.jobs import local
@@ -114,7 +114,7 @@ def crawl(
         before, had = look(server, portal), _kept(at.store_url, portal)
         if urls or before.finished:
             _push(server, portal, urls, mode)
-        env = settings.environment(REDIS_URL=at.redis_url, STORE_URL=at.store_url)
+        env = environment.changed(REDIS_URL=at.redis_url, STORE_URL=at.store_url)
         running = local.start_workers([portal], workers, env, logs)
         try:
             finished = local.watch(server, [portal], running, watched, logs, limit)

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import aiohttp
 from aiohttp.connector import Connection
 from aiohttp.typedefs import RawHeaders
-from pydispatch import dispatcher  # type: ignore[import-untyped]
+from pydispatch import dispatcher
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import ResponseDataLossError, StopDownload

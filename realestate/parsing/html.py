@@ -51,7 +51,10 @@ def attribute(node: LexborHTMLParser | LexborNode, selector: str, name: str) -> 
 
 def meta(document: str, name: str) -> str | None:
     """What a page tells those who share it under one name, such as "og:title"."""
-    return attribute(Page(document), f'meta[property="{name}"]', "content")
+    if name not in document:
+        return None
+    head = document.find("</head>")
+    return attribute(Page(document[:head] if head > 0 else document), f'meta[property="{name}"]', "content")
 
 
 def attributes(node: LexborHTMLParser | LexborNode, selector: str, name: str) -> list[str]:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from realestate import environment
 from realestate.bench import Context, DoesNotCount, Measure, crawl
 from realestate.bench.rig.crawlers import CEILING, PEERS, PLAIN, Ours, Peer
 from realestate.bench.rig.database import Database, database
 from realestate.bench.rig.race import Watch
 from realestate.bench.rig.site import Site, sites
 from realestate.embedded import children
-from realestate.settings import environment
 
 LISTINGS = 30
 
@@ -132,7 +132,7 @@ def test_a_crawl_that_asks_for_nothing_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr("realestate.bench.rig.race.STUCK_SECONDS", 0.2)
     command = [sys.executable, "-c", "import time; time.sleep(60)"]
-    process = children.spawn(command, env=environment(), log=tmp_path / "log")
+    process = children.spawn(command, env=environment.changed(), log=tmp_path / "log")
     try:
         with pytest.raises(DoesNotCount, match="nothing was asked"):
             Watch(site, [process]).until(lambda: True)

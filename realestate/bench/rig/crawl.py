@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from realestate import settings
+from realestate import environment
 from realestate.bench.rig.context import Context
 from realestate.bench.rig.relay import Relay
 from realestate.demo import simulator_process
@@ -50,7 +50,7 @@ def simulated(context: Context, listings: int) -> Iterator[Callable[[float], Cra
 def _crawl(context: Context, simulator: str, delay_seconds: float) -> Crawled:
     context.empty()
     with Relay(context.services.redis_url, delay_seconds) as relay:
-        env = settings.environment(
+        env = environment.changed(
             REDIS_URL=relay.url, STORE_URL=context.services.store_url, SIMULATOR_URL=simulator, LOG_LEVEL="WARNING"
         )
         workers = local.start_workers([PORTAL], 1, env, context.folder / "logs")

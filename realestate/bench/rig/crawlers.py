@@ -12,7 +12,7 @@ from subprocess import Popen
 import msgspec
 from redis import Redis
 
-from realestate import settings
+from realestate import environment
 from realestate.bench import DoesNotCount
 from realestate.bench.peers import stock
 from realestate.bench.peers.task import Task
@@ -79,7 +79,7 @@ class Ours:
 
     def start(self, log: Path, *options: str) -> Popen[bytes]:
         command = [sys.executable, "-m", "scrapy", "crawl", self.site.portal, *options]
-        return children.spawn(command, env=settings.environment(**self.overrides), log=log)
+        return children.spawn(command, env=environment.changed(**self.overrides), log=log)
 
     def submit(self) -> None:
         submit(self.server, self.site.portal, seed_urls(self.site.portal, self.site.simulator))
@@ -142,7 +142,7 @@ class Peer:
         )
         module = f"realestate.bench.peers.{self.module}"
         command = [sys.executable, "-m", module, msgspec.json.encode(task).decode()]
-        return children.spawn(command, env=settings.environment(no_proxy="127.0.0.1"), log=self._log(context))
+        return children.spawn(command, env=environment.changed(no_proxy="127.0.0.1"), log=self._log(context))
 
     def _refs(self, context: Context) -> Path:
         return context.folder / "refs.json"

@@ -8,10 +8,10 @@ from typing import Any
 
 from pymongo import MongoClient
 
+from realestate import environment
 from realestate.bench.rig.context import Context
 from realestate.embedded import children, poll
 from realestate.items import Listing, as_record
-from realestate.settings import environment
 from realestate.storage.mongo import MongoStore
 
 START_SECONDS, STOP_SECONDS = 60, 30
@@ -30,7 +30,7 @@ def mongod(context: Context) -> Iterator[str | None]:
     data = context.folder / "mongod"
     data.mkdir()
     command = [program, "--dbpath", str(data), "--bind_ip", "127.0.0.1", "--port", str(port), "--nounixsocket"]
-    process = children.spawn(command, env=environment(), log=context.folder / "mongod.log")
+    process = children.spawn(command, env=environment.changed(), log=context.folder / "mongod.log")
     try:
         poll.until(lambda: process.poll() is not None or _answers(port), START_SECONDS)
         yield f"mongodb://127.0.0.1:{port}/bench"

@@ -152,14 +152,14 @@ def rest_of(ad: Any) -> dict[str, Any]:
     """Everything the page tells that no field takes, but for persons and pictures. False says as little as null."""
     told: dict[str, Any] = {}
 
-    def collect(value: Any, path: str) -> None:
-        if path in TAKEN:
-            return
-        if isinstance(value, dict):
-            for name, each in value.items():
-                collect(each, f"{path}.{name}" if path else name)
-        elif value not in (None, "", False, -1, []):
-            told[path] = value
+    def collect(part: dict[str, Any], path: str) -> None:
+        for name, each in part.items():
+            if each is None or each is False or (inner := path + name) in TAKEN:  # most are
+                continue
+            if isinstance(each, dict):
+                collect(each, f"{inner}.")
+            elif each not in ("", False, -1, []):
+                told[inner] = each
 
     collect(ad, "")
     return told
