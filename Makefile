@@ -5,7 +5,7 @@ PYTHON ?= $(firstword $(foreach python,python3.12 python3.11 python3 python,\
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test check format fresh lock clean
+.PHONY: demo test check bench performance peers format fresh lock clean
 
 demo: $(READY)
 	$(BIN)/realestate demo
@@ -20,6 +20,18 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(MAKE) test
+
+# Beside peers; an hour or two, on a machine with nothing else to do.
+bench: peers
+	$(BIN)/realestate bench
+
+# The same, into docs/performance.md, with its numbers and its picture.
+performance: peers
+	$(BIN)/realestate bench --write docs
+
+# One that cannot be had is left out.
+peers: $(READY)
+	-$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[bench]'
 
 format: $(READY)
 	$(BIN)/ruff format .

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -84,16 +85,19 @@ def run(*, listings: int, workers: int, seed: int, show: Callable[[local.Progres
     """In a folder of its own that is gone afterwards; the same code as in production runs in it."""
     with tempfile.TemporaryDirectory(prefix="realestate-demo-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
-        with embedded.services(home / "services") as services:
-            return _run(services, home, listings, workers, seed, show)
+        # The simulator makes its world while PostgreSQL makes its folder: each takes seconds.
+        with (
+            starting_simulator(home / "simulator.log", listings, seed) as simulator,
+            embedded.services(home / "services") as services,
+        ):
+            return _run(services, simulator(), home, workers, show)
 
 
 def _run(
     services: embedded.Services,
+    simulator: str,
     home: Path,
-    listings: int,
     workers: int,
-    seed: int,
     show: Callable[[local.Progress], None],
 ) -> Outcome:
     latest = local.Progress()
@@ -103,27 +107,26 @@ def _run(
         latest = progress
         show(progress)
 
-    with simulator_process(home / "simulator.log", listings, seed) as simulator:
-        server = Redis.from_url(services.redis_url)
-        names = [name for name in all_portals(simulator) if name in SHOWN]
-        for name in names:
-            submit(server, name, seed_urls(name, simulator))
-        env = settings.environment(
-            REDIS_URL=services.redis_url,
-            STORE_URL=services.store_url,
-            SIMULATOR_URL=simulator,
-            PACE_RATE="0",
-            no_proxy="127.0.0.1",
-        )
-        running = local.start_workers(names, workers, env, home)
-        try:
-            local.watch(server, names, running, watched, home)
-        finally:
-            children.stop(running, local.STOP_SECONDS)
-        store = open_store(services.store_url)
-        portals = {name: compare_stored(store, simulator, name) for name in names}
-        market = tuple(store.market())
-        store.close()
+    server = Redis.from_url(services.redis_url)
+    names = [name for name in all_portals(simulator) if name in SHOWN]
+    for name in names:
+        submit(server, name, seed_urls(name, simulator))
+    env = settings.environment(
+        REDIS_URL=services.redis_url,
+        STORE_URL=services.store_url,
+        SIMULATOR_URL=simulator,
+        PACE_RATE="0",
+        no_proxy="127.0.0.1",
+    )
+    running = local.start_workers(names, workers, env, home)
+    try:
+        local.watch(server, names, running, watched, home)
+    finally:
+        children.stop(running, local.STOP_SECONDS)
+    store = open_store(services.store_url)
+    portals = {name: compare_stored(store, simulator, name) for name in names}
+    market = tuple(store.market())
+    store.close()
     pages = sum(latest.total(name, "pages") for name in names)
     return Outcome(portals, market, pages, latest.seconds, workers)
 
@@ -131,11 +134,18 @@ def _run(
 @contextmanager
 def simulator_process(log: Path, listings: int, seed: int, *options: str) -> Iterator[str]:
     """A simulator as a process of its own; its control address. `options` are further ones of `realestate simulate`."""
+    with starting_simulator(log, listings, seed, *options) as address:
+        yield address()
+
+
+@contextmanager
+def starting_simulator(log: Path, listings: int, seed: int, *options: str) -> Iterator[Callable[[], str]]:
+    """One that need not be ready yet: whoever calls for its address waits for it."""
     world = ["--port", "0", "--listings", str(listings), "--seed", str(seed)]
     command = [sys.executable, "-m", "realestate", "simulate", *world, *options]
     process = children.spawn(command, env=settings.environment(), log=log)
     try:
-        yield _announced(process, log)
+        yield partial(_announced, process, log)
     finally:
         children.stop([process], SIMULATOR_SECONDS)
 

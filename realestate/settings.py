@@ -208,10 +208,16 @@ CONCURRENT_REQUESTS = 16
 CONCURRENT_REQUESTS_PER_DOMAIN = CONCURRENT_REQUESTS
 DOWNLOAD_DELAY = 0
 DOWNLOAD_TIMEOUT = 30
+#: Who is reached at all is reached in a fraction of it; a dead proxy is not to hold a slot for longer.
+CONNECT_SECONDS = 10.0
+#: So long nothing may come: a server that thinks longer is in trouble.
+STALL_SECONDS = 15.0
 #: The largest page seen on any portal is under 2 MB.
 DOWNLOAD_MAXSIZE = 16 * 1024 * 1024
 DOWNLOAD_WARNSIZE = 4 * 1024 * 1024
 DOWNLOAD_VERIFY_CERTIFICATES = True
+#: On for a portal in one's own network. Else nothing makes a worker ask this machine, its network or its cloud.
+ALLOW_PRIVATE_ADDRESSES = _word("ALLOW_PRIVATE_ADDRESSES", ("OFF", "ON")) == "ON"
 #: Who we are: `named`, by USER_AGENT; `sticky`, a browser for each exit until it is refused; `rotate`, for a session.
 IDENTITY = _word("IDENTITY", ("NAMED", "STICKY", "ROTATE")).lower()
 SESSION_REQUESTS = 200

@@ -6,7 +6,7 @@ share is in `rig/`.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -21,11 +21,13 @@ from realestate.bench.rig.context import Context
 
 __all__ = [
     "Context",
+    "DoesNotCount",
     "Goal",
     "Measure",
     "NoSuchSuite",
     "Samples",
     "as_json",
+    "chosen",
     "in_turns",
     "interleaved",
     "run",
@@ -42,9 +44,13 @@ class NoSuchSuite(ValueError):
     """The text says which there are."""
 
 
+class DoesNotCount(RuntimeError):
+    """What was measured did not do the whole work; the text says what is missing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What a measure has to reach: of its own value, or of its ratio to the peer's."""
+    """What a measure has to reach: of its own value, or of its ratio to the peer's. Without a bound it is context."""
 
     of: Literal["value", "ratio"] = "value"
     minimum: float | None = None
@@ -83,6 +89,7 @@ class Measure:
     value: float
     unit: str
     goal: Goal
+    suite: str = ""
     peer: str | None = None
     peer_value: float | None = None
     spread: float = 0.0
@@ -112,7 +119,7 @@ class Measure:
         return measured is not None and self.goal.holds(measured)
 
     def as_record(self) -> dict[str, Any]:
-        names = ("name", "value", "unit", "peer", "peer_value", "ratio")
+        names = ("suite", "name", "value", "unit", "spread", "peer", "peer_value", "peer_spread", "ratio")
         return {**{name: getattr(self, name) for name in names}, "goal": str(self.goal), "ok": self.ok}
 
 
@@ -143,16 +150,22 @@ def suites() -> list[str]:
     return sorted(module.name for module in iter_modules(__path__) if not module.ispkg)
 
 
+def chosen(names: Sequence[str]) -> list[str]:
+    """Those of these names, or all."""
+    if unknown := [name for name in names if name not in suites()]:
+        raise NoSuchSuite(f"no suite {unknown[0]!r}; there are: {', '.join(suites())}")
+    return list(names) or suites()
+
+
 def run(suite: str, show: Callable[[Measure], None], *, quick: bool = False) -> list[Measure]:
     """Every measure of the suite; each is shown as soon as it is there."""
-    if suite not in suites():
-        raise NoSuchSuite(f"no suite {suite!r}; there are: {', '.join(suites())}")
-    measures: Callable[[Context], Iterator[Measure]] = import_module(f"{__name__}.{suite}").measures
+    (name,) = chosen([suite])
+    measures: Callable[[Context], Iterator[Measure]] = import_module(f"{__name__}.{name}").measures
     found = []
     with fresh(QUICK_SCALE if quick else 1.0, QUICK_ROUNDS if quick else ROUNDS) as context:
         for measure in measures(context):
-            show(measure)
-            found.append(measure)
+            found.append(replace(measure, suite=suite))
+            show(found[-1])
     return found
 
 

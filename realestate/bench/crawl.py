@@ -10,12 +10,13 @@ only if what is stored is the truth. Peers need only yield every listing; their 
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from functools import partial
 
-from realestate.bench import Context, Goal, Measure, Samples, in_turns
+from realestate.bench import Context, DoesNotCount, Goal, Measure, Samples, in_turns
 from realestate.bench.rig.crawlers import CEILING, PEERS, PLAIN, Ours, Peer
 from realestate.bench.rig.database import Database, database
-from realestate.bench.rig.race import DoesNotCount, Lap
+from realestate.bench.rig.race import Lap
 from realestate.bench.rig.site import Site, sites
 
 PORTALS = ("immoweb", "emlak")
@@ -32,29 +33,30 @@ def measures(context: Context) -> Iterator[Measure]:
 
 
 def portal(context: Context, stored: Database, site: Site) -> Iterator[Measure]:
-    ours, peers = Ours(context, stored, site), [PLAIN, *_there(PEERS), CEILING]
-    _tell(ours)
+    peers = [PLAIN, *there(PEERS), CEILING]
     CEILING.run(context, stored, site)  # renders every page
-    ways: dict[str, Callable[[], Lap | None]] = {OURS: ours.run}
-    ways |= {peer.name: partial(_lap, peer, context, stored, site) for peer in peers}
-    laps = {name: [lap for lap in laps if lap] for name, laps in in_turns(ways, context.rounds).items()}
+    with closing(Ours(context, stored, site)) as ours:
+        tell(ours)
+        ways: dict[str, Callable[[], Lap | None]] = {OURS: ours.run}
+        ways |= {peer.name: partial(lap, peer, context, stored, site) for peer in peers}
+        laps = {name: [each for each in laps if each] for name, laps in in_turns(ways, context.rounds).items()}
     if not laps[PLAIN.name]:
         raise DoesNotCount(f"{PLAIN.name} did not crawl {site.portal}: there is nothing to compare with")
-    yield from _beside_plain(site, laps, "pages/s", Goal(of="ratio", minimum=2), lambda lap: lap.pages_per_second)
-    yield from _beside_plain(site, laps, "CPU ms/page", Goal(of="ratio", maximum=0.5), lambda lap: lap.cpu_milliseconds)
+    rate, cost = Goal(of="ratio", minimum=2), Goal(of="ratio", maximum=0.5)
+    yield from _beside_plain(site.portal, laps, "pages/s", rate, lambda lap: lap.pages_per_second)
+    yield from _beside_plain(f"CPU, {site.portal}", laps, "ms/page", cost, lambda lap: lap.cpu_milliseconds)
 
 
 def _beside_plain(
-    site: Site, laps: Mapping[str, list[Lap]], unit: str, goal: Goal, number: Callable[[Lap], float]
+    what: str, laps: Mapping[str, list[Lap]], unit: str, goal: Goal, number: Callable[[Lap], float]
 ) -> Iterator[Measure]:
     found = {name: Samples(list(map(number, each))) for name, each in laps.items() if each}
     plain = found.pop(PLAIN.name)
     for name, samples in found.items():
-        goal = goal if name == OURS else Goal()
-        yield Measure.of(f"{site.portal}: {name}", unit, goal, samples, PLAIN.name, plain)
+        yield Measure.of(f"{what}: {name}", unit, goal if name == OURS else Goal(), samples, PLAIN.name, plain)
 
 
-def _there(peers: tuple[Peer, ...]) -> Iterator[Peer]:
+def there(peers: tuple[Peer, ...]) -> Iterator[Peer]:
     for peer in peers:
         if peer.is_there:
             yield peer
@@ -62,7 +64,7 @@ def _there(peers: tuple[Peer, ...]) -> Iterator[Peer]:
             print(f"{peer.name} is not measured: no {peer.package} (pip install 'realestate[bench]')", file=sys.stderr)
 
 
-def _lap(peer: Peer, context: Context, stored: Database, site: Site) -> Lap | None:
+def lap(peer: Peer, context: Context, stored: Database, site: Site) -> Lap | None:
     """None if it does not count: a peer's failure is no failure of ours."""
     try:
         return peer.run(context, stored, site)
@@ -71,7 +73,7 @@ def _lap(peer: Peer, context: Context, stored: Database, site: Site) -> Lap | No
         return None
 
 
-def _tell(ours: Ours) -> None:
+def tell(ours: Ours) -> None:
     told = " ".join(f"{name}={_without_password(value)}" for name, value in ours.overrides.items())
     print(f"{told} scrapy crawl {ours.site.portal}", file=sys.stderr)
 

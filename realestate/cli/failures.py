@@ -5,12 +5,6 @@ import sys
 from types import FrameType
 
 import typer
-from redis.exceptions import RedisError
-
-from realestate.authoring import Unfit
-from realestate.embedded import EmbeddedError
-from realestate.jobs.local import WorkerDied
-from realestate.storage.errors import StoreError
 
 #: Typer's code after Ctrl-C.
 INTERRUPTED = 130
@@ -34,10 +28,24 @@ def run(app: typer.Typer) -> int:
         return _say(message.partition("\n")[0], getattr(error, "exit_code", 1))
     except UsageError as error:
         return _say(str(error), 2)
-    except RedisError as error:
-        return _say(f"Redis: {error}", 1)
-    except (EmbeddedError, StoreError, Unfit, WorkerDied, OSError) as error:
-        return _say(str(error), 1)
+    except Exception as error:
+        if (line := _line(error)) is None:
+            raise
+        return _say(line, 1)
+
+
+def _line(error: Exception) -> str | None:
+    """For what was to be expected. The rooms are asked only now: importing them all takes longer than `--help` may."""
+    from redis.exceptions import RedisError
+
+    from realestate.authoring import Unfit
+    from realestate.embedded import EmbeddedError
+    from realestate.jobs.local import WorkerDied
+    from realestate.storage.errors import StoreError
+
+    if isinstance(error, RedisError):
+        return f"Redis: {error}"
+    return str(error) if isinstance(error, (EmbeddedError, StoreError, Unfit, WorkerDied, OSError)) else None
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

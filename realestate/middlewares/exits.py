@@ -11,7 +11,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 
-from realestate.middlewares.handler import ENTERED
+from realestate.middlewares.handler import ENTERED, TRUSTED
 from realestate.middlewares.identities import Identities, Session
 from realestate.middlewares.proxies import Pool, Proxy
 from realestate.middlewares.sources import Source, Sources, from_settings
@@ -90,6 +90,8 @@ class ExitsMiddleware:
     def _leave_by(self, request: Request, proxy: Proxy, refusals: int) -> None:
         if proxy.gateway is None:
             request.meta["proxy"] = proxy.url_after(refusals)
+            if proxy.ca is not None or not proxy.verifies:
+                request.meta[TRUSTED] = str(proxy.ca) if proxy.verifies else False
         elif entered := proxy.gateway.entered(request.url):
             request.meta[ENTERED] = entered
         else:

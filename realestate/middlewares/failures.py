@@ -23,6 +23,7 @@ class FailureMiddleware:
         if request.errback is None and request.meta.get(LEASE) and self.crawler.engine is not None:
             scheduler = self.crawler.engine.scheduler
             told = f"{type(exception).__name__}: {exception}"
-            reason = "timeout" if isinstance(exception, DownloadTimeoutError) else "download"
+            usual = "timeout" if isinstance(exception, DownloadTimeoutError) else "download"
+            reason = getattr(exception, "reason", usual)
             scheduler.give_up(reason, told, request, url=request.url)  # type: ignore[union-attr]
             scheduler.finished(request)  # type: ignore[union-attr]

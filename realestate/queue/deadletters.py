@@ -17,6 +17,7 @@ Reason = Literal[
     "timeout",
     "download",  # any other failure on the way
     "robots",  # forbidden by robots.txt
+    "address",  # of this machine, its network or its cloud
     "ignored",  # a middleware dropped it
     "parse",  # a page that is not what its address promises
     "malformed",  # a value in Redis that is no request

@@ -27,7 +27,7 @@ def undress(request: Request) -> None:
     """Take off what belonged to an exit and an identity: the next may be others."""
     for header in (*request.meta.pop(WORN, ()), "Proxy-Authorization"):
         request.headers.pop(header, None)
-    for name in ("proxy", "_auth_proxy", "cookiejar", "entered"):
+    for name in ("proxy", "_auth_proxy", "cookiejar", "entered", "trusted"):
         request.meta.pop(name, None)
 
 

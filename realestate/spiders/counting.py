@@ -41,7 +41,7 @@ class CountingSpider(SeededSpider):
         elif outcome := getattr(error, "outcome", None):
             self.count(stage, outcome)  # nobody is to try again
         elif reason := getattr(error, "reason", None):
-            self.count(stage, "blocked")
+            self.count(stage, "forbidden" if reason == "address" else "blocked")
             self.give_up(reason, str(error), request)
         elif isinstance(error, IgnoreRequest):
             forbidden = "robots.txt" in str(error)

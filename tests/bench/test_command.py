@@ -7,38 +7,115 @@ from typer.testing import CliRunner
 
 from realestate import bench
 from realestate.bench import Goal, Measure
+from realestate.bench.results import page
 from realestate.cli import app
 
-Fake = Callable[..., None]
+Fake = Callable[..., list[str]]
 
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
-    """A suite whose one measure has this value; the goal is 3 at least."""
+    """Suites whose one measure has this ratio; the goal is 3 at least. Answers which were run, as they are."""
 
-    def install(value: float) -> None:
-        found = Measure(name="speed", value=value, unit="x/s", goal=Goal(minimum=3), spread=0.1)
+    def install(ratio: float, broken: str = "") -> list[str]:
+        ran: list[str] = []
 
         def run(suite: str, show: Callable[[Measure], None], *, quick: bool) -> list[Measure]:
+            ran.append(suite)
+            if suite == broken:
+                raise bench.DoesNotCount("3 listings are missing")
+            goal = Goal(of="ratio", minimum=3)
+            found = Measure(name="speed", suite=suite, value=ratio, unit="x/s", goal=goal, peer="p", peer_value=1)
             show(found)
             return [found]
 
         monkeypatch.setattr(bench, "run", run)
+        return ran
 
     return install
 
 
-@pytest.mark.parametrize(("value", "code"), [(3.0, 0), (2.9, 1)])
-def test_the_exit_code_is_0_only_if_every_goal_holds(fake: Fake, tmp_path: Path, value: float, code: int) -> None:
-    fake(value)
+def invoke(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["bench", *arguments])
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize(("ratio", "code"), [(3.0, 0), (2.9, 1)])
+def test_the_exit_code_is_0_only_if_every_goal_holds(fake: Fake, tmp_path: Path, ratio: float, code: int) -> None:
+    fake(ratio)
     file = tmp_path / "out.json"
-    result = CliRunner().invoke(app, ["bench", "queue", "--json", str(file)])
-    assert result.exit_code == code
-    assert "speed" in result.output
+    found, output = invoke("queue", "--json", str(file))
+    assert found == code
+    assert "speed" in output
     assert [(each["name"], each["ok"]) for each in json.loads(file.read_text())] == [("speed", code == 0)]
 
 
-def test_a_suite_that_is_not_there_is_a_wrong_argument() -> None:
-    result = CliRunner().invoke(app, ["bench", "nonsense"])
+def test_without_a_suite_all_are_run(fake: Fake) -> None:
+    ran = fake(3.0)
+    assert invoke()[0] == 0
+    assert ran == bench.suites()
+    assert {"crawl", "queue", "store", "parse", "scale", "growth", "startup"} <= set(ran)
+
+
+def test_a_suite_that_does_not_count_fails_and_leaves_the_others_their_turn(fake: Fake) -> None:
+    ran = fake(3.0, broken="queue")
+    code, output = invoke("queue", "store")
+    assert (code, ran) == (1, ["queue", "store"])
+    assert "queue does not count: 3 listings are missing" in output
+
+
+def test_a_program_reads_the_measures_alone(fake: Fake) -> None:
+    fake(3.0)
+    result = CliRunner().invoke(app, ["bench", "queue", "--json", "-"])
+    assert [each["name"] for each in json.loads(result.stdout)] == ["speed"]
+
+
+def test_a_ratio_that_fell_is_a_failure_though_its_goal_holds(fake: Fake, tmp_path: Path) -> None:
+    file = tmp_path / "before.json"
+    fake(4.0)
+    assert invoke("queue", "--json", str(file))[0] == 0
+    assert invoke("queue", "--compare", str(file))[0] == 0
+    fake(3.3)
+    code, output = invoke("queue", "--compare", str(file))
+    assert code == 1
+    assert "queue: speed: 3.30 ×, was 4.00 × (-18%)" in output
+
+
+def test_nothing_to_compare_is_no_success(fake: Fake, tmp_path: Path) -> None:
+    file = tmp_path / "before.json"
+    file.write_text("[]")
+    fake(3.0)
+    code, output = invoke("queue", "--compare", str(file))
+    assert code == 1
+    assert "nothing measured is in" in output
+
+
+def test_the_page_is_written(fake: Fake, tmp_path: Path) -> None:
+    (tmp_path / page.PAGE).write_text(f"{page.BEGIN}{page.END}")
+    fake(3.0)
+    assert invoke("queue", "--write", str(tmp_path))[0] == 0
+    assert "3.00 ×" in (tmp_path / page.PAGE).read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("nonsense",), "there are"),
+        (("queue", "nonsense"), "there are"),
+        (("queue", "--compare", "nowhere.json"), "nowhere.json"),
+        (("queue", "--write", "nowhere"), "performance.md"),
+    ],
+)
+def test_a_wrong_argument_is_told_before_anything_is_measured(fake: Fake, arguments: list[str], told: str) -> None:
+    ran = fake(3.0)
+    result = CliRunner().invoke(app, ["bench", *arguments])
     assert result.exit_code != 0
-    assert "there are" in str(result.exception)
+    assert told in str(result.exception)
+    assert ran == []
+
+
+@pytest.mark.parametrize("suite", bench.suites())
+def test_every_suite_is_in_the_help_and_on_the_page(suite: str) -> None:
+    told = CliRunner().invoke(app, ["bench", "--help"]).output
+    assert suite in told.partition("What to measure:")[2]
+    assert f"| `{suite}` |" in (Path(__file__).parents[2] / "docs" / page.PAGE).read_text("utf-8")

@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Iterator
+from itertools import count
 from types import ModuleType
 
 import msgspec
 import pytest
 
 from realestate import bench
-from realestate.bench import Goal, Measure, Samples, as_json, interleaved
+from realestate.bench import Goal, Measure, Samples, as_json, in_turns, interleaved
 
 
 def measure(*, goal: Goal | None = None, value: float = 6.0, peer_value: float | None = 2.0) -> Measure:
@@ -32,6 +33,12 @@ def test_both_are_measured_in_turns() -> None:
     ours, peer = interleaved(lambda: turn("ours", len(order)), lambda: turn("peer", -1.0), rounds=3)
     assert order == ["ours", "peer", "peer", "ours", "ours", "peer"]
     assert (ours.values, peer.values) == ([0, 3, 4], [-1.0, -1.0, -1.0])
+
+
+def test_many_are_measured_in_turns_too() -> None:
+    numbers = count(1)
+    ways = dict.fromkeys("abc", lambda: next(numbers))
+    assert in_turns(ways, rounds=2) == {"a": [1, 6], "b": [2, 5], "c": [3, 4]}
 
 
 def test_one_bad_round_does_not_move_the_median_but_shows_in_the_spread() -> None:
@@ -62,6 +69,10 @@ def test_whether_it_is_ok_follows_from_the_goal(goal: Goal, told: str, ok: bool)
     assert (str(goal), measure(goal=goal).ok) == (told, ok)
 
 
+def test_without_a_bound_it_is_context_and_nothing_to_miss() -> None:
+    assert (str(Goal()), measure(goal=Goal()).ok) == ("", True)
+
+
 def test_a_ratio_without_a_peer_is_no_success() -> None:
     alone = measure(peer_value=None)
     assert (alone.ratio, alone.ok) == (None, False)
@@ -71,11 +82,14 @@ def test_a_ratio_without_a_peer_is_no_success() -> None:
 def test_the_file_has_exactly_what_is_promised() -> None:
     assert msgspec.json.decode(as_json([measure(), measure(value=4.0)])) == [
         {
+            "suite": "",
             "name": "pushing",
             "value": value,
             "unit": "requests/s",
+            "spread": 0,
             "peer": "another",
             "peer_value": 2,
+            "peer_spread": 0,
             "ratio": value / 2,
             "goal": "≥ 3 ×",
             "ok": ok,
@@ -86,7 +100,7 @@ def test_the_file_has_exactly_what_is_promised() -> None:
 
 def test_suites_are_the_modules_of_the_package() -> None:
     assert "queue" in bench.suites()
-    assert "rig" not in bench.suites()
+    assert not {"rig", "peers", "results"} & set(bench.suites())
 
 
 def test_an_unknown_suite_is_told_with_those_there_are() -> None:
@@ -100,11 +114,12 @@ def test_every_measure_is_shown_when_it_is_there(monkeypatch: pytest.MonkeyPatch
     def measures(context: bench.Context) -> Iterator[Measure]:
         assert context.server.dbsize() == 0
         yield measure()
-        assert shown == [measure()]
+        assert len(shown) == 1
         yield measure(value=context.sized(100))
 
     suite = ModuleType("fake")
     suite.measures = measures  # type: ignore[attr-defined]
     monkeypatch.setattr(bench, "suites", lambda: ["fake"])
     monkeypatch.setitem(sys.modules, "realestate.bench.fake", suite)
-    assert bench.run("fake", shown.append, quick=True) == shown == [measure(), measure(value=20)]
+    assert bench.run("fake", shown.append, quick=True) == shown
+    assert [(each.suite, each.value) for each in shown] == [("fake", 6), ("fake", 20)]

@@ -1,73 +1,468 @@
-"""What is damaged on its way is no answer."""
+"""What leaves is what was asked, byte for byte; what comes back is a whole answer, or none."""
 
+import asyncio
 import gzip
-import zlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
 
-import brotli  # type: ignore[import-untyped]
 import pytest
-from backports import zstd
-from scrapy.exceptions import ResponseDataLossError
-from scrapy.http import HtmlResponse, Response
+import uvloop
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    ResponseDataLossError,
+    StopDownload,
+)
+from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
+from scrapy.utils.misc import load_object
 
-from realestate.middlewares.handler import unpacked
+from realestate.middlewares.handler import ENTERED, ExitHandler
+from realestate.middlewares.packing import TooLarge
+from realestate.spiders.immoweb import ImmowebSpider
+from tests.middlewares.raw_server import Answer, RawServer, Writer, page, resetting, saying, silence
+from tests.middlewares.test_packing import PACK
 
-URL = "https://portal.example/homes/5"
-PAGE = b"<html><p>" + bytes(range(32, 127)) * 300 + b"</p></html>"
-MOST = 1_000_000
-
-PACK: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": gzip.compress,
-    "deflate": zlib.compress,
-    "br": brotli.compress,
-    "zstd": zstd.compress,
-}
+MAKE = Callable[..., Crawler]
+#: Nothing waits so long unless it is broken.
+PATIENCE = 30.0
 
 
-def raw_deflate(body: bytes) -> bytes:
-    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-    return packer.compress(body) + packer.flush()
+@pytest.fixture(params=["asyncio", "uvloop"])
+def run(request: pytest.FixtureRequest) -> Callable[[Awaitable[Any]], Any]:
+    """On either loop: a worker runs on the second where it is to be had."""
+
+    def run(work: Awaitable[Any]) -> Any:
+        async def limited() -> Any:
+            async with asyncio.timeout(PATIENCE):
+                return await work
+
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop if request.param == "uvloop" else None) as runner:
+            return runner.run(limited())
+
+    return run
 
 
-def answer(body: bytes, packing: str) -> Response:
-    headers = {"Content-Encoding": packing, "Content-Type": "text/html; charset=utf-8"}
-    return Response(URL, body=body, headers=headers)
+@pytest.fixture
+def handling(make_crawler: MAKE) -> Callable[..., Any]:
+    """A handler that may ask this machine, with some settings changed."""
+
+    @asynccontextmanager
+    async def handling(**changes: Any) -> AsyncIterator[ExitHandler]:
+        crawler = make_crawler(ImmowebSpider, **{"ALLOW_PRIVATE_ADDRESSES": True, **changes})
+        crawler.spider = ImmowebSpider()
+        handler = ExitHandler.from_crawler(crawler)
+        handler.crawler = crawler  # type: ignore[attr-defined]
+        try:
+            yield handler
+        finally:
+            await handler.close()
+
+    return handling
+
+
+@pytest.fixture
+def fetched(run: Any, handling: Any) -> Callable[..., Any]:
+    """What comes of one request to a server with this answer."""
+
+    def fetched(answer: Answer, path: str = "/homes/5", settings: dict[str, Any] | None = None, **request: Any) -> Any:
+        async def work() -> Response:
+            async with RawServer(answer).listening() as server, handling(**settings or {}) as handler:
+                response: Response = await handler.download_request(Request(server.url + path, **request))
+                return response
+
+        return run(work())
+
+    return fetched
+
+
+# ----- what leaves
+
+
+def test_headers_leave_in_their_order_and_spelling(run: Any, handling: Any) -> None:
+    headers = {
+        "Sec-CH-UA": '"Chromium";v="130"',
+        "Upgrade-Insecure-Requests": "1",
+        "User-Agent": "Mozilla/5.0",
+        "Accept": "text/html",
+        "Sec-Fetch-Site": "none",
+        "Accept-Encoding": "gzip, br",
+        "Accept-Language": "nl-BE",
+        "X-Own": ["1", "2"],
+        "Cookie": "a=1; b=\u00e9",
+    }
+
+    async def work() -> bytes:
+        async with RawServer(saying(page())).listening() as server, handling() as handler:
+            await handler.download_request(
+                Request(f"{server.url}/a%20b/%c3%A9/./x%2Fy?q=a+b%2F&x='1',(2);&&=#part", headers=headers)
+            )
+            return server.heads[0].replace(str(server.port).encode(), b"PORT")
+
+    assert (
+        run(work())
+        == (
+            "GET /a%20b/%c3%A9/./x%2Fy?q=a+b%2F&x='1',(2);&&= HTTP/1.1\r\n"
+            "Host: 127.0.0.1:PORT\r\n"
+            'sec-ch-ua: "Chromium";v="130"\r\n'
+            "Upgrade-Insecure-Requests: 1\r\n"
+            "User-Agent: Mozilla/5.0\r\n"
+            "Accept: text/html\r\n"
+            "Sec-Fetch-Site: none\r\n"
+            "Accept-Encoding: gzip, br\r\n"
+            "Accept-Language: nl-BE\r\n"
+            "X-Own: 1\r\n"
+            "X-Own: 2\r\n"
+            "Cookie: a=1; b=\u00e9\r\n\r\n"
+        ).encode()
+    )
+
+
+def test_nothing_is_added(run: Any, handling: Any) -> None:
+    async def work() -> tuple[list[bytes], list[bytes]]:
+        async with RawServer(saying(page())).listening() as server, handling() as handler:
+            await handler.download_request(Request(server.url, headers={"Proxy-Authorization": "Basic c2VjcmV0"}))
+            await handler.download_request(Request(server.url + "?q=1", method="POST", body=b'{"a": 1}'))
+            await handler.download_request(Request(server.url, method="POST"))
+            return [head.partition(b"Host: ")[0] + head.partition(b"\r\n")[2] for head in server.heads], server.bodies
+
+    heads, bodies = run(work())
+    assert [head.count(b": ") for head in heads] == [1, 2, 2], "the host, and a body's length"
+    assert [head.partition(b" HTTP")[0] for head in heads] == [b"GET /", b"POST /?q=1", b"POST /"]
+    assert bodies == [b"", b'{"a": 1}', b""]
+
+
+def test_a_header_cannot_smuggle_another(fetched: Any) -> None:
+    with pytest.raises(ValueError, match=r"[Nn]ewline|[Hh]eader|control"):
+        fetched(saying(page()), headers={"X-Own": "1\r\nX-Other: 2"})
+
+
+def test_connections_are_kept(run: Any, handling: Any) -> None:
+    async def work() -> tuple[int, int]:
+        async with RawServer(saying(page())).listening() as server, handling() as handler:
+            for number in range(5):
+                await handler.download_request(Request(f"{server.url}/{number}"))
+            alone = server.connections
+            await asyncio.gather(*(handler.download_request(Request(f"{server.url}/{n}")) for n in range(4)))
+            return alone, server.connections
+
+    assert run(work()) == (1, 4)
+
+
+def test_no_more_connections_than_requests_at_a_time(run: Any, handling: Any) -> None:
+    async def slowly(writer: Writer) -> None:
+        await asyncio.sleep(0.01)
+        writer.write(page())
+
+    async def work() -> int:
+        async with RawServer(slowly).listening() as server, handling(CONCURRENT_REQUESTS=3) as handler:
+            await asyncio.gather(*(handler.download_request(Request(f"{server.url}/{n}")) for n in range(20)))
+            return server.connections
+
+    assert run(work()) == 3
+
+
+def test_a_gateway_is_asked_in_the_sites_place(run: Any, handling: Any) -> None:
+    async def work() -> tuple[Response, bytes]:
+        async with RawServer(saying(page())).listening() as server, handling() as handler:
+            url = "https://www.immoweb.be/en/classified/1"
+            response = await handler.download_request(Request(url, meta={ENTERED: f"{server.url}/site/en/1"}))
+            return response, server.heads[0]
+
+    response, head = run(work())
+    assert response.url == "https://www.immoweb.be/en/classified/1"
+    assert head.startswith(b"GET /site/en/1 HTTP/1.1\r\nHost: 127.0.0.1:")
+
+
+# ----- what comes back
+
+
+def test_an_answer_as_it_was(fetched: Any) -> None:
+    request_headers = {"Accept": "*/*"}
+    response = fetched(saying(page(b"<p>x</p>", b"Set-Cookie: a=1", b"Set-Cookie: b=2")), headers=request_headers)
+    assert isinstance(response, HtmlResponse)
+    assert (response.status, response.body, response.protocol) == (200, b"<p>x</p>", "HTTP/1.1")
+    assert response.headers.getlist("Set-Cookie") == [b"a=1", b"b=2"]
+    assert str(response.ip_address) == "127.0.0.1"
+    assert response.url.endswith("/homes/5")
+
+
+def test_how_long_it_took_to_answer_is_told(run: Any, handling: Any) -> None:
+    async def work() -> Request:
+        async with RawServer(saying(page())).listening() as server, handling() as handler:
+            request = Request(server.url)
+            await handler.download_request(request)
+            return request
+
+    assert 0 < run(work()).meta["download_latency"] < PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "kind"),
+    [
+        (b"text/html; charset=utf-8", b"x", HtmlResponse),
+        (b"application/json", b"{}", JsonResponse),
+        (b"text/xml", b"<a/>", XmlResponse),
+        (b"text/plain", b"x", TextResponse),
+        (b"image/png", b"\x89PNG\r\n\x1a\n", Response),
+        (b"application/octet-stream", b"<html></html>", HtmlResponse),
+    ],
+)
+def test_a_response_of_its_kind(fetched: Any, content_type: bytes, body: bytes, kind: type[Response]) -> None:
+    text = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" % (content_type, len(body)) + body
+    response = fetched(saying(text))
+    assert type(response) is kind
+    assert response.body == body
 
 
 @pytest.mark.parametrize("name", PACK)
-def test_a_page_is_unpacked(name: str) -> None:
-    page = unpacked(answer(PACK[name](PAGE), name), MOST)
-    assert isinstance(page, HtmlResponse)
-    assert page.body == PAGE
-    assert "Content-Encoding" not in page.headers
+def test_a_packed_page_is_unpacked(fetched: Any, name: str) -> None:
+    parcel = PACK[name](b"<html>" + b"home " * 1000)
+    response = fetched(saying(page(parcel, b"Content-Encoding: " + name.encode())))
+    assert type(response) is HtmlResponse
+    assert response.body == b"<html>" + b"home " * 1000
+    assert "Content-Encoding" not in response.headers
 
 
-def test_as_some_servers_send_it() -> None:
-    assert unpacked(answer(raw_deflate(PAGE), "deflate"), MOST).body == PAGE
-    twice = answer(brotli.compress(gzip.compress(PAGE)), "gzip, br")
-    assert unpacked(twice, MOST).body == PAGE
-    assert unpacked(answer(PAGE, "x-unknown"), MOST).body == PAGE
-    assert unpacked(answer(b"", "gzip"), MOST).body == b""
-    assert unpacked(answer(PAGE, "identity"), MOST).body == PAGE
+def test_what_nobody_can_unpack_is_handed_on(fetched: Any) -> None:
+    response = fetched(saying(page(b"<html>", b"Content-Encoding: x-unknown")))
+    assert response.body == b"<html>"
+    assert response.headers["Content-Encoding"] == b"x-unknown"
+
+
+def test_an_answer_of_an_old_server(fetched: Any) -> None:
+    """Without a length: it ends with the connection."""
+    response = fetched(saying(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<html>old</html>", closes=True))
+    assert (response.body, response.protocol) == (b"<html>old</html>", "HTTP/1.0")
+
+
+def test_an_answer_in_chunks(fetched: Any) -> None:
+    text = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n<html\r\n1\r\n>\r\n0\r\n\r\n"
+    assert fetched(saying(text)).body == b"<html>"
+
+
+@pytest.mark.parametrize(
+    ("method", "status"), [("HEAD", b"200 OK"), ("GET", b"204 No Content"), ("GET", b"304 Not Modified")]
+)
+def test_answers_without_a_body(run: Any, handling: Any, method: str, status: bytes) -> None:
+    """Whatever length they tell; the connection is fit for the next."""
+    head = b"HTTP/1.1 %s\r\nContent-Length: 500\r\nContent-Encoding: gzip\r\nETag: x\r\n\r\n" % status
+
+    async def work() -> tuple[list[Response], int]:
+        async with RawServer(saying(head)).listening() as server, handling() as handler:
+            request = Request(server.url, method=method)
+            return [await handler.download_request(request) for _ in range(2)], server.connections
+
+    responses, connections = run(work())
+    assert [(each.status, each.body) for each in responses] == [(int(status[:3]), b"")] * 2
+    assert responses[0].headers["ETag"] == b"x"
+    assert connections <= 2
+
+
+def test_a_redirect_is_an_answer(fetched: Any) -> None:
+    response = fetched(saying(page(b"", b"Location: http://169.254.169.254/", status=b"302 Found")))
+    assert (response.status, response.headers["Location"]) == (302, b"http://169.254.169.254/")
+
+
+def test_long_headers_are_read(fetched: Any) -> None:
+    assert fetched(saying(page(b"x", b"Content-Security-Policy: " + b"x" * 30_000))).body == b"x"
+
+
+# ----- what is no answer
+
+LENGTH = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s"
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+UNTIL_CLOSED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+
+
+async def endlessly(writer: Writer) -> None:
+    while True:
+        writer.write(b"4000\r\n" + b"x" * 0x4000 + b"\r\n")
+        await writer.drain()
+
+
+async def endless_chunks(writer: Writer) -> None:
+    writer.write(CHUNKED)
+    await endlessly(writer)
+
+
+async def endless_stream(writer: Writer) -> None:
+    writer.write(UNTIL_CLOSED)
+    await endlessly(writer)
+
+
+async def endless_headers(writer: Writer) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        writer.write(b"X-More: " + b"x" * 1000 + b"\r\n")
+        await writer.drain()
+
+
+async def drip(writer: Writer) -> None:
+    writer.write(LENGTH % (10_000, b""))
+    while True:
+        writer.write(b"x")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
+async def then_silence(writer: Writer) -> None:
+    writer.write(LENGTH % (10_000, b"x" * 100))
+    await silence(writer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        pytest.param(saying(LENGTH % (500, b"x" * 499), closes=True), ResponseDataLossError, id="too short"),
+        pytest.param(resetting(LENGTH % (500, b"x" * 100)), ResponseDataLossError, id="reset"),
+        pytest.param(saying(CHUNKED + b"5\r\n<html\r\n", closes=True), ResponseDataLossError, id="no last chunk"),
+        pytest.param(saying(CHUNKED + b"50\r\n<html", closes=True), ResponseDataLossError, id="half a chunk"),
+        pytest.param(resetting(CHUNKED + b"5\r\n<html\r\n"), ResponseDataLossError, id="reset between chunks"),
+        pytest.param(resetting(UNTIL_CLOSED + b"<html"), ResponseDataLossError, id="reset, no length"),
+        pytest.param(endless_chunks, TooLarge, id="endless chunks"),
+        pytest.param(endless_stream, TooLarge, id="endless"),
+        pytest.param(saying(LENGTH % (10**12, b"x")), TooLarge, id="a terabyte is announced"),
+        pytest.param(endless_headers, DownloadFailedError, id="endless headers"),
+        pytest.param(saying(b"220 mail.example ESMTP\r\n\r\n", closes=True), DownloadFailedError, id="no HTTP"),
+        pytest.param(saying(LENGTH % (-5, b"")), DownloadFailedError, id="less than nothing"),
+        pytest.param(saying(b"", closes=True), DownloadFailedError, id="hangs up"),
+        pytest.param(resetting(b""), DownloadFailedError, id="reset at once"),
+        pytest.param(silence, DownloadTimeoutError, id="silent"),
+        pytest.param(then_silence, DownloadTimeoutError, id="falls silent"),
+        pytest.param(drip, DownloadTimeoutError, id="drips"),
+    ],
+)
+def test_what_is_no_answer_fails_and_is_tried_again(
+    fetched: Any, make_crawler: MAKE, answer: Answer, error: type[Exception]
+) -> None:
+    limits = {"DOWNLOAD_MAXSIZE": 1_000_000, "STALL_SECONDS": 0.3, "DOWNLOAD_TIMEOUT": 1.0}
+    with pytest.raises(error) as raised:
+        fetched(answer, settings=limits)
+    settings = make_crawler(ImmowebSpider).settings
+    retried = tuple(load_object(each) for each in settings.getlist("RETRY_EXCEPTIONS"))
+    assert isinstance(raised.value, retried)
 
 
 @pytest.mark.parametrize("name", PACK)
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
-def test_half_a_parcel_is_no_page(name: str, share: float) -> None:
-    parcel = PACK[name](PAGE)
+def test_a_bomb_is_cut_off(fetched: Any, name: str) -> None:
+    bomb = PACK[name](b" " * 50_000_000)
+    with pytest.raises(TooLarge):
+        fetched(saying(page(bomb, b"Content-Encoding: " + name.encode())), settings={"DOWNLOAD_MAXSIZE": 1_000_000})
+
+
+@pytest.mark.parametrize("name", PACK)
+def test_half_a_parcel_is_no_page(fetched: Any, name: str) -> None:
+    parcel = PACK[name](b"<html>" + bytes(range(256)) * 50)
     with pytest.raises(ResponseDataLossError):
-        unpacked(answer(parcel[: int(len(parcel) * share)], name), MOST)
+        fetched(saying(page(parcel[:-5], b"Content-Encoding: " + name.encode())))
 
 
-@pytest.mark.parametrize("name", ["gzip", "deflate"])
-def test_a_damaged_parcel_is_no_page(name: str) -> None:
-    parcel = bytearray(PACK[name](PAGE))
-    parcel[-6] ^= 255
-    with pytest.raises(ResponseDataLossError):
-        unpacked(answer(bytes(parcel), name), MOST)
+def test_a_request_has_limits_of_its_own(fetched: Any) -> None:
+    with pytest.raises(TooLarge):
+        fetched(saying(page(b"x" * 101)), meta={"download_maxsize": 100})
+    with pytest.raises(DownloadTimeoutError):
+        fetched(silence, meta={"download_timeout": 0.2})
 
 
-@pytest.mark.parametrize("name", PACK)
-def test_a_bomb_does_not_go_off(name: str) -> None:
-    with pytest.raises(ResponseDataLossError, match="small parcel"):
-        unpacked(answer(PACK[name](b" " * 50_000_000), name), MOST)
+def test_more_than_was_announced_is_not_the_next_answer(run: Any, handling: Any) -> None:
+    """A body longer than its length could be read as the answer to another request."""
+    lying = (LENGTH % (6, b"<html>")) + page(b"not yours")
+    answers = iter([lying, page(b"one"), page(b"two"), page(b"three")])
+
+    async def answer(writer: Writer) -> None:
+        writer.write(next(answers))
+
+    async def work() -> list[bytes]:
+        found = []
+        async with RawServer(answer).listening() as server, handling() as handler:
+            for number in range(3):
+                try:
+                    response = await handler.download_request(Request(f"{server.url}/{number}"))
+                    found.append(response.body)
+                except DownloadFailedError:
+                    found.append(b"failed")
+        return found
+
+    first, *others = run(work())
+    assert first in (b"<html>", b"failed")
+    assert others == [b"one", b"two"]
+
+
+def test_who_hangs_up_is_not_asked_twice(run: Any, handling: Any) -> None:
+    """Trying again is for the fleet's pace to grant."""
+
+    async def work() -> int:
+        async with RawServer(saying(b"", closes=True)).listening() as server, handling() as handler:
+            with pytest.raises(DownloadFailedError):
+                await handler.download_request(Request(server.url))
+            return len(server.heads)
+
+    assert run(work()) == 1
+
+
+def test_a_kept_connection_that_died_is_no_failure(run: Any, handling: Any) -> None:
+    """The server ends it at the very moment the next request is sent."""
+    answers = iter([saying(page(b"one")), saying(b"", closes=True), saying(page(b"two"))])
+
+    async def answer(writer: Writer) -> None:
+        await next(answers)(writer)
+
+    async def work() -> tuple[list[bytes], int]:
+        async with RawServer(answer).listening() as server, handling() as handler:
+            bodies = [(await handler.download_request(Request(server.url))).body for _ in range(2)]
+            return bodies, server.connections
+
+    assert run(work()) == ([b"one", b"two"], 2)
+
+
+def test_nobody_is_there(run: Any, handling: Any) -> None:
+    async def work() -> None:
+        async with RawServer(silence).listening() as server:
+            url = server.url
+        async with handling() as handler:
+            with pytest.raises(DownloadConnectionRefusedError):
+                await handler.download_request(Request(url))
+            with pytest.raises(CannotResolveHostError):
+                await handler.download_request(Request("http://no-such-host.invalid/"))
+
+    run(work())
+
+
+# ----- who listens
+
+
+def test_who_listens_hears_the_pieces_and_may_stop_them(run: Any, handling: Any) -> None:
+    heard: list[bytes] = []
+
+    def hears(data: bytes, request: Request, spider: Any) -> None:
+        heard.append(data)
+        raise StopDownload(fail=False)
+
+    async def work() -> Response:
+        async with RawServer(endless_chunks).listening() as server, handling() as handler:
+            handler.crawler.signals.connect(hears, signals.bytes_received)
+            response: Response = await handler.download_request(Request(server.url))
+            return response
+
+    response = run(work())
+    assert response.body == heard[0]
+    assert response.flags == ["download_stopped"]
+
+
+def test_who_listens_to_headers_may_fail_it(run: Any, handling: Any) -> None:
+    def hears(headers: Any, body_length: int | None, request: Request, spider: Any) -> None:
+        raise StopDownload
+
+    async def work() -> None:
+        async with RawServer(saying(page(gzip.compress(b"x")))).listening() as server, handling() as handler:
+            handler.crawler.signals.connect(hears, signals.headers_received)
+            with pytest.raises(StopDownload) as stopped:
+                await handler.download_request(Request(server.url))
+            assert stopped.value.response.body == b""
+
+    run(work())

@@ -2,13 +2,12 @@
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
-from realestate.bench.peers.reading import Reading
+from realestate.bench.peers.reading import Reading, reading_of
 
 #: As ours (CONCURRENT_REQUESTS), to the one site there is.
 CONCURRENCY = 16
@@ -30,12 +29,15 @@ class Task(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def reading(self) -> Reading:
-        found: Reading = import_module(f"realestate.bench.peers.reading.{self.portal}")
-        return found
+        return reading_of(self.portal)
 
     @property
     def seeds(self) -> list[str]:
         return [self.base + path for path in self.reading.SEARCHES]
 
     def done(self, refs: Sequence[str]) -> None:
-        Path(self.refs).write_bytes(msgspec.json.encode(refs))
+        """At once: whoever sees the file may read all of it."""
+        file = Path(self.refs)
+        unfinished = file.with_suffix(".part")
+        unfinished.write_bytes(msgspec.json.encode(refs))
+        unfinished.replace(file)

@@ -1,19 +1,24 @@
 """Those who crawl for a measure: ours as it is shipped, and its peers."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import Popen
 
 import msgspec
+from redis import Redis
 
 from realestate import settings
+from realestate.bench import DoesNotCount
 from realestate.bench.peers import stock
 from realestate.bench.peers.task import Task
 from realestate.bench.rig.context import Context
 from realestate.bench.rig.database import Database
-from realestate.bench.rig.race import DoesNotCount, Lap, Watch
+from realestate.bench.rig.race import Lap, Watch
 from realestate.bench.rig.site import Site
 from realestate.demo import compare_stored
 from realestate.embedded import children
@@ -31,42 +36,64 @@ STOP_SECONDS = 20.0
 class Ours:
     """`scrapy crawl <portal>` with the shipped settings; `overrides` are all that is told otherwise."""
 
-    def __init__(self, context: Context, database: Database, site: Site, **pace: str) -> None:
+    def __init__(self, context: Context, database: Database, site: Site, redis_url: str | None = None) -> None:
         self.context, self.database, self.site = context, database, site
+        self.redis_url = redis_url or context.services.redis_url
+        self.server = Redis.from_url(self.redis_url)
         self.overrides = {
             "SCRAPY_SETTINGS_MODULE": "realestate.settings",
             "REALESTATE_HOME": str(context.folder / "home"),
-            "REDIS_URL": context.services.redis_url,
+            "REDIS_URL": self.redis_url,
             "STORE_URL": database.url,
             "SIMULATOR_URL": site.simulator,
             "PACE_RATE": "0",
             "no_proxy": "127.0.0.1",
-            **pace,
         }
 
     def run(self, workers: int = 1, *options: str) -> Lap:
-        """From nothing queued and nothing stored. `options` are further ones of the command."""
-        self.context.empty()
-        self.database.empty()
-        portal, server = self.site.portal, self.context.server
-        command = [sys.executable, "-m", "scrapy", "crawl", portal, *options]
-        env, log = settings.environment(**self.overrides), self.context.folder / "ours.log"
-        processes = [children.spawn(command, env=env, log=log) for _ in range(workers)]
-        try:
-            if not until(lambda: len(look(server, portal).workers) == workers, START_SECONDS):
-                raise DoesNotCount(f"ours did not start: {last_words(log)}")
-            watch = Watch(self.site, processes, self._stored)
-            submit(server, portal, seed_urls(portal, self.site.simulator))
-            lap = watch.until(lambda: look(server, portal).finished)
-        finally:
-            children.stop(processes, local.STOP_SECONDS)
-        self._check()
+        """A whole crawl that counts. `options` are further ones of the command."""
+        self.begin()
+        with self.working(workers, *options) as processes:
+            watch = Watch(self.site, processes, self.stored)
+            self.submit()
+            lap = watch.until(self.is_over)
+        self.check()
         return lap
 
-    def _stored(self) -> int:
-        return self.database.count("listings")
+    def begin(self) -> None:
+        """From nothing queued and nothing stored."""
+        self.server.flushdb()
+        self.database.empty()
 
-    def _check(self) -> None:
+    @contextmanager
+    def working(self, workers: int = 1, *options: str) -> Iterator[list[Popen[bytes]]]:
+        """Workers that have started; they are stopped afterwards."""
+        log = self.context.folder / "ours.log"
+        processes = [self.start(log, *options) for _ in range(workers)]
+        try:
+            if not until(lambda: len(look(self.server, self.site.portal).workers) >= workers, START_SECONDS):
+                raise DoesNotCount(f"ours did not start: {last_words(log)}")
+            yield processes
+        finally:
+            children.stop(processes, local.STOP_SECONDS)
+
+    def start(self, log: Path, *options: str) -> Popen[bytes]:
+        command = [sys.executable, "-m", "scrapy", "crawl", self.site.portal, *options]
+        return children.spawn(command, env=settings.environment(**self.overrides), log=log)
+
+    def submit(self) -> None:
+        submit(self.server, self.site.portal, seed_urls(self.site.portal, self.site.simulator))
+
+    def is_over(self) -> bool:
+        return look(self.server, self.site.portal).finished
+
+    def stored(self) -> int:
+        return self.database.count("listings", self.site.portal)
+
+    def close(self) -> None:
+        self.server.close()
+
+    def check(self) -> None:
         found = compare_stored(self.database.store, self.site.simulator, self.site.portal)
         if not found.right:
             raise DoesNotCount(
@@ -92,31 +119,38 @@ class Peer:
         stored: Callable[[], int] | None = None
         if self.stores:
             stock.create_table(database.url, site.portal)
-            stored = lambda: database.count(stock.TABLE)  # noqa: E731
-        refs, log = context.folder / "refs.json", context.folder / f"{self.module}.log"
+            stored = partial(database.count, stock.TABLE)
+        refs = self._refs(context)
         refs.unlink(missing_ok=True)
-        process = children.spawn(
-            self._command(context, database, site, refs), env=settings.environment(no_proxy="127.0.0.1"), log=log
-        )
+        process = self.start(context, database, site)
         try:
             lap = Watch(site, [process], stored).until(refs.exists)
+        except DoesNotCount as error:
+            raise DoesNotCount(f"{self.name}: {error}; {last_words(self._log(context))}") from error
         finally:
             children.stop([process], STOP_SECONDS)
-        self._check(site, refs, log)
+        self.check(site, refs, self._log(context))
         return lap
 
-    def _command(self, context: Context, database: Database, site: Site, refs: Path) -> list[str]:
+    def start(self, context: Context, database: Database, site: Site) -> Popen[bytes]:
         task = Task(
             portal=site.portal,
             base=site.base,
-            refs=str(refs),
+            refs=str(self._refs(context)),
             redis_url=context.services.redis_url,
             store_url=database.url,
         )
         module = f"realestate.bench.peers.{self.module}"
-        return [sys.executable, "-m", module, msgspec.json.encode(task).decode()]
+        command = [sys.executable, "-m", module, msgspec.json.encode(task).decode()]
+        return children.spawn(command, env=settings.environment(no_proxy="127.0.0.1"), log=self._log(context))
 
-    def _check(self, site: Site, refs: Path, log: Path) -> None:
+    def _refs(self, context: Context) -> Path:
+        return context.folder / "refs.json"
+
+    def _log(self, context: Context) -> Path:
+        return context.folder / f"{self.module}.log"
+
+    def check(self, site: Site, refs: Path, log: Path) -> None:
         if not refs.exists():
             raise DoesNotCount(f"{self.name} failed: {last_words(log)}")
         yielded = msgspec.json.decode(refs.read_bytes(), type=list[str])
@@ -134,4 +168,4 @@ PEERS = (
     Peer("scrapy-redis, an INSERT each", "stock", "scrapy_redis", stores=True),
     Peer("Crawlee", "crawlee", "crawlee"),
 )
-CEILING = Peer("bare aiohttp + selectolax: the ceiling", "bare", "aiohttp")
+CEILING = Peer("the ceiling, bare aiohttp + selectolax", "bare", "aiohttp")

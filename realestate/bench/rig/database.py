@@ -54,15 +54,15 @@ class Database:
     def ask(self, statement: str, *values: Any) -> None:
         self._outside(lambda cursor: cursor.execute(statement, values or None))
 
-    def count(self, table: str) -> int:
-        found: list[int] = []
-
-        def asked(cursor: Any) -> None:
-            cursor.execute(f"SELECT count(*) FROM {table}")
-            found.extend(cursor.fetchone())
-
-        self._outside(asked)
-        return found[0]
+    def count(self, table: str, portal: str | None = None) -> int:
+        """How many are committed, of this portal or of all."""
+        with self._connection, self._connection.cursor() as cursor:
+            if portal is None:
+                cursor.execute(f"SELECT count(*) FROM {table}")
+            else:
+                cursor.execute(f"SELECT count(*) FROM {table} WHERE portal = %s", [portal])
+            counted: tuple[int] = cursor.fetchone()  # type: ignore[assignment]
+        return counted[0]
 
     def empty(self) -> None:
         """As new; what was written before waits no longer to be written out."""

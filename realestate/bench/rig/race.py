@@ -12,16 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen
 
+from realestate.bench import DoesNotCount
 from realestate.bench.rig.site import Site
 
 #: Often enough for a crawl of seconds, seldom enough not to disturb it.
 LOOK_SECONDS = 0.025
 #: A crawl that asks for nothing so long while pages are left is stuck.
 STUCK_SECONDS = 60.0
-
-
-class DoesNotCount(RuntimeError):
-    """The crawl failed, or did not do the whole work; the text says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,9 @@ class Site:
 @contextmanager
 def sites(context: Context, portals: tuple[str, ...], listings: int) -> Iterator[list[Site]]:
     """In a simulator of their own."""
-    with simulator_process(context.folder / "simulator.log", listings, SEED) as simulator:
+    log = context.folder / "simulator.log"
+    log.unlink(missing_ok=True)  # of one before, whose address is in it
+    with simulator_process(log, listings, SEED) as simulator:
         found = [Site(simulator, portal) for portal in portals]
         try:
             yield found

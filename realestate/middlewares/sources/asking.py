@@ -2,15 +2,13 @@
 
 import asyncio
 import socket
-import ssl
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 
 from realestate.middlewares.addresses import is_public
 from realestate.middlewares.proxies import Proxy
+from realestate.middlewares.trust import trust
 
 #: A list of all free proxies there are takes less.
 LARGEST = 2_000_000
@@ -28,7 +26,9 @@ async def ask(
     on this machine or in its network, also after a redirect."""
     try:
         connector = aiohttp.TCPConnector(
-            socket_factory=_public_socket if only_public else None, ssl=_trust(through), force_close=True
+            socket_factory=_public_socket if only_public else None,
+            ssl=trust(through.ca, verifies=through.verifies) if through else True,
+            force_close=True,
         )
         async with (
             asyncio.timeout(seconds),
@@ -53,21 +53,6 @@ async def _limited(response: aiohttp.ClientResponse, most: int) -> bytes:
         if len(body) > most:
             raise Unanswered(f"more than {most} bytes")
     return bytes(body)
-
-
-def _trust(proxy: Proxy | None) -> ssl.SSLContext | bool:
-    if proxy is None:
-        return True
-    return _context(proxy.ca) if proxy.verifies else False
-
-
-@cache
-def _context(ca: Path | None) -> ssl.SSLContext:
-    """Once: reading all authorities takes a while. A proxy's own is trusted beside them."""
-    context = ssl.create_default_context()
-    if ca is not None:
-        context.load_verify_locations(ca)
-    return context
 
 
 def _public_socket(found: Any) -> socket.socket:

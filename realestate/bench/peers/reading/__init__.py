@@ -1,5 +1,6 @@
 """How a peer reads a portal: with parsel as Scrapy's and Crawlee's users do, with selectolax as the bare loop does."""
 
+from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
 from parsel import Selector
@@ -38,3 +39,8 @@ class Reading(Protocol):
     def search_fast(self, text: str, url: str) -> Links: ...
 
     def listing_fast(self, tree: LexborHTMLParser, url: str) -> dict[str, Any]: ...
+
+
+def reading_of(portal: str) -> Reading:
+    found: Reading = import_module(f"{__name__}.{portal}")
+    return found

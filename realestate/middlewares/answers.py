@@ -1,0 +1,155 @@
+"""Answers as they come in, and the responses made of them."""
+
+import logging
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import aiohttp
+from aiohttp.connector import Connection
+from pydispatch import dispatcher  # type: ignore[import-untyped]
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import ResponseDataLossError, StopDownload
+from scrapy.http import Headers, Response
+from scrapy.responsetypes import responsetypes
+from twisted.python.failure import Failure
+
+from realestate.middlewares.packing import TooLarge, unpacked
+
+logger = logging.getLogger(__name__)
+
+#: Connections that brought an answer before, and who is at their other end.
+_KNOWN: WeakKeyDictionary[Any, IPv4Address | IPv6Address | None] = WeakKeyDictionary()
+
+
+class NoAnswer(aiohttp.ClientError):
+    """A new connection ended before anything came."""
+
+
+class Answer(aiohttp.ClientResponse):
+    """Knows its connection. It may be gone when somebody asks for it."""
+
+    peer: IPv4Address | IPv6Address | None = None
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        """aiohttp asks once more where a connection broke. That is right for one that was kept and had died meanwhile;
+        who hangs up on a new one means it, and is not asked twice behind the pace's back."""
+        self.protocol: Any = connection.protocol
+        is_new = self.protocol not in _KNOWN
+        if is_new:
+            _KNOWN[self.protocol] = _peer(connection)
+        self.peer = _KNOWN[self.protocol]
+        try:
+            return await super().start(connection)
+        except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+            if is_new:
+                raise NoAnswer from error
+            raise
+
+    async def body(self, most: int, audience: "Audience | None" = None) -> bytes:
+        """All of it, unless the audience has heard enough. ResponseDataLossError if it is cut short, or larger than
+        `most`."""
+        if (self.content_length or 0) > most:
+            raise TooLarge(f"{self.content_length} bytes announced, {most} allowed")
+        pieces, size = [], 0
+        async for piece in self.content.iter_any():
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                raise TooLarge(f"more than {most} bytes")
+            if audience and audience.has_enough(signals.bytes_received, data=piece):
+                break
+        if self._was_reset():
+            raise ResponseDataLossError("the connection broke")
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _was_reset(self) -> bool:
+        """A body without a length ends with its connection; one that breaks is no end, though aiohttp takes it for
+        one."""
+        is_measured = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
+        return not is_measured and isinstance(self.protocol.exception(), aiohttp.ClientOSError)
+
+
+class Audience:
+    """Whoever listens to Scrapy's signals of a download, which may end it."""
+
+    stop: StopDownload | None = None
+
+    def __init__(self, crawler: Crawler, request: Request) -> None:
+        self.crawler = crawler
+        self.request = request
+
+    def has_enough(self, signal: object, **told: Any) -> bool:
+        about = {"request": self.request, "spider": self.crawler.spider, **told}
+        for _, result in self.crawler.signals.send_catch_log(signal, **about):
+            if isinstance(result, Failure) and isinstance(result.value, StopDownload):
+                self.stop = result.value
+        return self.stop is not None
+
+
+class Reader:
+    """Makes responses of answers."""
+
+    def __init__(self, crawler: Crawler, warn_size: int) -> None:
+        self.crawler = crawler
+        self.warn_size = warn_size
+
+    async def response(self, request: Request, answer: Answer, most: int) -> Response:
+        """The whole of it, unpacked, under the address that was meant."""
+        headers = Headers(answer.raw_headers)
+        audience = Audience(self.crawler, request) if self._is_anybody_there() else None
+        heard = {"headers": headers, "body_length": answer.content_length}
+        if audience and audience.has_enough(signals.headers_received, **heard):
+            return self._stopped(audience, self._made(request, answer, headers, b""))
+        body = await answer.body(most, audience)
+        if audience and audience.stop:
+            return self._stopped(audience, self._made(request, answer, headers, body))
+        if self.warn_size and len(body) > self.warn_size:
+            logger.warning("a large page: %d bytes: %s", len(body), request.url)
+        packings = headers.get("Content-Encoding")
+        if packings and body and (inside := await unpacked(body, packings, most)) is not None:
+            del headers["Content-Encoding"]
+            body = inside
+        return self._made(request, answer, headers, body)
+
+    def _is_anybody_there(self) -> bool:
+        """Nobody, as a rule; then a piece of a page costs no more than itself."""
+        return any(
+            True
+            for signal in (signals.headers_received, signals.bytes_received)
+            for _ in dispatcher.liveReceivers(dispatcher.getAllReceivers(self.crawler, signal))
+        )
+
+    def _made(self, request: Request, answer: Answer, headers: Headers, body: bytes) -> Response:
+        version = answer.version
+        kind = _kind_of(headers.get("Content-Type"), headers.get("Content-Encoding"))
+        return (kind or responsetypes.from_args(headers=headers, url=request.url, body=body))(
+            request.url,
+            status=answer.status,
+            headers=headers,
+            body=body,
+            ip_address=None if request.meta.get("proxy") else answer.peer,
+            protocol=f"HTTP/{version.major}.{version.minor}" if version else None,
+        )
+
+    def _stopped(self, audience: Audience, response: Response) -> Response:
+        assert audience.stop is not None
+        response.flags.append("download_stopped")
+        if audience.stop.fail:
+            audience.stop.response = response
+            raise audience.stop
+        return response
+
+
+@lru_cache(maxsize=256)
+def _kind_of(content_type: bytes | None, packing: bytes | None) -> type[Response] | None:
+    """By what it says it is; None if it has to be looked at."""
+    kind = responsetypes.from_content_type(content_type, packing) if content_type else Response
+    return None if kind is Response else kind
+
+
+def _peer(connection: Connection) -> IPv4Address | IPv6Address | None:
+    told = connection.transport.get_extra_info("peername") if connection.transport is not None else None
+    return ip_address(told[0].partition("%")[0]) if told else None

@@ -1,0 +1,140 @@
+"""The suite runs and says what it should; how fast is for `realestate bench crawl` to tell."""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from realestate.bench import Context, DoesNotCount, Measure, crawl
+from realestate.bench.rig.crawlers import CEILING, PEERS, PLAIN, Ours, Peer
+from realestate.bench.rig.database import Database, database
+from realestate.bench.rig.race import Watch
+from realestate.bench.rig.site import Site, sites
+from realestate.embedded import children
+from realestate.settings import environment
+
+LISTINGS = 30
+
+
+@pytest.fixture(scope="module")
+def context(small: Callable[[float], Context]) -> Context:
+    return small(0.01)
+
+
+@pytest.fixture(scope="module")
+def site(context: Context) -> Iterator[Site]:
+    with sites(context, ("immoweb",), LISTINGS) as (site,):
+        yield site
+
+
+@pytest.fixture(scope="module")
+def stored(context: Context) -> Iterator[Database]:
+    with database(context, "bench_crawl") as stored:
+        yield stored
+
+
+@pytest.fixture(scope="module")
+def found(context: Context, stored: Database, site: Site) -> list[Measure]:
+    return list(crawl.portal(context, stored, site))
+
+
+@pytest.fixture
+def ours(found: list[Measure], context: Context, stored: Database, site: Site) -> Iterator[Ours]:
+    """After its crawl, which counted."""
+    ours = Ours(context, stored, site)
+    ours.check()
+    yield ours
+    ours.close()
+
+
+def test_all_are_measured_beside_plain_scrapy(found: list[Measure]) -> None:
+    crawlers = [crawl.OURS, *(peer.name for peer in PEERS if peer.is_there), CEILING.name]
+    assert [each.name for each in found] == [
+        f"{what}: {crawler}" for what in ("immoweb", "CPU, immoweb") for crawler in crawlers
+    ]
+    assert {each.peer for each in found} == {PLAIN.name}
+    assert all(each.value > 0 and each.ratio for each in found if each.unit == "pages/s")
+
+
+def test_only_ours_has_goals(found: list[Measure]) -> None:
+    assert [str(each.goal) for each in found if str(each.goal)] == ["≥ 2 ×", "≤ 0.5 ×"]
+    assert all(crawl.OURS in each.name for each in found if str(each.goal))
+
+
+def test_a_crawl_that_stored_something_else_does_not_count(stored: Database, ours: Ours) -> None:
+    change = "UPDATE listings SET bedrooms = coalesce(bedrooms, 0) + 1 WHERE ref = (SELECT min(ref) FROM listings)"
+    stored.ask("CREATE TABLE before AS TABLE listings")
+    stored.ask(change)
+    with pytest.raises(DoesNotCount, match=r"1 fields wrong \d+\.bedrooms"):
+        ours.check()
+    stored.ask("UPDATE listings SET bedrooms = before.bedrooms FROM before WHERE before.ref = listings.ref")
+    stored.ask("DROP TABLE before")
+
+
+def test_a_crawl_that_stored_too_little_does_not_count(stored: Database, ours: Ours) -> None:
+    stored.ask("DELETE FROM listings WHERE ref = (SELECT min(ref) FROM listings)")
+    with pytest.raises(DoesNotCount, match=f"{LISTINGS - 1} listings of {LISTINGS}: 1 missing"):
+        ours.check()
+
+
+@pytest.mark.parametrize("change", ["one less", "one twice", "another"])
+def test_a_peer_that_yields_less_or_other_does_not_count(site: Site, tmp_path: Path, change: str) -> None:
+    refs = sorted(site.refs)
+    yielded = {"one less": refs[1:], "one twice": [refs[0], *refs], "another": ["1", *refs[1:]]}[change]
+    file = tmp_path / "refs.json"
+    file.write_text(str(yielded).replace("'", '"'))
+    with pytest.raises(DoesNotCount, match=f"of {LISTINGS}"):
+        PLAIN.check(site, file, tmp_path / "log")
+
+
+def test_a_failure_of_a_peer_is_said_and_leaves_it_out(
+    context: Context, stored: Database, site: Site, capfd: pytest.CaptureFixture[str]
+) -> None:
+    broken = replace(CEILING, name="broken", module="nobody")
+    assert crawl.lap(broken, context, stored, site) is None
+    (said,) = capfd.readouterr().err.splitlines()
+    assert said.startswith("a crawl of immoweb does not count: broken: the portal was asked for nothing; ")
+    assert said.endswith("No module named realestate.bench.peers.nobody")
+
+
+def test_a_peer_whose_package_is_missing_is_said_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    assert list(crawl.there((Peer("absent", "absent", "no_such_package"), PLAIN))) == [PLAIN]
+    assert capfd.readouterr().err.splitlines() == [
+        "absent is not measured: no no_such_package (pip install 'realestate[bench]')"
+    ]
+
+
+def test_every_override_is_printed_and_no_password(
+    context: Context, stored: Database, site: Site, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ours = Ours(context, stored, site)
+    crawl.tell(ours)
+    said = capfd.readouterr().err
+    assert all(f"{name}=" in said for name in ours.overrides)
+    assert set(ours.overrides) == {
+        "SCRAPY_SETTINGS_MODULE",
+        "REALESTATE_HOME",
+        "REDIS_URL",
+        "STORE_URL",
+        "SIMULATOR_URL",
+        "PACE_RATE",
+        "no_proxy",
+    }
+    assert said.rstrip().endswith("scrapy crawl immoweb")
+    assert "@" not in said
+    ours.close()
+
+
+def test_a_crawl_that_asks_for_nothing_is_not_waited_for(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("realestate.bench.rig.race.STUCK_SECONDS", 0.2)
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    process = children.spawn(command, env=environment(), log=tmp_path / "log")
+    try:
+        with pytest.raises(DoesNotCount, match="nothing was asked"):
+            Watch(site, [process]).until(lambda: True)
+    finally:
+        children.stop([process], 5)

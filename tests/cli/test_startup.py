@@ -1,0 +1,31 @@
+"""How fast `realestate --help` is depends on the machine; what it imports does not."""
+
+import json
+import subprocess
+import sys
+
+#: Each takes longer to import than the help may take.
+HEAVY = {"scrapy", "twisted", "redis", "psycopg2", "pymongo", "lxml", "selectolax", "aiohttp", "dateparser", "rich"}
+SCRIPT = """
+import json, sys
+from realestate.cli import main
+sys.argv = ["realestate", *sys.argv[1:]]
+try:
+    main()
+finally:
+    print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})), file=sys.stderr)
+"""
+
+
+def imported(*arguments: str) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", SCRIPT, *arguments], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_help_imports_nothing_heavy() -> None:
+    assert imported("--help") & HEAVY == set()
+    assert imported("crawl", "--help") & HEAVY == set()
+
+
+def test_the_imports_are_really_seen() -> None:
+    assert {"typer", "realestate"} <= imported("--help")
