@@ -14,6 +14,7 @@ import msgspec
 from redis import Redis
 
 from realestate import settings
+from realestate.bench import DoesNotCount
 from realestate.bench.peers.rotating import RotatingTask
 from realestate.bench.rig import verdict
 from realestate.bench.rig.arena import PORTAL, Arena, Toll, arena
@@ -101,6 +102,8 @@ class Contest:
                 local.watch(server, [PORTAL], running, watched, folder)
             except _TooLong:
                 return latest.seconds, False
+            except local.WorkerDied as error:
+                raise DoesNotCount(f"{self.profile}: {error}") from error
             finally:
                 children.stop(running, local.STOP_SECONDS)
         return latest.seconds, True
