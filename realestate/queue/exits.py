@@ -32,7 +32,7 @@ LEAST_RATE = 1 / 60
 ALONE_MS = 30_000
 #: So many failures in a row, and it is taken for dead.
 DEAD_AFTER = 5
-#: Good answers after which an exit that was in trouble is trusted again.
+#: Good answers in a row after which an exit that was in trouble is trusted again, and its troubles are forgotten.
 TRUST = 3
 #: How long an exit rests at first, by what it is blamed for, and how many times as long each further time, up to an
 #: hour. A refusal passes; what is banned, broken or lying mostly stays so, and each try costs a request.
@@ -101,7 +101,9 @@ def lessons(standings: Mapping[str, Standing], now: float) -> Lessons:
 def worked(standing: Standing, times: int, learned: Lessons = Lessons(), *, leads: bool = True) -> Standing:  # noqa: B008
     """It brought good answers."""
     good = standing.good + times
-    standing = replace(standing, alone=False, answers=standing.answers + times)
+    # What happens to anybody now and then must not add up to a rest of an hour.
+    strikes = 0 if good >= TRUST else standing.strikes
+    standing = replace(standing, alone=False, answers=standing.answers + times, strikes=strikes)
     if standing.condition != "healthy":
         return replace(standing, condition="healthy" if good >= TRUST else "probation", good=good % TRUST)
     if good < STEP:
@@ -109,7 +111,7 @@ def worked(standing: Standing, times: int, learned: Lessons = Lessons(), *, lead
     proven = max(standing.proven, standing.rate)
     known = max(proven, learned.proven)
     rate = _tried(known, learned.ceiling) if leads and learned.may_try else known
-    return replace(standing, strikes=0, proven=proven, rate=rate, good=0)
+    return replace(standing, proven=proven, rate=rate, good=0)
 
 
 def _tried(proven: float, ceiling: float) -> float:

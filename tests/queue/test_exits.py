@@ -146,6 +146,23 @@ def test_what_was_on_its_way_already_is_not_blamed_again() -> None:
     assert blamed(standing, "refused", NOW - 1, NOW + 100, wait_ms=60_000).until == NOW + 60_100
 
 
+def test_troubles_with_good_answers_between_them_do_not_add_up() -> None:
+    """A site that fails one request in eight is no reason to leave its best exits unused for an hour."""
+    standing, now = Standing(), NOW
+    for _ in range(50):
+        standing, now = worked(standing, exits.TRUST), now + 60_000
+        standing = blamed(standing, "bad", now - 1, now)
+        assert standing.until - now <= 1.5 * exits.REST_MS["bad"]
+
+
+def test_an_exit_that_brings_something_now_and_then_rests_longer_and_longer() -> None:
+    standing, now = Standing(), NOW
+    for _ in range(20):
+        standing, now = worked(standing, exits.TRUST - 1), now + 60_000
+        standing = blamed(standing, "bad", now - 1, now)
+    assert standing.until - now == exits.LONGEST_REST_MS
+
+
 def test_trouble_is_followed_by_probation() -> None:
     standing = after(Standing(), "banned")
     assert worked(standing, 1).condition == "probation"
