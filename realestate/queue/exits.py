@@ -15,8 +15,9 @@ Condition = Literal["healthy", "cooling", "banned", "probation"]
 Signal = Literal["refused", "banned", "failed", "bad"]
 """What an exit can be blamed for: it came too often, it is not wanted, it does not work, it brings something else."""
 
-#: The rate of an exit of which nothing is known, and the good answers after which a rate is proven.
-START_RATE, STEP = 0.4, 10
+#: The rate of an exit of which nothing is known; the good answers in a row after which a rate is proven, and the
+#: seconds it has to be kept up: a site counts over some time, within which it lets anything pass.
+START_RATE, STEP, STEP_SECONDS = 0.4, 10, 5.0
 #: One exit goes first: it tries twice the proven rate, and once refused the middle of what was proven and what was
 #: refused, until these are so near each other. The others follow as far as it got, so that one pays for all.
 NEAR = 2.0
@@ -58,7 +59,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     rate: float = START_RATE
     """Requests a second."""
     proven: float = 0.0
-    """The highest rate at which it brought STEP good answers in a row."""
+    """The highest rate at which it brought enough good answers in a row."""
     ceiling: float = 0.0
     """The rate at which it was last refused; 0: never, as far as is remembered."""
     until: float = 0.0
@@ -106,7 +107,7 @@ def worked(standing: Standing, times: int, learned: Lessons = Lessons(), *, lead
     standing = replace(standing, alone=False, answers=standing.answers + times, strikes=strikes)
     if standing.condition != "healthy":
         return replace(standing, condition="healthy" if good >= TRUST else "probation", good=good % TRUST)
-    if good < STEP:
+    if good < max(STEP, STEP_SECONDS * standing.rate):
         return replace(standing, good=good)
     proven = max(standing.proven, standing.rate)
     known = max(proven, learned.proven)

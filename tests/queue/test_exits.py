@@ -41,6 +41,14 @@ def test_a_rate_is_doubled_while_it_is_proven() -> None:
     assert (standing.proven, standing.rate) == (exits.START_RATE * 4, exits.START_RATE * 8)
 
 
+def test_a_high_rate_is_not_proven_in_a_moment() -> None:
+    """Ten answers at 25 a second are less than half a second: too short for any site to mind."""
+    standing = Standing(rate=25.6, proven=12.8)
+    assert worked(standing, exits.STEP).proven == 12.8
+    enough = round(25.6 * exits.STEP_SECONDS)
+    assert worked(worked(standing, enough - 1), 1).proven == 25.6
+
+
 def learned_by(standing: Standing, limit: float, answers: int) -> tuple[Standing, int]:
     """An exit alone at a site that refuses more than `limit`, for so many answers; how often it was refused."""
     now, refused = NOW, 0
