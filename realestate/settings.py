@@ -277,6 +277,7 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.exits.ExitsMiddleware": 350,  # before DefaultHeaders (400) and UserAgent (500) say other
     "realestate.middlewares.signing.SigningMiddleware": 580,  # what it sets is fresh, also for a retry
     "realestate.middlewares.backoff.BackoffMiddleware": 610,  # sees a redirect before it is followed (600)
+    "realestate.middlewares.conditional.ConditionalMiddleware": 620,  # tells Backoff which 304 was asked for
 }
 
 # --- persons ---------------------------------------------------------------------------

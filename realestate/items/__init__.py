@@ -229,7 +229,8 @@ class Listing:
 
 @dataclass(kw_only=True, slots=True)
 class Sighting:
-    """A listing on a search page: it is there, and perhaps at this price. What is None was not told."""
+    """A listing is there, and perhaps at this price: a search page shows it, or its own says that nothing changed. What
+    is None was not told."""
 
     portal: str
     ref: str
@@ -238,6 +239,8 @@ class Sighting:
     currency: str | None = None
     price_basis: PriceBasis | None = None
     rent_period: RentPeriod | None = None
+    is_read: bool = False
+    """Whether its own page was asked for, and is as it was when it was last read."""
 
 
 @dataclass(kw_only=True, slots=True)

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import aiohttp
 from aiohttp.connector import Connection
+from aiohttp.typedefs import RawHeaders
 from pydispatch import dispatcher  # type: ignore[import-untyped]
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -21,7 +22,7 @@ from realestate.middlewares.packing import TooLarge, unpacked
 logger = logging.getLogger(__name__)
 
 #: Connections that brought an answer before, and who is at their other end.
-_KNOWN: WeakKeyDictionary[Any, IPv4Address | IPv6Address | None] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[Any, IPv4Address | IPv6Address] = WeakKeyDictionary()
 
 
 class NoAnswer(aiohttp.ClientError):
@@ -31,20 +32,22 @@ class NoAnswer(aiohttp.ClientError):
 class Answer(aiohttp.ClientResponse):
     """Knows its connection. It may be gone when somebody asks for it."""
 
-    peer: IPv4Address | IPv6Address | None = None
+    peer: IPv4Address | IPv6Address
+    protocol: Any
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         """aiohttp asks once more where a connection broke. That is right for one that was kept and had died meanwhile;
         who hangs up on a new one means it, and is not asked twice behind the pace's back."""
-        self.protocol: Any = connection.protocol
-        is_new = self.protocol not in _KNOWN
-        if is_new:
-            _KNOWN[self.protocol] = _peer(connection)
-        self.peer = _KNOWN[self.protocol]
+        self.protocol = connection.protocol
+        known = _KNOWN.get(self.protocol)
+        if known is None:
+            _KNOWN[self.protocol] = self.peer = _peer(connection)
+        else:
+            self.peer = known
         try:
             return await super().start(connection)
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-            if is_new:
+            if known is None:
                 raise NoAnswer from error
             raise
 
@@ -95,61 +98,66 @@ class Reader:
     def __init__(self, crawler: Crawler, warn_size: int) -> None:
         self.crawler = crawler
         self.warn_size = warn_size
+        #: Nobody, as a rule; then a piece of a page costs no more than itself. Who listens does so from the start.
+        self._is_heard = any(
+            True
+            for signal in (signals.headers_received, signals.bytes_received)
+            for _ in dispatcher.liveReceivers(dispatcher.getAllReceivers(crawler, signal))
+        )
 
     async def response(self, request: Request, answer: Answer, most: int) -> Response:
         """The whole of it, unpacked, under the address that was meant."""
-        headers = Headers(answer.raw_headers)
-        audience = Audience(self.crawler, request) if self._is_anybody_there() else None
-        heard = {"headers": headers, "body_length": answer.content_length}
-        if audience and audience.has_enough(signals.headers_received, **heard):
-            return self._stopped(audience, self._made(request, answer, headers, b""))
+        headers = answer.raw_headers
+        audience = Audience(self.crawler, request) if self._is_heard else None
+        if audience and audience.has_enough(
+            signals.headers_received, headers=Headers(headers), body_length=answer.content_length
+        ):
+            return _stopped(audience, _made(request, answer, headers, b""))
         body = await answer.body(most, audience)
         if audience and audience.stop:
-            return self._stopped(audience, self._made(request, answer, headers, body))
+            return _stopped(audience, _made(request, answer, headers, body))
         if self.warn_size and len(body) > self.warn_size:
             logger.warning("a large page: %d bytes: %s", len(body), request.url)
-        packings = headers.get("Content-Encoding")
-        if packings and body and (inside := await unpacked(body, packings, most)) is not None:
-            del headers["Content-Encoding"]
+        packings = ",".join(answer.headers.getall("Content-Encoding", ()))
+        if packings and body and (inside := await unpacked(body, packings.encode(errors="replace"), most)) is not None:
+            headers = tuple(each for each in headers if each[0].lower() != b"content-encoding")
             body = inside
-        return self._made(request, answer, headers, body)
+        return _made(request, answer, headers, body)
 
-    def _is_anybody_there(self) -> bool:
-        """Nobody, as a rule; then a piece of a page costs no more than itself."""
-        return any(
-            True
-            for signal in (signals.headers_received, signals.bytes_received)
-            for _ in dispatcher.liveReceivers(dispatcher.getAllReceivers(self.crawler, signal))
-        )
 
-    def _made(self, request: Request, answer: Answer, headers: Headers, body: bytes) -> Response:
-        version = answer.version
-        kind = _kind_of(headers.get("Content-Type"), headers.get("Content-Encoding"))
-        return (kind or responsetypes.from_args(headers=headers, url=request.url, body=body))(
-            request.url,
-            status=answer.status,
-            headers=headers,
-            body=body,
-            ip_address=None if request.meta.get("proxy") else answer.peer,
-            protocol=f"HTTP/{version.major}.{version.minor}" if version else None,
-        )
+def _made(request: Request, answer: Answer, headers: RawHeaders, body: bytes) -> Response:
+    version = answer.version
+    is_packed = headers is answer.raw_headers and "Content-Encoding" in answer.headers
+    kind = None if is_packed else _kind_of(answer.headers.get("Content-Type", ""))
+    if kind is None:
+        kind = responsetypes.from_args(headers=Headers(headers), url=request.url, body=body)
+    return kind(
+        request.url,
+        status=answer.status,
+        headers=headers,
+        body=body,
+        ip_address=None if request.meta.get("proxy") else answer.peer,
+        protocol=f"HTTP/{version.major}.{version.minor}" if version else None,
+    )
 
-    def _stopped(self, audience: Audience, response: Response) -> Response:
-        assert audience.stop is not None
-        response.flags.append("download_stopped")
-        if audience.stop.fail:
-            audience.stop.response = response
-            raise audience.stop
-        return response
+
+def _stopped(audience: Audience, response: Response) -> Response:
+    assert audience.stop is not None
+    response.flags.append("download_stopped")
+    if audience.stop.fail:
+        audience.stop.response = response
+        raise audience.stop
+    return response
 
 
 @lru_cache(maxsize=256)
-def _kind_of(content_type: bytes | None, packing: bytes | None) -> type[Response] | None:
+def _kind_of(content_type: str) -> type[Response] | None:
     """By what it says it is; None if it has to be looked at."""
-    kind = responsetypes.from_content_type(content_type, packing) if content_type else Response
+    kind = responsetypes.from_content_type(content_type)
     return None if kind is Response else kind
 
 
-def _peer(connection: Connection) -> IPv4Address | IPv6Address | None:
+def _peer(connection: Connection) -> IPv4Address | IPv6Address:
+    """Nowhere, if it has left already."""
     told = connection.transport.get_extra_info("peername") if connection.transport is not None else None
-    return ip_address(told[0].partition("%")[0]) if told else None
+    return ip_address(told[0].partition("%")[0] if told else "0.0.0.0")

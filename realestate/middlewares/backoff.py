@@ -15,6 +15,7 @@ from scrapy.http import Response
 from scrapy.utils.misc import load_object
 
 from realestate.middlewares.blocks import Rules, Usual, is_html_for_json, read_rules
+from realestate.middlewares.conditional import NOT_MODIFIED, UNCHANGED
 from realestate.middlewares.policies import ANSWERS, BROKEN, WALL, Escalation, Policy, of_failure
 from realestate.queue.manners import Manners
 from realestate.queue.scheduler import Scheduler
@@ -59,7 +60,7 @@ class BackoffMiddleware:
     def process_response(self, request: Request, response: Response) -> Request | Response:
         if "stage" not in request.meta:
             return response  # robots.txt
-        policy = ANSWERS.get(response.status)
+        policy = BROKEN if _is_unasked(response) else ANSWERS.get(response.status)
         if kind := self._wall(request, response):
             return self._met_a_wall(request, kind, policy if response.status in REFUSALS and policy else WALL)
         if policy is not None:
@@ -76,7 +77,11 @@ class BackoffMiddleware:
             ):
                 return again  # if it never comes whole, it is what the portal has
             self.escalation.fine()
-            self.usual.saw(stage, response.body)
+            # A search that finds nothing is thin, and so is the word that a home is sold: the parser has to say.
+            if stage == "extract" and self.usual.is_thin(stage, len(response.body)):
+                response.flags.append("thin")
+            else:
+                self.usual.saw(stage, response.body)
         self._tell(lambda manners: manners.praise(request))
         return response
 
@@ -94,9 +99,7 @@ class BackoffMiddleware:
             return kind
         if response.status != 200:
             return None
-        if is_html_for_json(request, response):
-            return "html_for_json"
-        return "thin" if self.usual.is_thin(request.meta["stage"], len(response.body)) else None
+        return "html_for_json" if is_html_for_json(request, response) else None
 
     def _met_a_wall(self, request: Request, kind: str, policy: Policy) -> Request:
         portal = getattr(self.crawler.spider, "name", "none")
@@ -150,6 +153,11 @@ def unled(request: Request) -> Request:
     if meta.keys() == request.meta.keys():
         return request
     return request.replace(url=request.meta["redirect_urls"][0], meta=meta)
+
+
+def _is_unasked(response: Response) -> bool:
+    """Not modified since when?"""
+    return response.status == NOT_MODIFIED and UNCHANGED not in response.flags
 
 
 def _retry_after(response: Response) -> float:

@@ -15,6 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
+from realestate.middlewares.conditional import NOT_MODIFIED
 from realestate.queue import signals as ours
 from realestate.queue.engine import LEASE
 from realestate.queue.scheduler import Scheduler
@@ -180,6 +181,8 @@ class SnapshotMiddleware:
     def _kind(self, watched: Watched) -> Kind | None:
         if "private" in watched.response.meta:
             return None  # the answer is a person's telephone and nothing else
+        if watched.response.status == NOT_MODIFIED:
+            return None  # it says nothing
         if watched.failed:
             return "failed"
         if self.settings.sample >= 1:

@@ -19,16 +19,18 @@ from realestate.items import Gone, Listing, Sighting, Telephones
 from realestate.items.others import Other
 from realestate.pipelines.aside import Aside
 from realestate.pipelines.contacts import FoundContacts
+from realestate.pipelines.pages import page_of
 from realestate.queue import signals
 from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written, open_store
 from realestate.storage.history import Observed
 from realestate.storage.snapshots import SnapshotRef
+from realestate.storage.validators import PageRead
 from realestate.storage.vault import Vault
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 #: What the store keeps; any other item is not ours.
-Kept = Listing | Sighting | Gone | Telephones | Other | Quarantined | SnapshotRef
+Kept = Listing | Sighting | Gone | Telephones | Other | Quarantined | SnapshotRef | PageRead
 
 #: A worker that ends waits so long for a database that is away or says nothing; then its pages go back to the queue.
 CLOSING_SECONDS = 10.0
@@ -130,6 +132,8 @@ class StorePipeline:
             return
         job = response.meta.get("job") if response is not None else None
         self._add(item, job or "none")
+        if isinstance(item, Listing) and response is not None and (page := page_of(item, response)):
+            self._add(page, job or "none")  # after its listing, lest it speak of what is not stored
 
     def page_kept(self, ref: SnapshotRef) -> None:
         """A raw page's place in the index is written with the next batch."""
@@ -197,6 +201,8 @@ class StorePipeline:
         others = [(item, run) for item, run in items if isinstance(item, Other)]
         batch = Batch(observed, quarantined, snapshots, others)
         written = await self._patiently(partial(self._store.write, batch))
+        if pages := [item for item, _ in items if isinstance(item, PageRead)]:
+            await self._patiently(partial(self._store.keep_validators, pages))
         if self.contacts and (found := self.contacts.of(item for item, _ in items)):
             await self._patiently(partial(self._store.keep_contacts, found, self.contacts.days))
         return written

@@ -44,6 +44,7 @@ from realestate.simulator.proxies import Proxy, forwarding, kinds
 from realestate.simulator.site import JSON, Answer, Site
 from realestate.simulator.sites import SITES
 from realestate.simulator.stats import Stats
+from realestate.simulator.versions import unless_known
 from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, showing, weathered
 from realestate.simulator.world import World
 
@@ -120,6 +121,7 @@ class Simulator:
             if weather != "fine":
                 await asyncio.sleep(seconds_to_wait(weather, answer))
                 answer = weathered(weather, answer, site.base + site.index)
+            answer = unless_known(answer, request.headers)
             address = request.remote or ""
             if adversary is None or answer.kind == "robots":
                 stats.count(address, answer.status, answer.kind)

@@ -4,6 +4,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from email.utils import format_datetime
+from hashlib import blake2b
 from http import HTTPStatus
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 from urllib.parse import parse_qsl, unquote
@@ -87,12 +90,15 @@ class Site(ABC):
     index: ClassVar[str]
     """The search a visitor without a better address is led to."""
     takes_posts: ClassVar[bool] = False
+    versions: ClassVar[Literal["etag", "date"] | None] = None
+    """By what an advert's page can be asked for again (`versions.py`)."""
 
     def __init__(self, world: World, base: str) -> None:
         self.world = world
         self.base = base
         self._pages: dict[str, Answer] = {}
         self._kept_at: dict[Advert, str] = {}
+        self._dated: dict[Advert, tuple[str, datetime]] = {}
         self._searches: dict[Query, Found] = {}
         self._showing: Showing = all_of_it
 
@@ -152,7 +158,8 @@ class Site(ABC):
         if page is None:
             if len(self._pages) >= PAGES_KEPT:
                 del self._pages[next(iter(self._pages))]
-            page = self._pages[path] = Answer("listing", self.render(advert))
+            body = self.render(advert)
+            page = self._pages[path] = Answer("listing", body, extra=self._version(advert, body))
             self._kept_at[advert] = path
         return page
 
@@ -172,6 +179,17 @@ class Site(ABC):
     def moved(self, advert: Advert) -> Answer:
         """To the right address of an advert."""
         return Answer("listing", b"", 301, location=self.base + self.path(advert))
+
+    def _version(self, advert: Advert, body: bytes) -> Mapping[str, str] | None:
+        """Its date is that of the day on which it was first seen to say this."""
+        if self.versions is None:
+            return None
+        digest = blake2b(body, digest_size=8).hexdigest()
+        if self.versions == "etag":
+            return {"ETag": f'"{digest}"'}
+        known, day = self._dated.get(advert, (None, self.world.now))
+        self._dated[advert] = digest, day if known == digest else self.world.now
+        return {"Last-Modified": format_datetime(self._dated[advert][1], usegmt=True)}
 
     def _sight(self, advert: Advert) -> Sight:
         """A page that is no more tells by its answer how it went; one that can be read, by what it says."""

@@ -2,7 +2,7 @@
 and this what is special about homes."""
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 from urllib.parse import urljoin, urlsplit
@@ -127,6 +127,25 @@ class PortalSpider(SearchSpider, AskingSpider):
             return [each for each in links if each.ref not in known]
         now = datetime.now(UTC)
         return [each for each in links if each.shows_others or is_news(each.sighting, known.get(each.ref), now)]
+
+    async def revisits(self, items: Sequence[Any]) -> Mapping[str, dict[str, Any]]:
+        """But for those whose contacts are wanted and not kept, and those that are let for another period now."""
+        if not items:
+            return {}
+        asked = type(self).ask_telephones is not AskingSpider.ask_telephones
+        contacts = ("asked" if asked else "page") if self.crawler.settings.getbool("CONTACTS") else None
+        refs = [each.ref for each in items]
+        known = await self.ask_store(lambda store: store.validators(self.name, refs, self.parser_version, contacts))
+        periods = {each.ref: each.rent_period for each in items}
+        return {
+            ref: {"ref": ref, "url": page.url, "etag": page.etag, "last_modified": page.last_modified}
+            for ref, page in known.items()
+            if periods[ref] in (None, page.rent_period)
+        }
+
+    def unchanged(self, response: Response) -> list[Any]:
+        ref = response.meta["validators"]["ref"]
+        return [Sighting(portal=self.name, ref=ref, url=self.shown_at(response), is_read=True)]
 
     async def read_page(self, response: Response, **hints: Any) -> AsyncIterator[Any]:
         """What is gone is weighed when its job is over, so there has to be one."""

@@ -70,7 +70,8 @@ class Conclusions:
             await self.spider.ask_store(lambda store: store.end_sweep(job, complete=False, reason=reason))
 
     async def _check(self, job: str, told: Any) -> bool:
-        """Ask for the pages of all that a complete run did not see. Whether there is any."""
+        """Ask for the pages of all that a complete run did not see. Whether there is any. They are read whole: of what
+        is gone, some sites still say that nothing changed."""
         parts = await self.spider.ask_store(lambda store: store.parts(job))
         reason = await self._given_up(job) or uncovered(parts)
         missing = await self.spider.ask_store(lambda store: store.end_sweep(job, complete=not reason, reason=reason))

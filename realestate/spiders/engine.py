@@ -2,7 +2,7 @@
 asked for, in which stage and order, and what becomes of a page. Nothing here knows what an item is."""
 
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, ClassVar
 from urllib.parse import urljoin, urlsplit
@@ -123,6 +123,13 @@ class SearchSpider(CountingSpider, Saved):
         """Those whose own page has to be read."""
         return links
 
+    async def revisits(self, items: Sequence[Any]) -> Mapping[str, dict[str, Any]]:
+        return {}
+
+    def unchanged(self, response: Response) -> list[Any]:
+        """What the store is told of an item whose page is as it was."""
+        return []
+
     def gone(self, response: Response, reason: ItemGone) -> list[Any]:
         """What the store is told of an item that is no more."""
         return []
@@ -133,8 +140,10 @@ class SearchSpider(CountingSpider, Saved):
 
     # ----- requests
 
-    def check(self, url: str, job: str, mode: str, rent_period: str | None = None) -> Request:
-        request = self._page_request(url, {"rent_period": rent_period} if rent_period else None)
+    def check(
+        self, url: str, job: str, mode: str, rent_period: str | None = None, known_by: dict[str, Any] | None = None
+    ) -> Request:
+        request = self._page_request(url, {"rent_period": rent_period} if rent_period else None, known_by)
         request.meta.update(job=job, mode=mode)
         return request
 
@@ -150,11 +159,15 @@ class SearchSpider(CountingSpider, Saved):
         self.crawler.stats.inc_value("seed/taken")
         return request
 
-    def _page_request(self, url: str, hints: dict[str, Any] | None = None) -> Request:
+    def _page_request(
+        self, url: str, hints: dict[str, Any] | None = None, known_by: dict[str, Any] | None = None
+    ) -> Request:
+        """`known_by`, where its page was read before: see `middlewares.conditional`."""
         url = urljoin(self.site, url)
         request = self.ask_page(url)
-        shown = {} if request.url == url else {"shown_at": url}
-        return self._ours(request, "extract", shown).replace(callback=self.read_page, cb_kwargs=hints or {})
+        more: dict[str, Any] = {} if request.url == url else {"shown_at": url}
+        more |= {"validators": known_by} if known_by else {}
+        return self._ours(request, "extract", more).replace(callback=self.read_page, cb_kwargs=hints or {})
 
     def _search_request(self, search: str, stage: Stage, **more: Any) -> Request:
         search = urljoin(self.site, search)
@@ -232,13 +245,23 @@ class SearchSpider(CountingSpider, Saved):
             if (seen := self.seen(each)) is not None:
                 yield seen
         links = [each for each in shown if isinstance(each, AnyLink)]
-        for link in await self.wanted(links, response.meta.get("mode")):
-            yield self._page_request(link.url, link.carried)
+        wanted = await self.wanted(links, response.meta.get("mode"))
+        known_by = await self.revisits(wanted)
+        for link in wanted:
+            yield self._page_request(link.url, link.carried, known_by.get(link.ref))
 
     # ----- what becomes of a page
 
     async def read_page(self, response: Response, **hints: Any) -> AsyncIterator[Any]:
+        if "unchanged" in response.flags:
+            self.was_read(response)
+            self.count("extract", "unchanged")
+            for each in self.unchanged(response):
+                yield each
+            return
         made = self._read(response, "extract", **hints)
+        if len(made) == 1:
+            response.flags.append("alone")  # its version may be kept: see `pipelines.pages`
         for each in made:
             if not isinstance(each, AnyLink):
                 yield each
@@ -271,6 +294,9 @@ class SearchSpider(CountingSpider, Saved):
         except Exception as error:
             if self.tries_again(response):
                 self.count(stage, "doubted")
+                return []
+            if "thin" in response.flags:
+                self.blocked(stage, Blocked("thin", f"far smaller than others, and unlike: {error}"), response)
                 return []
             self.count(stage, "broken")
             response.flags.append("broken")  # SnapshotMiddleware keeps such a page

@@ -1,7 +1,7 @@
 """Where a spider's work comes from: seeds, for ever, as they come; and the address at which its portal is found."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
@@ -34,8 +34,14 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
         """The request a seed asks for."""
         raise NotImplementedError
 
-    def check(self, url: str, job: str, mode: str, rent_period: str | None = None) -> Request:
+    def check(
+        self, url: str, job: str, mode: str, rent_period: str | None = None, known_by: dict[str, Any] | None = None
+    ) -> Request:
         """A request for the page of an item that no search page led to; the period is what one told before."""
+        raise NotImplementedError
+
+    async def revisits(self, items: Sequence[Any]) -> Mapping[str, dict[str, Any]]:
+        """By ref, what the pages of those items are known by that need not be read again if they are as they were."""
         raise NotImplementedError
 
     @classmethod
@@ -112,7 +118,9 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
         due = await self.ask_store(lambda store: store.due(self.name))
         self.logger.info("refresh/due: job %s of %s: %d listings", job, self.name, len(due))
         self.crawler.stats.inc_value("refresh/due", len(due))
-        await self.crawler.engine.scheduler.push(self.check(each.url, job, mode, each.rent_period) for each in due)
+        known_by = await self.revisits(due)
+        checks = (self.check(each.url, job, mode, each.rent_period, known_by.get(each.ref)) for each in due)
+        await self.crawler.engine.scheduler.push(checks)
         await self._open_job(request)
 
     def make_request_from_data(self, data: bytes) -> Request | None:

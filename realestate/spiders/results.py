@@ -45,10 +45,13 @@ class Found:
         return self.sighting.url
 
     @property
+    def rent_period(self) -> str | None:
+        return self.sighting.rent_period
+
+    @property
     def carried(self) -> dict[str, Any]:
         """What its own page's parser is told."""
-        period = self.sighting.rent_period
-        return self.hints | ({"rent_period": period} if period else {})
+        return self.hints | ({"rent_period": self.rent_period} if self.rent_period else {})
 
 
 #: A result whose own page tells the rest; and whatever a search page may show.

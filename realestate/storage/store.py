@@ -8,10 +8,11 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from realestate.items import Listing, Part, Status, as_record
 from realestate.items.others import Other, other_record
-from realestate.storage.contacts import Sealed
+from realestate.storage.contacts import Sealed, Source
 from realestate.storage.history import Event, Observed, PriceSeen
 from realestate.storage.others import StoredOther
 from realestate.storage.snapshots import SnapshotRef
+from realestate.storage.validators import PageRead, Validators
 
 #: Only a run over the whole portal can miss a listing,
 WHOLE = "all"
@@ -181,6 +182,9 @@ class Store(Protocol):
     def keep_contacts(self, contacts: Sequence[Sealed], days: int) -> None:
         """Beside their listings, for so many days; but for who was erased."""
 
+    def keep_validators(self, read: Sequence[PageRead]) -> None:
+        """Of pages whose listings are written already: the last word counts. Not of what was erased."""
+
     def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
         """What a better parser made of pages read before: corrections, no events of the market."""
 
@@ -210,6 +214,12 @@ class Store(Protocol):
     # ----- what spiders ask
 
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]: ...
+
+    def validators(
+        self, portal: str, refs: Sequence[str], parser_version: int, contacts: Source | None = None
+    ) -> Mapping[str, Validators]:
+        """By ref, of the listings that are offered, not in doubt, and as this version of the parser read them, not too
+        long ago; with `contacts`, only of those whose contacts of this source are kept."""
 
     def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
         """The offered listings whose own pages are to be read again, the longest overdue first. A

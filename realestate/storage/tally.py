@@ -30,7 +30,8 @@ def is_seen(observed: Observations) -> bool:
 
 
 def is_read(observed: Observations) -> bool:
-    return any(isinstance(item, Listing) for item, _ in observed)
+    """Its own page was read, or is as it was when it was."""
+    return any(isinstance(item, Listing) or (isinstance(item, Sighting) and item.is_read) for item, _ in observed)
 
 
 @dataclass(slots=True)
@@ -47,7 +48,7 @@ class Tally:
     others: int = 0
 
     def count(self, observed: Observations, *, is_known: bool) -> None:
-        if is_read(observed):
+        if any(isinstance(item, Listing) for item, _ in observed):
             self.known += is_known
             self.new += not is_known
         self.seen += any(isinstance(item, Sighting) for item, _ in observed)

@@ -20,9 +20,12 @@ class ForwardProxy:
     """User (its beginning) and password."""
     certificate: ssl.SSLContext | None = None
     """What it shows in the sites' place."""
+    own: ssl.SSLContext | None = None
+    """What it shows for itself: set, it is an https proxy."""
     port: int = 0
     asked: list[str] = field(default_factory=list)
     users: list[str] = field(default_factory=list)
+    heads: list[dict[str, str]] = field(default_factory=list)
 
     @property
     def place(self) -> str:
@@ -30,7 +33,7 @@ class ForwardProxy:
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator["ForwardProxy"]:
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.own)
         self.port = server.sockets[0].getsockname()[1]
         async with server:
             yield self
@@ -38,12 +41,14 @@ class ForwardProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             url, headers = await _head(reader)
+            self.heads.append(headers)
             if not self._lets_in(headers.get("proxy-authorization", "")):
                 writer.write(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
             elif url.endswith(":443") and self.certificate:
                 writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
                 await writer.start_tls(self.certificate)
-                path, _ = await _head(reader)
+                path, headers = await _head(reader)
+                self.heads.append(headers)
                 self._answer(writer, f"https://{url.removesuffix(':443')}{path}")
             else:
                 self._answer(writer, url)

@@ -11,6 +11,7 @@ from scrapy.exceptions import DownloadConnectionRefusedError, DownloadTimeoutErr
 from scrapy.http import HtmlResponse, Response
 
 from realestate.middlewares.backoff import MOST_HOPS, BackoffMiddleware, Wall
+from realestate.middlewares.blocks import KNOWN
 from realestate.middlewares.policies import ANSWERS, LOOKED_BACK, STOP, Escalation
 from realestate.queue.scheduler import Scheduler
 from realestate.spiders.immoweb import ImmowebSpider
@@ -77,7 +78,7 @@ def test_each_answer_has_its_policy(
     assert told.told == [(blame, 7.0, slows)]
 
 
-@pytest.mark.parametrize("status", [200, 301, 304, 404, 410])
+@pytest.mark.parametrize("status", [200, 301, 404, 410])
 def test_no_other_answer_is_held_against_an_exit(middleware: BackoffMiddleware, told: Told, status: int) -> None:
     response = answer(status)
     assert middleware.process_response(request(), response) is response
@@ -119,6 +120,17 @@ def test_a_wall_is_never_a_page(middleware: BackoffMiddleware, told: Told, statu
     assert error.value.reason == "ban"
     assert middleware.crawler.stats is not None
     assert middleware.crawler.stats.get_value("block/immoweb/cloudflare") == 2
+
+
+def test_a_page_far_smaller_than_usual_is_marked_for_the_parser(middleware: BackoffMiddleware) -> None:
+    for _ in range(KNOWN):
+        middleware.process_response(request(), answer(200, b"<html>%s</html>" % (b" " * 20_000)))
+    thin = middleware.process_response(request(), answer(200, b"<html>sold</html>"))
+    assert isinstance(thin, Response)
+    assert thin.flags == ["thin"]
+    search = middleware.process_response(request().replace(meta={"stage": "discover"}), answer(200, b"<html></html>"))
+    assert isinstance(search, Response)
+    assert search.flags == []
 
 
 def test_walls_come_to_a_slower_pace_and_then_to_none(

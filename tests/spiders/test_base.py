@@ -301,7 +301,7 @@ def test_a_search_page_tells_what_it_shows_and_asks_for_what_the_mode_wants(
         return Results([spider.found(f"/en/classified/{ref}", price, "month", agent=7) for ref in refs], total=2)
 
     async def ask(question: Callable[[Any], Any]) -> Any:
-        return question(SimpleNamespace(known=lambda portal, refs: {"21000001": known}))
+        return question(SimpleNamespace(known=lambda portal, refs: {"21000001": known}, validators=lambda *asked: {}))
 
     known = SimpleNamespace(status="active", price=100, last_fetched_at=datetime.now(UTC))
     spider.parse_search = parse  # type: ignore[method-assign]

@@ -36,6 +36,9 @@ class Kept:
     def watermark(self, portal: str, search: str) -> str | None:
         return self.watermarks.get(search)
 
+    def validators(self, portal: str, refs: list[str], parser_version: int, contacts: str | None) -> dict[str, Any]:
+        return {}
+
     def known(self, portal: str, refs: list[str]) -> dict[str, Any]:
         known = SimpleNamespace(status="active", price=100, last_fetched_at=datetime.now(UTC))
         return dict.fromkeys(self.refs & set(refs), known)

@@ -336,6 +336,7 @@ def test_nothing_of_what_is_erased_is_left_and_all_of_the_others(known: KeptStor
         "others": 0,
         "quarantine": 1,
         "contacts": 0,
+        "validators": 0,
     }
     assert [told.listing["portal"] for told in all_of(known, "1") if hasattr(told, "listing")] == ["emlak"]
     assert not [told for told in all_of(known, "1") if f"'{PORTAL}'" in repr(told)]

@@ -17,6 +17,7 @@ _ADVERT = re.compile(r"/(?:(\d{1,9})-[^/]*|[^/]*-s(\d{1,9}))\.html", re.ASCII)
 class Emlak(Site):
     portal = "emlak"
     index = "/elanlar/?ann_type=3"
+    versions = "date"
 
     def route(self, asked: Question) -> Answer | None:
         if asked.path in ("/elanlar/", "/elanlar"):

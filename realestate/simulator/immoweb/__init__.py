@@ -25,6 +25,7 @@ SOLD_DAYS = 3
 class Immoweb(Site):
     portal = "immoweb"
     index = "/en/search/house-and-apartment/for-sale"
+    versions = "etag"
 
     def route(self, asked: Question) -> Answer | None:
         if match := _CLASSIFIED.fullmatch(asked.path):

@@ -14,10 +14,11 @@ from realestate.storage.mongo.others import OthersKept
 from realestate.storage.mongo.planning import Planning
 from realestate.storage.mongo.reading import Reading
 from realestate.storage.mongo.runs import Runs
+from realestate.storage.mongo.validators import ValidatorsKept
 from realestate.storage.mongo.writing import Writing
 
 
-class MongoStore(ContactsKept, Writing, OthersKept, Runs, Planning, Reading, Keeping):
+class MongoStore(ContactsKept, ValidatorsKept, Writing, OthersKept, Runs, Planning, Reading, Keeping):
     """See `KeptStore`. Connects and migrates when first used."""
 
     def __init__(self, url: str) -> None:

@@ -24,6 +24,8 @@ from realestate.storage.mongo.log import LISTINGS, Log
 from realestate.storage.mongo.looking import page_of
 from realestate.storage.mongo.others import COLLECTION as OTHERS
 from realestate.storage.mongo.paging import pages, pieces
+from realestate.storage.mongo.validators import COLLECTION as PAGES_READ
+from realestate.storage.mongo.validators import forget_pages
 from realestate.storage.records import erased_name
 from realestate.storage.snapshots import SnapshotRef
 
@@ -95,6 +97,7 @@ def finish_erasures(database: Database[Document]) -> int:
         count += 1
     for portal, refs in _erased_refs(database):
         remove_aside(database, ((portal, ref) for ref in refs), ("departures", "quarantine"))
+        forget_pages(database, [id_of(portal, ref) for ref in refs])
     return count
 
 
@@ -106,6 +109,7 @@ def _erase(database: Database[Document], portal: str, ref: str, at: datetime) ->
     removed |= {"events": Log(database).erase(portal, ref)}
     removed["prices"] = len(buried["prices"]) if buried else 0
     removed |= remove_aside(database, [(portal, ref)])
+    removed[PAGES_READ] = forget_pages(database, [id])
     name = mark_name("listing", erased_name(portal, ref))
     database["erased"].update_one({"_id": name}, {"$unset": {"under_way": ""}})
     return removed

@@ -7,10 +7,11 @@ from realestate.storage.postgres.others import OthersKept
 from realestate.storage.postgres.planning import Planning
 from realestate.storage.postgres.reading import Reading
 from realestate.storage.postgres.runs import Runs
+from realestate.storage.postgres.validators import ValidatorsKept
 from realestate.storage.postgres.writing import Writing
 
 
-class PostgresStore(Keeping, ContactsKept, Writing, OthersKept, Runs, Planning, Reading):
+class PostgresStore(Keeping, ContactsKept, ValidatorsKept, Writing, OthersKept, Runs, Planning, Reading):
     """See `Store`. Connects and migrates when first used, and again after the database was away."""
 
     def __init__(self, url: str) -> None:

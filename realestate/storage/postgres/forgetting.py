@@ -37,7 +37,7 @@ _TRIM = f"""
 """
 
 #: All that is kept of one listing, or of what is no home, but for where its raw pages are.
-_OF_A_LISTING = ("listings", "others", "events", "prices", "departures", "quarantine", "contacts")
+_OF_A_LISTING = ("listings", "others", "events", "prices", "departures", "quarantine", "contacts", "validators")
 _ERASE = f"""
     SELECT pg_advisory_xact_lock(%(lock)s);
     WITH remembered AS (INSERT INTO erased (kind, what) VALUES ('listing', %(what)s) ON CONFLICT DO NOTHING),

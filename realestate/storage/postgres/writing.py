@@ -122,7 +122,7 @@ def _until_written(
 def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
     run = observed[-1][1]
     if key in known.unchanged:
-        merge.touches.append(Touch(*key, known.unchanged[key], run, isinstance(observed[0][0], Listing)))
+        merge.touches.append(Touch(*key, known.unchanged[key], run, is_read(observed)))
         return
     before = known.states.get(key)
     outcome = decide(before, observed, known.now)

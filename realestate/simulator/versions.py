@@ -1,0 +1,30 @@
+"""What a portal answers to who has today's version of a page already."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+
+from realestate.simulator.site import Answer
+
+NOT_MODIFIED = 304
+
+
+def unless_known(answer: Answer, headers: Mapping[str, str]) -> Answer:
+    """What a visitor with these headers gets of the answer; an ETag counts more than a date."""
+    told = answer.extra or {}
+    if answer.status != 200:
+        return answer
+    if (known := headers.get("If-None-Match")) is not None:
+        same = told.get("ETag") in [each.strip().removeprefix("W/") for each in known.split(",")]
+    else:
+        same = _is_since(told.get("Last-Modified"), headers.get("If-Modified-Since"))
+    return replace(answer, body=b"", status=NOT_MODIFIED) if same else answer
+
+
+def _is_since(changed: str | None, known: str | None) -> bool:
+    if changed is None or known is None:
+        return False
+    try:
+        return parsedate_to_datetime(changed) <= parsedate_to_datetime(known)
+    except (TypeError, ValueError):
+        return False
