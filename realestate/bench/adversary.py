@@ -4,7 +4,7 @@ Each profile of `realestate simulate --adversary` has a contest of its own, all 
 the pace the adversary allows, not the machine. Each crawler has an adversary of its own, of the same seed, and a
 simulated emlak whose listings are all there all the time. Ours is two workers as `realestate crawl` starts them, with
 the shipped settings; its overrides are told. Peers take a random proxy and a random agent for each request and have
-three times our time (`peers/rotating.py`). What is right is told by the simulator's truth: of ours every field that is
+twice our time (`peers/rotating.py`). What is right is told by the simulator's truth: of ours every field that is
 stored, of a peer the fields that stand there as text (`rig/verdict.py`).
 """
 
@@ -25,7 +25,7 @@ from realestate.bench.rig.database import database
 
 #: Listings by profile: enough for 2 % to be several requests, few enough for all to end in ten minutes.
 SIZES: Mapping[str, int] = {"gentle": 1000, "normal": 600, "strict": 300, "hostile": 150}
-LEAST = 40
+LEAST = 30
 #: Of all listings, except where pages are made anew and some may never come whole.
 RIGHT, RIGHT_IF_HOSTILE = 100.0, 99.0
 #: Requests a page, where nothing happens to a request.

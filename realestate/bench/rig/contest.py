@@ -1,9 +1,9 @@
-"""One adversary and those who try to get past it: ours first, then its peers, who have three times as long."""
+"""One adversary and those who try to get past it, all at the same time; peers have twice as long as ours took."""
 
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ WORKERS = 2
 #: Nobody has longer; who has not ended then is judged by what he has.
 MOST_SECONDS = 900.0
 #: Peers have so many times our time, and at least so many seconds.
-PEERS_TIMES, PEERS_SECONDS = 3.0, 60.0
+PEERS_TIMES, PEERS_SECONDS = 2.0, 60.0
 STOP_SECONDS = 20.0
 LOOK_SECONDS = 0.25
 
@@ -63,11 +63,16 @@ class Contest:
         self.profile, self.listings, self.folder, self.database, self.redis = profile, listings, folder, database, redis
 
     def run(self, tell: Callable[[str], None]) -> list[Result]:
-        ours = self.ours(tell)
-        limit = max(PEERS_SECONDS, PEERS_TIMES * ours.seconds)
-        return [*self.peers(limit), ours]
+        with ExitStack() as stack:
+            peers = [self._start(stack, SCRAPY, ""), self._start(stack, SCRAPY_REDIS, self.redis[1])]
+            began = time.monotonic()
+            ours = self._ours(tell, peers)
+            deadline = began + max(PEERS_SECONDS, PEERS_TIMES * ours.seconds)
+            while time.monotonic() < deadline and sum(peer.is_running() for peer in peers):
+                time.sleep(LOOK_SECONDS)
+            return [*(self._stopped(peer) for peer in peers), ours]
 
-    def ours(self, tell: Callable[[str], None] = lambda told: None) -> Result:
+    def _ours(self, tell: Callable[[str], None], peers: Sequence["_Peer"]) -> Result:
         """`realestate crawl` with the shipped settings; what is told otherwise is told."""
         folder = self._folder(OURS)
         with arena(folder, self.profile, self.listings) as found:
@@ -81,17 +86,21 @@ class Contest:
                 "no_proxy": "127.0.0.1",
             }
             tell(" ".join(f"{name}={value}" for name, value in overrides.items()))
-            seconds, finished = self._crawl(found, overrides, folder)
+            seconds, finished = self._crawl(found, overrides, folder, peers)
             judged = self._judged(found)
             return self._result(OURS, found, judged, seconds, finished)
 
-    def _crawl(self, found: Arena, overrides: dict[str, str], folder: Path) -> tuple[float, bool]:
+    def _crawl(
+        self, found: Arena, overrides: dict[str, str], folder: Path, peers: Sequence["_Peer"]
+    ) -> tuple[float, bool]:
         """How long it took, and whether it came to an end."""
         latest = local.Progress()
 
         def watched(progress: local.Progress) -> None:
             nonlocal latest
             latest = progress
+            for peer in peers:
+                peer.is_running()
             if progress.seconds > MOST_SECONDS:
                 raise _TooLong
 
@@ -112,19 +121,10 @@ class Contest:
         stored = list(self.database.store.records(PORTAL))
         return verdict.of_stored(found.truth, stored, asyncio.run(_dead(self.redis[0])))
 
-    def peers(self, limit: float) -> list[Result]:
-        """Both at a time."""
-        with ExitStack() as stack:
-            running = [self._start(stack, SCRAPY, ""), self._start(stack, SCRAPY_REDIS, self.redis[1])]
-            deadline = time.monotonic() + limit
-            while time.monotonic() < deadline and any(peer.is_running() for peer in running):
-                time.sleep(LOOK_SECONDS)
-            finished = [not peer.is_running() for peer in running]
-            children.stop([peer.process for peer in running], STOP_SECONDS)
-            return [
-                self._result(peer.name, peer.found, peer.judged(), peer.seconds, ended)
-                for peer, ended in zip(running, finished, strict=True)
-            ]
+    def _stopped(self, peer: "_Peer") -> Result:
+        finished = not peer.is_running()
+        children.stop([peer.process], STOP_SECONDS)
+        return self._result(peer.name, peer.found, peer.judged(), peer.seconds, finished)
 
     def _start(self, stack: ExitStack, name: str, redis_url: str) -> "_Peer":
         folder = self._folder(name)
@@ -174,6 +174,7 @@ class _Peer:
         self.process: Popen[bytes] = children.spawn(command, env=settings.environment(), log=folder / "log")
 
     def is_running(self) -> bool:
+        """To be asked now and then, since nobody is told when it ends."""
         if self.process.poll() is not None:
             return False
         self.seconds = time.monotonic() - self._began
