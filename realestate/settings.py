@@ -154,6 +154,11 @@ SPIDER_MODULES = ["realestate.spiders"]
 NEWSPIDER_MODULE = "realestate.spiders"
 #: Twice the callbacks a second of the default loop, where it is to be had.
 ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
+#: Parts of Scrapy that find out with every page what never changes, in a form that does not (docs/performance.md).
+ADDONS = {"realestate.lean.signals.Signals": 0}
+DOWNLOADER = "realestate.lean.downloader.Downloader"
+ITEM_PROCESSOR = "realestate.lean.items.Pipelines"
+LOG_FORMATTER = "realestate.lean.logs.LogFormatter"
 
 # --- seeds and the queue ---------------------------------------------------------------
 
@@ -202,7 +207,10 @@ PACE_RECOVER_SECONDS = 30.0
 # --- fetching --------------------------------------------------------------------------
 
 USER_AGENT = _variable("USER_AGENT") or f"realestate/{__version__}"
+#: Where a portal sets it aside, its spider says why.
 ROBOTSTXT_OBEY = True
+#: What a site's robots.txt says counts for so long, for the whole fleet; RFC 9309 allows a day.
+ROBOTSTXT_SECONDS = 24 * 3600.0
 CONCURRENT_REQUESTS = 16
 #: The pace is decided for the whole fleet when a request is taken; Scrapy's own limits are one worker's.
 CONCURRENT_REQUESTS_PER_DOMAIN = CONCURRENT_REQUESTS
@@ -222,7 +230,6 @@ ALLOW_PRIVATE_ADDRESSES = _word("ALLOW_PRIVATE_ADDRESSES", ("OFF", "ON")) == "ON
 IDENTITY = _word("IDENTITY", ("NAMED", "STICKY", "ROTATE")).lower()
 SESSION_REQUESTS = 200
 SESSION_SECONDS = 1800.0
-ROBOTSTXT_PARSER = "realestate.middlewares.robots.RobotParser"
 #: How often a worker asks what was erased. The store refuses it at once; this spares the site, and the raw pages.
 ERASED_SECONDS = 60.0
 #: Ours knows more kinds of trouble (middlewares/policies.py).
@@ -266,18 +273,38 @@ PROXY_AWS_REGIONS = _form("PROXY_AWS_REGIONS", rf"{_REGION}(\s*,\s*{_REGION})*",
 DOWNLOAD_HANDLERS = dict.fromkeys(("http", "https"), "realestate.middlewares.handler.ExitHandler")
 #: Our handler unpacks; what is damaged never gets past it.
 COMPRESSION_ENABLED = False
+#: Each handles every page, and none has anything to do here: no portal redirects in its HTML, who we are comes with the
+#: exit, and so does the proxy; how deep a request lies, where it came from and how long it is, nobody asks.
+METAREFRESH_ENABLED = HTTPPROXY_ENABLED = DOWNLOADER_STATS = False
+_NO_USE_BEFORE = (
+    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware",
+    "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware",
+    "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware",
+    "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware",
+)
+_NO_USE_AFTER = (
+    "scrapy.spidermiddlewares.start.StartSpiderMiddleware",
+    "scrapy.spidermiddlewares.referer.RefererMiddleware",
+    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware",
+    "scrapy.spidermiddlewares.depth.DepthMiddleware",
+    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware",
+)
 SPIDER_MIDDLEWARES = {
     "realestate.middlewares.leases.ChildrenMiddleware": 10,  # nearest the engine: sees what all others left
     "realestate.middlewares.snapshots.SnapshotMiddleware": 60,  # after HttpError (50) has sorted out the refused
     "realestate.middlewares.leases.LeaseMiddleware": 950,  # nearest the spider but one: sees all it yields
+    **dict.fromkeys(_NO_USE_AFTER),
 }
 DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.failures.FailureMiddleware": 10,  # nearest the engine: sees what all others left
-    "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt (100) is asked for its sake
+    "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt is asked for its sake
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "realestate.middlewares.robots.RobotsMiddleware": 100,  # in its place
     "realestate.middlewares.exits.ExitsMiddleware": 350,  # before DefaultHeaders (400) and UserAgent (500) say other
     "realestate.middlewares.signing.SigningMiddleware": 580,  # what it sets is fresh, also for a retry
     "realestate.middlewares.backoff.BackoffMiddleware": 610,  # sees a redirect before it is followed (600)
     "realestate.middlewares.conditional.ConditionalMiddleware": 620,  # tells Backoff which 304 was asked for
+    **dict.fromkeys(_NO_USE_BEFORE),
 }
 
 # --- persons ---------------------------------------------------------------------------
@@ -337,7 +364,11 @@ RETAIN_DELISTED_DAYS = _number("RETAIN_DELISTED_DAYS", 365)
 # --- what a running crawl tells --------------------------------------------------------
 
 STATS_CLASS = "realestate.extensions.stats.Stats"
-EXTENSIONS = {"realestate.extensions.heartbeat.Heartbeat": 500}
+EXTENSIONS = {
+    "realestate.extensions.heartbeat.Heartbeat": 500,
+    "realestate.lean.scraper.OneByOne": 500,
+    "scrapy.extensions.logstats.LogStats": None,  # `realestate status` shows it for the fleet
+}
 #: A lease outlives the loss of several beats.
 HEARTBEAT_SECONDS = 1.0
 LOG_LEVEL = _word("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL"))

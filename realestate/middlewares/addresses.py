@@ -27,7 +27,7 @@ Address = IPv4Address | IPv6Address
 class ForbiddenAddress(IgnoreRequest):
     """Somebody wants us to ask where only we can: trying again changes nothing."""
 
-    reason = "address"
+    reason, outcome = "address", "forbidden"
 
 
 def is_public(address: str) -> bool:

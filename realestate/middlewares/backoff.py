@@ -6,6 +6,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -31,7 +32,7 @@ MOST_HOPS = 5
 class Wall(IgnoreRequest):
     """Something else came than the page, however often it was asked for."""
 
-    reason = "ban"
+    reason, outcome = "ban", "blocked"
 
 
 class Astray(IgnoreRequest):
@@ -64,14 +65,14 @@ class BackoffMiddleware:
         if kind := self._wall(request, response):
             return self._met_a_wall(request, kind, policy if response.status in REFUSALS and policy else WALL)
         if policy is not None:
-            wait = _retry_after(response)
+            wait = seconds_to_wait(response)
             return self._troubled(request, policy, f"status {response.status}", wait) or response
         if leads_nowhere(request, response):
             if again := self._troubled(request, WALL, "redirects in circles"):
                 return again
             raise Astray(f"led in circles to {response.url}")
         if response.status == 200:
-            stage = request.meta["stage"]
+            stage = _measured_as(request)
             if self.usual.is_cut_short(stage, response.body) and (
                 again := self._troubled(request, BROKEN, "cut short")
             ):
@@ -138,6 +139,11 @@ class BackoffMiddleware:
         self.crawler.stats.inc_value(stat)
 
 
+def _measured_as(request: Request) -> str:
+    """A robots.txt that is read for its sitemaps is like no page."""
+    return "robots" if urlsplit(request.url).path == "/robots.txt" else str(request.meta["stage"])
+
+
 def leads_nowhere(request: Request, response: Response) -> bool:
     """Whether it sends us where we have been, or once too often on."""
     location = response.headers.get("Location")
@@ -160,7 +166,8 @@ def _is_unasked(response: Response) -> bool:
     return response.status == NOT_MODIFIED and UNCHANGED not in response.flags
 
 
-def _retry_after(response: Response) -> float:
+def seconds_to_wait(response: Response) -> float:
+    """Before the site may be asked again, as it says itself."""
     value, served = (response.headers.get(name) or b"" for name in ("Retry-After", "Date"))
     return retry_after(value.decode("latin-1"), served.decode("latin-1"))
 

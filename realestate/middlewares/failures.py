@@ -1,10 +1,10 @@
 """The last to see a request that never became a page."""
 
-from typing import Self
+from typing import Any, Self
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DownloadTimeoutError
+from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
 
 from realestate.queue.engine import LEASE
 
@@ -23,7 +23,12 @@ class FailureMiddleware:
         if request.errback is None and request.meta.get(LEASE) and self.crawler.engine is not None:
             scheduler = self.crawler.engine.scheduler
             told = f"{type(exception).__name__}: {exception}"
-            usual = "timeout" if isinstance(exception, DownloadTimeoutError) else "download"
-            reason = getattr(exception, "reason", usual)
-            scheduler.give_up(reason, told, request, url=request.url)  # type: ignore[union-attr]
+            scheduler.give_up(_reason(exception), told, request, url=request.url)  # type: ignore[union-attr]
             scheduler.finished(request)  # type: ignore[union-attr]
+
+
+def _reason(exception: Exception) -> Any:
+    """Who ignores a request may say why."""
+    if isinstance(exception, IgnoreRequest):
+        return getattr(exception, "reason", "ignored")
+    return "timeout" if isinstance(exception, DownloadTimeoutError) else "download"

@@ -1,22 +1,264 @@
-"""robots.txt: what it forbids is Scrapy's business, the Crawl-delay it asks for is the pace's."""
+"""robots.txt, asked for once by the whole fleet and obeyed by all of it.
 
+Who finds that it is time to ask gives the moment and the exit of its own request for it, so that the pace is kept, and
+asks for another. What cannot be decided before the answer is there waits in the queue, at no cost; nothing waits here.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Self
 
+from redis.exceptions import RedisError
+from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.robotstxt import ProtegoRobotParser
+from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.http import Response
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.datatypes import LocalCache
 
+from realestate.middlewares.backoff import seconds_to_wait
+from realestate.middlewares.blocks import Rules, read_rules
+from realestate.middlewares.policies import ANSWERS, of_failure
+from realestate.middlewares.robotrules import RobotRules, origin_of, said, wait_seconds
+from realestate.queue.engine import LEASE
+from realestate.queue.packing import DELAY
+from realestate.queue.robots import Copy
 from realestate.queue.scheduler import Scheduler
+from realestate.queue.suspicion import EXIT, SENT
+
+logger = logging.getLogger(__name__)
+
+#: A worker looks so often whether the fleet knows something new; and so soon while somebody asks.
+LOOK_MS, MOMENT_MS = 60_000, 250
+#: An answer of a few lines that takes longer is none.
+ASK_SECONDS = 15
+MOST_REDIRECTS = 5
+#: How much oftener than RETRY_TIMES a request waits for a site that cannot be asked.
+MORE_WAITS = 4
+#: Where a request carries how often it has waited for that.
+WAITED = "robots_waits"
+#: Hosts whose rules a worker remembers.
+MOST_HOSTS = 1_000
 
 
-class RobotParser(ProtegoRobotParser):
-    """Scrapy's parser, which tells the fleet's pace the Crawl-delay as a floor."""
+class Forbidden(IgnoreRequest):
+    """robots.txt says no, or cannot be asked, which is a no too."""
+
+    reason, outcome = "robots", "forbidden"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What this worker knows of a host. Times are Redis', in milliseconds."""
+
+    rules: RobotRules | None = None
+    text: bytes | None = None
+    look_at: float = 0.0
+    again_at: float = 0.0
+    failures: int = 0
+    reason: str = ""
+
+
+class RobotsMiddleware:
+    """In place of Scrapy's, which asks once a process, and takes an error for a permission."""
+
+    def __init__(self, crawler: Crawler, walls: Rules) -> None:
+        settings = crawler.settings
+        if not settings.getbool("ROBOTSTXT_OBEY"):
+            raise NotConfigured
+        assert crawler.stats is not None
+        self.crawler = crawler
+        self.stats = crawler.stats
+        self.walls = walls
+        self.own_name: str | None = settings["ROBOTSTXT_USER_AGENT"]
+        self.user_agent: str = self.own_name or settings["USER_AGENT"]
+        self.keep_seconds = settings.getfloat("ROBOTSTXT_SECONDS")
+        self.retry_seconds = settings.getfloat("RETRY_DELAY_SECONDS")
+        self.most_waits = settings.getint("RETRY_TIMES") + MORE_WAITS
+        self._known: LocalCache[str, Known] = LocalCache(MOST_HOSTS)
+        self._looking = asyncio.Lock()
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
-        parser = super().from_crawler(crawler, robotstxt_body)
-        # Scrapy tries the parser with nothing before it has an engine.
-        if delay := parser.rp.crawl_delay(crawler.settings["USER_AGENT"]):
-            scheduler = crawler.engine.scheduler if crawler.engine is not None else None
-            if isinstance(scheduler, Scheduler) and scheduler.serving:
-                scheduler.manners.floor(float(delay))
-        return parser
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extra = crawler.settings.get("BLOCK_RULES")
+        return cls(crawler, read_rules(Path(extra) if extra else None))
+
+    async def process_request(self, request: Request) -> Request | None:
+        if request.meta.get("dont_obey_robotstxt") or not request.url.startswith(("http://", "https://")):
+            return None
+        origin = origin_of(request.url)
+        scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
+        if not isinstance(scheduler, Scheduler) or LEASE not in request.meta:
+            self._obey(await self._alone(origin, request), request)
+            return None
+        known, asks = self._known.get(origin), False
+        if known is None or scheduler.buffer.now() >= known.look_at:
+            known, asks = await self._look(scheduler, origin)
+        if asks:
+            known = await self._ask(scheduler, origin, request)
+        if known.rules is None:
+            return self._wait(scheduler, request, known)
+        self._obey(known.rules, request)
+        queue = scheduler.queue
+        if asks and (queue.limits.rate or queue.exits is not None or known.rules.delay_seconds):
+            return _put_off(request, 0.0)  # its moment is spent
+        return None
+
+    def _obey(self, rules: RobotRules, request: Request) -> None:
+        request.meta.pop(WAITED, None)
+        name = None if self.own_name else (request.headers.get("User-Agent") or b"").decode("latin-1")
+        if not rules.allows(request.url, name):
+            self.stats.inc_value("robotstxt/forbidden")
+            raise Forbidden("Forbidden by robots.txt")
+
+    def _wait(self, scheduler: Scheduler, request: Request, known: Known) -> Request:
+        """For somebody's answer, a moment; for a site that cannot be asked, until it is asked again."""
+        self.stats.inc_value("robotstxt/put_off")
+        seconds = (known.again_at - scheduler.buffer.now()) / 1000
+        if seconds <= 0:
+            return _put_off(request, random.uniform(1, 2) * MOMENT_MS / 1000)
+        waited = request.meta.get(WAITED, 0)
+        if waited >= self.most_waits:
+            raise Forbidden(f"robots.txt cannot be asked: {known.reason}")
+        again = _put_off(request, seconds + random.uniform(0, 0.1) * seconds)
+        again.meta[WAITED] = waited + 1
+        return again
+
+    # ----- what the fleet knows
+
+    async def _look(self, scheduler: Scheduler, origin: str) -> tuple[Known, bool]:
+        """And whether this worker is to ask. While Redis is away, what was known will do."""
+        async with self._looking:
+            known, now = self._known.get(origin) or Known(), scheduler.buffer.now()
+            if now < known.look_at:
+                return known, False
+            try:
+                copy = await scheduler.robots.look(origin)
+            except (RedisError, OSError) as error:
+                logger.warning("robots/unknown: %s", error)
+                self._known[origin] = replace(known, look_at=now + 4 * MOMENT_MS)
+                return self._known[origin], False
+            self._known[origin] = self._learned(scheduler, origin, copy, known)
+            return self._known[origin], copy.asks
+
+    def _learned(self, scheduler: Scheduler, origin: str, copy: Copy, known: Known) -> Known:
+        """Told to the pace by everybody who reads it: that does no harm, and agrees with who we are now."""
+        look_at = copy.now + MOMENT_MS if copy.is_being_asked else min(copy.again_at, copy.now + LOOK_MS)
+        rules = known.rules
+        if copy.text is None:
+            rules = None
+        elif rules is None or copy.text != known.text:
+            rules = RobotRules(copy.text, self.user_agent)
+            scheduler.manners.floor(rules.delay_seconds, origin)
+        return Known(rules, copy.text, look_at, copy.again_at, copy.failures, copy.reason)
+
+    async def _ask(self, scheduler: Scheduler, origin: str, request: Request) -> Known:
+        try:
+            text, reason = await self._asked(origin, request, scheduler)
+        except IgnoreRequest:
+            await _told(scheduler.robots.missed(origin, "not to be asked", 0))
+            raise
+        known = self._known[origin]
+        if text is not None:
+            seconds, copied = self.keep_seconds, Copy(0, False, 0, 0, text, "")
+            telling = scheduler.robots.heard(origin, text, seconds)
+        else:
+            failures = known.failures + 1
+            seconds, copied = (
+                wait_seconds(failures, self.retry_seconds),
+                Copy(0, False, 0, failures, known.text, reason),
+            )
+            telling = scheduler.robots.missed(origin, reason, seconds)
+            self.stats.inc_value("robotstxt/unreachable")
+            logger.warning("robots/unreachable: %s: %s; asked again in %.0f s", origin, reason, seconds)
+        await _told(telling)
+        now = scheduler.buffer.now()
+        copied = copied._replace(now=now, again_at=now + seconds * 1000)
+        self._known[origin] = self._learned(scheduler, origin, copied, known)
+        return self._known[origin]
+
+    async def _alone(self, origin: str, request: Request) -> RobotRules:
+        """For a request that is not the fleet's, such as those of `scrapy shell`."""
+        async with self._looking:
+            known = self._known.get(origin)
+            if known is not None and known.rules is not None:
+                return known.rules
+            text, reason = await self._asked(origin, request)
+            if text is None:
+                raise Forbidden(f"robots.txt cannot be asked: {reason}")
+            rules = RobotRules(text, self.user_agent)
+            self._known[origin] = Known(rules, text)
+            return rules
+
+    # ----- asking the site
+
+    async def _asked(
+        self, origin: str, request: Request, scheduler: Scheduler | None = None
+    ) -> tuple[bytes | None, str]:
+        """What counts as the site's word; or None, and why."""
+        self.stats.inc_value("robotstxt/request_count")
+        try:
+            response, is_redirected = await self._answer(f"{origin}/robots.txt", request, scheduler)
+        except Exception as error:
+            if getattr(error, "reason", None) and isinstance(error, IgnoreRequest):
+                raise  # nobody may ask there at all, for the page neither
+            self.stats.inc_value(f"robotstxt/exception_count/{type(error).__name__}")
+            if scheduler is not None and not isinstance(error, IgnoreRequest):
+                scheduler.manners.trouble(request, of_failure(error).blame, "robots.txt", 0.0)
+            return None, type(error).__name__
+        self.stats.inc_value("robotstxt/response_count")
+        self.stats.inc_value(f"robotstxt/response_status_count/{response.status}")
+        wall = self.walls.kind_of(response.status, response.url, response.body, was_redirected=is_redirected)
+        text = said(response.status, response.body, wall)
+        reason = f"a wall: {wall}" if wall else f"status {response.status}"
+        if scheduler is not None and text is None and (policy := ANSWERS.get(response.status)):
+            wait = seconds_to_wait(response)
+            scheduler.manners.trouble(request, policy.blame, f"robots.txt: {reason}", wait, slows=policy.slows)
+        return text, reason
+
+    async def _answer(self, url: str, request: Request, scheduler: Scheduler | None) -> tuple[Response, bool]:
+        """Wherever the site sends us for it, a few times at most and at its pace; and whether it did."""
+        rate = scheduler.queue.limits.rate if scheduler is not None else 0.0
+        meta = {name: request.meta[name] for name in (EXIT, SENT) if name in request.meta}
+        meta |= {"dont_obey_robotstxt": True, "dont_redirect": True, "allow_offsite": True}
+        assert self.crawler.engine is not None
+        for hops in range(MOST_REDIRECTS + 1):
+            told = {**meta, "download_timeout": ASK_SECONDS}
+            response = await self.crawler.engine.download_async(Request(url, NO_CALLBACK, meta=told, priority=1000))
+            location = response.headers.get("Location") if 300 <= response.status < 400 else None
+            if location is None or hops == MOST_REDIRECTS:
+                break
+            url = _led_to(response, location)
+            await asyncio.sleep(1 / rate if rate else 0)
+        return response, hops > 0
+
+
+def _led_to(response: Response, location: bytes) -> str:
+    """Nowhere but to another page of the net: a site may not have us read a file of ours."""
+    try:
+        url = response.urljoin(location.decode("latin-1"))
+        origin_of(url)
+    except ValueError as error:
+        raise IgnoreRequest(str(error)) from error
+    if not url.startswith(("http://", "https://")):
+        raise IgnoreRequest("led out of the net")
+    return url
+
+
+def _put_off(request: Request, seconds: float) -> Request:
+    """Back to the queue, at no expense of its tries."""
+    again = request.copy()
+    again.meta[DELAY] = seconds
+    return again
+
+
+async def _told(telling: Awaitable[None]) -> None:
+    """If Redis is away, somebody will ask again."""
+    try:
+        await telling
+    except (RedisError, OSError) as error:
+        logger.warning("robots/untold: %s", error)

@@ -37,7 +37,8 @@ def texts(node: LexborHTMLParser | LexborNode, selector: str) -> str | None:
 
 def _text(node: LexborNode) -> str:
     """Its text; a line break in the page is one here, and joins no two words."""
-    if node.css_first("br") is None:
+    only = node.first_child
+    if only is None or (only.tag == "-text" and only.next is None) or node.css_first("br") is None:
         return node.text()
     parts = (each for each in node.traverse(include_text=True) if each.tag in ("br", "-text"))
     return "".join("\n" if each.tag == "br" else each.text() for each in parts)
@@ -46,6 +47,11 @@ def _text(node: LexborNode) -> str:
 def attribute(node: LexborHTMLParser | LexborNode, selector: str, name: str) -> str | None:
     found = node.css_first(selector)
     return line(found.attributes.get(name)) if found else None
+
+
+def meta(document: str, name: str) -> str | None:
+    """What a page tells those who share it under one name, such as "og:title"."""
+    return attribute(Page(document), f'meta[property="{name}"]', "content")
 
 
 def attributes(node: LexborHTMLParser | LexborNode, selector: str, name: str) -> list[str]:

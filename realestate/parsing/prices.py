@@ -93,6 +93,11 @@ def of(amount: object, currency: str, period: Period | None = None) -> Price:
     return Price(Decimal(str(value)), currency, "total", period)
 
 
+def told(value: object, currency: str) -> Price:
+    """From JSON that has a number or a text there."""
+    return parse(value, currency) if isinstance(value, str) else of(value, currency)
+
+
 def parse(text: str | None, currency: str) -> Price:
     """From a text; `currency` is the portal's own, for a text that names none or several."""
     words = " ".join((text or "").split()) if text and len(text) <= _LONGEST else ""

@@ -24,6 +24,9 @@
 | `{<portal>}:pace` | hash | rate, factor, free_at, blocked_until, paused … | for ever |
 | `{<portal>}:exits` | hash | exit -> how it stands with the site (JSON) | for ever |
 | `{<portal>}:exits:free` | hash | exit -> when it may be used next | for ever |
+| `{<portal>}:robots:<origin>` | hash | what a host's robots.txt says, and when | 30 days after it was asked |
+| `{<portal>}:asking:<origin>` | string | the worker that asks for it | until it was answered, 5 minutes at most |
+| `{<portal>}:floors` | hash | origin -> its Crawl-delay, in ms | for ever |
 | `{<portal>}:exits:asked` | hash | exit -> when it was last asked for something | for ever |
 | `{<portal>}:seen:<job>:<n>` | set or hash | the job's fingerprints, or each with when | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:job:<job>` | set | ids of the job that are not done or dead | until the last is |
@@ -105,6 +108,10 @@ def pace(portal: str) -> str:
 
 def exits(portal: str) -> str:
     return prefix(portal) + "exits"
+
+
+def robots(portal: str, origin: str) -> str:
+    return f"{prefix(portal)}robots:{origin}"
 
 
 def seen(portal: str, job: str, bucket: int) -> str:

@@ -96,9 +96,9 @@ class Manners:
             self._hand_back()
         self._soon(partial(self.queue.refuse, reason, wait_seconds), "slowing down")
 
-    def floor(self, seconds: float) -> None:
-        """The site's Crawl-delay."""
-        self._soon(partial(self.queue.floor, seconds), "telling the Crawl-delay")
+    def floor(self, seconds: float, origin: str) -> None:
+        """The Crawl-delay of one of the site's hosts; 0: none."""
+        self._soon(partial(self.queue.floor, seconds, origin), "telling the Crawl-delay")
 
     def pause(self) -> None:
         """The site is left alone until a person says otherwise."""

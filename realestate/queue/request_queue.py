@@ -138,14 +138,14 @@ class RequestQueue:
 
     async def push(self, requests: Sequence[Pushed]) -> list[bool]:
         """Which of them were new."""
-        answers = await self._run("push", requests=requests, seen=self._seen)
+        answers = await self.run("push", requests=requests, seen=self._seen)
         return [bool(new) for new in answers]
 
     async def take(self, worker: str, most: int, mine: Sequence[bytes] | None = None) -> Taken:
         """`mine` is all that the worker knows it holds. What Redis takes for its besides (granted in an answer that
         never arrived, or settled with a master that failed before its replica learned of it) is ready again."""
         limits = self.limits
-        now, again, paused, *leases = await self._run(
+        now, again, paused, *leases = await self.run(
             "take",
             worker=worker,
             most=most,
@@ -168,40 +168,40 @@ class RequestQueue:
 
     async def settle(self, endings: Sequence[Ending], early: Sequence[Pushed] = ()) -> list[bool]:
         """Which leases were ours to end. Their children are enqueued in the same act."""
-        answers = await self._run("settle", leases=endings, early=early, seen=self._seen, letters=self.limits.letters)
+        answers = await self.run("settle", leases=endings, early=early, seen=self._seen, letters=self.limits.letters)
         return [bool(ours) for ours in answers]
 
     async def beat(self, worker: str, beat: bytes, started: Sequence[bytes]) -> Pulse:
-        now, paused, blocked, known = await self._run(
+        now, paused, blocked, known = await self.run(
             "beat", worker=worker, lease=self.limits.lease, beat=beat, started=started
         )
         return Pulse(now, bool(paused), blocked, bool(known))
 
     async def leave(self, worker: str) -> int:
         """Hands back what the worker still holds."""
-        return int(await self._run("leave", worker=worker))
+        return int(await self.run("leave", worker=worker))
 
     async def refuse(self, reason: str, wait_seconds: float = 0.0) -> None:
         """The site refused: slower for all, and nothing at all before the wait is over."""
-        await self._run("refuse", reason=reason, wait=int(wait_seconds * 1000), least=1 / 64)
+        await self.run("refuse", reason=reason, wait=int(wait_seconds * 1000), least=1 / 64)
 
     async def stand(self, exit: str, old: bytes | None, new: bytes) -> bool:
         """An exit stands otherwise with the site now, unless somebody else was faster to say so."""
-        return bool(await self._run("stand", exit=exit, old=False if old is None else old, new=new))
+        return bool(await self.run("stand", exit=exit, old=False if old is None else old, new=new))
 
     async def bury(self, id: bytes, letter: str) -> None:
         """A dead letter of something that never was a request."""
-        await self._run("bury", id=id, letter=letter, keep=self.limits.letters)
+        await self.run("bury", id=id, letter=letter, keep=self.limits.letters)
 
     async def replay(self, ids: Sequence[bytes], spacing: float) -> int:
-        return int(await self._run("replay", ids=ids, spacing=spacing))
+        return int(await self.run("replay", ids=ids, spacing=spacing))
 
     async def drop(self, ids: Sequence[bytes]) -> int:
-        return int(await self._run("drop", ids=ids))
+        return int(await self.run("drop", ids=ids))
 
-    async def floor(self, seconds: float) -> None:
-        """The site's Crawl-delay: no rate is faster."""
-        await self.server.hset(keys.pace(self.portal), "floor", str(seconds * 1000))
+    async def floor(self, seconds: float, origin: str) -> None:
+        """The Crawl-delay of one of the portal's hosts, 0 for none: no rate is faster than the slowest of them."""
+        await self.run("floor", origin=origin, floor=int(seconds * 1000))
 
     async def pause(self) -> None:
         """Stop the portal everywhere at once."""
@@ -256,7 +256,8 @@ class RequestQueue:
         """Until somebody pushes, or the time is over."""
         await self.server.blpop([keys.bell(self.portal)], timeout=seconds)
 
-    async def _run(self, script: str, **arguments: Any) -> Any:
+    async def run(self, script: str, **arguments: Any) -> Any:
+        """One of `lua/`."""
         if script not in self._scripts:
             self._scripts[script] = self.server.register_script(_text(script))
         # Redis' Lua knows msgpack's old form only, in which text and bytes are one.

@@ -29,10 +29,10 @@ from realestate.queue.ledger import Held, Ledger
 from realestate.queue.manners import Manners
 from realestate.queue.openjobs import OpenJobs
 from realestate.queue.outbox import Outbox
-from realestate.queue.packing import PARENT, SEED, Packer
+from realestate.queue.packing import DELAY, PARENT, SEED, Packer
 from realestate.queue.patience import patiently
 from realestate.queue.request_queue import Lease, Pulse, Pushed, QueueSettings, RequestQueue, Taken
-from realestate.queue.robots import FirstQuestion
+from realestate.queue.robots import RobotsTexts
 from realestate.queue.seeds import SeedList
 from realestate.queue.suspicion import doubted
 from realestate.queue.workers import worker_name
@@ -70,7 +70,6 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self._local: deque[Request] = deque()
         self._tasks: list[asyncio.Task[None]] = []
         self._registered = False
-        self._robots = FirstQuestion(crawler)
         self._errands: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -97,6 +96,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self.buffer = Buffer()
         self.packer = Packer(spider, self.df, self.ledger, self.buffer.now)
         self.jobs = OpenJobs(self.redis, spider.name)
+        self.robots = RobotsTexts(self.queue, self.worker)
         self.manners = Manners(self.queue, self.stats, self.buffer.now, self._soon, self._hand_back)
         self._hungry = asyncio.Event()
 
@@ -245,10 +245,12 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self.stats.inc_value("queue/pushed")
 
     def _go_on(self, request: Request, held: Held) -> None:
-        """A retry waits its time in the queue, where any worker may take it. A redirect goes on at once, unless the
-        site or its exit has a pace: then it asks for its moment like any other request."""
+        """A retry waits its time in the queue, where any worker may take it; so does what is put off, at no cost. A
+        redirect goes on at once, unless the site or its exit has a pace: then it asks for its moment like any other."""
         key = request.meta[LEASE]
-        if request.meta.get("retry_times", 0) > held.lease.tries:
+        if (seconds := request.meta.get(DELAY)) is not None:
+            self.ledger.end(key, "retry", (int(seconds * 1000), self.packer.payload(request), 0))
+        elif request.meta.get("retry_times", 0) > held.lease.tries:
             longest = request.meta.pop("retry_delay", 1.0) * self.retry_seconds * 2**held.lease.tries
             delay = int(random.uniform(0, longest) * 1000)
             self.ledger.end(key, "retry", (delay, self.packer.payload(request), 1))
@@ -262,14 +264,10 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         while True:
             await self._hungry.wait()
             self._hungry.clear()
-            wanted = 1 if self._robots.is_open else self.buffer_size - len(self.buffer)
-            if not self.serving or (wanted <= self.buffer_size // 4 and not self._robots.is_open):
+            wanted = self.buffer_size - len(self.buffer)
+            if not self.serving or wanted <= self.buffer_size // 4:
                 continue
             taken = await patiently(partial(self._take, wanted), self.stats, "taking")
-            if taken.leases and self._robots.is_open:
-                await self._read_robots(taken.leases[0])
-                self._hungry.set()
-                continue
             for lease in taken.leases:
                 self.buffer.add(self.ledger.open(lease), lease)
             if not self.serving:
@@ -287,12 +285,6 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self.stats.inc_value("queue/round_trips")
         self.buffer.set_clock(taken.now)
         return taken
-
-    async def _read_robots(self, lease: Lease) -> None:
-        key = self.ledger.open(lease)
-        if request := self._decoded(key, lease):
-            await self._robots.ask(request, (lease.send_at - self.buffer.now()) / 1000)
-            self.ledger.end(key, "back")
 
     async def _rest(self, seconds: float | None) -> None:
         """Until there may be more to take. Running dry, the engine has to be asked for its hunger again."""

@@ -169,12 +169,16 @@ class Site(ABC):
         if found is None:
             if len(self._searches) >= SEARCHES_KEPT:
                 self._searches.clear()
-            found = self._searches[query] = self._showing(query.find(self.world.listed(self.portal)))
+            found = self._searches[query] = self._showing(query.find(self.searched()))
         return found
 
     def shown(self) -> Found:
         """What there is to be found by any search."""
-        return self._showing(self.world.listed(self.portal))
+        return self._showing(self.searched())
+
+    def searched(self) -> list[Advert]:
+        """What searches are about, the last changed first."""
+        return self.world.listed(self.portal)
 
     def moved(self, advert: Advert) -> Answer:
         """To the right address of an advert."""
@@ -201,11 +205,15 @@ class Site(ABC):
             return Sight(ref, None, "redirect" if answer.location else "410" if answer.status == 410 else "404")
         return Sight(ref, self.truth(advert), "marker")
 
+    def robots(self) -> bytes:
+        """What its robots.txt says."""
+        return ROBOTS
+
     def _slow_answer(self, target: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
         path, _, query = target.partition("?")
         path = unquote(path)
         if path == "/robots.txt":
-            return Answer("robots", ROBOTS, content_type=TEXT)
+            return Answer("robots", self.robots(), content_type=TEXT)
         if path.startswith(PRIVATE):
             return Answer("other", b"<title>Account</title>")
         answer = self.route(Question(path, dict(parse_qsl(query)), headers, body))

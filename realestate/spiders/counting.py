@@ -38,15 +38,12 @@ class CountingSpider(SeededSpider):
             status = error.response.status
             self.count(stage, "failed")
             self.give_up("ban" if status in REFUSALS else "http", f"status {status}", request, status=status)
-        elif outcome := getattr(error, "outcome", None):
-            self.count(stage, outcome)  # nobody is to try again
-        elif reason := getattr(error, "reason", None):
-            self.count(stage, "forbidden" if reason == "address" else "blocked")
-            self.give_up(reason, str(error), request)
         elif isinstance(error, IgnoreRequest):
-            forbidden = "robots.txt" in str(error)
-            self.count(stage, "forbidden" if forbidden else "failed")
-            self.give_up("robots" if forbidden else "ignored", str(error), request)
+            reason = getattr(error, "reason", None)
+            outcome = getattr(error, "outcome", "blocked" if reason else "failed")
+            self.count(stage, outcome)
+            if reason or outcome == "failed":
+                self.give_up(reason or "ignored", str(error), request)  # else nobody is to try again
         else:
             self.count(stage, "failed")
             reason = "timeout" if isinstance(error, DownloadTimeoutError) else "download"

@@ -1,66 +1,22 @@
 """Portals of the Next family: their pages carry their data as JSON. Each states where its own sits, as paths."""
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, ClassVar
-from zoneinfo import ZoneInfo
 
 from scrapy.http import TextResponse
 
 from realestate.items import Listing, Operation, SellerType, Status
-from realestate.parsing import areas, coordinates, embedded, floors, html, kinds, numbers, prices, words
-from realestate.parsing import dates as dates_of
-from realestate.parsing.embedded import at, decoded
-from realestate.parsing.text import line, paragraphs, word
+from realestate.parsing import areas, coordinates, embedded, numbers, prices
+from realestate.parsing.embedded import at, decoded, listed
+from realestate.parsing.text import line
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.outcomes import BrokenPage, ListingGone
 from realestate.spiders.paging import Numbers
+from realestate.spiders.reading import moment, number, paths, placed, read
 from realestate.spiders.results import Found, Results
 
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_MARKUP = re.compile(r"</?[a-zA-Z]|&(?:\w+|#\w+);")
-_MACHINE = re.compile(r"-?\d+(?:\.\d+)?")
-_LONG_AGO = datetime(1990, 1, 1, tzinfo=UTC)
-
-
-def paths(table: str) -> dict[str, Any]:
-    """ "title bedrooms=beds.count": the title is at `title`, the bedrooms at `beds.count`."""
-    parted = (each.partition("=") for each in table.split())
-    return {name: path or name for name, _, path in parted}
-
-
-def moment(value: Any, zone: ZoneInfo) -> datetime | None:
-    """A stamp, ISO, or a day in words that names its year: what counts from today tells nothing here."""
-    if isinstance(value, str) and not value.isdecimal():
-        told = dates_of.iso(value, zone)
-        return told or (dates_of.parse(value, zone, _LONG_AGO) if _YEAR.search(value) else None)
-    return dates_of.stamp(value)
-
-
-def number(value: Any) -> Any:
-    """A number that JSON has as a text: "1.803" acres are fewer than two, whatever people mean by a dot."""
-    return float(value) if isinstance(value, str) and _MACHINE.fullmatch(value) else value
-
-
-def body_text(value: Any) -> str | None:
-    """A text that may be HTML; a paragraph and a line break are lines."""
-    if not isinstance(value, str) or not _MARKUP.search(value):
-        return paragraphs(value) if isinstance(value, str) else None
-    return html.texts(html.Page(re.sub(r"(</(?:p|li|div|h\d)>)", r"\n\1", value)), "body")
-
-
-def energy_class(value: Any) -> str | None:
-    """ "C1" and "c" are C; "SI_666", which says exempt, is none."""
-    found = re.fullmatch(r"([A-G]\+{0,2})\d?", (line(value) or "").upper())
-    return found[1] if found else None
-
-
-def street(value: Any) -> str | None:
-    """Of a whole address only the part with the house number is surely the street."""
-    parts = [line(part) for part in str(value or "").split(",")]
-    return parts[0] if len(parts) == 1 else next((part for part in parts if part and part[0].isdecimal()), None)
+__all__ = ["EmbeddingSpider", "let_for", "number", "paths"]
 
 
 def let_for(price: prices.Price, deal: Operation | None) -> dict[str, Any]:
@@ -69,27 +25,6 @@ def let_for(price: prices.Price, deal: Operation | None) -> dict[str, Any]:
         return {"rent_period": None}
     flags = frozenset() if price.period else frozenset({"rent_period_assumed"})
     return {"rent_period": price.period or "month", "quality_flags": flags}
-
-
-def _addresses(value: Any) -> list[str]:
-    return [each for each in value or () if isinstance(each, str) and each.startswith(("https://", "http://"))]
-
-
-#: How a field is read; a field that is not here is one line of text.
-READERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("area_m2", "plot_m2"), lambda value: numbers.positive(number(value))),
-    **dict.fromkeys(("rooms", "bedrooms", "bathrooms", "floors_total"), numbers.worded),
-    "floor": lambda value: floors.parse(value).floor,
-    "year_built": lambda value: numbers.whole(value) or None,
-    "energy_class": energy_class,
-    "energy_kwh_m2": lambda value: numbers.signed(number(value)),
-    "property_type": kinds.of,
-    **dict.fromkeys(("subtype", "condition", "heating"), word),
-    "is_new_building": words.truth,
-    "description": body_text,
-    "street": street,
-    "photos": _addresses,
-}
 
 
 class EmbeddingSpider(PortalSpider):
@@ -143,8 +78,7 @@ class EmbeddingSpider(PortalSpider):
 
     def asked(self, ad: Any, deal: Operation | None) -> prices.Price:
         """With the time it covers, where it names one."""
-        told = self._at(ad, self.price_at)
-        price = prices.parse(told, self.currency) if isinstance(told, str) else prices.of(told, self.currency)
+        price = prices.told(self._at(ad, self.price_at), self.currency)
         if deal != "rent" or price.amount is None:
             return replace(price, period=None)
         return replace(price, period=price.period or prices.period(line(self._at(ad, self.period_at))))
@@ -158,7 +92,7 @@ class EmbeddingSpider(PortalSpider):
     def parse_search(self, response: TextResponse) -> Results:
         page = self._props(response)
         return self.results(
-            response, map(self._result, self._at(page, self.results_at) or ()), self._at(page, self.total_at)
+            response, map(self._result, listed(self._at(page, self.results_at))), self._at(page, self.total_at)
         )
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
@@ -212,7 +146,7 @@ class EmbeddingSpider(PortalSpider):
         return self.found(path, price, price.period, dated=dated, is_promoted=is_promoted)
 
     def _told(self, ad: Any) -> dict[str, Any]:
-        told = {name: READERS.get(name, line)(self._at(ad, path)) for name, path in self.fields.items()}
+        told = {name: read(name, self._at(ad, path)) for name, path in self.fields.items()}
         told |= {name: moment(self._at(ad, path), self.timezone) for name, path in self.dates.items()}
         told |= _place(self._at(ad, self.point_at))
         value, unit = self._at(ad, self.area_at) or (None, None)
@@ -226,7 +160,7 @@ class EmbeddingSpider(PortalSpider):
 
     def _with_rows(self, ad: Any) -> Any:
         path, label, value = self.rows
-        told = {str(at(each, label)).lower(): at(each, value) for each in self._at(ad, path) or ()}
+        told = {str(at(each, label)).lower(): at(each, value) for each in listed(self._at(ad, path))}
         alone = {name: each[0] if isinstance(each, list) and len(each) == 1 else each for name, each in told.items()}
         return {**ad, "told": alone} if path and isinstance(ad, dict) else ad
 
@@ -248,4 +182,4 @@ def _place(told: Any) -> dict[str, Any]:
         point = coordinates.of(*told) if len(told) == 2 else coordinates.Point()
     else:
         point = coordinates.parse(told if isinstance(told, str) else None)
-    return {} if point.latitude is None else {**point._asdict(), "geo_precision": "exact"}
+    return {} if point.latitude is None else placed(point)

@@ -14,11 +14,12 @@ from zoneinfo import ZoneInfo
 from scrapy.http import TextResponse
 
 from realestate.items import Listing, RentPeriod
-from realestate.parsing import areas, dates, html, numbers, places, prices
+from realestate.parsing import coordinates, dates, html, numbers, places, prices
 from realestate.parsing.text import fold
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.outcomes import BrokenPage, ListingGone
 from realestate.spiders.paging import Numbers
+from realestate.spiders.reading import absolute, counted, in_rows, placed
 from realestate.spiders.results import Found, Results
 from realestate.spiders.words import emlak as words
 
@@ -38,6 +39,11 @@ class EmlakSpider(PortalSpider):
     checked_on = date(2026, 11, 15)
     paging = Numbers("page", size=20)
     newest_first = "ref"
+    rows = {  # noqa: RUF012
+        "rooms": "Otaqların sayı",
+        "floor": "Yerləşdiyi mərtəbə",
+        "floors_total": "Mərtəbə sayı",
+    }
 
     def parse_search(self, response: TextResponse) -> Results:
         page = html.Page(response.text)
@@ -67,53 +73,27 @@ class EmlakSpider(PortalSpider):
         if words.EXPIRED in fold(html.text(page, ".seller-data") or ""):
             raise ListingGone("the page says that the advert has expired")
         operation = words.operation_of(title)
-        is_rent = operation == "rent"
-        is_told = told.told("Əmlakın növü") is not None
-        unknown: words.Kind = ("other" if is_told else None, None, None)
-        kind, subtype, is_new = words.known(told, "Əmlakın növü", words.KINDS) or unknown
-        asked = html.text(page, ".left-bar .price span.m")
-        price = self._price(asked)
-        area = areas.parse(told.get(fold("Sahə")))
-        if area:
-            del told[fold("Sahə")]
         place = places.parse((html.text(page, ".map-address h4") or "").removeprefix("Ünvan:"))
-        latitude, longitude = words.point_of(html.attribute(page, "input#google_map", "value"))
-        posted_at, updated_at = self._dates(html.text(page, ".date"))
-        yield Listing(
-            portal=self.name,
-            ref=self.ref_of(response.url) or "",
+        yield self.listing(
+            response,
+            self._price(html.text(page, ".left-bar .price span.m")),
+            **words.kind_of(told) | in_rows(told, self.rows),
+            **placed(coordinates.parse(html.attribute(page, "input#google_map", "value"))),
+            **self._dated(html.text(page, ".date")),
             url=response.url,
-            country=self.country,
             operation=operation,
-            rent_period=rent_period if is_rent else None,
-            property_type=kind,
-            subtype=subtype,
-            is_new_building=is_new,
-            price=price.amount,
-            currency=price.currency,
-            price_basis=price.basis,
-            area_m2=area.m2 if area and not area.is_land else None,
-            plot_m2=area.m2 if area and area.is_land else None,
-            rooms=numbers.whole(told.pop(fold("Otaqların sayı"), None)),
-            floor=numbers.whole(told.pop(fold("Yerləşdiyi mərtəbə"), None)),
-            floors_total=numbers.whole(told.pop(fold("Mərtəbə sayı"), None)),
+            rent_period=rent_period if operation == "rent" else None,
             condition=words.known(told, "Təmiri", words.CONDITIONS),
             has_deed=words.known(told, "Sənədin tipi", words.DEEDS),
             city=place.city,
             district=place.district or place.settlement,
             metro_station=place.metro_station or places.metro_at_end(title),
             street=place.street,
-            latitude=latitude,
-            longitude=longitude,
-            geo_precision="exact" if latitude is not None else None,
             title=title,
             description=html.texts(page, ".desc p"),
-            photos=[response.urljoin(link) for link in html.attributes(page, ".fotorama a", "href")],
+            photos=absolute(response, html.attributes(page, ".fotorama a", "href")),
             seller_type=words.seller_of(html.text(page, ".seller-data")),
-            posted_at=posted_at,
-            updated_at=updated_at,
-            parser_version=self.parser_version,
-            extra={**told, **words.views_of(html.text(page, ".views-count strong"))},
+            extra={**told, **counted(numbers.whole(html.text(page, ".views-count strong")))},
         )
 
     def ref_in(self, document: str) -> str | None:
@@ -123,8 +103,9 @@ class EmlakSpider(PortalSpider):
         """A price in dollars stands beside the one in manats, not in its place."""
         return prices.parse(None if asked and "$" in asked else asked, self.currency)
 
-    def _dates(self, text: str | None) -> tuple[Any, Any]:
+    def _dated(self, text: str | None) -> dict[str, Any]:
         """The page shows one date: of posting, or, where its label says so, of the last change. Without a label
         nobody knows which."""
-        moment, label = dates.day(text, self.timezone), fold(re.sub(r"[\d.:\s]+$", "", text or ""))
-        return (None, moment) if fold("Yenilənmə") in label else (moment if label else None, None)
+        label = fold(re.sub(r"[\d.:\s]+$", "", text or ""))
+        name = "updated_at" if fold("Yenilənmə") in label else "posted_at"
+        return {name: dates.day(text, self.timezone)} if label else {}

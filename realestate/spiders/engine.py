@@ -113,6 +113,10 @@ class SearchSpider(CountingSpider, Saved):
         """The address at which visitors see the item."""
         return str(response.meta.get("shown_at", response.url))
 
+    def is_first(self, response: Response) -> bool:
+        """Whether this is the first page of its search."""
+        return self.paging.is_first(_asked(response))
+
     # ----- what a kind of item may do otherwise
 
     def seen(self, each: Result) -> Any:
@@ -183,7 +187,8 @@ class SearchSpider(CountingSpider, Saved):
     # ----- what becomes of a search page
 
     async def read_search(self, response: Response) -> AsyncIterator[Any]:
-        if response.status in GONE_STATUSES and response.request is not None:
+        is_gone = response.status in GONE_STATUSES and not sitemaps.is_robots(response)
+        if is_gone and response.request is not None:
             self.failed(response.request, HttpError(response))  # an item may be gone, a search may not
             return
         for results in self._read(response, response.meta["stage"]):
@@ -271,7 +276,9 @@ class SearchSpider(CountingSpider, Saved):
     def parsed(self, response: Response, stage: Stage, **hints: Any) -> Iterator[Any]:
         """What the portal's parser makes of a page, fetched now or kept from earlier: Results, or items. Raises
         what the page is instead."""
-        if stage != "extract" and sitemaps.is_sitemap(response):
+        if stage != "extract" and sitemaps.is_robots(response):
+            yield sitemaps.named(response, self.owns)
+        elif stage != "extract" and sitemaps.is_sitemap(response):
             yield sitemaps.read(response, self.mapped)
         elif stage != "extract":
             yield self.parse_search(self._checked(response))

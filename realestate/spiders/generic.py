@@ -2,7 +2,8 @@
 
     realestate crawl generic https://www.example.org/homes/12345
 
-A seed is a listing's page on any public host, or a sitemap (`….xml`) of such pages. The ref is the host and the last
+A seed is a listing's page on any public host, a sitemap (`….xml`) of such pages, or a site's first page or robots.txt,
+which leads to the sitemaps it names. The ref is the host and the last
 long number of the address, or a fingerprint of it. `extra["sources"]` tells which field came from where. What nobody
 names for sure is left out: no price without a currency, no size without a unit; where neither the address nor the title
 tells whether it is sold or let, the listing is kept in quarantine. All hosts of `generic` share one pace.
@@ -15,9 +16,10 @@ from datetime import date
 from hashlib import blake2b
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 from zoneinfo import ZoneInfo
 
+from scrapy import Request
 from scrapy.http import TextResponse
 
 from realestate.items import Listing, Operation
@@ -31,6 +33,7 @@ from realestate.spiders.results import Results
 
 Told = tuple[dict[str, Any], prices.Price]
 
+_FIRST_PAGE, _ROBOTS = ("", "/"), "/robots.txt"
 _SITEMAP = re.compile(r"\.xml(?:\.gz)?$")
 _LONG_NUMBER = re.compile(r"\d{5,}")
 _NOT_PUBLIC = re.compile(r"(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|test|invalid|onion)$")
@@ -47,7 +50,7 @@ class GenericSpider(PortalSpider):
     name = "generic"
     allowed_domains = ()
     site = "https://www.example.org"
-    searches = ("/sitemap.xml",)
+    searches = ("/robots.txt",)
     item_form = "/{ref}"
     country, currency, timezone = "ZZ", guessing.NO_CURRENCY, ZoneInfo("UTC")
     terms = "https://www.example.org/"
@@ -61,7 +64,7 @@ class GenericSpider(PortalSpider):
 
     def ref_of(self, url: str) -> str | None:
         parts = urlsplit(url)
-        if parts.path in ("", "/") or _SITEMAP.search(parts.path):
+        if parts.path in (*_FIRST_PAGE, _ROBOTS) or _SITEMAP.search(parts.path):
             return None
         numbers = _LONG_NUMBER.findall(parts.path) or _LONG_NUMBER.findall(parts.query)
         own = numbers[-1] if numbers else blake2b(f"{parts.path}?{parts.query}".encode(), digest_size=8).hexdigest()
@@ -71,6 +74,10 @@ class GenericSpider(PortalSpider):
         """A page of the same host and number; none can be made of a fingerprint."""
         host, _, own = ref.rpartition(":")
         return f"https://{host}/{own}" if host else super().url_of(ref)
+
+    def ask(self, search: str) -> Request:
+        """A site is asked for its sitemaps."""
+        return Request(urljoin(search, _ROBOTS) if urlsplit(search).path in _FIRST_PAGE else search)
 
     def parse_search(self, response: TextResponse) -> Results:
         """A sitemap, or nothing we can page through."""

@@ -8,8 +8,9 @@ from scrapy.http import TextResponse
 from realestate.items import Listing, Operation
 from realestate.parsing import areas, embedded, html, jsonld, kinds, prices, schemaorg
 from realestate.parsing.text import line, word
-from realestate.spiders.embedding import EmbeddingSpider, let_for, moment
+from realestate.spiders.embedding import EmbeddingSpider, let_for
 from realestate.spiders.outcomes import BrokenPage
+from realestate.spiders.reading import moment
 from realestate.spiders.results import Found, Results
 
 

@@ -20,6 +20,7 @@ RESERVED = frozenset(
         "delay_seconds",
         "depth",
         "retry_times",
+        "robots_waits",
         "validators",
     )
 )

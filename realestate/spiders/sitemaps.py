@@ -1,10 +1,12 @@
-"""Sitemaps: the one kind of search page that every site has in the same form."""
+"""Sitemaps: the one kind of search page that every site has in the same form; and robots.txt, which names them."""
 
 import gzip
 import io
 import zlib
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
+from protego import Protego
 from scrapy.http import Response
 from scrapy.utils.sitemap import Sitemap
 
@@ -15,6 +17,17 @@ from realestate.spiders.results import AnyLink, Results
 MOST_BYTES = 60_000_000
 _MARKS = (b"<urlset", b"<sitemapindex")
 _ENDS = (b"</urlset>", b"</sitemapindex>")
+
+
+def is_robots(response: Response) -> bool:
+    return urlsplit(response.url).path.endswith("/robots.txt")
+
+
+def named(response: Response, owns: Callable[[str], bool]) -> Results:
+    """The sitemaps that a robots.txt names; one where most sites have theirs, if there is none or it names none."""
+    text = response.body.decode("utf-8-sig", "ignore") if response.status == 200 else ""
+    places = [place for each in Protego.parse(text).sitemaps if (place := _place(response, each)) and owns(place)]
+    return Results(searches=list(dict.fromkeys(places)) or [response.urljoin("/sitemap.xml")])
 
 
 def is_sitemap(response: Response) -> bool:
@@ -35,6 +48,14 @@ def read(response: Response, found: Callable[[str], AnyLink | None]) -> Results:
     if sitemap.type == "sitemapindex":
         return Results(searches=places)
     return Results([each for place in places if (each := found(place)) is not None])
+
+
+def _place(response: Response, told: str) -> str | None:
+    try:
+        place = response.urljoin(told)
+        return place if urlsplit(place).scheme in ("http", "https") else None
+    except ValueError:
+        return None
 
 
 def _begin(body: bytes) -> bytes:

@@ -10,8 +10,7 @@ That somebody has a shop is the only word of who sells; a contact is a person's 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -20,38 +19,22 @@ from scrapy import Request
 from scrapy.http import TextResponse
 
 from realestate.items import Listing
-from realestate.parsing import apollo, dates, floors, html, numbers, places, prices, rows
+from realestate.parsing import apollo, dates, numbers, places, prices, rows
 from realestate.parsing.embedded import at, listed
 from realestate.parsing.text import line
-from realestate.spiders import graphql, old_markup
+from realestate.spiders import graphql, reading
 from realestate.spiders.base import PortalSpider
-from realestate.spiders.moments import served_at
+from realestate.spiders.old_markup import OldPage
 from realestate.spiders.outcomes import BrokenPage, ListingGone
 from realestate.spiders.paging import Cursors
 from realestate.spiders.planning import Band
 from realestate.spiders.results import Found, Results
+from realestate.spiders.telephones import numbers_in
 from realestate.spiders.words import tap as words
 
 PAGE_SIZE = 50
-
-#: Of the older pages; cards beside the advert have prices too.
-PRICE = ":is(.price-val, .price-cur):not(.products-i *)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What a page says, in its new form or its old one."""
-
-    title: str | None
-    price: prices.Price
-    rows: rows.Rows
-    region: str | None
-    description: str | None
-    photos: list[str]
-    shop: str | None
-    updated_at: datetime | None
-    views: int | None
-    path: str
+#: What a page says, in its new form or its old one: the price, fields, rows, and how many have looked at it.
+Told = tuple[prices.Price, dict[str, Any], rows.Rows, int | None]
 
 
 class TapSpider(PortalSpider):
@@ -61,75 +44,45 @@ class TapSpider(PortalSpider):
     searches = tuple(f"/elanlar/{words.ROOT}/{category}" for category in words.CATEGORIES)
     listing_path = re.compile(r"^/elanlar/(?:[^/]+/){1,3}(?P<ref>\d{5,10})/?$")
     item_form = "/elanlar/dasinmaz-emlak/{ref}"
-    country = "AZ"
-    currency = "AZN"
-    timezone = ZoneInfo("Asia/Baku")
-    terms = "https://tap.az/pages/terms_and_conditions"
-    checked_on = date(2026, 11, 15)
-    paging = Cursors("cursor", part=250)
+    country, currency, timezone = "AZ", "AZN", ZoneInfo("Asia/Baku")
+    terms, checked_on = "https://tap.az/pages/terms_and_conditions", date(2026, 11, 15)
+    paging, newest_first = Cursors("cursor", part=250), "date"
     axes = (Band("price_from", "price_to"),)
-    newest_first = "date"
+    fields = reading.paths("title description=body city=region agency_name=shop.name updated_at=updatedAt")
+    rows = {"rooms": "Otaq sayı", "floors_total": "Mərtəbə sayı", "floor": "Mərtəbə"}  # noqa: RUF012
 
     def ask(self, search: str) -> Request:
         return graphql.request(f"{self.site}/graphql", words.SEARCH, {**words.asked_by(search), "first": PAGE_SIZE})
 
     def parse_search(self, response: TextResponse) -> Results:
         ads = at(graphql.answer(response), "adSearch.ads")
-        nodes, total = at(ads, "nodes"), numbers.whole(at(ads, "totalCount"))
-        more, cursor = at(ads, "pageInfo.hasNextPage"), line(at(ads, "pageInfo.endCursor"))
-        if not isinstance(nodes, list) or not isinstance(more, bool) or (more and not cursor):
-            raise BrokenPage("no results, or no word of the next page")
-        if not nodes and (total or more):
-            raise BrokenPage("no results on a page within the total")
-        found = [each for node in nodes if (each := self._found(node))]
-        if nodes and not found:
-            raise BrokenPage("no result that can be read")
-        return Results(found, total, after=cursor if more else None, is_last=not more)
+        return graphql.results(ads, self._found, is_first=self.is_first(response))
 
     def _found(self, node: Any) -> Found | None:
-        path = line(at(node, "path"))
-        if path is None or not self.listing_path.search(path):
-            self.crawler.stats.inc_value("search/result/unreadable")
+        path = line(at(node, "path")) or ""
+        if self.ref_of(path) is None:
             return None
-        return self.found(path, self._price(node), dated=dates.iso(at(node, "updatedAt")))
+        price = prices.told(node.get("price", ""), self.currency)  # null is one on request, nothing told is none
+        return self.found(path, price, dated=dates.iso(at(node, "updatedAt")))
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
-        ref = self.ref_of(self.shown_at(response)) or ""
-        told = self._newer(response, ref) or self._older(response)
-        if told is None or not told.title or not told.rows:
+        ad = words.own_advert(words.cache_of(response.text), self.ref_of(self.shown_at(response)) or "")
+        price, told, facts, views = self._newer(response, ad) if ad else self._older(response)
+        if not told["title"] or not facts:
             raise BrokenPage("no advert of this number, or nothing told of it")
-        category = told.path.rstrip("/").split("/")[-2]
-        _, usual = words.CATEGORIES.get(category, (None, None if category == words.ROOT else "other"))
-        kind, subtype, is_new = words.kind_of(told.rows) or (usual, None, None)
-        operation, period = words.deal_of(told.rows, category)
-        area, plot = words.sizes_of(told.rows)
-        floor = floors.parse(told.rows.take("Mərtəbə"))
-        place = places.parse(line(told.rows.take("Yerləşmə yeri")))
+        category = told["url"].rstrip("/").split("/")[-2]
+        place = reading.located(places.parse(line(facts.take("Yerləşmə yeri"))))
+        city = line(facts.take("Şəhər")) or told.pop("city", None) or place["city"]
         yield self.listing(
             response,
-            told.price,
-            url=response.urljoin(told.path),
-            operation=operation,
-            rent_period=period,
-            property_type=kind,
-            subtype=subtype,
-            is_new_building=is_new,
-            area_m2=area,
-            plot_m2=plot,
-            rooms=numbers.whole(told.rows.take("Otaq sayı")),
-            floor=floor.floor,
-            floors_total=floor.total or numbers.whole(told.rows.take("Mərtəbə sayı")),
-            city=line(told.rows.take("Şəhər")) or told.region or place.city,
-            district=place.district or place.settlement,
-            metro_station=place.metro_station,
-            street=place.street,
-            title=told.title,
-            description=told.description,
-            photos=[response.urljoin(photo) for photo in told.photos],
-            seller_type="agency" if told.shop else None,
-            agency_name=told.shop,
-            updated_at=told.updated_at,
-            extra={**told.rows, **({} if told.views is None else {"views": told.views})},
+            price,
+            **{**told, **place, "city": city},
+            **words.kind_of(facts, category),
+            **words.deal_of(facts, category),
+            **words.sizes_of(facts, category),
+            **reading.in_rows(facts, self.rows),
+            seller_type="agency" if told["agency_name"] else None,
+            extra={**facts, **reading.counted(views)},
         )
 
     def ask_telephones(self, response: TextResponse) -> Request | None:
@@ -139,54 +92,29 @@ class TapSpider(PortalSpider):
         return graphql.request(f"{self.site}/graphql", words.CALL, asked) if ref else None
 
     def parse_telephones(self, response: TextResponse) -> list[str]:
-        told = at(graphql.answer(response), "createCall.entity")
-        if not isinstance(told, list):
-            raise BrokenPage("no telephones in the answer")
-        return [number for each in told if (number := line(at(each, "number") if isinstance(each, dict) else each))]
+        return numbers_in(at(graphql.answer(response), "createCall.entity"))
 
     def ref_in(self, document: str) -> str | None:
         ad = apollo.fullest(words.cache_of(document), "Ad")
         return line(at(ad, "legacyResourceId")) or self.ref_of(line(at(ad, "path")) or "")
 
-    def _price(self, ad: Any) -> prices.Price:
-        """Null is a price on request; nothing told is none."""
-        told = ad.get("price", "")
-        return prices.parse(told, self.currency) if isinstance(told, str) else prices.of(told, self.currency)
-
-    def _newer(self, response: TextResponse, ref: str) -> Told | None:
+    def _newer(self, response: TextResponse, ad: Any) -> Told:
         """Of today's pages."""
-        ad = words.own_advert(words.cache_of(response.text), ref)
-        if ad is None:
-            return None
         if line(ad.get("status")) in words.OVER:
             raise ListingGone(f"the page says that the advert is {ad['status']}")
-        path = line(ad.get("path")) or ""
-        return Told(
-            title=line(ad.get("title")),
-            price=self._price(ad),
-            rows=rows.of(apollo.field(ad, "properties") or apollo.field(ad, "azProperties")),
-            region=line(ad.get("region")),
-            description=words.text_of(ad.get("body")),
-            photos=[url for each in listed(apollo.field(ad, "photos")) if (url := line(at(each, "url")))],
-            shop=line(at(ad, "shop.name")),
-            updated_at=dates.iso(ad.get("updatedAt")),
-            views=numbers.whole(ad.get("hits")),
-            path=path if self.ref_of(path) == ref else urlsplit(response.url).path,
-        )
+        path, photos = line(ad.get("path")) or "", listed(apollo.field(ad, "photos"))
+        is_own = self.ref_of(path) == self.ref_of(self.shown_at(response))
+        told = reading.at_paths(ad, self.fields, self.timezone) | {
+            "url": response.urljoin(path if is_own else urlsplit(response.url).path),
+            "photos": reading.absolute(response, filter(None, (line(at(each, "url")) for each in photos))),
+        }
+        facts = rows.of(apollo.field(ad, "properties") or apollo.field(ad, "azProperties"))
+        return prices.told(ad.get("price", ""), self.currency), told, facts, numbers.whole(ad.get("hits"))
 
-    def _older(self, response: TextResponse) -> Told | None:
-        """Of the older pages."""
-        page = html.Page(response.text)
-        told = old_markup.read(page)
-        return Told(
-            title=told.title,
-            price=prices.parse(html.texts(page, PRICE), self.currency),
-            rows=told.rows,
-            region=None,
-            description=told.description,
-            photos=told.photos,
-            shop=html.text(page, '[class*=product-shop] a[href^="/shops/"]'),
-            updated_at=dates.parse(told.updated, self.timezone, served_at(response)),
-            views=told.views,
-            path=urlsplit(response.url).path,
-        )
+    def _older(self, response: TextResponse) -> Told:
+        page = OldPage(response)
+        told = page.fields(self.timezone) | {
+            "url": response.urljoin(urlsplit(response.url).path),
+            "agency_name": page.shop,
+        }
+        return prices.parse(page.price, self.currency), told, page.rows, page.views

@@ -11,12 +11,22 @@ from scrapy import Request
 from scrapy.http import Response, TextResponse
 
 from realestate.items import Telephones
+from realestate.parsing.embedded import at
+from realestate.parsing.text import line
 from realestate.spiders.counting import CountingSpider
+from realestate.spiders.outcomes import BrokenPage
 
 #: In the meta of a request whose answer nobody may keep as it is.
 PRIVATE = "private"
 #: No advert has more; what tells more is no list of an advert's telephones.
 MOST_NUMBERS = 20
+
+
+def numbers_in(told: Any) -> list[str]:
+    """Those of a list, bare or as `{"number": …}`; no list is no answer."""
+    if not isinstance(told, list):
+        raise BrokenPage("no list of telephones")
+    return [number for each in told if (number := line(at(each, "number") if isinstance(each, dict) else each))]
 
 
 class AskingSpider(CountingSpider):

@@ -299,7 +299,7 @@ def test_a_refusal_halves_the_rate_and_blocks_everybody(run: Run) -> None:
 
 def test_a_crawl_delay_is_a_floor(run: Run) -> None:
     async def act(queue: RequestQueue) -> float:
-        await queue.floor(0.5)
+        await queue.floor(0.5, "https://www.example.com")
         await queue.push([request(1), request(2)])
         first, second = (await queue.take("w", 2)).leases
         return second.send_at - first.send_at

@@ -11,7 +11,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from realestate.simulator.adverts import Advert
-from realestate.simulator.immoweb import results
+from realestate.simulator.immoweb import Immoweb, results
 from realestate.simulator.site import Site
 from realestate.simulator.world import World
 
@@ -158,12 +158,74 @@ def test_every_kind_of_gap_occurs(immoweb: Site, adverts: list[Advert], embedded
     assert any(truth["price_basis"] == "on_request" for truth in truths)
 
 
-def test_search_finds_every_advert_once_and_nothing_else(immoweb: Site, adverts: list[Advert]) -> None:
+def units_of(page: dict[str, Any]) -> list[dict[str, Any]]:
+    groups = (page["cluster"] or {"units": []})["units"]
+    return [unit for group in groups for unit in group["items"]]
+
+
+def test_searches_and_the_pages_of_projects_show_every_advert_once(
+    immoweb: Site, adverts: list[Advert], embedded: Embedded
+) -> None:
     seen: Counter[int] = Counter()
     for word in WORDS:
         for deal in ("for-sale", "for-rent"):
             seen += ids(immoweb, f"{word}/{deal}?countries=BE&orderBy=newest")
-    assert seen == Counter(advert.ref for advert in adverts)
+    units = [unit for advert in adverts for unit in units_of(embedded(immoweb.page(advert).body))]
+    assert units, "a world without projects proves nothing"
+    assert seen + Counter(unit["id"] for unit in units) == Counter(advert.ref for advert in adverts)
+
+
+def test_a_projects_page_tells_of_its_homes_what_their_own_pages_do(
+    immoweb: Site, adverts: list[Advert], embedded: Embedded
+) -> None:
+    own = {advert.ref: advert for advert in adverts}
+    for advert in adverts:
+        page = embedded(immoweb.page(advert).body)
+        assert (page["cluster"] is None) == (not page["property"]["type"].endswith("_GROUP"))
+        for unit in units_of(page):
+            truth = immoweb.truth(own[unit["id"]])
+            assert (truth["price"], truth["bedrooms"], truth["area_m2"]) == (
+                unit["price"],
+                unit["bedroomCount"],
+                unit["surface"],
+            )
+            assert f"{truth['property_type'].upper()}_GROUP" == page["property"]["type"]
+
+
+def test_homes_of_a_project_that_is_gone_are_found_by_searches() -> None:
+    world = World(seed=7, listings=400)
+    site = Immoweb(world, "http://immoweb.test")
+    projects = [advert for advert in world.listed("immoweb") if site.projects.units(advert)]
+    for _ in range(60):
+        world.advance()
+        if lost := [advert for advert in projects if advert.gone is not None and site.projects.units(advert)]:
+            break
+    site.forget(())
+    shown = ids(site, "house-and-apartment/for-sale?countries=BE")
+    assert all(shown[unit.ref] == 1 for unit in site.projects.units(lost[0]))
+    assert not any(shown[unit.ref] for each in projects if each.gone is None for unit in site.projects.units(each))
+
+
+def test_new_projects_come_with_new_homes_and_the_same_whenever_they_are_looked_at() -> None:
+    """Who reads only what is new finds them; and a world that is looked at late is the same world."""
+    worlds = [World(seed=7, listings=1000) for _ in range(2)]
+    early, late = (Immoweb(world, "http://immoweb.test") for world in worlds)
+    for world in worlds:
+        world.adverts["immoweb"]
+    first = {advert.ref for advert in worlds[0].adverts["immoweb"].values()}
+    for _ in range(12):
+        early.projects.every()
+        for world in worlds:
+            world.advance()
+
+    def shared(site: Immoweb) -> dict[int, list[int]]:
+        return {each.ref: [unit.ref for unit in site.projects.units(each)] for each in site.projects.every()}
+
+    told = shared(early)
+    assert told == shared(late)
+    new = {project: units for project, units in told.items() if project not in first}
+    assert any(new.values())
+    assert not first.intersection(unit for units in new.values() for unit in units)
 
 
 def test_promoted_results_repeat_an_advert_that_may_not_match(immoweb: Site, adverts: list[Advert]) -> None:

@@ -14,6 +14,8 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
 from realestate.items import Sighting
+from realestate.middlewares.backoff import Wall
+from realestate.middlewares.robots import Forbidden
 from realestate.parsing.prices import Price
 from realestate.queue.codec import encode
 from realestate.spiders.base import PRIORITY
@@ -321,7 +323,8 @@ def test_a_search_page_tells_what_it_shows_and_asks_for_what_the_mode_wants(
     ("error", "outcome", "reason"),
     [
         (DownloadTimeoutError("slow"), "failed", "timeout"),
-        (IgnoreRequest("Forbidden by robots.txt"), "forbidden", "robots"),
+        (Forbidden("Forbidden by robots.txt"), "forbidden", "robots"),
+        (Wall("a wall: captcha"), "blocked", "ban"),
         (IgnoreRequest("max redirections reached"), "failed", "ignored"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 from scrapy import Request
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, TextResponse
 
 from realestate.items import Listing
 from realestate.spiders.generic import GenericSpider
@@ -87,3 +87,35 @@ def test_what_is_sold_is_gone() -> None:
             """<script type="application/ld+json">{"@type": "House", "name": "x", "offers":
             {"price": 1, "availability": "https://schema.org/SoldOut"}}</script>"""
         )
+
+
+def robots_txt(body: bytes, status: int = 200) -> list[str]:
+    """What a seed of a site's first page leads to."""
+    spider = GenericSpider()
+    response = TextResponse("https://homes.be/robots.txt", status, body=body)
+    (results,) = spider.parsed(response, "plan")
+    return list(results.searches)
+
+
+def test_a_site_is_asked_for_the_sitemaps_its_robots_txt_names() -> None:
+    spider = GenericSpider()
+    for first in ("https://homes.be", "https://homes.be/"):
+        assert spider.ask(first).url == "https://homes.be/robots.txt"
+    assert spider.ask("https://homes.be/sitemap.xml").url == "https://homes.be/sitemap.xml"
+    assert spider.ref_of("https://homes.be/robots.txt") is None
+    named = b"User-agent: *\nDisallow:\nSitemap: https://cdn.homes.be/a.xml.gz\nsitemap: /b.xml\nSitemap: /b.xml\n"
+    assert robots_txt(named) == ["https://cdn.homes.be/a.xml.gz", "https://homes.be/b.xml"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"User-agent: *\nDisallow: /x\n", 200),
+        (b"Sitemap: /b.xml", 404),
+        (b"<html>Welcome</html>", 200),
+        (b"Sitemap: http://127.0.0.1/x.xml\nSitemap: file:///etc/passwd\nSitemap: http://[\nSitemap:\n", 200),
+        (b"\xff\xfe\x00", 410),
+    ],
+)
+def test_where_it_names_none_the_usual_place_is_tried(body: bytes, status: int) -> None:
+    assert robots_txt(body, status) == ["https://homes.be/sitemap.xml"]

@@ -32,6 +32,7 @@ for index, entry in ipairs(args.leases) do
       if detail[3] ~= 0 then redis.call('HINCRBY', TRIES, id, 1) end
       redis.call('HSET', REQUESTS, id, pack_request(head.priority, head.seq, head.job, head.stage, detail[2]))
       redis.call('ZADD', DELAYED, now + detail[1], id)
+      ring() -- who waits learns when it is due
       add(head.job, head.stage, 'retried')
     end
   end

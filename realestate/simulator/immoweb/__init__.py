@@ -1,7 +1,7 @@
 """immoweb as we know it: search answers in JSON, and pages that carry `window.classified = {…}`."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
 import msgspec
@@ -11,9 +11,11 @@ from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb import truth
 from realestate.simulator.immoweb.classified import classified
 from realestate.simulator.immoweb.page import advert_page, search_page
+from realestate.simulator.immoweb.projects import Projects
 from realestate.simulator.immoweb.query import DEALS, TYPES, Search
 from realestate.simulator.immoweb.results import results_page
 from realestate.simulator.site import JSON, Answer, Question, Site
+from realestate.simulator.world import World
 
 _SEARCH = re.compile(r"/en/(search|search-results)/([a-z-]+)/([a-z-]+)")
 _CLASSIFIED = re.compile(r"/en/classified/(?:.*/)?(\d{6,9})", re.DOTALL | re.ASCII)
@@ -26,6 +28,20 @@ class Immoweb(Site):
     portal = "immoweb"
     index = "/en/search/house-and-apartment/for-sale"
     versions = "etag"
+
+    def __init__(self, world: World, base: str) -> None:
+        super().__init__(world, base)
+        self.projects = Projects(world, self.portal)
+
+    def searched(self) -> list[Advert]:
+        """All but the homes that only their project's page shows."""
+        hidden = self.projects.hidden()
+        return [advert for advert in super().searched() if advert not in hidden]
+
+    def forget(self, adverts: Iterable[Advert]) -> None:
+        """A project's page shows its homes: what changes one of them changes it."""
+        changed = list(adverts)
+        super().forget([*changed, *self.projects.of(changed)])
 
     def route(self, asked: Question) -> Answer | None:
         if match := _CLASSIFIED.fullmatch(asked.path):
@@ -45,7 +61,7 @@ class Immoweb(Site):
         return truth.listing(advert, self.base + self.path(advert))
 
     def render(self, advert: Advert) -> bytes:
-        return advert_page(advert, self.base + self.path(advert), classified(advert))
+        return advert_page(advert, self.base + self.path(advert), classified(advert, self.projects.units(advert)))
 
     def _classified(self, path: str, ref: int) -> Answer:
         advert = self.world.adverts[self.portal].get(ref)

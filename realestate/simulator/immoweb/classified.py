@@ -6,6 +6,7 @@ from typing import Any
 from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb.facts import Facts, charges_of, facts_of
 from realestate.simulator.immoweb.prices import price_block
+from realestate.simulator.immoweb.projects import cluster
 from realestate.simulator.immoweb.property import NO_PLACE, property_block, untold
 
 PICTURES = "https://pictures.example.com"
@@ -23,12 +24,12 @@ _NO_STATISTICS = untold(
 )
 
 
-def classified(advert: Advert) -> dict[str, Any]:
-    """The whole object; a removed advert that still answers is marked as sold or rented."""
+def classified(advert: Advert, units: list[Advert]) -> dict[str, Any]:
+    """The whole object, with a project's homes; a removed advert that still answers is marked as sold or rented."""
     facts = facts_of(advert)
     return {
         "id": advert.ref,
-        "cluster": None,
+        "cluster": cluster(advert, units) if advert.home.is_project else None,
         "customers": [_customer(advert, facts)],
         "premiumProjectPage": untold("medias options promoter tabs"),
         "flags": _flags(advert, facts),

@@ -7,6 +7,7 @@ from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb.classified import PICTURES, display_flags, moment, pictures
 from realestate.simulator.immoweb.facts import charges_of, facts_of
 from realestate.simulator.immoweb.prices import price_block
+from realestate.simulator.immoweb.projects import summary
 from realestate.simulator.immoweb.property import location
 from realestate.simulator.immoweb.query import TYPES, Search
 from realestate.simulator.site import Found, page_number
@@ -47,7 +48,7 @@ def item(advert: Advert) -> dict[str, Any]:
     home, facts = advert.home, facts_of(advert)
     return {
         "id": advert.ref,
-        "cluster": _cluster(advert),
+        "cluster": summary(advert),
         "customerLogoUrl": f"{PICTURES}/logos/{facts.seller_id}.png",
         "customerName": facts.seller_name,
         "flags": display_flags(advert, facts),
@@ -111,21 +112,6 @@ def _postal_code(code: str) -> dict[str, Any]:
         "shortLabel": code,
         "label": code,
         "translations": {"fr": code, "en": code, "nl": code},
-    }
-
-
-def _cluster(advert: Advert) -> dict[str, Any]:
-    home, is_project = advert.home, advert.home.is_project
-    return {
-        "minPrice": advert.asking if is_project else None,
-        "maxPrice": advert.dearest,
-        "minRoom": 1 if is_project else None,
-        "maxRoom": home.bedrooms if is_project else None,
-        "minSurface": 50 if is_project else None,
-        "maxSurface": None if home.area_m2 is None or not is_project else round(home.area_m2),
-        "projectInfo": None,
-        "bedroomRange": f"1 - {home.bedrooms}" if is_project else "",
-        "surfaceRange": f"50 - {home.area_m2} m²" if is_project else "",
     }
 
 

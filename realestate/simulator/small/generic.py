@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from realestate.simulator.adverts import Advert
-from realestate.simulator.site import XML, Answer, Found, Question
+from realestate.simulator.site import ROBOTS, XML, Answer, Found, Question
 from realestate.simulator.small.facts import Facts, facts_of
 from realestate.simulator.small.site import SmallSite, next_page
 
@@ -30,6 +30,9 @@ class Generic(SmallSite):
             shown = self.shown()
             return Answer("search", self.results(shown, 0, shown.adverts), content_type=XML)
         return super().route(asked)
+
+    def robots(self) -> bytes:
+        return ROBOTS + f"Sitemap: {self.base}/sitemap.xml\n".encode()
 
     def ref(self, advert: Advert) -> str:
         host = self.base.partition("//")[2].partition(":")[0]

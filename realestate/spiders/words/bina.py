@@ -8,10 +8,13 @@ from urllib.parse import parse_qsl, urlsplit
 from scrapy.http import TextResponse
 
 from realestate.items import PropertyType, RentPeriod, SellerType
-from realestate.parsing import apollo, areas, coordinates, places
+from realestate.parsing import apollo, areas, coordinates, jsonld, places, prices
+from realestate.parsing.currencies import code
 from realestate.parsing.embedded import at, decoded, first_at, listed, next_data
-from realestate.parsing.text import line, paragraphs
+from realestate.parsing.text import fold, line, paragraphs
 from realestate.parsing.words import folded, meaning, truth
+from realestate.spiders.old_markup import OldPage
+from realestate.spiders.reading import located, placed
 from realestate.spiders.seeds import BadSeed
 
 Kind = tuple[PropertyType | None, str | None, bool | None]
@@ -47,6 +50,8 @@ KINDS: dict[str, Kind] = folded(
 #: Whether it is a rent.
 DEAL_WORDS = folded({"Satış": False, "Alqı-satqı": False, "Satılır": False, "Kirayə": True, "Kirayə verilir": True})
 SELLERS: dict[str, SellerType] = folded({"vasitəçi (agent)": "agency", "mülkiyyətçi": "owner", "sahibi": "owner"})
+#: Somebody paid for it; by either name.
+PROMOTED = ("vipped", "isVipped", "featured", "isFeatured")
 #: What the item tells that no field takes.
 MORE = ("views", "expiresAt", "hasInternalLoan", "isVipped", "isFeatured")
 
@@ -89,14 +94,89 @@ def item_of(response: TextResponse, ref: str) -> dict[str, Any] | None:
     for item in (*given, *cached):
         if isinstance(item, dict) and line(item.get("id")) == ref:
             return {name.partition("(")[0]: value for name, value in item.items()}
-    return None
+    return None if told_id(response.text) else _of_linked(response.text, ref)
 
 
-def period_of(item: Any, hint: RentPeriod | None = None) -> RentPeriod | None:
+def _of_linked(document: str, ref: str) -> dict[str, Any] | None:
+    """What a page tells by its JSON-LD alone, as an item tells it: the title has its deal and its kind."""
+    linked = jsonld.first(document, "Product")
+    offered, title = at(linked, "offers.itemOffered"), fold(line(at(linked, "name")) or "")
+    deals = {is_rent for word, is_rent in DEAL_WORDS.items() if title.startswith(word)}
+    if not isinstance(offered, dict) or len(deals) != 1:
+        return None
+    size, offer = at(offered, "floorSize"), at(linked, "offers")
+    return {
+        "id": ref,
+        "leased": deals.pop(),
+        "price": {"total": offer["price"], "currency": offer.get("priceCurrency")} if "price" in offer else None,
+        "rooms": offered.get("numberOfRooms"),
+        "area": {"value": at(size, "value"), "units": at(size, "unitCode")},
+        "category": {"name": next((kind for kind in KINDS if f" {kind} " in f"{title} ".replace(",", " ")), None)},
+        "city": {"name": at(offered, "address.addressLocality")},
+        "address": at(offered, "address.streetAddress"),
+    }
+
+
+def told_id(document: str) -> str | None:
+    """The id of the item that a page is about, where nobody says which it should be."""
+    props = next_data(document)
+    caches = props.values() if isinstance(props, dict) else ()
+    items = (at(props, "currentItemData"), *(apollo.fullest(cache, "Item") for cache in caches))
+    return next((ref for item in items if (ref := line(at(item, "id")))), None)
+
+
+def price_of(item: Any, home: str) -> prices.Price:
+    """ "total" or "value", as the query calls it. Null is a price on request; what is not there tells nothing."""
+    told = at(item, "price")
+    currency = code(line(at(told, "currency")) or home, home)
+    if currency is None or not isinstance(told, dict) or told.keys().isdisjoint(("total", "value")):
+        return prices.Price()
+    return prices.of(first_at(told, "total", "value"), currency)
+
+
+def item_fields(item: dict[str, Any], linked: dict[str, Any], currency: str) -> dict[str, Any]:
+    """What an item tells in more places than one, for `fields_of`. A place's pin is near the home, not at it."""
+    nearest = (at(each, "fullName") for each in listed(item.get("nearestLocations")))
+    home, near = (coordinates.of(at(item, f"{of}latitude"), at(item, f"{of}longitude")) for of in ("", "location."))
+    return {
+        "price": price_of(item, currency),
+        "is_rent": truth(first_at(item, "isLeased", "leased")),
+        "rent_period": period_of(item),
+        "kinds": (at(item, "category.name"), item.get("buildingTypeName")),
+        "sizes": (areas.of(at(item, "area.value"), at(item, "area.units")), plot_of(item, linked)),
+        "named": [line(each) for each in (at(item, "location.fullName"), *nearest)],
+        "city": line(at(item, "city.name")),
+        "point": home if home.latitude is not None else near,
+        "is_near": home.latitude is None,
+        "is_renovated": item.get("hasRepair"),
+        "street": street_of(item.get("address")),
+        "title": line(linked.get("name")) or line(item.get("title")) or line(at(item, "metaTags.title")),
+        "description": next(filter(None, map(text_of, (item, linked))), None),
+        "seller_type": "agency" if line(at(item, "company.name")) else meaning(item.get("contactTypeName"), SELLERS),
+        "extra": {name: item[name] for name in MORE if item.get(name) not in (None, False)},
+    }
+
+
+def old_fields(page: OldPage) -> dict[str, Any]:
+    """The same of a page of the old form."""
+    told, crumbs = page.rows, page.crumbs
+    land = areas.parse(told.take("Torpaq sahəsi"))
+    return {
+        "is_rent": meaning(crumbs[0], DEAL_WORDS),
+        "kinds": (told.take("Kateqoriya"), *crumbs[1:][-1:]),
+        "sizes": (areas.parse(told.take("Sahə")), land.m2 if land else None),
+        "named": page.places,
+        "point": page.point,
+        "is_renovated": told.take("Təmir"),
+        "seller_type": meaning(page.seller, SELLERS),
+    }
+
+
+def period_of(item: Any) -> RentPeriod | None:
     if first_at(item, "isLeased", "leased") is not True:
         return None
     is_daily = first_at(item, "isPaidDaily", "paidDaily")
-    return hint if is_daily is None else "day" if is_daily else "month"
+    return None if is_daily is None else "day" if is_daily else "month"
 
 
 def plot_of(item: Any, linked: Any) -> float | None:
@@ -139,7 +219,7 @@ def fields_of(
     known = [kind for name in kinds if (kind := meaning(name, KINDS))]
     property_type, subtype, is_new = next((each for each in known if each[1]), known[0] if known else unknown)
     area, plot = sizes
-    place = places.parse(", ".join(filter(None, named)))
+    is_land = property_type == "land" or (area is not None and area.is_land)
     renovated = truth(is_renovated)
     return {
         "operation": None if is_rent is None else "rent" if is_rent else "sale",
@@ -147,15 +227,10 @@ def fields_of(
         "property_type": property_type,
         "subtype": subtype,
         "is_new_building": is_new,
-        "area_m2": area.m2 if area and not area.is_land else None,
-        "plot_m2": area.m2 if area and area.is_land else plot,
+        "area_m2": area.m2 if area and not is_land else None,
+        "plot_m2": area.m2 if area and is_land else plot,
         "condition": None if renovated is None else "renovated" if renovated else "unrenovated",
-        "city": place.city,
-        "district": place.district or place.settlement,
-        "metro_station": place.metro_station,
-        "street": place.street,
-        "latitude": point.latitude,
-        "longitude": point.longitude,
-        "geo_precision": None if point.latitude is None else "approximate" if is_near else "exact",
+        **located(places.parse(", ".join(filter(None, named)))),
+        **placed(point, "approximate" if is_near else "exact"),
         **fields,
     }

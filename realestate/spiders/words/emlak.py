@@ -1,12 +1,13 @@
 """What emlak's words mean."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from realestate.items import Operation, PropertyType
-from realestate.parsing import numbers
+from realestate.parsing import areas
+from realestate.parsing.rows import Rows
 from realestate.parsing.text import fold
+from realestate.parsing.words import meaning
 
 T = TypeVar("T")
 
@@ -45,20 +46,28 @@ def operation_of(title: str) -> Operation | None:
     return "rent" if any(word in words for word in LETTING) else None
 
 
-def known(told: dict[str, str], label: str, words: Mapping[str, T]) -> T | None:
+def known(told: Rows, label: str, words: Mapping[str, T]) -> T | None:
     """What the row's value means; a value we do not know stays among the rows, and so in `extra`."""
-    known = words.get(fold(told.get(fold(label), "")))
+    known = meaning(told.told(label), words)
     if known is not None:
-        del told[fold(label)]
+        told.take(label)
     return known
 
 
-def point_of(value: str | None) -> tuple[float | None, float | None]:
-    """(0, 0) lies in the sea: nobody set the pin."""
-    found = re.fullmatch(r"\(\s*(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)\s*\)", value or "")
-    if not found or not (float(found[1]) or float(found[2])):
-        return None, None
-    return float(found[1]), float(found[2])
+def kind_of(told: Rows) -> dict[str, Any]:
+    """What it is and how large. A kind we have no word for is another, and no kind is none."""
+    unknown: Kind = ("other" if told.told("Əmlakın növü") else None, None, None)
+    kind, subtype, is_new = known(told, "Əmlakın növü", KINDS) or unknown
+    return {"property_type": kind, "subtype": subtype, "is_new_building": is_new} | _size(told, kind)
+
+
+def _size(told: Rows, kind: PropertyType | None) -> dict[str, float]:
+    """Of the home; of land where its unit tells so, or there is nothing else."""
+    area = areas.parse(told.told("Sahə"))
+    if not area:
+        return {}
+    told.take("Sahə")
+    return {"plot_m2" if area.is_land or kind == "land" else "area_m2": area.m2}
 
 
 def seller_of(text: str | None) -> Any:
@@ -66,8 +75,3 @@ def seller_of(text: str | None) -> Any:
     if fold("Vasitəçi") in folded:
         return "agency"
     return "owner" if fold("Mülkiyyətçi") in folded else None
-
-
-def views_of(text: str | None) -> dict[str, Any]:
-    views = numbers.whole(text)
-    return {} if views is None else {"views": views}

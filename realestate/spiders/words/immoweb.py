@@ -1,14 +1,15 @@
 """What immoweb's words mean, and where in its objects a value stands."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from realestate.items import GeoPrecision, Operation, PropertyType, RentPeriod, SellerType, Status
-from realestate.parsing import numbers, prices
-from realestate.parsing.embedded import at, listed
+from realestate.parsing import coordinates, html, numbers, prices
+from realestate.parsing.embedded import at, decoded, listed
 from realestate.parsing.text import line, word
+from realestate.spiders.reading import placed
 from realestate.spiders.searches import parameters
 
 T = TypeVar("T")
@@ -141,12 +142,6 @@ def period_of(ad: Any) -> RentPeriod | None:
     return "year" if "yearly" in kind else "month" if "monthly" in kind else None
 
 
-def energy_class_of(score: Any) -> str | None:
-    """ "C"; Brussels and Flanders write a span such as "D_C", of which the worse counts."""
-    found = re.match(r"[A-G]\+{0,2}(?=$|_)", (line(score) or "").upper())
-    return found[0] if found else None
-
-
 def floor_of(value: Any) -> int | None:
     """A floor may be below the ground."""
     number = numbers.first(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else None
@@ -183,10 +178,60 @@ def features_of(ad: Any, home: Any) -> frozenset[str]:
     return frozenset(told)
 
 
+def place_of(place: Any, country: str) -> dict[str, Any]:
+    """Where the home is, never where its agency is."""
+    abroad = line(at(place, "country"))
+    point = coordinates.of(at(place, "latitude"), at(place, "longitude"))
+    told = {
+        "country": COUNTRIES.get(abroad, abroad) if abroad else country,
+        "floor": floor_of(at(place, "floor")),
+        "street": street_of(place),
+    }
+    return told | placed(point, precision_of(place))
+
+
 def precision_of(place: Any) -> GeoPrecision | None:
     """Null is the portal's no; a page that does not speak of it says nothing."""
-    told = place.get("approximated", "nothing")
+    told = place.get("approximated", "nothing") if isinstance(place, dict) else "nothing"
     return "approximate" if told is True else "exact" if told in (False, None) else None
+
+
+def seller_of(ad: Any) -> dict[str, Any]:
+    """A private person's name is not read."""
+    seller = first_of(ad.get("customers"))
+    kind = at(seller, "type")
+    return {
+        "seller_type": word_in(SELLERS, kind),
+        "agency_name": None if kind == "PRIVATE" else line(at(seller, "name")),
+    }
+
+
+def type_of(ad: Any) -> PropertyType | None:
+    kind = line(at(ad, "property.type"))
+    return PROPERTY_TYPES.get(kind, "other") if kind else None
+
+
+def units_of(ad: Any) -> Iterator[tuple[str, Any]]:
+    """The flats or houses of a project: their numbers and prices. They come in groups, or bare."""
+    for group in listed(at(ad, "cluster.units")):
+        for unit in (*listed(at(group, "items")), group):
+            number = line(at(unit, "id")) or ""
+            if re.fullmatch(r"\d{6,9}", number, re.ASCII):
+                yield number, at(unit, "price")
+
+
+def in_attribute(document: str) -> Any:
+    """Where pages of 2024 have the same object."""
+    if "iw-load-advertisements" not in document:
+        return None
+    return html.attribute_json(html.Page(document), "iw-load-advertisements", ":classified")
+
+
+def object_in(document: bytes) -> Any:
+    """The bare object behind `window.classified`, if a document is one or holds one."""
+    told = decoded(document) if document.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else None
+    candidates = (first_of(told), at(told, "classified"), told)
+    return next((ad for ad in candidates if at(ad, "id") and isinstance(at(ad, "property"), dict)), None)
 
 
 def word_in(table: Mapping[str, T], told: Any) -> T | None:

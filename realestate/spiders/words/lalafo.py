@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from realestate.items import Operation, PropertyType, RentPeriod, SellerType
 from realestate.parsing import areas, floors, numbers, periods, places, prices
-from realestate.parsing.embedded import at
+from realestate.parsing.embedded import at, decoded, next_data
 from realestate.parsing.text import fold, line, missing
 from realestate.parsing.words import folded, meaning
 
@@ -62,6 +62,8 @@ _LEAVES: dict[Leaf, tuple[int, ...]] = {
 }
 LEAVES = {number: leaf for leaf, those in _LEAVES.items() for number in those}
 SEEKING = frozenset({2035, 2036, 2041, 2042, 2048, 2049, 5294, 5298, 5300, 8151})
+#: All into which a search of the root is cut.
+CATEGORIES = tuple(map(str, sorted({*LEAVES, *SEEKING})))
 #: Beginnings of words that tell an offer of a category we do not know.
 _OFFERS: dict[Operation, re.Pattern[str]] = {
     "rent": re.compile(r"\b(?:kirayə|icarə|günlük|sutkalıq|аренд|сда[её]т|посуточн|rent|daily)"),
@@ -120,10 +122,13 @@ _PARAMS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
         ("Torpaq sahəsi (Sot)", "Площадь участка (сотка)", "Площадь участка (в сотках)", "71"),
     ),
     "floor": (lambda value: floors.parse(value).floor, ("Mərtəbə", "Этаж", "Floor", "Floor number", "226", "3299")),
-    "floors": (numbers.whole, ("Mərtəbələrin sayı", "Mərtəbə sayı", "Количество этажей", "Number of floors", "3509")),
-    "year": (_year, ("Tikilmə ili", "İnşaat ili", "Год постройки", "Year built", "874")),
+    "floors_total": (
+        numbers.whole,
+        ("Mərtəbələrin sayı", "Mərtəbə sayı", "Количество этажей", "Number of floors", "3509"),
+    ),
+    "year_built": (_year, ("Tikilmə ili", "İnşaat ili", "Год постройки", "Year built", "874")),
     "condition": (_by(_CONDITIONS), ("Təmir", "Təmiri", "Ремонт", "Состояние", "872")),
-    "deed": (_by(_DEEDS), ("Sənəd", "Sənədin tipi", "Sənədin növü", "Правоустанавливающие документы", "868")),
+    "has_deed": (_by(_DEEDS), ("Sənəd", "Sənədin tipi", "Sənədin növü", "Правоустанавливающие документы", "868")),
     "is_new": (_by(_BUILDINGS), ("Tikilinin növü", "Binanın növü", "Tikili növü", "Тип строения", "3296")),
     "seller": (_by(_SELLERS), ("Təklifin növü", "Тип предложения", "Кто предлагает", "Offer type", "2149")),
     "period": (lambda value: periods.parse(line(value)), ("İcarə növü", "Тип аренды", "3295")),
@@ -132,9 +137,14 @@ _PARAMS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
         ("İnzibati rayonlar", "Rayon", "Район", "Район Бишкека", "District", "357"),
     ),
     "settlement": (_without_ending("settlement"), ("Qəsəbə", "Qəsəbələr", "Посёлок", "Поселок")),
-    "metro": (_without_ending("metro_station"), ("Metro stansiyası", "Metro", "Станция метро", "Metro station")),
+    "metro_station": (
+        _without_ending("metro_station"),
+        ("Metro stansiyası", "Metro", "Станция метро", "Metro station"),
+    ),
     "amenities": (line, ("Əlavə", "Əlavə məlumat", "Дополнительно", "878", "3278")),
 }
+#: Params that are fields as they are.
+PLAIN = ("rooms", "floor", "floors_total", "year_built", "condition", "has_deed", "metro_station")
 PARAMS = {fold(label): name for name, (_, labels) in _PARAMS.items() for label in labels}
 
 
@@ -145,6 +155,44 @@ def offered(text: str | None) -> Leaf | None:
     if len(operations) != 1:
         return None
     return Leaf(None, operations[0], periods.parse(words) if operations[0] == "rent" else None)
+
+
+def leaf_of(ad: Any, label: str | None) -> Leaf:
+    """By its category, else by the words of its label or its title."""
+    return LEAVES.get(category_of(ad)) or offered(label) or offered(line(ad.get("title"))) or Leaf()
+
+
+def let_for(leaf: Leaf, told: dict[str, Any], hint: RentPeriod | None) -> dict[str, Any]:
+    """What is no home is let by the month, unless somebody says otherwise."""
+    period = leaf.rent_period or told.get("period") or hint
+    if leaf.operation != "rent" or period or not leaf.property_type:
+        return {"rent_period": period if leaf.operation == "rent" else None}
+    return {"rent_period": "month", "quality_flags": frozenset({"rent_period_assumed"})}
+
+
+def kind_of(leaf: Leaf, told: dict[str, Any]) -> dict[str, Any]:
+    is_new = told.get("is_new")
+    subtype = leaf.subtype or {True: "new_building", False: "old_building", None: None}[is_new]
+    known = {"operation": leaf.operation, "property_type": leaf.property_type}
+    return known | {"subtype": subtype, "is_new_building": is_new}
+
+
+def sizes_of(leaf: Leaf, told: dict[str, Any]) -> dict[str, float | None]:
+    area, plot = told.get("area"), told.get("plot")
+    if area and (area.is_land or leaf.property_type == "land"):
+        area, plot = None, plot or area
+    elif leaf.property_type is None and told.get("rooms") is None:
+        area = None  # of a home or of a plot: nobody knows
+    return {"area_m2": area.m2 if area else None, "plot_m2": plot.m2 if plot else None}
+
+
+def seller_of(ad: Any, told: dict[str, Any]) -> dict[str, Any]:
+    """A name that is told is a firm's only where the seller is one."""
+    is_firm = at(ad, "user.pro") is True
+    return {
+        "seller_type": told.get("seller") or ("agency" if is_firm else None),
+        "agency_name": line(at(ad, "user.business.features.company_name")) if is_firm else None,
+    }
 
 
 def understood(params: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -204,3 +252,29 @@ def category_of(ad: Any) -> int:
 def photos_of(images: Any) -> list[str]:
     urls = [at(image, "original_url") for image in images] if isinstance(images, list) else []
     return [url for url in urls if isinstance(url, str) and re.match("https?://", url)]
+
+
+def beside(ad: Any) -> dict[str, Any]:
+    return {name: ad[name] for name in BESIDE if ad.get(name) and not missing(ad[name])}
+
+
+def feed_in(document: str) -> Any:
+    """A page of results with its count."""
+    feeds = (each for each in answers_in(document) if isinstance(at(each, "items"), list))
+    return next((each for each in feeds if isinstance(at(each, "_meta.totalCount"), int)), None)
+
+
+def advert_in(document: str) -> Any:
+    """What has params; or, of an advert that has none, at least a category and a title."""
+    told = [each for each in answers_in(document) if isinstance(at(each, "id"), int)]
+    bare = (each for each in told if each.get("params", 0) is None and category_of(each) and line(each.get("title")))
+    return next((each for each in told if isinstance(each.get("params"), list)), None) or next(bare, None)
+
+
+def answers_in(document: str) -> list[Any]:
+    """What the API told: the document itself, or what a page of the site was made of."""
+    if document.lstrip("\ufeff \t\r\n")[:1] == "{":
+        return [decoded(document)]
+    queries = next_data(document, "props.pageProps.dehydratedState.queries")
+    told = [at(query, "state.data") for query in queries] if isinstance(queries, list) else []
+    return told + [page for each in told if isinstance(at(each, "pages"), list) for page in each["pages"]]

@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from realestate.items import Operation, PropertyType
-from realestate.parsing import apollo, areas, html, numbers, prices, rows
+from realestate.parsing import apollo, areas, numbers, prices, rows
 from realestate.parsing.embedded import at, decoded, next_data
-from realestate.parsing.text import fold, line, paragraphs
+from realestate.parsing.text import fold, line
 from realestate.parsing.words import folded, meaning
 
 SEARCH = """
@@ -22,19 +22,19 @@ query Search($filters: AdFilterInput, $keywords: String, $first: Int, $after: St
   }
 }"""
 CALL = "mutation Call($adId: ID) { createCall(adId: $adId, source: DESKTOP) { entity } }"
-ROOT = "dasinmaz-emlak"
+ROOT, LAND = "dasinmaz-emlak", "torpaq-sahesi"
 #: Categories by the last word of their address: the portal's number, and what they hold.
 CATEGORIES: dict[str, tuple[int, PropertyType]] = {
     "menziller": (635, "apartment"),
     "heyet-evleri": (601, "house"),
-    "torpaq-sahesi": (602, "land"),
+    LAND: (602, "land"),
     "obyektler-ve-ofisler": (605, "commercial"),
     "qarajlar": (603, "garage"),
 }
 BUILDING = ("Binanın tipi", "Əmlakın növü", "Obyektin növü")
 DEAL = ("Elanın tipi", "Elanın növü", "Elan növü")
 #: They have no word for sale or rent unless it is a rent.
-FOR_SALE = ("torpaq-sahesi", "qarajlar")
+FOR_SALE = (LAND, "qarajlar")
 #: The building's own word -> type, subtype, is it new?
 KINDS: dict[str, tuple[PropertyType, str | None, bool | None]] = folded(
     {
@@ -93,34 +93,27 @@ def cache_of(document: str) -> Any:
 
 def own_advert(cache: Any, ref: str) -> Any:
     """The advert of this number; the cache holds similar ones too."""
+    own = {ref, global_id("Ad", ref), f"gid://tap/Ad/{ref}"}
     for key, ad in cache.items() if isinstance(cache, dict) else ():
         if key.startswith("Ad:") and isinstance(ad, dict):
-            names = {
-                line(ad.get("legacyResourceId")),
-                key[3:].rstrip("="),
-                (line(ad.get("path")) or "").rpartition("/")[2],
-            }
-            if names & {ref, global_id("Ad", ref), f"gid://tap/Ad/{ref}"}:
+            path = line(ad.get("path")) or ""
+            if not own.isdisjoint((line(ad.get("legacyResourceId")), key[3:].rstrip("="), path.rpartition("/")[2])):
                 return apollo.resolved(cache, {"__ref": key})
     return None
 
 
-def text_of(body: Any) -> str | None:
-    """Plain, or HTML of paragraphs and line breaks."""
-    if not isinstance(body, str) or "<" not in body:
-        return paragraphs(body if isinstance(body, str) else None)
-    return html.texts(html.Page(f"<body>{body.replace('</p>', '<br></p>')}"), "body")
-
-
-def kind_of(told: rows.Rows) -> tuple[PropertyType, str | None, bool | None] | None:
-    """What the row's word means; a word we do not know stays among the rows, and so in `extra`."""
+def kind_of(told: rows.Rows, category: str) -> dict[str, Any]:
+    """What the row's word means, else what the category holds; a word we do not know stays among the rows, and so in
+    `extra`."""
+    _, usual = CATEGORIES.get(category, (None, None if category == ROOT else "other"))
     known = meaning(told.told(*BUILDING), KINDS)
     if known:
         told.take(*BUILDING)
-    return known
+    kind, subtype, is_new = known or (usual, None, None)
+    return {"property_type": kind, "subtype": subtype, "is_new_building": is_new}
 
 
-def deal_of(told: rows.Rows, category: str) -> tuple[Operation | None, prices.Period | None]:
+def deal_of(told: rows.Rows, category: str) -> dict[str, Any]:
     word = fold(line(told.told(*DEAL)) or "")
     lasts = prices.period(line(told.told("Kirayə müddəti")) or word)
     operation: Operation | None = None
@@ -132,18 +125,18 @@ def deal_of(told: rows.Rows, category: str) -> tuple[Operation | None, prices.Pe
         told.take(*DEAL)
     if lasts:
         told.take("Kirayə müddəti")
-    return operation, lasts if operation == "rent" else None
+    return {"operation": operation, "rent_period": lasts if operation == "rent" else None}
 
 
-def sizes_of(told: rows.Rows) -> tuple[float | None, float | None]:
-    """Of the home and of its land; a label may name the unit: "Sahə, m²", "Sahə, sot"."""
+def sizes_of(told: rows.Rows, category: str) -> dict[str, float | None]:
+    """Of the home and of its land; a label may name the unit: "Sahə, m²", "Sahə, sot". Land has nothing but itself."""
     area = plot = None
     for label in [label for label in told if label.startswith(("sahə", "torpaq"))]:
         size = areas.parse(line(told[label]), label.rpartition(",")[2])
-        if size and (size.is_land or label.startswith("torpaq")):
+        if size and (size.is_land or label.startswith("torpaq") or category == LAND):
             plot = plot or size.m2
         elif size:
             area = area or size.m2
         if size:
             del told[label]
-    return area, plot
+    return {"area_m2": area, "plot_m2": plot}

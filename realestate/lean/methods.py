@@ -1,0 +1,28 @@
+"""The methods of middlewares and pipelines, looked at once."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from scrapy.crawler import Crawler
+
+
+class Method(NamedTuple):
+    """What to call, and whether its result has to be awaited in any case."""
+
+    call: Callable[..., Any]
+    is_async: bool
+
+
+def known(methods: Iterable[Any], crawler: Crawler) -> tuple[Method, ...]:
+    """In their order. Those of old components that ask for the spider get it."""
+    return tuple(
+        Method(_with_spider(method, crawler), inspect.iscoroutinefunction(method)) for method in methods if method
+    )
+
+
+def _with_spider(method: Callable[..., Any], crawler: Crawler) -> Callable[..., Any]:
+    parameter = inspect.signature(method).parameters.get("spider")
+    if parameter is None or parameter.default is not parameter.empty:
+        return method
+    return lambda *args, **kwargs: method(*args, **kwargs, spider=crawler.spider)
