@@ -224,7 +224,9 @@ def reparse(
 def bench(
     suites: Annotated[
         list[str] | None,
-        typer.Argument(help="What to measure: crawl, growth, parse, queue, scale, startup, store; all by default."),
+        typer.Argument(
+            help="What to measure: adversary, crawl, growth, parse, queue, scale, startup, store; all by default."
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that it works, not how fast.")] = False,
     json: Annotated[Path | None, typer.Option(help="Write the measures to this file too; - prints them.")] = None,

@@ -15,8 +15,9 @@ Condition = Literal["healthy", "cooling", "banned", "probation"]
 Signal = Literal["refused", "banned", "failed", "bad"]
 """What an exit can be blamed for: it came too often, it is not wanted, it does not work, it brings something else."""
 
-#: The rate of an exit of which nothing is known, and the good answers after which a rate is proven.
-START_RATE, STEP = 0.4, 10
+#: The rate of an exit of which nothing is known; the good answers in a row after which a rate is proven, and the
+#: seconds it has to be kept up: a site counts over some time, within which it lets anything pass.
+START_RATE, STEP, STEP_SECONDS = 0.4, 10, 5.0
 #: One exit goes first: it tries twice the proven rate, and once refused the middle of what was proven and what was
 #: refused, until these are so near each other. The others follow as far as it got, so that one pays for all.
 NEAR = 2.0
@@ -32,7 +33,7 @@ LEAST_RATE = 1 / 60
 ALONE_MS = 30_000
 #: So many failures in a row, and it is taken for dead.
 DEAD_AFTER = 5
-#: Good answers after which an exit that was in trouble is trusted again.
+#: Good answers in a row after which an exit that was in trouble is trusted again, and its troubles are forgotten.
 TRUST = 3
 #: How long an exit rests at first, by what it is blamed for, and how many times as long each further time, up to an
 #: hour. A refusal passes; what is banned, broken or lying mostly stays so, and each try costs a request.
@@ -58,7 +59,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     rate: float = START_RATE
     """Requests a second."""
     proven: float = 0.0
-    """The highest rate at which it brought STEP good answers in a row."""
+    """The highest rate at which it brought enough good answers in a row."""
     ceiling: float = 0.0
     """The rate at which it was last refused; 0: never, as far as is remembered."""
     until: float = 0.0
@@ -101,15 +102,17 @@ def lessons(standings: Mapping[str, Standing], now: float) -> Lessons:
 def worked(standing: Standing, times: int, learned: Lessons = Lessons(), *, leads: bool = True) -> Standing:  # noqa: B008
     """It brought good answers."""
     good = standing.good + times
-    standing = replace(standing, alone=False, answers=standing.answers + times)
+    # What happens to anybody now and then must not add up to a rest of an hour.
+    strikes = 0 if good >= TRUST else standing.strikes
+    standing = replace(standing, alone=False, answers=standing.answers + times, strikes=strikes)
     if standing.condition != "healthy":
         return replace(standing, condition="healthy" if good >= TRUST else "probation", good=good % TRUST)
-    if good < STEP:
+    if good < max(STEP, STEP_SECONDS * standing.rate):
         return replace(standing, good=good)
     proven = max(standing.proven, standing.rate)
     known = max(proven, learned.proven)
     rate = _tried(known, learned.ceiling) if leads and learned.may_try else known
-    return replace(standing, strikes=0, proven=proven, rate=rate, good=0)
+    return replace(standing, proven=proven, rate=rate, good=0)
 
 
 def _tried(proven: float, ceiling: float) -> float:

@@ -41,6 +41,14 @@ def test_a_rate_is_doubled_while_it_is_proven() -> None:
     assert (standing.proven, standing.rate) == (exits.START_RATE * 4, exits.START_RATE * 8)
 
 
+def test_a_high_rate_is_not_proven_in_a_moment() -> None:
+    """Ten answers at 25 a second are less than half a second: too short for any site to mind."""
+    standing = Standing(rate=25.6, proven=12.8)
+    assert worked(standing, exits.STEP).proven == 12.8
+    enough = round(25.6 * exits.STEP_SECONDS)
+    assert worked(worked(standing, enough - 1), 1).proven == 25.6
+
+
 def learned_by(standing: Standing, limit: float, answers: int) -> tuple[Standing, int]:
     """An exit alone at a site that refuses more than `limit`, for so many answers; how often it was refused."""
     now, refused = NOW, 0
@@ -144,6 +152,23 @@ def test_what_was_on_its_way_already_is_not_blamed_again() -> None:
     again = blamed(standing, "refused", NOW - 1, NOW + 100)
     assert again == standing
     assert blamed(standing, "refused", NOW - 1, NOW + 100, wait_ms=60_000).until == NOW + 60_100
+
+
+def test_troubles_with_good_answers_between_them_do_not_add_up() -> None:
+    """A site that fails one request in eight is no reason to leave its best exits unused for an hour."""
+    standing, now = Standing(), NOW
+    for _ in range(50):
+        standing, now = worked(standing, exits.TRUST), now + 60_000
+        standing = blamed(standing, "bad", now - 1, now)
+        assert standing.until - now <= 1.5 * exits.REST_MS["bad"]
+
+
+def test_an_exit_that_brings_something_now_and_then_rests_longer_and_longer() -> None:
+    standing, now = Standing(), NOW
+    for _ in range(20):
+        standing, now = worked(standing, exits.TRUST - 1), now + 60_000
+        standing = blamed(standing, "bad", now - 1, now)
+    assert standing.until - now == exits.LONGEST_REST_MS
 
 
 def test_trouble_is_followed_by_probation() -> None:

@@ -1,0 +1,86 @@
+"""Who is right: the judging without a crawl."""
+
+from typing import Any
+
+import pytest
+
+from realestate.bench.rig import verdict
+from realestate.demo import COMPARED
+
+Row = dict[str, Any]
+
+
+def row(ref: str, /, **changes: Any) -> Row:
+    """A listing as the truth and as the store have it."""
+    told: Row = dict.fromkeys((*COMPARED, "delisted_at"))
+    told |= {"ref": ref, "url": f"http://x/{ref}-a-home.html", "title": "A home", "price": 125000, "photos": []}
+    return told | {"description": "Two  rooms\nand a view", "status": "active"} | changes
+
+
+def read(ref: str, /, **changes: Any) -> Row:
+    """The same as a peer reads it."""
+    told = {"ref": ref, "url": f"http://x/{ref}-a-home.html", "title": "A home ", "price": "125 000", "photos": []}
+    return told | {"description": "Two rooms and a view"} | changes
+
+
+TRUTH = [row("101"), row("102"), row("103")]
+
+
+def test_all_that_is_stored_is_true() -> None:
+    found = verdict.of_stored(TRUTH, TRUTH, [])
+    assert (found.expected, found.right, found.wrong, found.lost, found.gone) == (3, 3, 0, 0, 0)
+    assert found.right_share == 1
+
+
+def test_a_listing_with_two_wrong_values_is_one_wrong_listing() -> None:
+    found = verdict.of_stored(TRUTH, [row("101", price=1, title="?"), row("102"), row("103")], [])
+    assert (found.right, found.wrong, found.lost) == (2, 1, 1)
+    assert len(found.faults) == 2
+
+
+def test_a_listing_that_is_none_is_wrong() -> None:
+    found = verdict.of_stored(TRUTH, [*TRUTH, row("999")], [])
+    assert (found.right, found.wrong) == (3, 1)
+    assert found.faults == ("999: there is no such listing",)
+
+
+def test_what_is_missing_is_accounted_for_by_its_own_dead_letter_only() -> None:
+    stored = [row("101")]
+    assert verdict.of_stored(TRUTH, stored, ["http://x/103-a-home.html"]).lost == 1
+    assert verdict.of_stored(TRUTH, stored, ["http://x/103-a.html", "http://x/102-a.html"]).lost == 0
+    assert verdict.of_stored(TRUTH, stored, ["http://x/1030-a.html", "http://x/list?page=10", "None"]).lost == 2
+
+
+def test_a_dead_letter_of_what_is_stored_accounts_for_nothing() -> None:
+    found = verdict.of_stored(TRUTH, TRUTH[:2], ["http://x/101-a-home.html"])
+    assert (found.right, found.accounted, found.lost) == (2, 0, 1)
+
+
+def test_what_is_marked_gone_is_counted() -> None:
+    found = verdict.of_stored(TRUTH, [row("101", delisted_at="2026-11-01T00:00:00+00:00"), *TRUTH[1:]], [])
+    assert found.gone == 1
+
+
+def test_a_peers_listing_is_right_however_it_writes_blanks_and_thousands() -> None:
+    found = verdict.of_read(TRUTH, [read("101"), read("102"), read("102")])
+    assert (found.expected, found.right, found.wrong) == (3, 2, 0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"price": None}, {"price": "125 00"}, {"title": ""}, {"description": "Two rooms"}, {"photos": ["p"]}, {"ref": ""}],
+    ids=str,
+)
+def test_a_peers_listing_is_wrong_if_anything_of_it_is(changes: Row) -> None:
+    found = verdict.of_read(TRUTH, [read("101"), read("102", **changes)])
+    assert (found.right, found.wrong) == (1, 1)
+
+
+def test_walls_that_a_peer_took_for_listings_are_as_many_wrong_ones() -> None:
+    walls = [read("", url=f"http://x/{ref}-a-home.html", title="", price=None) for ref in (101, 102)]
+    found = verdict.of_read(TRUTH, walls)
+    assert (found.right, found.wrong) == (0, 2)
+
+
+def test_nothing_asked_for_and_no_price_are_the_same() -> None:
+    assert verdict.of_read([row("101", price=None)], [read("101", price=None)]).right == 1
