@@ -76,10 +76,11 @@ class ExitHandler:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = crawler.settings
-        simulator = settings.get("SIMULATOR_URL")
+        simulator, site = settings.get("SIMULATOR_URL"), getattr(crawler.spider, "site", None)
         guard = Guard(
-            (simulator, getattr(crawler.spider, "site", "")) if simulator else (),
-            lets_all=settings.getbool("ALLOW_PRIVATE_ADDRESSES"),
+            (simulator, site) if simulator and site else (),
+            # Without a portal's spider somebody looks at the simulator by hand: `scrapy shell`.
+            lets_all=settings.getbool("ALLOW_PRIVATE_ADDRESSES") or bool(simulator and not site),
         )
         return cls(
             crawler,

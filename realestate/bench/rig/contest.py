@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from realestate import settings
+from realestate import environment
 from realestate.bench import DoesNotCount
 from realestate.bench.peers.rotating import RotatingTask
 from realestate.bench.rig import verdict
@@ -106,7 +106,7 @@ class Contest:
 
         with Redis.from_url(self.redis[0]) as server:
             submit(server, PORTAL, seed_urls(PORTAL, found.simulator))
-            running = local.start_workers([PORTAL], WORKERS, settings.environment(**overrides), folder)
+            running = local.start_workers([PORTAL], WORKERS, environment.changed(**overrides), folder)
             try:
                 local.watch(server, [PORTAL], running, watched, folder)
             except _TooLong:
@@ -171,7 +171,7 @@ class _Peer:
         )
         command = [sys.executable, "-m", "realestate.bench.peers.rotating", msgspec.json.encode(task).decode()]
         self._began, self.seconds = time.monotonic(), 0.0
-        self.process: Popen[bytes] = children.spawn(command, env=settings.environment(), log=folder / "log")
+        self.process: Popen[bytes] = children.spawn(command, env=environment.changed(), log=folder / "log")
 
     def is_running(self) -> bool:
         """To be asked now and then, since nobody is told when it ends."""
