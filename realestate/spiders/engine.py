@@ -171,18 +171,21 @@ class SearchSpider(CountingSpider, Saved):
         request = self.ask_page(url)
         more: dict[str, Any] = {} if request.url == url else {"shown_at": url}
         more |= {"validators": known_by} if known_by else {}
-        return self._ours(request, "extract", more).replace(callback=self.read_page, cb_kwargs=hints or {})
+        request.cb_kwargs.update(hints or {})
+        return self._ours(request, "extract", self.read_page, more)
 
     def _search_request(self, search: str, stage: Stage, **more: Any) -> Request:
         search = urljoin(self.site, search)
         request = self.ask(search)
         if request.url != search or request.body:
             more["search"] = search
-        return self._ours(request, stage, more).replace(callback=self.read_search)
+        return self._ours(request, stage, self.read_search, more)
 
-    def _ours(self, request: Request, stage: Stage, more: dict[str, Any]) -> Request:
-        meta = {**request.meta, "stage": stage, **more}
-        return request.replace(errback=self.on_failure, priority=PRIORITY[stage], meta=meta)
+    def _ours(self, request: Request, stage: Stage, callback: Any, more: dict[str, Any]) -> Request:
+        """What the portal made is changed in its place: a copy would work its address out anew."""
+        request.callback, request.errback, request.priority = callback, self.on_failure, PRIORITY[stage]
+        request.meta.update(more, stage=stage)
+        return request
 
     # ----- what becomes of a search page
 
