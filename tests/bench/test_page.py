@@ -54,7 +54,6 @@ def test_suites_that_were_not_measured_keep_their_numbers(folder: Path) -> None:
 
 
 def test_the_same_numbers_make_the_same_files(folder: Path) -> None:
-    pytest.importorskip("matplotlib")
     found = [measure("immoweb: realestate, all on"), measure("immoweb: Crawlee"), measure("emlak: Crawlee")]
     page.write(folder, found)
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
