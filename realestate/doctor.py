@@ -32,7 +32,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    checks: tuple[Callable[[], Finding], ...] = (_python, _portals, _home, _redis, _store, _simulator)
+    checks: tuple[Callable[[], Finding], ...] = (_python, _portals, _home, _redis, _store, _simulator, _name)
     return [check() for check in checks]
 
 
@@ -102,3 +102,10 @@ def _simulator() -> Finding:
             return Finding("sites", f"simulated, at {settings.SIMULATOR_URL}")
     except (URLError, ValueError, OSError) as error:
         return Finding("sites", f"SIMULATOR_URL: {error}", "run `realestate simulate`, or unset SIMULATOR_URL")
+
+
+def _name() -> Finding:
+    """No fault, but who sends requests to other people's sites should be reachable."""
+    can_be_reached = settings.CONTACT_ADDRESS or settings.SIMULATOR_URL
+    hint = "" if can_be_reached else "; set CONTACT_ADDRESS, so that a site's owner can write to you"
+    return Finding("name", f"{settings.USER_AGENT}{hint}")

@@ -97,7 +97,11 @@ PACE_RECOVER_SECONDS = 30.0
 
 # --- fetching --------------------------------------------------------------------------
 
-USER_AGENT = variable("USER_AGENT") or f"realestate/{__version__}"
+#: Where a site's owner can write to whoever runs this: a mail address, or a page.
+CONTACT_ADDRESS = form("CONTACT_ADDRESS", r"https?://[^\s()]+|[^\s()@]+@[^\s()@]+", "crawler@example.org, or a page")
+USER_AGENT = variable("USER_AGENT") or f"realestate/{__version__}" + (
+    f" (+{CONTACT_ADDRESS})" if CONTACT_ADDRESS else ""
+)
 #: Where a portal sets it aside, its spider says why.
 ROBOTSTXT_OBEY = True
 #: What a site's robots.txt says counts for so long, for the whole fleet; RFC 9309 allows a day.

@@ -1,6 +1,5 @@
 """What the image and the compose file say, against what the code reads and understands."""
 
-import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from realestate import settings
 from realestate.cli import app
 from realestate.demo import SHOWN
 from realestate.jobs.work import portals
+from tests.variables import variables_read
 
 ROOT = Path(__file__).parents[1]
 COMPOSE_TEXT = (ROOT / "docker-compose.yaml").read_text()
@@ -74,20 +74,6 @@ def _all_commands() -> list[list[str]]:
     return [*services, *_shown_commands(), _image_command()]
 
 
-def _variables_read() -> set[str]:
-    """What settings.py hands to those of its functions that take the `name` of a variable."""
-    tree = ast.parse(Path(settings.__file__).read_text())
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    readers = {function.name for function in functions if "name" in [argument.arg for argument in function.args.args]}
-    return {
-        argument.value
-        for call in ast.walk(tree)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in readers
-        for argument in call.args
-        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-    }
-
-
 def _example_variables() -> dict[str, str]:
     lines = (ROOT / "docker" / "example.env").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
@@ -98,18 +84,18 @@ def _example_variables() -> dict[str, str]:
 
 def test_settings_read_the_variables_we_look_for() -> None:
     """Else the next two would hold of nothing."""
-    assert {"REDIS_URL", "POSTGRES_HOST", "POSTGRES_DB", "SIMULATOR_URL"} <= _variables_read()
+    assert {"REDIS_URL", "POSTGRES_HOST", "POSTGRES_DB", "SIMULATOR_URL"} <= variables_read()
     assert OURS == ["demo-worker", "seeds", "simulator", "worker"]
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_variable_of_our_services_is_read(name: str) -> None:
-    assert set(SERVICES[name].get("environment", {})) <= _variables_read()
+    assert set(SERVICES[name].get("environment", {})) <= variables_read()
 
 
 def test_every_variable_of_the_image_is_read() -> None:
     names = {word.split("=")[0] for rest in _said("ENV") for word in shlex.split(rest)}
-    assert {name for name in names if not NOT_OURS.fullmatch(name)} <= _variables_read()
+    assert {name for name in names if not NOT_OURS.fullmatch(name)} <= variables_read()
 
 
 def test_the_example_has_every_variable_of_the_compose_file_and_no_other() -> None:

@@ -1,6 +1,5 @@
 """The documents are true: every command, variable, setting and field is in them, and their code runs."""
 
-import ast
 import inspect
 import json
 import re
@@ -12,7 +11,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse
 
-from realestate import environment, settings
+from realestate import settings
 from realestate.cli import app
 from realestate.items import FIELDS
 from realestate.pipelines.rules import AREAS, RULES
@@ -21,6 +20,7 @@ from realestate.schema import listing_schema
 from realestate.simulator import server, weather
 from realestate.simulator.adversary import profiles
 from tests.docstrings import field_docstrings
+from tests.variables import variables_read
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -71,24 +71,6 @@ def test_every_command_of_a_group_has_help_with_an_example() -> None:
         for command in group.registered_commands:
             assert inspect.getdoc(command.callback)
             assert (command.epilog or "").startswith(f"Example: realestate {name} ")
-
-
-#: The functions that read a variable.
-READERS = {name for name, _ in inspect.getmembers(environment, inspect.isfunction)}
-
-
-def variables_read() -> set[str]:
-    return {
-        node.args[0].value
-        for module in (settings, environment)
-        for node in ast.walk(ast.parse(inspect.getsource(module)))
-        if isinstance(node, ast.Call)
-        and node.args
-        and isinstance(node.func, ast.Name)
-        and node.func.id in READERS
-        and isinstance(node.args[0], ast.Constant)
-        and isinstance(node.args[0].value, str)
-    }
 
 
 def test_the_table_of_rules_is_what_is_checked() -> None:

@@ -7,6 +7,7 @@ import pytest
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
+from realestate import __version__
 from realestate.jobs.work import everything
 
 SHOW = """
@@ -19,6 +20,7 @@ names = ("REDIS_URL", "STORE_URL", "SIMULATOR_URL", "PACE_RATE", "LOG_LEVEL", "S
     "PROXY_PROVIDER_ADDRESS",
     "PROXY_PROVIDER_TIER",
     "BINA_QUERY_HASH",
+    "USER_AGENT",
 )
 print(json.dumps({name: getattr(settings, name) for name in names}))
 """
@@ -41,6 +43,8 @@ def test_nothing_is_set_by_default_and_no_secret_has_a_default() -> None:
     ("env", "name", "value"),
     [
         ({"REDIS_URL": "redis://a/1"}, "REDIS_URL", "redis://a/1"),
+        ({"CONTACT_ADDRESS": "me@example.org"}, "USER_AGENT", f"realestate/{__version__} (+me@example.org)"),
+        ({"CONTACT_ADDRESS": "me@example.org", "USER_AGENT": "mine"}, "USER_AGENT", "mine"),
         ({"REDIS_HOST": "h"}, "REDIS_URL", "redis://h:6379/0"),
         ({"REDIS_HOST": "h", "REDIS_PORT": "7"}, "REDIS_URL", "redis://h:7/0"),
         ({"REDIS_URL": "", "REDIS_HOST": ""}, "REDIS_URL", None),
