@@ -41,9 +41,17 @@ class Messenger(NamedTuple):
     name: str
 
 
-def may_hold(lower: bytes, signs: Set[bytes]) -> bool:
-    """Whether a text can hold one, by its bytes in lower case and the signs among its words."""
-    return b"@" in lower or b".me/" in lower or b"ok.ru/" in lower or not SIGNS.isdisjoint(signs)
+def may_hold(lower: bytes, words: Set[bytes]) -> bool:
+    """Whether a text can hold one, by its bytes in lower case and its words."""
+    return has_mark(lower) or has_sign(words)
+
+
+def has_mark(lower: bytes) -> bool:
+    return b"@" in lower or b".me/" in lower or b"ok.ru/" in lower
+
+
+def has_sign(words: Set[bytes]) -> bool:
+    return not SIGNS.isdisjoint(words)
 
 
 def find(text: str) -> Iterator[Messenger]:

@@ -93,6 +93,8 @@ class _Hand:
             if found:
                 self.contacts.update(dict.fromkeys(found))
             return text
+        if _is_wordless(value):
+            return value
         match value:
             case bytes():
                 return self.scrubbed(value.decode("utf-8", "replace"))
@@ -114,21 +116,25 @@ class _Hand:
 
     def without_persons(self, value: Any, of_person: bool = False) -> Any:
         """`of_person`: a key above this value is a word for a person."""
-        if isinstance(value, list | tuple):
-            return type(value)(self.without_persons(each, of_person) for each in value)
+        if isinstance(value, str) or _is_wordless(value):
+            return self.scrubbed(value)
+        if isinstance(value, (list, tuple)):
+            return type(value)([self.without_persons(each, of_person) for each in value])
         if not isinstance(value, dict):
             return self.scrubbed(value)
         kept = {}
         for key, each in value.items():
-            tells, name = told_by(str(key), of_person), _scrubbed_key(str(key), self.country)
-            if isinstance(each, bool) or each is None:
+            tells, name = _read_key(str(key), of_person, self.country)
+            if each is None or isinstance(each, bool):
                 kept[name] = each
+            elif not tells:
+                kept[name] = self.without_persons(each, of_person)
             elif tells == "contact":
                 self._announced(each)
-            elif tells == "name" or (tells == "person" and isinstance(each, str)):
+            elif tells == "name" or isinstance(each, str):
                 self._remember(each)
             else:
-                kept[name] = self.without_persons(each, of_person or tells == "person")
+                kept[name] = self.without_persons(each, True)
         return kept
 
     def _announced(self, value: Any) -> None:
@@ -157,9 +163,16 @@ def _texts(value: Any) -> list[str]:
             return []
 
 
+def _is_wordless(value: Any) -> bool:
+    """Whether it is a number, and too short a one for a telephone: most of what is no text."""
+    kind = type(value)
+    return kind is float or (kind is int and -_LONG < value < _LONG)
+
+
 @lru_cache(maxsize=4096)
-def _scrubbed_key(key: str, country: str) -> str:
-    return taken_out(key, country)[0]
+def _read_key(key: str, of_person: bool, country: str) -> tuple[Tells, str]:
+    """What a key says of its value, and the key without contacts."""
+    return told_by(key, of_person), taken_out(key, country)[0]
 
 
 @lru_cache(maxsize=4096)
