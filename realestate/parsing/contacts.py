@@ -36,13 +36,12 @@ def scrub(text: str, country: str) -> str:
 
 def found(text: str, country: str) -> list[str]:
     """The contacts of a text, each once, in their order."""
-    return taken_out(text, country)[1]
+    return list(taken_out(text, country)[1])
 
 
-def taken_out(text: str, country: str) -> tuple[str, list[str]]:
+def taken_out(text: str, country: str) -> tuple[str, tuple[str, ...]]:
     """The scrubbed text, and what was in it."""
-    scrubbed, values = (_remembered if len(text) <= _SHORT else _taken_out)(text, country)
-    return scrubbed, list(values)
+    return (_remembered if len(text) <= _SHORT else _taken_out)(text, country)
 
 
 def _taken_out(text: str, country: str) -> tuple[str, tuple[str, ...]]:

@@ -85,16 +85,17 @@ class _Hand:
         self.names: dict[str, None] = {}
         self.contacts: dict[str, None] = {}
 
+    def text(self, value: str) -> str:
+        if len(value) > _LONGEST:
+            raise ValueError("a text too long to be searched")
+        text, found = taken_out(value, self.country)
+        if found:
+            self.contacts.update(dict.fromkeys(found))
+        return text
+
     def scrubbed(self, value: Any) -> Any:
         if isinstance(value, str):
-            if len(value) > _LONGEST:
-                raise ValueError("a text too long to be searched")
-            text, found = taken_out(value, self.country)
-            if found:
-                self.contacts.update(dict.fromkeys(found))
-            return text
-        if _is_wordless(value):
-            return value
+            return self.text(value)
         match value:
             case bytes():
                 return self.scrubbed(value.decode("utf-8", "replace"))
@@ -116,25 +117,30 @@ class _Hand:
 
     def without_persons(self, value: Any, of_person: bool = False) -> Any:
         """`of_person`: a key above this value is a word for a person."""
-        if isinstance(value, str) or _is_wordless(value):
-            return self.scrubbed(value)
+        if isinstance(value, dict):
+            return self._dict_without_persons(value, of_person)
         if isinstance(value, (list, tuple)):
             return type(value)([self.without_persons(each, of_person) for each in value])
-        if not isinstance(value, dict):
-            return self.scrubbed(value)
+        return self.scrubbed(value)
+
+    def _dict_without_persons(self, value: dict[Any, Any], of_person: bool) -> dict[str, Any]:
+        """Texts and small numbers, of which a portal tells dozens, take the shortest way."""
         kept = {}
         for key, each in value.items():
-            tells, name = _read_key(str(key), of_person, self.country)
-            if each is None or isinstance(each, bool):
+            tells, name = _read_key(key if type(key) is str else str(key), of_person, self.country)
+            kind = type(each)
+            if kind is bool or each is None:
                 kept[name] = each
-            elif not tells:
-                kept[name] = self.without_persons(each, of_person)
             elif tells == "contact":
                 self._announced(each)
-            elif tells == "name" or isinstance(each, str):
+            elif tells == "name" or (tells == "person" and isinstance(each, str)):
                 self._remember(each)
+            elif kind is str:
+                kept[name] = self.text(each)
+            elif kind is float or (kind is int and -_LONG < each < _LONG):
+                kept[name] = each
             else:
-                kept[name] = self.without_persons(each, True)
+                kept[name] = self.without_persons(each, of_person or tells == "person")
         return kept
 
     def _announced(self, value: Any) -> None:
@@ -161,12 +167,6 @@ def _texts(value: Any) -> list[str]:
             return [text for each in value for text in _texts(each)]
         case _:
             return []
-
-
-def _is_wordless(value: Any) -> bool:
-    """Whether it is a number, and too short a one for a telephone: most of what is no text."""
-    kind = type(value)
-    return kind is float or (kind is int and -_LONG < value < _LONG)
 
 
 @lru_cache(maxsize=4096)
