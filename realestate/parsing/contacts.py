@@ -19,6 +19,8 @@ _REMEMBERED = 16_384
 
 #: "2026-02-19T10:01:28.000+0000" could be dialled too.
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+#: A price or a reference: seven digits can be dialled only after a word, or a 0.
+_ALONE = re.compile(r"[€$£]?[1-9](?:[., ]?[0-9]){6}[ ]?[€$£₼]?")
 
 
 class Contact(NamedTuple):
@@ -61,7 +63,7 @@ _remembered = lru_cache(_REMEMBERED)(_taken_out)
 def _is_harmless(text: str) -> bool:
     if len(text) < _SHORTEST or text.replace("_", "a").isalpha():  # one word, as in "ground_floor"
         return True
-    return _MOMENT.fullmatch(text) is not None or not signs.may_hold(text)
+    return bool(_MOMENT.fullmatch(text) or _ALONE.fullmatch(text)) or not signs.may_hold(text)
 
 
 def searched(text: str, country: str) -> list[Contact]:

@@ -29,7 +29,8 @@ _HANDLE = re.compile(
     rf"|\b{_any(_NAMES)}\b[ ]?[:=–-]?[ ]?(?P<named>(?=[A-Za-z.]*[\d_])[A-Za-z][\w.]{{3,30}}\w)",
     re.IGNORECASE,
 )
-#: Words that may be part of one: the cheap question, for lower case bytes.
+#: Marks and words that may be part of one: the cheap question, for lower case bytes.
+MARKS = (b"@", b".me/", b"ok.ru/")
 SIGNS = frozenset(f"{_NAMES} {_SCHEMES} messenger vk".encode().split())
 
 
@@ -47,7 +48,7 @@ def may_hold(lower: bytes, words: Set[bytes]) -> bool:
 
 
 def has_mark(lower: bytes) -> bool:
-    return b"@" in lower or b".me/" in lower or b"ok.ru/" in lower
+    return any(map(lower.__contains__, MARKS))
 
 
 def has_sign(words: Set[bytes]) -> bool:

@@ -24,9 +24,12 @@ _PARTED = bytes(
     byte if byte > 127 or chr(byte).isalpha() else ord("9" if chr(byte).isdigit() else " ") for byte in range(256)
 )
 
-#: A byte of every mark that is looked for, Cyrillic zeros among them: most texts have none of these.
-_RARE = frozenset({mark[0] for mark in (*mails.MARKS, *_OTHER_DIGITS, b"\xd0", b"/")})
-_COMMON = bytes(byte for byte in range(256) if byte not in _RARE)
+#: Marks that are looked for, by a byte that most texts do not have. A Cyrillic zero is one only among digits.
+_MARKS = {
+    byte: tuple(mark for mark in (*mails.MARKS, *messengers.MARKS, *_OTHER_DIGITS) if byte in mark)
+    for byte in b"@/([{<\xd9\xdb\xe2\xef\xf0\xd0"
+}
+_COMMON = bytes(byte for byte in range(256) if byte not in _MARKS)
 
 _SIGNS = mails.SIGNS | messengers.SIGNS | numerals.FORMS
 #: Words as letters: a numeral, one or two digits, more of them. As many as can be dialled need no word beside them.
@@ -43,9 +46,7 @@ def may_hold(text: str) -> bool:
     """False only if no messenger, address or telephone can be found in the text."""
     lower = lowered(text)
     rare = lower.translate(None, _COMMON)
-    if rare and (messengers.has_mark(lower) or mails.has_mark(lower)):
-        return True
-    return _has_sign(words(lower)) or may_be_dialled(lower, has_rare=bool(rare))
+    return bool(rare and _has_mark(lower, rare)) or _has_sign(words(lower)) or _has_digits(lower)
 
 
 def lowered(text: str) -> bytes:
@@ -62,14 +63,23 @@ def words(lower: bytes) -> list[bytes]:
     return parted.replace(_NO_BREAK, b" ").split()
 
 
-def may_be_dialled(lower: bytes, *, has_rare: bool = True) -> bool:
-    """`has_rare`: whether a Cyrillic zero or a digit that is not ASCII may be in it."""
-    if has_rare and b"\xd0" in lower:
+def may_be_dialled(lower: bytes) -> bool:
+    return _has_digits(lower) or any(map(lower.__contains__, _OTHER_DIGITS))
+
+
+def _has_digits(lower: bytes) -> bool:
+    if b"\xd0" in lower:
         for zero in _CYRILLIC_ZEROS:
             lower = lower.replace(zero, b"o")
-    if _DIALLED in lower.translate(_SHAPE, _SHAPELESS):
-        return True
-    return has_rare and any(map(lower.__contains__, _OTHER_DIGITS))
+    return _DIALLED in lower.translate(_SHAPE, _SHAPELESS)
+
+
+def _has_mark(lower: bytes, rare: bytes) -> bool:
+    for byte in set(rare):
+        for mark in _MARKS[byte]:
+            if mark in lower:
+                return True
+    return False
 
 
 def _has_sign(words: list[bytes]) -> bool:
