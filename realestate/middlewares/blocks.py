@@ -2,9 +2,10 @@
 
 import re
 import tomllib
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence, Set
 from importlib.resources import files
+from itertools import starmap
 from pathlib import Path
 from statistics import median
 from typing import Annotated
@@ -26,6 +27,8 @@ _LOOKED_AT = 200_000
 #: A wall may answer in JSON, but shortly.
 _LONGEST_WORD_IN_JSON = 2_000
 _TITLE = re.compile(rb"<title[^>]*>([^<]*)")
+#: The length of a part of a text that other texts may have too.
+_PART = 6
 
 
 class BadRules(ValueError):
@@ -48,37 +51,75 @@ class Rules:
     """All rules, ready to be used. Every page goes through here: a text is looked for only if all else fits."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._rules = [_Ready(rule) for rule in rules]
+        rules = tuple(rules)
+        parts = shared_parts({_lower(text) for rule in rules for text in (*rule.body, *rule.any)})
+        self._rules = [_Ready(rule, parts) for rule in rules]
 
     def kind_of(self, status: int, url: str, body: bytes, *, was_redirected: bool = False) -> str | None:
         """The kind of wall it is; None for any other page."""
         if len(body) > _LONGEST_WORD_IN_JSON and body.lstrip()[:1] in (b"{", b"["):
             return None
-        page = body[:_LOOKED_AT].lower()
-        title, path = _title(page), urlsplit(url).path if was_redirected else None
-        return next((each.kind for each in self._rules if each.fits(status, len(body), path, title, page)), None)
+        page, path = _Page(body), urlsplit(url).path if was_redirected else None
+        for rule in self._rules:
+            if rule.fits(status, len(body), path, page):
+                return rule.kind
+        return None
+
+
+class _Page:
+    """The beginning of a page in lower case."""
+
+    def __init__(self, body: bytes) -> None:
+        self._lower = body[:_LOOKED_AT].lower()
+        self._missing: set[bytes] = set()
+        self.title = _title(self._lower)
+
+    def holds(self, text: bytes, part: bytes) -> bool:
+        """What many texts have in common is looked for once."""
+        if part in self._missing:
+            return False
+        if part in self._lower:
+            return text == part or text in self._lower
+        self._missing.add(part)
+        return False
 
 
 class _Ready:
-    """A rule with its patterns compiled."""
+    """A rule with its patterns compiled, and its texts with a part of each."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: Rule, parts: Mapping[bytes, bytes]) -> None:
         self.kind = rule.kind
         self._rule = rule
         self._title, self._path = _pattern(rule, rule.title), _pattern(rule, rule.path)
-        self._all = [text.lower().encode() for text in rule.body]
-        self._any = [text.lower().encode() for text in rule.any]
+        self._all = [(text, parts[text]) for text in map(_lower, rule.body)]
+        self._any = [(text, parts[text]) for text in map(_lower, rule.any)]
 
-    def fits(self, status: int, size: int, path: str | None, title: str, page: bytes) -> bool:
+    def fits(self, status: int, size: int, path: str | None, page: _Page) -> bool:
         rule = self._rule
         return bool(
             (not rule.status or status in rule.status)
             and (rule.smaller is None or size < rule.smaller)
             and (self._path is None or (path is not None and self._path.search(path)))
-            and (self._title is None or self._title.search(title))
-            and all(text in page for text in self._all)
-            and (not self._any or any(text in page for text in self._any))
+            and (self._title is None or self._title.search(page.title))
+            and all(starmap(page.holds, self._all))
+            and (not self._any or any(starmap(page.holds, self._any)))
         )
+
+
+def shared_parts(texts: Set[bytes]) -> dict[bytes, bytes]:
+    """A part of each text: what most have in common is taken first, and what has nothing in common is its own part."""
+    parts: dict[bytes, bytes] = {}
+    while left := texts - parts.keys():
+        common = Counter(part for text in left for part in _parts(text))
+        part = max(common, key=lambda each: (common[each], each))
+        if common[part] < 2:
+            return parts | {text: text for text in left}
+        parts |= {text: part for text in left if part in text}
+    return parts
+
+
+def _parts(text: bytes) -> set[bytes]:
+    return {text[at : at + _PART] for at in range(max(1, len(text) - _PART + 1))}
 
 
 def read_rules(extra: Path | None = None) -> Rules:
@@ -101,11 +142,13 @@ class Usual:
 
     def __init__(self) -> None:
         self._sizes: dict[str, deque[int]] = {}
+        self._largest: dict[str, int] = {}
         self._ended: dict[str, deque[bool]] = {}
 
     def is_thin(self, stage: str, size: int) -> bool:
+        """The median, which takes its time, is asked only of a page that is small beside the largest ever seen."""
         seen = self._sizes.get(stage, ())
-        return len(seen) >= KNOWN and size < THIN * median(seen)
+        return len(seen) >= KNOWN and size < THIN * self._largest[stage] and size < THIN * median(seen)
 
     def is_cut_short(self, stage: str, body: bytes) -> bool:
         """Where the others end, this one does not: what is missing would be taken for not told."""
@@ -114,6 +157,7 @@ class Usual:
 
     def saw(self, stage: str, body: bytes) -> None:
         self._sizes.setdefault(stage, deque(maxlen=WINDOW)).append(len(body))
+        self._largest[stage] = max(len(body), self._largest.get(stage, 0))
         self._ended.setdefault(stage, deque(maxlen=WINDOW)).append(_ends(body))
 
 
@@ -131,6 +175,10 @@ def _parsed(text: str, where: str) -> Sequence[Rule]:
         if not (rule.body or rule.any or rule.title or rule.status or rule.path):
             raise BadRules(f"{where}: a rule for {rule.kind!r} would fit every page")
     return rules
+
+
+def _lower(text: str) -> bytes:
+    return text.lower().encode()
 
 
 def _title(page: bytes) -> str:

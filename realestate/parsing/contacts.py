@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
-from realestate.parsing import mails, messengers, numerals, telephones
+from realestate.parsing import mails, messengers, numerals, signs, telephones
 from realestate.parsing.digits import seen
 
 #: Stands where a contact stood.
@@ -12,24 +13,14 @@ MARK = "[…]"
 #: "a@b.az" is the shortest.
 _SHORTEST = 6
 
-#: Seven digits in a row show a telephone that may be dialled, once all is left out but letters, as "a", and digits,
-#: as "9"; a letter that stands for a zero is one. Of the letters that are not ASCII only the Cyrillic are kept.
-_SHAPE = bytes(ord("9" if chr(byte).isdigit() or chr(byte) in "oO" else "a") for byte in range(256))
-_CYRILLIC = b"\xd0\xd1"
-_SHAPELESS = bytes(byte for byte in range(256) if not (byte in _CYRILLIC or (byte < 128 and chr(byte).isalnum())))
-_CYRILLIC_ZEROS = ("о".encode(), "О".encode())
-_DIALLED = b"9" * 7
-#: How digits begin in UTF-8 that are not ASCII: Arabic, full-width, ringed, mathematical.
-_OTHER_DIGITS = (b"\xd9", b"\xdb", b"\xef\xbc", b"\xe2\x91", b"\xe2\x93", b"\xe2\x9d", b"\xe2\x9e", b"\xf0\x9d\x9f")
-#: Words are parted by every mark of ASCII, by no-break spaces and by emojis.
-_NO_BREAK = "\u00a0".encode()
-_EMOJI = re.compile(rb"\xf0[\x80-\xbf]{3}")
-_PARTED = bytes(byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte in range(256))
+#: Names of places, words of a kind, prices and references come again and again, and are remembered.
+_SHORT = 60
+_REMEMBERED = 16_384
 
 #: "2026-02-19T10:01:28.000+0000" could be dialled too.
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
-
-_SIGNS = mails.SIGNS | messengers.SIGNS
+#: A price or a reference: seven digits can be dialled only after a word, or a 0.
+_ALONE = re.compile(r"[€$£]?[1-9](?:[., ]?[0-9]){6}[ ]?[€$£₼]?")
 
 
 class Contact(NamedTuple):
@@ -47,36 +38,46 @@ def scrub(text: str, country: str) -> str:
 
 def found(text: str, country: str) -> list[str]:
     """The contacts of a text, each once, in their order."""
-    return taken_out(text, country)[1]
+    return list(taken_out(text, country)[1])
 
 
-def taken_out(text: str, country: str) -> tuple[str, list[str]]:
+def taken_out(text: str, country: str) -> tuple[str, tuple[str, ...]]:
     """The scrubbed text, and what was in it."""
-    contacts = _contacts(text, country)
-    if not contacts:
-        return text, []
+    return (_remembered if len(text) <= _SHORT else _taken_out)(text, country)
+
+
+def _taken_out(text: str, country: str) -> tuple[str, tuple[str, ...]]:
+    if _is_harmless(text) or not (contacts := searched(text, country)):
+        return text, ()
     parts, after = [], 0
     for contact in contacts:
         parts += [text[after : contact.start], MARK]
         after = contact.end
     values = dict.fromkeys(contact.value for contact in contacts if contact.value)
-    return "".join([*parts, text[after:]]), list(values)
+    return "".join([*parts, text[after:]]), tuple(values)
 
 
-def _contacts(text: str, country: str) -> list[Contact]:
-    """In order, none over another: a link or an address may hold a telephone."""
+_remembered = lru_cache(_REMEMBERED)(_taken_out)
+
+
+def _is_harmless(text: str) -> bool:
     if len(text) < _SHORTEST or text.replace("_", "a").isalpha():  # one word, as in "ground_floor"
-        return []
-    lower = text.encode("utf-8", "surrogatepass").lower()
-    words = _words(lower)
-    signs = _SIGNS.intersection(words)
+        return True
+    return bool(_MOMENT.fullmatch(text) or _ALONE.fullmatch(text)) or not signs.may_hold(text)
+
+
+def searched(text: str, country: str) -> list[Contact]:
+    """In order, none over another: a link or an address may hold a telephone."""
+    lower = signs.lowered(text)
+    words = signs.words(lower)
+    different = frozenset(words)
     contacts: list[Contact] = []
-    if messengers.may_hold(lower, signs):
+    if messengers.may_hold(lower, different):
         contacts += _in_sight(messengers.find, text)
-    if mails.may_hold(lower, signs):
+    if mails.may_hold(lower, different):
         contacts += _in_sight(mails.find, text)
     in_words = numerals.may_be_spelled(words)
-    if (in_words or _may_be_dialled(lower)) and not _MOMENT.fullmatch(text):
+    if in_words or signs.may_be_dialled(lower):
         contacts += (Contact(*each) for each in telephones.find(text, country, in_words=in_words))
     return list(_apart(contacts))
 
@@ -99,18 +100,3 @@ def _apart(contacts: list[Contact]) -> Iterator[Contact]:
         if contact.start >= after:
             after = contact.end
             yield contact
-
-
-def _words(lower: bytes) -> list[bytes]:
-    if b"\xf0" in lower:
-        lower = _EMOJI.sub(b" ", lower)
-    return lower.translate(_PARTED).replace(_NO_BREAK, b" ").split()
-
-
-def _may_be_dialled(raw: bytes) -> bool:
-    if b"\xd0" in raw:
-        for zero in _CYRILLIC_ZEROS:
-            raw = raw.replace(zero, b"o")
-    if _DIALLED in raw.translate(_SHAPE, _SHAPELESS):
-        return True
-    return not raw.isascii() and any(map(raw.__contains__, _OTHER_DIGITS))

@@ -35,7 +35,7 @@ _AT_HOUSE = re.compile(rf"{_HOUSE}\b", re.IGNORECASE)
 
 _AT_SIGNS = frozenset(_AT_WORDS.encode().split())
 #: "@", also full-width, and the beginnings of "(at)", "[a]".
-_MARKS = (b"@", b"\xef", b"(a", b"[a", b"{a", b"<a")
+MARKS = (b"@", b"\xef", b"(a", b"[a", b"{a", b"<a")
 #: Words that may be part of an address in disguise: the cheap question, for lower case bytes.
 _OTHER_SIGNS = frozenset(f"{_DOT_WORDS} {_HOUSES}".encode().split())
 SIGNS = _AT_SIGNS | _OTHER_SIGNS
@@ -49,11 +49,17 @@ class Mail(NamedTuple):
     address: str
 
 
-def may_hold(lower: bytes, signs: Set[bytes]) -> bool:
-    """Whether a text can hold an address, by its bytes in lower case and the signs among its words."""
-    if any(map(lower.__contains__, _MARKS)):
-        return True
-    return not _AT_SIGNS.isdisjoint(signs) and not _OTHER_SIGNS.isdisjoint(signs)
+def may_hold(lower: bytes, words: Set[bytes]) -> bool:
+    """Whether a text can hold an address, by its bytes in lower case and its words."""
+    return has_mark(lower) or has_sign(words)
+
+
+def has_mark(lower: bytes) -> bool:
+    return any(map(lower.__contains__, MARKS))
+
+
+def has_sign(words: Set[bytes]) -> bool:
+    return not _AT_SIGNS.isdisjoint(words) and not _OTHER_SIGNS.isdisjoint(words)
 
 
 def find(text: str) -> Iterator[Mail]:

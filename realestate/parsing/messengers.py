@@ -29,7 +29,8 @@ _HANDLE = re.compile(
     rf"|\b{_any(_NAMES)}\b[ ]?[:=–-]?[ ]?(?P<named>(?=[A-Za-z.]*[\d_])[A-Za-z][\w.]{{3,30}}\w)",
     re.IGNORECASE,
 )
-#: Words that may be part of one: the cheap question, for lower case bytes.
+#: Marks and words that may be part of one: the cheap question, for lower case bytes.
+MARKS = (b"@", b".me/", b"ok.ru/")
 SIGNS = frozenset(f"{_NAMES} {_SCHEMES} messenger vk".encode().split())
 
 
@@ -41,9 +42,17 @@ class Messenger(NamedTuple):
     name: str
 
 
-def may_hold(lower: bytes, signs: Set[bytes]) -> bool:
-    """Whether a text can hold one, by its bytes in lower case and the signs among its words."""
-    return b"@" in lower or b".me/" in lower or b"ok.ru/" in lower or not SIGNS.isdisjoint(signs)
+def may_hold(lower: bytes, words: Set[bytes]) -> bool:
+    """Whether a text can hold one, by its bytes in lower case and its words."""
+    return has_mark(lower) or has_sign(words)
+
+
+def has_mark(lower: bytes) -> bool:
+    return any(map(lower.__contains__, MARKS))
+
+
+def has_sign(words: Set[bytes]) -> bool:
+    return not SIGNS.isdisjoint(words)
 
 
 def find(text: str) -> Iterator[Messenger]:

@@ -41,7 +41,7 @@ def may_be_spelled(words: list[bytes]) -> bool:
     in_a_row = digits = 0
     some_in_words = False
     for word in words:
-        if word in _FORMS:
+        if word in FORMS:
             digits += 1
             some_in_words = True
         elif word.isdigit():
@@ -146,4 +146,4 @@ def _forms(word: str) -> Iterator[bytes]:
         yield form.encode().lower()
 
 
-_FORMS = frozenset(form for word in {word for _, name in _NAMES for word in name.split()} for form in _forms(word))
+FORMS = frozenset(form for word in {word for _, name in _NAMES for word in name.split()} for form in _forms(word))

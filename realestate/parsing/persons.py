@@ -85,14 +85,17 @@ class _Hand:
         self.names: dict[str, None] = {}
         self.contacts: dict[str, None] = {}
 
+    def text(self, value: str) -> str:
+        if len(value) > _LONGEST:
+            raise ValueError("a text too long to be searched")
+        text, found = taken_out(value, self.country)
+        if found:
+            self.contacts.update(dict.fromkeys(found))
+        return text
+
     def scrubbed(self, value: Any) -> Any:
         if isinstance(value, str):
-            if len(value) > _LONGEST:
-                raise ValueError("a text too long to be searched")
-            text, found = taken_out(value, self.country)
-            if found:
-                self.contacts.update(dict.fromkeys(found))
-            return text
+            return self.text(value)
         match value:
             case bytes():
                 return self.scrubbed(value.decode("utf-8", "replace"))
@@ -114,19 +117,28 @@ class _Hand:
 
     def without_persons(self, value: Any, of_person: bool = False) -> Any:
         """`of_person`: a key above this value is a word for a person."""
-        if isinstance(value, list | tuple):
-            return type(value)(self.without_persons(each, of_person) for each in value)
-        if not isinstance(value, dict):
-            return self.scrubbed(value)
+        if isinstance(value, dict):
+            return self._dict_without_persons(value, of_person)
+        if isinstance(value, (list, tuple)):
+            return type(value)([self.without_persons(each, of_person) for each in value])
+        return self.scrubbed(value)
+
+    def _dict_without_persons(self, value: dict[Any, Any], of_person: bool) -> dict[str, Any]:
+        """Texts and small numbers, of which a portal tells dozens, take the shortest way."""
         kept = {}
         for key, each in value.items():
-            tells, name = told_by(str(key), of_person), _scrubbed_key(str(key), self.country)
-            if isinstance(each, bool) or each is None:
+            tells, name = _read_key(key if type(key) is str else str(key), of_person, self.country)
+            kind = type(each)
+            if kind is bool or each is None:
                 kept[name] = each
             elif tells == "contact":
                 self._announced(each)
             elif tells == "name" or (tells == "person" and isinstance(each, str)):
                 self._remember(each)
+            elif kind is str:
+                kept[name] = self.text(each)
+            elif kind is float or (kind is int and -_LONG < each < _LONG):
+                kept[name] = each
             else:
                 kept[name] = self.without_persons(each, of_person or tells == "person")
         return kept
@@ -158,8 +170,9 @@ def _texts(value: Any) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def _scrubbed_key(key: str, country: str) -> str:
-    return taken_out(key, country)[0]
+def _read_key(key: str, of_person: bool, country: str) -> tuple[Tells, str]:
+    """What a key says of its value, and the key without contacts."""
+    return told_by(key, of_person), taken_out(key, country)[0]
 
 
 @lru_cache(maxsize=4096)

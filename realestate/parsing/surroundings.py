@@ -19,6 +19,7 @@ _TELEPHONE_WORD = _any(
 _FILLING_WORD = _any(r"edin ed[əe] bil[əe]rsiniz et saxlay[ıi]n yaz[ıi]n us me ons mij moi nous le at on op au")
 _PICTURES = "☎☏✆📞📱📲🤙"
 _SPEAKS = re.compile(rf"[^\W\d_]|[{_PICTURES}]")
+_SPEAKS_OR_ADDS = re.compile(rf"{_SPEAKS.pattern}|[+＋]")
 _TELEPHONE = re.compile(
     rf"(?:\b{_TELEPHONE_WORD}|[{_PICTURES}])(?:\W{{0,4}}(?:{_NUMBER}|\b{_FILLING_WORD}\b)){{0,3}}\W{{0,5}}$",
     re.IGNORECASE,
@@ -69,6 +70,11 @@ def announces_telephone(text: str, start: int) -> bool:
     if not _SPEAKS.search(before):
         return False
     return bool(_TELEPHONE.search(before)) and not _REFERENCE.search(before)
+
+
+def may_be_announced(text: str, first: int, last: int) -> bool:
+    """Whether a letter, a picture or a + stands anywhere before digits that begin from `first` to `last`."""
+    return _SPEAKS_OR_ADDS.search(text, max(0, first - _NEAR), last) is not None
 
 
 def announces_reference(text: str, start: int) -> bool:

@@ -17,6 +17,7 @@ from realestate.parsing.surroundings import (
     announces_reference,
     announces_telephone,
     is_money_or_measure,
+    may_be_announced,
     unit_follows,
 )
 
@@ -44,7 +45,20 @@ class Telephone(NamedTuple):
 def find(text: str, country: str, *, in_words: bool = False) -> list[Telephone]:
     """The telephones of a text in order; with `in_words`, those spelled out too."""
     plan = plan_of(country)
-    return [found for run in runs(text, in_words=in_words) for found in _Search(text, run, plan).telephones()]
+    return [
+        found
+        for run in runs(text, in_words=in_words)
+        if in_words or _may_hold_one(text, run, plan)
+        for found in _Search(text, run, plan).telephones()
+    ]
+
+
+def _may_hold_one(text: str, run: list[Group], plan: Plan) -> bool:
+    """The cheap question: without a +, a 0 and a word before it, a number has to fit the plan as it is."""
+    if may_be_announced(text, run[0].start, run[-1].start) or any(group.digits.startswith("0") for group in run):
+        return True
+    rests = ("".join(group.digits for group in run[first : first + _MOST]) for first in range(len(run)))
+    return any(plan.bare.match(rest) or (plan.code and rest.startswith(plan.code)) for rest in rests)
 
 
 class _Search(Run):

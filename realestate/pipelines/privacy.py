@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
+from operator import attrgetter
 from types import NoneType
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from realestate.storage.vault import Vault
 
 #: All a portal tells, but for identity and addresses, which must stay: a parser's mistake may put a text anywhere.
 _SEARCHED = (*(name for name in FIELDS if name not in OURS | {"portal", "ref", "url", "photos"}), "extra")
+_VALUES = attrgetter(*_SEARCHED)
 #: What holds no words.
 _WORDLESS = frozenset({NoneType, bool, int, float, Decimal, datetime})
 
@@ -68,12 +70,14 @@ class PrivacyPipeline:
             self.crawler.signals.send_catch_log(signals.contacts_found, contacts=contacts)
 
     def _stripped(self, listing: Listing) -> Listing:
-        told = {name: value for name in _SEARCHED if type(value := getattr(listing, name)) not in _WORDLESS}
+        values = _VALUES(listing)
+        told = {name: value for name, value in zip(_SEARCHED, values, strict=True) if type(value) not in _WORDLESS}
         # A home abroad is sold by somebody of the portal's country, or of any.
         country = listing.country if listing.country in PLANS else self.portal_country
         fields, names, found = strip_persons(told, country)
         for name, value in fields.items():
-            setattr(listing, name, value)
+            if value is not told[name]:
+                setattr(listing, name, value)
         if found or names:
             self.stats.inc_value("listing/scrubbed")
             if self.keeps_contacts:

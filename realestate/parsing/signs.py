@@ -1,0 +1,91 @@
+"""The cheap question before a text is searched for contacts: whether it can hold one at all.
+
+Nearly no text does, and every text is asked: what is done here is done by C over the whole text, never word by word.
+"""
+
+import re
+from itertools import repeat
+
+from realestate.parsing import mails, messengers, numerals
+
+#: Seven digits in a row show a telephone that may be dialled, once all is left out but letters, as "a", and digits,
+#: as "9"; a letter that stands for a zero is one. Of the letters that are not ASCII only the Cyrillic are kept.
+_SHAPE = bytes(ord("9" if chr(byte).isdigit() or chr(byte) in "oO" else "a") for byte in range(256))
+_CYRILLIC = b"\xd0\xd1"
+_SHAPELESS = bytes(byte for byte in range(256) if not (byte in _CYRILLIC or (byte < 128 and chr(byte).isalnum())))
+_CYRILLIC_ZEROS = ("о".encode(), "О".encode())
+_DIALLED = b"9" * 7
+#: How digits begin in UTF-8 that are not ASCII: Arabic, full-width, ringed, mathematical.
+_OTHER_DIGITS = (b"\xd9", b"\xdb", b"\xef\xbc", b"\xe2\x91", b"\xe2\x93", b"\xe2\x9d", b"\xe2\x9e", b"\xf0\x9d\x9f")
+#: Words are parted by every mark of ASCII, by no-break spaces and by emojis. Of a digit only counts that it is one.
+_NO_BREAK = "\u00a0".encode()
+_EMOJI = re.compile(rb"\xf0[\x80-\xbf]{3}")
+_PARTED = bytes(
+    byte if byte > 127 or chr(byte).isalpha() else ord("9" if chr(byte).isdigit() else " ") for byte in range(256)
+)
+
+#: Marks that are looked for, by a byte that most texts do not have. A Cyrillic zero is one only among digits.
+_MARKS = {
+    byte: tuple(mark for mark in (*mails.MARKS, *messengers.MARKS, *_OTHER_DIGITS) if byte in mark)
+    for byte in b"@/([{<\xd9\xdb\xe2\xef\xf0\xd0"
+}
+_COMMON = bytes(byte for byte in range(256) if byte not in _MARKS)
+
+_SIGNS = mails.SIGNS | messengers.SIGNS | numerals.FORMS
+#: Words as letters: a numeral, one or two digits, more of them. As many as can be dialled need no word beside them.
+_NUMERAL, _DIGITS, _MANY_DIGITS = b"nd#"
+_LETTERS = {
+    **dict.fromkeys(numerals.FORMS, _NUMERAL),
+    **{b"9" * length: _DIGITS if length < 3 else _MANY_DIGITS for length in range(1, len(_DIALLED))},
+}
+#: What `numerals.may_be_spelled` says yes to has five numbers in a row; or fewer, of which one has three digits.
+_SPELLED = re.compile(rb"[nd#]{5}|n[nd]{0,2}#|#[nd]{0,2}n")
+
+
+def may_hold(text: str) -> bool:
+    """False only if no messenger, address or telephone can be found in the text."""
+    lower = lowered(text)
+    rare = lower.translate(None, _COMMON)
+    return bool(rare and _has_mark(lower, rare)) or _has_sign(words(lower)) or _has_digits(lower)
+
+
+def lowered(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass").lower()
+
+
+def words(lower: bytes) -> list[bytes]:
+    """With a 9 for every digit."""
+    parted = lower.translate(_PARTED)
+    if lower.isascii():
+        return parted.split()
+    if b"\xf0" in parted:
+        parted = _EMOJI.sub(b" ", parted)
+    return parted.replace(_NO_BREAK, b" ").split()
+
+
+def may_be_dialled(lower: bytes) -> bool:
+    return _has_digits(lower) or any(map(lower.__contains__, _OTHER_DIGITS))
+
+
+def _has_digits(lower: bytes) -> bool:
+    if b"\xd0" in lower:
+        for zero in _CYRILLIC_ZEROS:
+            lower = lower.replace(zero, b"o")
+    return _DIALLED in lower.translate(_SHAPE, _SHAPELESS)
+
+
+def _has_mark(lower: bytes, rare: bytes) -> bool:
+    for byte in set(rare):
+        for mark in _MARKS[byte]:
+            if mark in lower:
+                return True
+    return False
+
+
+def _has_sign(words: list[bytes]) -> bool:
+    signs = _SIGNS.intersection(words)
+    if not signs:
+        return False
+    if messengers.has_sign(signs) or mails.has_sign(signs):
+        return True
+    return _SPELLED.search(bytes(map(_LETTERS.get, words, repeat(0)))) is not None
