@@ -1,12 +1,11 @@
 """What leaves is what was asked, byte for byte; what comes back is a whole answer, or none."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
-import uvloop
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import (
@@ -20,49 +19,20 @@ from scrapy.exceptions import (
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 from scrapy.utils.misc import load_object
 
-from realestate.middlewares.handler import ENTERED, ExitHandler
+from realestate.middlewares.handler import ENTERED
 from realestate.middlewares.packing import TooLarge
 from realestate.spiders.immoweb import ImmowebSpider
+from tests.middlewares.conftest import PATIENCE
 from tests.middlewares.raw_server import Answer, RawServer, Writer, page, resetting, saying, silence
 from tests.middlewares.test_packing import PACK
 
 MAKE = Callable[..., Crawler]
-#: Nothing waits so long unless it is broken.
-PATIENCE = 30.0
-
-
-@pytest.fixture(params=["asyncio", "uvloop"])
-def run(request: pytest.FixtureRequest) -> Callable[[Awaitable[Any]], Any]:
-    """On either loop: a worker runs on the second where it is to be had."""
-
-    def run(work: Awaitable[Any]) -> Any:
-        async def limited() -> Any:
-            async with asyncio.timeout(PATIENCE):
-                return await work
-
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop if request.param == "uvloop" else None) as runner:
-            return runner.run(limited())
-
-    return run
 
 
 @pytest.fixture
-def handling(make_crawler: MAKE) -> Callable[..., Any]:
-    """A handler that may ask this machine, with some settings changed."""
-
-    @asynccontextmanager
-    async def handling(listeners: dict[object, Any] | None = None, **changes: Any) -> AsyncIterator[ExitHandler]:
-        crawler = make_crawler(ImmowebSpider, **{"ALLOW_PRIVATE_ADDRESSES": True, **changes})
-        crawler.spider = ImmowebSpider()
-        for signal, hears in (listeners or {}).items():
-            crawler.signals.connect(hears, signal)
-        handler = ExitHandler.from_crawler(crawler)
-        try:
-            yield handler
-        finally:
-            await handler.close()
-
-    return handling
+def handling(handling: Any) -> Callable[..., Any]:
+    """One that may ask this machine."""
+    return partial(handling, ALLOW_PRIVATE_ADDRESSES=True)
 
 
 @pytest.fixture
@@ -452,7 +422,7 @@ def test_who_listens_hears_the_pieces_and_may_stop_them(run: Any, handling: Any)
 
     async def work() -> Response:
         listeners = {signals.bytes_received: hears}
-        async with RawServer(endless_chunks).listening() as server, handling(listeners) as handler:
+        async with RawServer(endless_chunks).listening() as server, handling(listeners=listeners) as handler:
             response: Response = await handler.download_request(Request(server.url))
             return response
 
@@ -467,7 +437,7 @@ def test_who_listens_to_headers_may_fail_it(run: Any, handling: Any) -> None:
 
     async def work() -> None:
         listeners = {signals.headers_received: hears}
-        async with RawServer(saying(page())).listening() as server, handling(listeners) as handler:
+        async with RawServer(saying(page())).listening() as server, handling(listeners=listeners) as handler:
             with pytest.raises(StopDownload) as stopped:
                 await handler.download_request(Request(server.url))
             assert stopped.value.response is not None

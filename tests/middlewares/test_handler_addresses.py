@@ -2,19 +2,14 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.exceptions import CannotResolveHostError, IgnoreRequest
 from scrapy.http import Response
 
 from realestate.middlewares.addresses import ForbiddenAddress, Guard, GuardedResolver, is_public_name
-from realestate.middlewares.handler import ExitHandler
-from realestate.spiders.immoweb import ImmowebSpider
 from tests.middlewares.forward_proxy import ForwardProxy
 from tests.middlewares.raw_server import RawServer, page, saying
 
@@ -46,23 +41,6 @@ OURS = [
     "http://192.168.1.1/",
     "http://[fd00:ec2::254]/",
 ]
-
-
-@pytest.fixture
-def handling(make_crawler: Callable[..., Crawler]) -> Callable[..., Any]:
-    @asynccontextmanager
-    async def handling(site: str = "", **changes: Any) -> AsyncIterator[ExitHandler]:
-        crawler = make_crawler(ImmowebSpider, **changes)
-        crawler.spider = ImmowebSpider()
-        if site:
-            crawler.spider.site = site  # type: ignore[misc]
-        handler = ExitHandler.from_crawler(crawler)
-        try:
-            yield handler
-        finally:
-            await handler.close()
-
-    return handling
 
 
 @pytest.fixture

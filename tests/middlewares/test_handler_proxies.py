@@ -1,16 +1,13 @@
 """Through a proxy: of the kind it is, with the credentials it wants, trusting whom it was said to be trusted."""
 
-import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
 import trustme
-import uvloop
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
@@ -18,7 +15,7 @@ from scrapy.exceptions import DownloadConnectionRefusedError, DownloadFailedErro
 from scrapy.http import Response
 
 from realestate.middlewares.exits import ExitsMiddleware
-from realestate.middlewares.handler import TRUSTED, ExitHandler
+from realestate.middlewares.handler import TRUSTED
 from realestate.middlewares.proxies import Proxy, parse
 from realestate.queue.manners import undress
 from realestate.queue.suspicion import EXIT
@@ -44,30 +41,6 @@ def authority(tmp_path: Path) -> Authority:
     ca.issue_cert("www.immoweb.be", "127.0.0.1").configure_cert(shown)
     ca.cert_pem.write_to_path(tmp_path / "ca.pem")
     return Authority(tmp_path / "ca.pem", shown)
-
-
-@pytest.fixture(params=["asyncio", "uvloop"])
-def run(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
-    def run(work: Any) -> Any:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop if request.param == "uvloop" else None) as runner:
-            return runner.run(asyncio.wait_for(work, 30))
-
-    return run
-
-
-@pytest.fixture
-def handling(make_crawler: Callable[..., Crawler]) -> Callable[..., Any]:
-    @asynccontextmanager
-    async def handling(**changes: Any) -> AsyncIterator[ExitHandler]:
-        crawler = make_crawler(ImmowebSpider, **changes)
-        crawler.spider = ImmowebSpider()
-        handler = ExitHandler.from_crawler(crawler)
-        try:
-            yield handler
-        finally:
-            await handler.close()
-
-    return handling
 
 
 def through(proxy: Proxy, url: str) -> Request:
