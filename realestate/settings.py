@@ -262,6 +262,7 @@ STATS_CLASS = "realestate.extensions.stats.Stats"
 EXTENSIONS = {
     "realestate.extensions.heartbeat.Heartbeat": 500,
     "realestate.lean.scraper.OneByOne": 500,
+    "realestate.lean.memory.Collection": 500,
     "scrapy.extensions.logstats.LogStats": None,  # `realestate status` shows it for the fleet
 }
 #: A lease outlives the loss of several beats.
