@@ -64,9 +64,10 @@ def _search(spider: Any, document: bytes, url: str) -> Parsed:
 
 
 def _searches(spider: Any, url: str | None) -> list[str]:
-    """Which of its searches a document answers, nobody knows; those it does not answer find less in it."""
+    """Which of its searches a document answers, nobody knows; those it does not answer find less in it. Anything can be
+    read as robots.txt: what it leads to is a sitemap."""
     searches: list[str] = [url] if url else spider.seed_urls()
-    return searches
+    return [search.replace("/robots.txt", "/sitemap.xml") for search in searches]
 
 
 def _found(parsed: Parsed) -> int:

@@ -1,5 +1,6 @@
 """An item through the pipelines."""
 
+from collections.abc import Coroutine
 from typing import Any
 
 from scrapy.crawler import Crawler
@@ -21,6 +22,6 @@ class Pipelines(ItemPipelineManager):
             self._known = known(self.methods["process_item"], self.crawler)
         for method, is_async in self._known:
             item = method(item)
-            if is_async or type(item) is Deferred:
+            if is_async or isinstance(item, Deferred | Coroutine):
                 item = await ensure_awaitable(item)
         return item

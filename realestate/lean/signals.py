@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 from pydispatch.dispatcher import WEAKREF_TYPES, getAllReceivers
@@ -126,7 +126,7 @@ def _receiver(found: Any) -> Receiver:
 def _quiet(told: dict[str, Any]) -> tuple[type[Exception], ...]:
     """Errors of receivers that nobody wants to read of."""
     given = told.pop("dont_log", ())
-    return given if isinstance(given, tuple) else (given,)
+    return tuple(given) if isinstance(given, Sequence) else (given,)
 
 
 def _log(receiver: Any, error: Exception, quiet: tuple[type[Exception], ...], told: dict[str, Any]) -> None:

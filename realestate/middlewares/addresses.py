@@ -12,7 +12,9 @@ from aiohttp.abc import ResolveResult
 from scrapy.exceptions import IgnoreRequest
 
 #: Other ways to write an IPv4 address: its last four bytes are what counts.
-_WITH_IPV4 = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
+_WITH_IPV4 = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"), IPv6Network("::ffff:0:0:0/96"))
+#: Networks of one's own that Python takes for the world's.
+_OWN = (IPv6Network("fec0::/10"), IPv6Network("64:ff9b:1::/48"))
 #: Names that lead nowhere but inside. One without a dot is completed by whoever resolves it.
 _INSIDE = re.compile(r"(?:.*\.)?(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)|[^.]*")
 #: Anything else in a host's name is understood in one way here and in another by a proxy.
@@ -35,6 +37,8 @@ def is_public(address: str) -> bool:
     try:
         found = ip_address(address.strip("[]").partition("%")[0])
     except ValueError:
+        return False
+    if isinstance(found, IPv6Address) and any(found in network for network in _OWN):
         return False
     return all(each.is_global and not each.is_multicast for each in _meant(found))
 

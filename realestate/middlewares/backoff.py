@@ -1,8 +1,8 @@
 """Trouble: a refusal, a wall, a silence. The right one is blamed for it, and the request is tried again in its time."""
 
 import logging
+import re
 from collections.abc import Callable
-from datetime import datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Self
@@ -17,7 +17,7 @@ from scrapy.utils.misc import load_object
 
 from realestate.middlewares.blocks import Rules, Usual, is_html_for_json, read_rules
 from realestate.middlewares.conditional import NOT_MODIFIED, UNCHANGED
-from realestate.middlewares.policies import ANSWERS, BROKEN, WALL, Escalation, Policy, of_failure
+from realestate.middlewares.policies import ANSWERS, BROKEN, BUSY_WALL, WALL, Escalation, Policy, of_failure
 from realestate.queue.manners import Manners
 from realestate.queue.scheduler import Scheduler
 
@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 #: Answers that are about us, whatever else the page says.
 REFUSALS = frozenset({401, 403, 429})
+LONGEST_SECONDS = 86_400.0
+_SECONDS = re.compile(r"\d{1,12}", re.ASCII)
 #: No portal leads us further than twice.
 MOST_HOPS = 5
 
@@ -63,7 +65,8 @@ class BackoffMiddleware:
             return response  # robots.txt
         policy = BROKEN if _is_unasked(response) else ANSWERS.get(response.status)
         if kind := self._wall(request, response):
-            return self._met_a_wall(request, kind, policy if response.status in REFUSALS and policy else WALL)
+            means = policy if response.status in REFUSALS and policy else BUSY_WALL if policy and policy.slows else WALL
+            return self._met_a_wall(request, kind, means, seconds_to_wait(response))
         if policy is not None:
             wait = seconds_to_wait(response)
             return self._troubled(request, policy, f"status {response.status}", wait) or response
@@ -77,12 +80,12 @@ class BackoffMiddleware:
                 again := self._troubled(request, BROKEN, "cut short")
             ):
                 return again  # if it never comes whole, it is what the portal has
-            self.escalation.fine()
             # A search that finds nothing is thin, and so is the word that a home is sold: the parser has to say.
             if stage == "extract" and self.usual.is_thin(stage, len(response.body)):
                 response.flags.append("thin")
             else:
                 self.usual.saw(stage, response.body)
+        self.escalation.fine()
         self._tell(lambda manners: manners.praise(request))
         return response
 
@@ -102,7 +105,7 @@ class BackoffMiddleware:
             return None
         return "html_for_json" if is_html_for_json(request, response) else None
 
-    def _met_a_wall(self, request: Request, kind: str, policy: Policy) -> Request:
+    def _met_a_wall(self, request: Request, kind: str, policy: Policy, wait: float) -> Request:
         portal = getattr(self.crawler.spider, "name", "none")
         self._count(f"block/{portal}/{kind}")
         level = self.escalation.wall()
@@ -112,7 +115,7 @@ class BackoffMiddleware:
             self._tell(lambda manners: manners.pause())
         elif level == "slower":
             self._tell(lambda manners: manners.refused(f"a wall: {kind}", 0.0))
-        again = self._troubled(request, policy, f"wall/{kind}")
+        again = self._troubled(request, policy, f"wall/{kind}", wait)
         if again is None:
             raise Wall(f"a wall: {kind}")
         return again
@@ -149,6 +152,8 @@ def leads_nowhere(request: Request, response: Response) -> bool:
     location = response.headers.get("Location")
     if not 300 <= response.status < 400 or location is None:
         return False
+    if request.method not in ("GET", "HEAD") and response.status in (301, 302, 303):
+        return True  # followed, what was posted would be lost
     been = request.meta.get("redirect_urls", [])
     return len(been) >= MOST_HOPS or response.urljoin(location.decode("latin-1")) in (*been, request.url)
 
@@ -173,16 +178,12 @@ def seconds_to_wait(response: Response) -> float:
 
 
 def retry_after(value: str, served: str | None) -> float:
-    """Seconds to wait, by the site's own clock where it names a date; 0 where it says nothing we understand."""
-    if value.strip().isdigit():
-        return float(value)
-    until = _date(value)
-    now = _date(served or "")
-    return max(0.0, (until - now).total_seconds()) if until and now else 0.0
-
-
-def _date(value: str) -> datetime | None:
+    """Seconds to wait, by the site's own clock where it names a date; 0 where it says nothing we understand, and a day
+    where it says more: nobody means years."""
+    if _SECONDS.fullmatch(value.strip()):
+        return min(float(value), LONGEST_SECONDS)
     try:
-        return parsedate_to_datetime(value)
-    except (TypeError, ValueError):
-        return None
+        wait = (parsedate_to_datetime(value) - parsedate_to_datetime(served or "")).total_seconds()
+    except (TypeError, ValueError, OverflowError):  # no date, or one of a zone nobody knows
+        return 0.0
+    return min(max(0.0, wait), LONGEST_SECONDS)

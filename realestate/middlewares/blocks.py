@@ -26,7 +26,7 @@ WINDOW = 200
 _LOOKED_AT = 200_000
 #: A wall may answer in JSON, but shortly.
 _LONGEST_WORD_IN_JSON = 2_000
-_TITLE = re.compile(rb"<title[^>]*>([^<]*)")
+_TITLE = re.compile(rb"<title[^<>]{0,200}>([^<]{0,500})")
 #: The length of a part of a text that other texts may have too.
 _PART = 6
 

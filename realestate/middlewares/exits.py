@@ -9,6 +9,7 @@ from typing import Any, Self
 from scrapy import Request
 from scrapy import signals as scrapy_signals
 from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
 from scrapy.exceptions import IgnoreRequest
 
 from realestate.middlewares.handler import ENTERED, TRUSTED
@@ -16,7 +17,9 @@ from realestate.middlewares.identities import Identities, Session
 from realestate.middlewares.proxies import Pool, Proxy
 from realestate.middlewares.sources import Source, Sources, from_settings
 from realestate.queue import signals
+from realestate.queue.engine import LEASE
 from realestate.queue.manners import WORN, undress
+from realestate.queue.packing import put_off
 from realestate.queue.scheduler import Scheduler
 from realestate.queue.suspicion import EXIT
 from realestate.queue.workers import worker_name
@@ -29,6 +32,12 @@ LOOK_SECONDS = 2.0
 OWN = "own"
 
 
+class NoWay(IgnoreRequest):
+    """There is no exit by which it could leave."""
+
+    reason = "download"
+
+
 class ExitsMiddleware:
     """Nothing it sets was chosen here: the exit came with the lease, and who we are there follows from it."""
 
@@ -39,6 +48,8 @@ class ExitsMiddleware:
         self.pool = Pool()
         self.sources = Sources(self.pool, sources, stats=crawler.stats, changed=self.changed)
         self._sessions: dict[str, int] = {}
+        self._worn_by: dict[str, str] = {}
+        self._cookies: CookiesMiddleware | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
@@ -62,6 +73,7 @@ class ExitsMiddleware:
 
     def serving(self) -> None:
         """With sources nothing leaves but by what they give, and until then nothing does."""
+        self._cookies = self.crawler.get_downloader_middleware(CookiesMiddleware)
         if len(self.sources):
             self.changed()
             self._tasks = [asyncio.create_task(self.sources.run()), asyncio.create_task(self._look())]
@@ -76,16 +88,32 @@ class ExitsMiddleware:
             task.cancel()
         await self.sources.close()
 
-    def process_request(self, request: Request) -> None:
+    def process_request(self, request: Request) -> Request | None:
         undress(request)
         name = request.meta.get(EXIT) or self._any()
         if proxy := self.pool.get(name):
             self._leave_by(request, proxy, self._sessions.get(name, 0))
+        elif len(self.sources):
+            return self._not_now(request)
         identity = self.identities.of(name, self._sessions.get(name, 0), self._seconds())
+        self._forget_cookies(name, identity.name)
         worn = [header for header, _ in identity.headers if header not in request.headers]
         for header, value in identity.headers:
             request.headers.setdefault(header, value)  # what the portal itself asks for counts
         request.meta.update({WORN: worn, "cookiejar": identity.name})
+        return None
+
+    def _not_now(self, request: Request) -> Request:
+        """Its exit has gone meanwhile, or none has come yet: our own address is not shown."""
+        if LEASE not in request.meta:
+            raise NoWay("there is no exit yet")
+        return put_off(request, 0.0)
+
+    def _forget_cookies(self, exit: str, identity: str) -> None:
+        """Of who we were there before."""
+        before, self._worn_by[exit] = self._worn_by.get(exit), identity
+        if before not in (None, identity) and self._cookies is not None:
+            self._cookies.jars.pop(before, None)
 
     def _leave_by(self, request: Request, proxy: Proxy, refusals: int) -> None:
         if proxy.gateway is None:
@@ -95,7 +123,7 @@ class ExitsMiddleware:
         elif entered := proxy.gateway.entered(request.url):
             request.meta[ENTERED] = entered
         else:
-            raise IgnoreRequest("no gateway leads there")
+            raise NoWay("no gateway leads there")
 
     def _any(self) -> str:
         """For robots.txt, which nobody granted an exit: with proxies our own address is not shown."""

@@ -55,7 +55,7 @@ class LeaseMiddleware:
                     each.meta.pop(LEASE, None)
                     each.meta.update(inherited, **({PARENT: key} if key else {}))
                     each.priority += inherited.get("job_priority", 0)
-                elif key:
+                elif key and each is not None:  # Scrapy passes over it too
                     self.scheduler.ledger.item_out(key)
                 yield each
         except Exception as error:

@@ -57,7 +57,9 @@ def _zlib(body: bytes, most: int, wbits: int) -> bytes:
     """One stream after another: a server may pack a page in several."""
     pieces: list[bytes] = []
     size, rest = 0, body
-    while rest:
+    for _ in range(_MOST_STREAMS):
+        if not rest:
+            return b"".join(pieces)
         found = zlib.decompressobj(wbits)
         while rest and not found.eof:
             pieces.append(found.decompress(rest, _PIECE))
@@ -68,10 +70,14 @@ def _zlib(body: bytes, most: int, wbits: int) -> bytes:
         if not found.eof:
             raise EOFError("cut short")
         rest = found.unused_data if found.unused_data.startswith(_GZIP_MARK) else b""
+    if rest:
+        raise EOFError("more parcels in one than anybody packs")
     return b"".join(pieces)
 
 
 _GZIP_MARK = b"\x1f\x8b"
+#: A server that packs a page in pieces packs it in few; thousands of empty ones would take minutes.
+_MOST_STREAMS = 64
 
 
 def _gzip(body: bytes, most: int) -> bytes:
@@ -103,15 +109,19 @@ def _zstd(body: bytes, most: int) -> bytes:
     """One frame after another, as `_zlib`."""
     pieces: list[bytes] = []
     size, rest = 0, body
-    while rest:
+    for _ in range(_MOST_STREAMS):
+        if not rest:
+            break
         found = zstd.ZstdDecompressor()
         pieces.append(found.decompress(rest, most + 1 - size))
         size += len(pieces[-1])
         if size > most:
-            break
+            return b"".join(pieces)
         if not found.eof:
             raise EOFError("cut short")
         rest = found.unused_data
+    if rest:
+        raise EOFError("more parcels in one than anybody packs")
     return b"".join(pieces)
 
 

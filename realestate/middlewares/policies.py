@@ -8,6 +8,7 @@ from typing import Literal
 
 from scrapy.exceptions import DownloadTimeoutError
 
+from realestate.middlewares.packing import TooLarge
 from realestate.queue.exits import Signal
 
 
@@ -38,6 +39,7 @@ SILENT = Policy("failed", slows=False, delay=2, more_tries=4)
 CUT_OFF = Policy("failed", slows=False, delay=1, more_tries=4)
 #: Something else came than the page.
 WALL = Policy("bad", slows=False, delay=2.5)
+BUSY_WALL = Policy("bad", slows=True, delay=2.5)
 
 ANSWERS: Mapping[int, Policy] = {
     **dict.fromkeys((401, 403), NOT_WANTED),
@@ -49,7 +51,9 @@ ANSWERS: Mapping[int, Policy] = {
 
 
 def of_failure(error: Exception) -> Policy:
-    """Of a request without an answer."""
+    """Of a request without an answer. What is too large is the site's, or a fault of the moment."""
+    if isinstance(error, TooLarge):
+        return BROKEN
     return SILENT if isinstance(error, DownloadTimeoutError) else CUT_OFF
 
 

@@ -25,7 +25,7 @@ from realestate.middlewares.blocks import Rules, read_rules
 from realestate.middlewares.policies import ANSWERS, of_failure
 from realestate.middlewares.robotrules import RobotRules, origin_of, said, wait_seconds
 from realestate.queue.engine import LEASE
-from realestate.queue.packing import DELAY
+from realestate.queue.packing import put_off
 from realestate.queue.robots import Copy
 from realestate.queue.scheduler import Scheduler
 from realestate.queue.suspicion import EXIT, SENT
@@ -105,7 +105,7 @@ class RobotsMiddleware:
         self._obey(known.rules, request)
         queue = scheduler.queue
         if asks and (queue.limits.rate or queue.exits is not None or known.rules.delay_seconds):
-            return _put_off(request, 0.0)  # its moment is spent
+            return put_off(request, 0.0)  # its moment is spent
         return None
 
     def _obey(self, rules: RobotRules, request: Request) -> None:
@@ -120,11 +120,11 @@ class RobotsMiddleware:
         self.stats.inc_value("robotstxt/put_off")
         seconds = (known.again_at - scheduler.buffer.now()) / 1000
         if seconds <= 0:
-            return _put_off(request, random.uniform(1, 2) * MOMENT_MS / 1000)
+            return put_off(request, random.uniform(1, 2) * MOMENT_MS / 1000)
         waited = request.meta.get(WAITED, 0)
         if waited >= self.most_waits:
             raise Forbidden(f"robots.txt cannot be asked: {known.reason}")
-        again = _put_off(request, seconds + random.uniform(0, 0.1) * seconds)
+        again = put_off(request, seconds + random.uniform(0, 0.1) * seconds)
         again.meta[WAITED] = waited + 1
         return again
 
@@ -247,13 +247,6 @@ def _led_to(response: Response, location: bytes) -> str:
     if not url.startswith(("http://", "https://")):
         raise IgnoreRequest("led out of the net")
     return url
-
-
-def _put_off(request: Request, seconds: float) -> Request:
-    """Back to the queue, at no expense of its tries."""
-    again = request.copy()
-    again.meta[DELAY] = seconds
-    return again
 
 
 async def _told(telling: Awaitable[None]) -> None:

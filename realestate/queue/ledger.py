@@ -88,7 +88,9 @@ class Ledger:
     def end(self, key: str, outcome: Outcome, detail: Any = None) -> None:
         """End it now, whatever is open."""
         if held := self._held.pop(key, None):
-            self._end(Ending(held.lease.id, held.lease.token, outcome, detail, tuple(held.children)))
+            is_unsent = outcome == "back" or (outcome == "retry" and not detail[2])
+            unused = held.lease.exit if is_unsent else ""
+            self._end(Ending(held.lease.id, held.lease.token, outcome, detail, tuple(held.children), unused))
 
     def without_trace(self, busy: set[object], looks: int) -> Iterator[tuple[str, Held]]:
         """Those that were sent, whose callback is not over, and that nobody worked on in so many looks."""

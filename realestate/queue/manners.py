@@ -17,6 +17,8 @@ logger = logging.getLogger(__name__)
 
 #: Where a request carries which of its headers belong to who we were at its exit.
 WORN = "worn"
+#: Where it carries what else does.
+_DRESS = frozenset({WORN, "proxy", "_auth_proxy", "cookiejar", "entered", "trusted"})
 #: Told so often at most that the site refuses most exits.
 ALARM_MS = 60_000
 
@@ -25,10 +27,15 @@ Soon = Callable[[Callable[[], Awaitable[None]], str], None]
 
 def undress(request: Request) -> None:
     """Take off what belonged to an exit and an identity: the next may be others."""
-    for header in (*request.meta.pop(WORN, ()), "Proxy-Authorization"):
+    worn = request.meta.pop(WORN, None)
+    for header in (*(worn or ()), *(("Cookie",) if worn is not None else ()), "Proxy-Authorization"):
         request.headers.pop(header, None)
-    for name in ("proxy", "_auth_proxy", "cookiejar", "entered", "trusted"):
+    for name in _DRESS:
         request.meta.pop(name, None)
+
+
+def is_dressed(request: Request) -> bool:
+    return not _DRESS.isdisjoint(request.meta) or "Proxy-Authorization" in request.headers
 
 
 class Manners:

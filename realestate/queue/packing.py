@@ -9,7 +9,7 @@ from realestate.queue.codec import encode
 from realestate.queue.dupefilter import DupeFilter
 from realestate.queue.engine import LEASE
 from realestate.queue.ledger import Ledger
-from realestate.queue.manners import undress
+from realestate.queue.manners import is_dressed, undress
 from realestate.queue.request_queue import Pushed
 from realestate.queue.suspicion import EXIT, SENT
 
@@ -28,6 +28,13 @@ _OF_THIS_LEASE = (
     "download_timeout",
     "depth_",
 )
+
+
+def put_off(request: Request, seconds: float) -> Request:
+    """Back to the queue, at no expense of its tries."""
+    again = request.copy()
+    again.meta[DELAY] = seconds
+    return again
 
 
 class Packer:
@@ -50,7 +57,8 @@ class Packer:
 
     def payload(self, request: Request) -> bytes:
         """Raises NotShareable for a request that the fleet could not take."""
-        request = request.copy()
-        undress(request)  # no credentials in Redis, and another worker is somebody else
+        if is_dressed(request):  # no credentials in Redis, and another worker is somebody else
+            request = request.copy()
+            undress(request)
         kept = {name: value for name, value in request.meta.items() if name not in _OF_THIS_LEASE}
         return encode(request, self.spider, meta=kept)

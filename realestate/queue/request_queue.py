@@ -103,6 +103,8 @@ class Ending(NamedTuple):
     outcome: Outcome
     detail: Any = None
     children: Sequence[Pushed] = ()
+    unused: str = ""
+    """The exit by which nothing was asked after all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,7 +267,13 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
             wanted = self.buffer_size - len(self.buffer)
             if not self.serving or wanted <= self.buffer_size // 4:
                 continue
-            taken = await patiently(partial(self._take, wanted), self.stats, "taking")
+            try:
+                taken = await patiently(partial(self._take, wanted), self.stats, "taking")
+            except Exception:  # without this task the worker would live on and never take again
+                logger.exception("queue/not_taken: asked again in a moment")
+                await asyncio.sleep(1.0)
+                self._hungry.set()
+                continue
             for lease in taken.leases:
                 self.buffer.add(self.ledger.open(lease), lease)
             if not self.serving:
@@ -334,7 +340,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         await self.redis.aclose()
 
     async def _leave(self) -> None:
-        await asyncio.gather(*self._errands)
+        await asyncio.gather(*self._errands, return_exceptions=True)
         if self._tasks:
             await self.outbox.close()
             await patiently(partial(self.queue.leave, self.worker), self.stats, "leaving")

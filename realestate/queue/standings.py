@@ -22,14 +22,14 @@ class Standings:
         """So many good answers came by each."""
         if not times:
             return
-        learned = lessons(await self.all(), self.now())
+        learned = lessons(self._in_use(await self.all()), self.now())
         for name, count in times.items():
             await self._change(name, partial(worked, times=count, learned=learned, leads=name == learned.leader))
 
     async def blame(self, exit: str, signal: Signal, sent_at: float, wait_seconds: float = 0.0) -> bool:
         """Whether it is us whom the site does not want, rather than this exit."""
         now = self.now()
-        learned = lessons(await self.all(), now)
+        learned = lessons(self._in_use(await self.all()), now)
         wait_ms = wait_seconds * 1000
         await self._change(
             exit, partial(blamed, signal=signal, sent_at=sent_at, now=now, wait_ms=wait_ms, learned=learned)
@@ -41,6 +41,13 @@ class Standings:
         names = [exit.id for exit in self.queue.exits or ()]
         found: Any = await self.queue.server.hmget(keys.exits(self.queue.portal), names) if names else []
         return {name: _read(told) for name, told in zip(names, found, strict=True)}
+
+    def _in_use(self, standings: Mapping[str, Standing]) -> dict[str, Standing]:
+        """Those of the cheapest tier of which one is not resting: what others would do says nothing of them."""
+        tiers = {exit.id: exit.tier for exit in self.queue.exits or ()}
+        awake = [tiers[name] for name, standing in standings.items() if standing.until <= self.now()]
+        cheapest = min(awake or tiers.values(), default=0)
+        return {name: standing for name, standing in standings.items() if tiers[name] == cheapest}
 
     async def _change(self, name: str, act: Callable[[Standing], Standing]) -> None:
         """Again, if somebody else was faster."""

@@ -38,6 +38,9 @@ def test_of_the_open_internet(address: str) -> None:
         "2130706433",
         "0x7f.1",
         "",
+        "fec0::1",
+        "64:ff9b:1::a00:1",
+        "::ffff:0:127.0.0.1",
     ],
 )
 def test_not_of_the_open_internet(address: str) -> None:

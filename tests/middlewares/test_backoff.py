@@ -15,6 +15,12 @@ SERVED = "Mon, 16 Nov 2026 01:00:00 GMT"
         ("", 0),
         ("soon", 0),
         ("-5", 0),
+        ("9" * 400, 0),
+        ("999999999", 86_400),
+        ("²", 0),
+        ("Mon, 16 Nov 2026 03:00:00 -0000", 0),
+        ("Mon, 16 Nov 2026 03:00:00 +99999999", 0),
+        ("Mon, 16 Nov 9999 03:00:00 GMT", 86_400),
     ],
 )
 def test_how_long_a_site_wants_to_be_left_alone(value: str, seconds: float) -> None:

@@ -113,8 +113,8 @@ def test_robots_txt_is_left_alone(middleware: BackoffMiddleware, told: Told) -> 
 
 @pytest.mark.parametrize(("status", "blame"), [(200, "bad"), (403, "banned"), (503, "bad")])
 def test_a_wall_is_never_a_page(middleware: BackoffMiddleware, told: Told, status: int, blame: str) -> None:
-    assert isinstance(middleware.process_response(request(), answer(status, WALL)), Request)
-    assert told.told == [(blame, 0.0, False)]
+    assert isinstance(middleware.process_response(request(), answer(status, WALL, retry_after="9")), Request)
+    assert told.told == [(blame, 9.0, status == 503)]
     with pytest.raises(Wall) as error:
         middleware.process_response(request(2), answer(status, WALL))
     assert error.value.reason == "ban"
@@ -170,6 +170,21 @@ def test_who_is_led_in_circles_begins_anew(middleware: BackoffMiddleware, told: 
     assert isinstance(again, Request)
     assert (again.url, again.meta.get("redirect_urls")) == (URL, None)
     assert told.told == [("bad", 0.0, False)]
+
+
+def test_what_was_posted_is_not_asked_for_elsewhere(middleware: BackoffMiddleware) -> None:
+    asked = request().replace(method="POST", body=b"{}")
+    again = middleware.process_response(asked, Response(URL, status=302, headers={"Location": "/other"}))
+    assert isinstance(again, Request)
+    assert (again.method, again.body, again.url) == ("POST", b"{}", URL)
+
+
+def test_pages_that_are_as_they_were_are_no_walls(middleware: BackoffMiddleware, told: Told) -> None:
+    for _ in range(STOP):
+        middleware.process_response(request(), answer(200, WALL))
+        for _ in range(5):
+            middleware.process_response(request(), answer(404))
+    assert ("pause",) not in told.told
 
 
 def test_so_does_who_is_led_too_far(middleware: BackoffMiddleware) -> None:

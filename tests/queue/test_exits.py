@@ -16,7 +16,8 @@ from realestate.queue import exits
 from realestate.queue.connection import connect_to
 from realestate.queue.exits import Exit, Standing, blamed, is_us, lessons, worked
 from realestate.queue.identity import identify
-from realestate.queue.request_queue import Pushed, QueueSettings, RequestQueue
+from realestate.queue.ledger import Ledger
+from realestate.queue.request_queue import Ending, Pushed, QueueSettings, RequestQueue
 from realestate.queue.standings import Standings
 
 NOW = 1_000_000.0
@@ -295,6 +296,46 @@ def test_the_cheapest_tier_that_works_is_used(run: Run) -> None:
     cheap, dear = run(act, pool, ahead=1_000)
     assert set(cheap) == {"first"}
     assert set(dear) == {"residential"}
+
+
+def test_who_was_not_asked_after_all_is_free_at_once(run: Run) -> None:
+    async def act(queue: RequestQueue) -> list[Counter[str]]:
+        await filled(queue)
+        granted = []
+        for number, outcome in enumerate(("back", "retry", "done")):
+            leases = (await queue.take("w", 9)).leases
+            granted.append(Counter(lease.exit for lease in leases))
+            detail = (60_000, b"x", 0) if outcome == "retry" else None
+            ledger: list[Ending] = []
+            held = Ledger(ledger.append)
+            for lease in leases:
+                held.end(held.open(lease), outcome, detail)  # type: ignore[arg-type]
+            await queue.settle(ledger)
+            assert len(ledger) == len(leases), number
+        granted.append(Counter(lease.exit for lease in (await queue.take("w", 9)).leases))
+        return granted
+
+    both: Counter[str] = Counter(a=1, b=1)
+    assert run(act, [Exit("a"), Exit("b")], ahead=20_000, exit_ahead=20_000) == [both, both, both, Counter()]
+
+
+def test_a_damaged_standing_is_none(run: Run, server: Redis) -> None:
+    async def act(queue: RequestQueue) -> int:
+        await filled(queue)
+        server.hset("{p}:exits", "a", b'{"until": null, "rate": null}')
+        return len((await queue.take("w", 1)).leases)
+
+    assert run(act, [Exit("a")]) == 1
+
+
+def test_an_exit_that_nobody_uses_leads_nobody(run: Run) -> None:
+    async def act(queue: RequestQueue) -> float:
+        told = await standings(queue)
+        for _ in range(30):
+            await told.praise({"used": 20})
+        return (await told.all())["used"].rate
+
+    assert run(act, [Exit("a dear one", 2), Exit("used", 1)]) > exits.START_RATE
 
 
 def test_when_all_rest_the_worker_is_told_when_to_ask_again(run: Run) -> None:

@@ -106,7 +106,7 @@ if args.exits then
   exits = {}
   for index, exit in ipairs(args.exits) do
     local standing = standings[index] and cjson.decode(standings[index]) or {}
-    local ends = standing['until'] or 0
+    local ends = tonumber(standing['until']) or 0
     if ends > now + args.ahead then
       resting = math.min(resting or ends, ends)
     else
@@ -115,7 +115,7 @@ if args.exits then
         local alone = standing.alone ~= false
         local answers = alone and tonumber(asked[index] or 0) + args.exit_alone or 0
         exits[#exits + 1] = {name = exit[1], free = math.max(ends, answers, tonumber(frees[index] or 0)),
-                             interval = 1000 / (standing.rate or args.exit_rate), alone = alone}
+                             interval = 1000 / (tonumber(standing.rate) or args.exit_rate), alone = alone}
       end
     end
   end
