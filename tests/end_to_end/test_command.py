@@ -163,7 +163,7 @@ def test_status_of_nothing_says_how_to_begin(laptop: dict[str, str]) -> None:
 def test_the_doctor_finds_a_laptop_well(laptop: dict[str, str]) -> None:
     done = run(laptop, "doctor")
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("ok ") == 6
+    assert done.stdout.count("ok ") == 7
     assert "BAD" not in done.stdout
 
 

@@ -20,6 +20,8 @@ Simulate = Callable[[int], Simulated]
 #: By ETag, and by Last-Modified.
 PORTALS = ("immoweb", "emlak")
 LISTINGS = 240
+#: The share of pages that are not sent again: but for those of projects, which show other homes and are always read.
+SAME = 0.9
 
 
 class Crawled:
@@ -83,7 +85,7 @@ def test_on_a_day_without_news_no_page_is_sent_again(
     before = crawled.records()
     kept = _pages_kept(crawled.world.store)
     again = crawled.crawl(0)
-    assert again["304"] >= 0.95 * again["listing"] >= 0.95 * LISTINGS
+    assert again["304"] >= SAME * again["listing"] >= SAME * LISTINGS
     after = crawled.records()
     assert all(row["last_seen_at"] > before[ref]["last_seen_at"] for ref, row in after.items())
     assert all(row["last_fetched_at"] > before[ref]["last_fetched_at"] for ref, row in after.items())
@@ -91,7 +93,7 @@ def test_on_a_day_without_news_no_page_is_sent_again(
     assert _pages_kept(crawled.world.store) - kept == again["search"], "no 304 among the raw pages"
     _age(crawled.world.store)
     refreshed = crawled.crawl(0, "refresh")
-    assert refreshed["304"] >= 0.95 * refreshed["listing"] >= 0.95 * LISTINGS
+    assert refreshed["304"] >= SAME * refreshed["listing"] >= SAME * LISTINGS
     assert crawled.crawl(0, "refresh")["listing"] == 0, "they count as read"
     assert crawled.is_right()
     assert letters(redis_url, portal) == []
