@@ -78,7 +78,7 @@ def test_ctrl_c_stops_a_crawl_cleanly_and_a_second_run_resumes(
     laptop: dict[str, str], home: Path, simulate: Callable[[int], Simulated], tmp_path: Path
 ) -> None:
     simulated = simulate(120)
-    env = {**laptop, "SIMULATOR_URL": simulated.url, "PACE_RATE": "30"}
+    env = {**laptop, "SIMULATOR_URL": simulated.url, "PACE_RATE": "15"}
     with running([*COMMAND, "crawl", "emlak"], env, tmp_path / "log") as first:
         until(lambda: simulated.requests("emlak") > 40, "40 pages")
         first.process.send_signal(signal.SIGINT)

@@ -21,7 +21,7 @@ Simulate = Callable[[int], Simulated]
 PORTALS = ("immoweb", "emlak")
 LISTINGS = 240
 #: The share of pages that are not sent again: but for those of projects, which show other homes and are always read.
-SAME = 0.9
+SAME = 0.95
 
 
 class Crawled:
@@ -85,15 +85,16 @@ def test_on_a_day_without_news_no_page_is_sent_again(
     before = crawled.records()
     kept = _pages_kept(crawled.world.store)
     again = crawled.crawl(0)
-    assert again["304"] >= SAME * again["listing"] >= SAME * LISTINGS
+    assert again["304"] >= SAME * _pages(again) >= SAME * LISTINGS
     after = crawled.records()
     assert all(row["last_seen_at"] > before[ref]["last_seen_at"] for ref, row in after.items())
     assert all(row["last_fetched_at"] > before[ref]["last_fetched_at"] for ref, row in after.items())
     assert crawled.is_right()
-    assert _pages_kept(crawled.world.store) - kept == again["search"], "no 304 among the raw pages"
+    sent = again["search"] + _pages(again) - again["304"]
+    assert _pages_kept(crawled.world.store) - kept == sent, "no 304 among the raw pages"
     _age(crawled.world.store)
     refreshed = crawled.crawl(0, "refresh")
-    assert refreshed["304"] >= SAME * refreshed["listing"] >= SAME * LISTINGS
+    assert refreshed["304"] >= SAME * _pages(refreshed) >= SAME * LISTINGS
     assert crawled.crawl(0, "refresh")["listing"] == 0, "they count as read"
     assert crawled.is_right()
     assert letters(redis_url, portal) == []
@@ -117,6 +118,11 @@ def _age(store: PostgresStore) -> None:
     """As if all had been read a month ago."""
     with store.connection.cursor() as cursor:
         cursor.execute("UPDATE listings SET last_fetched_at = now() - interval '30 days'")
+
+
+def _pages(answered: Counter[str]) -> int:
+    """Of listings; a project names its homes by short addresses, which lead to the long ones."""
+    return answered["listing"] - answered["301"] - answered["302"]
 
 
 def _pages_kept(store: PostgresStore) -> int:
