@@ -22,7 +22,7 @@ from realestate.parsing.text import line, paragraphs
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.outcomes import BrokenPage
 from realestate.spiders.paging import Numbers
-from realestate.spiders.planning import Band
+from realestate.spiders.planning import Band, Choice
 from realestate.spiders.reading import at_paths, paths
 from realestate.spiders.results import Found, Results
 from realestate.spiders.words import immoweb as words
@@ -45,7 +45,11 @@ class ImmowebSpider(PortalSpider):
     terms = "https://www.immoweb.be/en/page/terms-of-use"
     checked_on = date(2026, 11, 15)
     paging = Numbers("page", size=30, last=333)
-    axes = (Band("minPrice", "maxPrice"), Band("minSurface", "maxSurface", top=1_000, is_price=False))
+    axes = (
+        Band("minPrice", "maxPrice"),
+        Band("minSurface", "maxSurface", top=1_000, is_price=False),
+        Choice("regions", ("BRUSSELS", "FLANDERS", "WALLONIA")),
+    )
     newest_first = "date"
 
     fields = paths(

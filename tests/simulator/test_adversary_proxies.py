@@ -264,5 +264,6 @@ def test_it_stops_although_somebody_is_still_waiting() -> None:
                 _, writer = await stack.enter_async_context(connected(proxy))
                 writer.write(f"CONNECT {authority} HTTP/1.1\r\n\r\n".encode())
             await asyncio.sleep(0.1)
+            assert [proxy.requests for proxy in of_kind(simulator, "dead")] == [0, 1], "one waits for ever"
 
     asyncio.run(asyncio.wait_for(go(), 20))

@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb import Immoweb, results
+from realestate.simulator.immoweb.query import REGIONS
 from realestate.simulator.site import Site
 from realestate.simulator.world import World
 
@@ -251,6 +252,13 @@ def test_splitting_by_price_loses_nothing(immoweb: Site) -> None:
     cheap = ids(immoweb, "house-and-apartment/for-sale?countries=BE&maxPrice=299999")
     dear = ids(immoweb, "house-and-apartment/for-sale?countries=BE&minPrice=300000")
     assert cheap + dear == whole
+
+
+def test_so_does_splitting_by_region(immoweb: Site) -> None:
+    whole = ids(immoweb, "house-and-apartment/for-sale?countries=BE")
+    regions = [ids(immoweb, f"house-and-apartment/for-sale?regions={each}") for each in REGIONS.values()]
+    assert all(regions)
+    assert sum(regions, Counter()) == whole
 
 
 def test_nothing_is_shown_past_page_333(immoweb: Site, monkeypatch: pytest.MonkeyPatch) -> None:

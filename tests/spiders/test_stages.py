@@ -17,6 +17,7 @@ from realestate.items import Listing, Part, Sighting
 from realestate.middlewares.signing import SigningMiddleware
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.immoweb import ImmowebSpider
+from realestate.spiders.searches import parameters
 
 SEARCH = "https://www.immoweb.be/en/search-results/house/for-sale?page=1"
 KEY = "https://www.immoweb.be/en/search-results/house/for-sale"
@@ -115,8 +116,15 @@ def test_a_long_search_is_planned_in_parts_and_not_read_itself(spider: ImmowebSp
     assert kept.parts[-1][1].parent == KEY
 
 
-def test_what_cannot_be_cut_is_read_as_far_as_it_goes_and_told(spider: ImmowebSpider) -> None:
+def test_homes_of_one_price_and_one_size_are_told_apart_by_their_region(spider: ImmowebSpider) -> None:
     url = f"{SEARCH}&minPrice=5&maxPrice=5&minSurface=9&maxSurface=9"
+    parts = requests(read(spider, answer(30_000, list(range(30)), url)), "plan")
+    assert {parameters(each.url)["regions"] for each in parts} == {"BRUSSELS", "FLANDERS", "WALLONIA"}
+    assert all(parameters(each.url)["minSurface"] == "9" for each in parts)
+
+
+def test_what_cannot_be_cut_is_read_as_far_as_it_goes_and_told(spider: ImmowebSpider) -> None:
+    url = f"{SEARCH}&minPrice=5&maxPrice=5&minSurface=9&maxSurface=9&regions=FLANDERS"
     made = read(spider, answer(30_000, list(range(30)), url))
     assert len(requests(made, "discover")) == 332
     assert spider.crawler.stats is not None

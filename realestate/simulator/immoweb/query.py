@@ -26,6 +26,8 @@ TYPES = {
     "exceptional-property": (),
     "public-sale": (),
 }
+#: A region's code in a listing: its word in a search.
+REGIONS = {"BRUSSELS": "BRUSSELS", "FLANDERS": "FLANDERS", "WALLONIE": "WALLONIA"}
 DEALS = {"for-sale": "sale", "for-rent": "rent"}
 
 #: An order the portal does not know falls back to relevance, which here is an arbitrary but lasting order.
@@ -46,6 +48,7 @@ class Search:
     deal: str
     countries: str
     postal_codes: frozenset[str]
+    regions: frozenset[str]
     min_price: int | None
     max_price: int | None
     min_surface: int | None
@@ -61,6 +64,7 @@ class Search:
             deal=deal,
             countries=query.get("countries", "BE"),
             postal_codes=frozenset(filter(None, codes)),
+            regions=frozenset(filter(None, query.get("regions", "").split(","))),
             min_price=whole_number(query.get("minPrice")),
             max_price=whole_number(query.get("maxPrice")),
             min_surface=whole_number(query.get("minSurface")),
@@ -79,6 +83,7 @@ class Search:
             and home.operation == DEALS[self.deal]
             and "BE" in self.countries.split(",")
             and (not self.postal_codes or home.place.postal_code in self.postal_codes)
+            and (not self.regions or REGIONS.get(home.place.region_code or "") in self.regions)
             and _within(self.min_price, advert.asking, self.max_price)
             and _within(self.min_surface, self._area(advert), self.max_surface)
         )
