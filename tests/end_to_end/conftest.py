@@ -18,6 +18,7 @@ from redis import Redis
 
 from realestate.demo import Comparison, compare, simulator_process
 from realestate.jobs.fleet import look
+from realestate.queue import keys
 from realestate.queue.connection import connect_to
 from realestate.queue.deadletters import DeadLetters
 from realestate.queue.request_queue import QueueSettings, RequestQueue
@@ -140,3 +141,24 @@ def letters(redis_url: str, portal: str) -> list[dict[str, Any]]:
 
 def compared(store: Store, simulated: Simulated, portal: str) -> Comparison:
     return compare(simulated.truth(portal), list(store.records(portal)))
+
+
+Fleet = Callable[..., Any]
+
+
+@pytest.fixture
+def fleet(site: Any, env: dict[str, str], server: Redis, store: Store, tmp_path: Path) -> Fleet:
+    """So many workers of immoweb at the test's own `site`, all of them heard of and none with anything to do."""
+
+    @contextmanager
+    def start(count: int, rate: float = 0, redis: str | None = None, **settings: float) -> Iterator[list[Worker]]:
+        changes = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+        command = [PYTHON, "-m", "scrapy", "crawl", "immoweb", *changes]
+        variables = {**env, "SIMULATOR_URL": site.url, "PACE_RATE": str(rate), "REDIS_URL": redis or env["REDIS_URL"]}
+        with ExitStack() as stack, Redis.from_url(variables["REDIS_URL"]) as client:
+            started = [running(command, variables, tmp_path / f"{number}.log") for number in range(count)]
+            workers = [stack.enter_context(each) for each in started]
+            until(lambda: client.hlen(keys.beats("immoweb")) == count, f"{count} workers")
+            yield workers
+
+    return start

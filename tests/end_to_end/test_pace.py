@@ -6,10 +6,8 @@ import statistics
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,14 +15,14 @@ import pytest
 from redis import Redis
 
 from realestate.jobs.fleet import look
-from realestate.queue import codec, keys
+from realestate.queue import codec
 from realestate.queue.connection import connect_to
 from realestate.queue.identity import identify
 from realestate.queue.request_queue import Ending, Lease, Pushed, QueueSettings, RequestQueue
 from realestate.queue.scheduler import BELL_SECONDS
 from realestate.settings import HEARTBEAT_SECONDS
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Worker, running, until
+from tests.end_to_end.conftest import Fleet, until
 from tests.end_to_end.hostile import page
 
 PORTAL = "immoweb"
@@ -88,28 +86,6 @@ def site() -> Iterator[Site]:
     server.shutdown()
     thread.join()
     server.server_close()
-
-
-Fleet = Callable[..., Any]
-
-
-@pytest.fixture
-def fleet(site: Site, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path) -> Fleet:
-    """So many workers, all of them heard of and none with anything to do."""
-
-    @contextmanager
-    def start(count: int, rate: float, **settings: float) -> Iterator[list[Worker]]:
-        changes = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
-        command = [PYTHON, "-m", "scrapy", "crawl", PORTAL, *changes]
-        variables = {**env, "SIMULATOR_URL": site.url, "PACE_RATE": str(rate)}
-        with ExitStack() as stack:
-            workers = [
-                stack.enter_context(running(command, variables, tmp_path / f"{number}.log")) for number in range(count)
-            ]
-            until(lambda: server.hlen(keys.beats(PORTAL)) == count, f"{count} workers")
-            yield workers
-
-    return start
 
 
 def request(site: Site, number: int) -> Pushed:

@@ -4,7 +4,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.settings import LEASE_SECONDS
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulated, Worker, letters, running, until
+from tests.end_to_end.conftest import PYTHON, Fleet, Simulated, letters, running, until
 from tests.end_to_end.test_pace import FIRST, PORTAL, Handler, Site, most_within, push, request
 from tests.redis_process import RedisProcess
 
@@ -60,27 +59,6 @@ def site() -> Iterator[Talking]:
     server.shutdown()
     thread.join()
     server.server_close()
-
-
-Fleet = Callable[..., Any]
-
-
-@pytest.fixture
-def fleet(site: Talking, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path) -> Fleet:
-    """So many workers, all of them heard of and none with anything to do."""
-
-    @contextmanager
-    def start(count: int, rate: float = 0, redis: str | None = None, **settings: float) -> Iterator[list[Worker]]:
-        changes = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
-        command = [PYTHON, "-m", "scrapy", "crawl", PORTAL, *changes]
-        variables = {**env, "SIMULATOR_URL": site.url, "PACE_RATE": str(rate), "REDIS_URL": redis or env["REDIS_URL"]}
-        with ExitStack() as stack, Redis.from_url(variables["REDIS_URL"]) as client:
-            started = [running(command, variables, tmp_path / f"{number}.log") for number in range(count)]
-            workers = [stack.enter_context(each) for each in started]
-            until(lambda: client.hlen(keys.beats(PORTAL)) == count, f"{count} workers")
-            yield workers
-
-    return start
 
 
 def pushed(url: str, site: Site, count: int = COUNT, first: int = 0) -> None:
