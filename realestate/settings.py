@@ -185,9 +185,8 @@ _NO_USE_AFTER = (
     "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware",
 )
 SPIDER_MIDDLEWARES = {
-    "realestate.middlewares.leases.ChildrenMiddleware": 10,  # nearest the engine: sees what all others left
     "realestate.middlewares.snapshots.SnapshotMiddleware": 60,  # after HttpError (50) has sorted out the refused
-    "realestate.middlewares.leases.LeaseMiddleware": 950,  # nearest the spider but one: sees all it yields
+    "realestate.middlewares.leases.LeaseMiddleware": 950,  # before HttpError passes over a status that nobody takes
     **dict.fromkeys(_NO_USE_AFTER),
 }
 DOWNLOADER_MIDDLEWARES = {
@@ -217,8 +216,6 @@ if CONTACTS and not CONTACTS_KEYS:
 
 # --- what happens to one listing -------------------------------------------------------
 
-#: Scrapy starts this many tasks for every response; ours yield one item or none (a third of its time saved).
-CONCURRENT_ITEMS = 1
 ITEM_PIPELINES = {
     "realestate.pipelines.privacy.PrivacyPipeline": 50,  # before validation: quarantine keeps no persons either
     "realestate.pipelines.clean.CleanPipeline": 100,
@@ -261,7 +258,6 @@ RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
 STATS_CLASS = "realestate.extensions.stats.Stats"
 EXTENSIONS = {
     "realestate.extensions.heartbeat.Heartbeat": 500,
-    "realestate.lean.scraper.OneByOne": 500,
     "realestate.lean.memory.Collection": 500,
     "scrapy.extensions.logstats.LogStats": None,  # `realestate status` shows it for the fleet
 }

@@ -4,6 +4,7 @@ How often a site is asked was decided when the request was taken from the queue:
 Scrapy's own settings for that are used.
 """
 
+from collections.abc import Coroutine
 from typing import Any
 
 from scrapy import Request, Spider, signals
@@ -34,8 +35,12 @@ class Downloader(downloader.Downloader):
         )
 
     def fetch(self, request: Request, spider: Spider | None = None) -> "Deferred[Response | Request]":
+        return deferred_from_coro(self.fetching(request))
+
+    def fetching(self, request: Request) -> Coroutine[Any, Any, Response | Request]:
+        """Counts from now on."""
         self.active.add(request)
-        return deferred_from_coro(self._fetch(request))
+        return self._fetch(request)
 
     async def _fetch(self, request: Request) -> Response | Request:
         try:

@@ -1,7 +1,5 @@
 """Ties a page's items and children to the lease of its request; nothing is settled by accident."""
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any, Self
 
 from scrapy import Request, signals
@@ -9,6 +7,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 
+from realestate.lean.engine import take_over
 from realestate.queue import signals as ours
 from realestate.queue.engine import LEASE
 from realestate.queue.packing import PARENT
@@ -30,6 +29,7 @@ class LeaseMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         middleware = cls(crawler)
         for handler, signal in (
+            (middleware.opened, signals.spider_opened),
             (middleware.item_waits, ours.item_waits),
             (middleware.items_stored, ours.items_stored),
             (middleware.item_scraped, signals.item_scraped),
@@ -45,28 +45,34 @@ class LeaseMiddleware:
         scheduler: Any = self.crawler.engine.scheduler
         return scheduler  # type: ignore[no-any-return]
 
-    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        key = response.meta.get(LEASE)
-        inherited = {name: response.meta[name] for name in INHERITED if name in response.meta}
-        try:
-            async for each in result:
-                if isinstance(each, Request):
-                    # A child whose author handed it the page's whole meta must not be taken for the page itself.
-                    each.meta.pop(LEASE, None)
-                    each.meta.update(inherited, **({PARENT: key} if key else {}))
-                    each.priority += inherited.get("job_priority", 0)
-                elif key and each is not None:  # Scrapy passes over it too
-                    self.scheduler.ledger.item_out(key)
-                yield each
-        except Exception as error:
+    def opened(self) -> None:
+        """A lease may end with its callback only because nothing of it is read ahead."""
+        take_over(self.crawler)
+
+    def page_gives(self, response: Response, each: Any) -> None:
+        meta = response.meta
+        key = meta.get(LEASE)
+        if isinstance(each, Request):
+            # A child whose author handed it the page's whole meta must not be taken for the page itself.
+            each.meta.pop(LEASE, None)
+            for name in INHERITED:
+                if name in meta:
+                    each.meta[name] = meta[name]
+            if key:
+                each.meta[PARENT] = key
+            each.priority += meta.get("job_priority", 0)
+        elif key:
+            self.scheduler.ledger.item_out(key)
+
+    def page_ends(self, response: Response, error: Exception | None) -> None:
+        """Not called for a callback cut short by the end of the worker: it is not over, and its page goes back."""
+        if error is not None:
             self._gave_up(response, error)
-            raise
-        # Not in a `finally`: a callback cut short by the end of the worker is not over, and its page goes back.
-        if key:
+        elif key := response.meta.get(LEASE):
             self.scheduler.ledger.finished(key)
 
     def process_spider_exception(self, response: Response, exception: Exception) -> None:
-        """A status that no errback takes, or a callback that raised before it yielded anything."""
+        """A status that no errback takes: Scrapy passes over it, we do not."""
         self._gave_up(response, exception)
 
     def _gave_up(self, response: Response, error: Exception) -> None:
@@ -100,37 +106,3 @@ class LeaseMiddleware:
         """Dropped on purpose, or its pipeline raised, which Scrapy counts and logs."""
         if response is not None and (key := response.meta.get(LEASE)):
             self.scheduler.ledger.item_in(key)
-
-
-class ChildrenMiddleware:
-    """Outermost: what it counts goes to the engine, dropped by no other middleware.
-
-    Scrapy reads a callback two results ahead of what it has handed on (`_parallel_asyncio`): without this count a page
-    would be acknowledged before its last children are known."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        middleware = cls(crawler)
-        crawler.signals.connect(middleware.request_scheduled, signal=signals.request_scheduled)
-        return middleware
-
-    @property
-    def scheduler(self) -> Scheduler:
-        assert self.crawler.engine is not None
-        scheduler: Any = self.crawler.engine.scheduler
-        return scheduler  # type: ignore[no-any-return]
-
-    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        key = response.meta.get(LEASE)
-        async for each in result:
-            if key and isinstance(each, Request):
-                self.scheduler.ledger.child_out(key)
-            yield each
-
-    def request_scheduled(self, request: Request) -> None:
-        """Just before the scheduler gets it, or another handler drops it: by the loop's next turn either is done."""
-        if key := request.meta.get(PARENT):
-            asyncio.get_running_loop().call_soon(self.scheduler.ledger.child_in, key)

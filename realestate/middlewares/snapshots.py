@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
 
-from scrapy import Request, signals
+from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
@@ -57,14 +57,7 @@ class Watched:
 
     response: Response
     fetched_at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    items: int = 0
-    is_reading: bool = False
-    is_read: bool = False
     failed: bool = False
-
-    @property
-    def is_over(self) -> bool:
-        return self.is_read and not self.items
 
 
 class SnapshotMiddleware:
@@ -94,7 +87,6 @@ class SnapshotMiddleware:
             (middleware.items_stored, ours.items_stored),
             (middleware.last_batch, ours.last_batch),
             (middleware.item_scraped, signals.item_scraped),
-            (middleware.item_dropped, signals.item_dropped),
             (middleware.item_error, signals.item_error),
             (middleware.closed, signals.spider_closed),
         )
@@ -121,51 +113,25 @@ class SnapshotMiddleware:
             if lease := response.meta.get(LEASE):
                 self.scheduler.ledger.item_out(lease)
 
-    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        watched = self._watched.get(id(response)) or Watched(response)
-        watched.is_reading = True
-        try:
-            async for each in result:
-                watched.items += not isinstance(each, Request)
-                yield each
-        except Exception:
-            await self._read(watched, failed=True)
-            raise
-        await self._read(watched, failed="broken" in response.flags)
-
-    def process_spider_exception(self, response: Response, exception: Exception) -> None:
-        """A callback that raised before it yielded anything has no output to follow; this hook cannot wait."""
-        watched = self._watched.get(id(response))
-        if watched is not None and not watched.is_reading:
-            self._soon(self._read(watched, failed=True))
-
-    def item_scraped(self, item: Any, response: Response | None) -> Coroutine[Any, Any, None] | None:
-        return self._item_over(response, failed=isinstance(item, Quarantined))
-
-    def item_dropped(self, response: Response | None) -> Coroutine[Any, Any, None] | None:
-        return self._item_over(response, failed=False)
-
-    def item_error(self, response: Response | None) -> Coroutine[Any, Any, None] | None:
-        return self._item_over(response, failed=True)
-
-    def _item_over(self, response: Response | None, *, failed: bool) -> Coroutine[Any, Any, None] | None:
-        """What it returns Scrapy waits for, so that failing pages slow the crawl to what the disk can take."""
-        watched = self._watched.get(id(response))
-        if watched is None:
-            return None
-        watched.items -= 1
-        watched.failed |= failed
-        return self._over(watched) if watched.is_over else None
-
-    async def _read(self, watched: Watched, *, failed: bool) -> None:
-        watched.is_read = True
-        watched.failed |= failed
-        if watched.is_over and id(watched.response) in self._watched:
+    async def page_ends(self, response: Response, error: Exception | None) -> None:
+        """A failing page is waited for, so that they slow the crawl to what the disk can take."""
+        if watched := self._watched.pop(id(response), None):
+            watched.failed |= error is not None or "broken" in response.flags
             await self._over(watched)
+
+    def item_scraped(self, item: Any, response: Response | None) -> None:
+        if isinstance(item, Quarantined):
+            self._failed(response)
+
+    def item_error(self, response: Response | None) -> None:
+        self._failed(response)
+
+    def _failed(self, response: Response | None) -> None:
+        if watched := self._watched.get(id(response)):
+            watched.failed = True
 
     async def _over(self, watched: Watched) -> None:
         assert self._recorder is not None
-        del self._watched[id(watched.response)]
         lease = watched.response.meta.get(LEASE)
         kind = self._kind(watched)
         future = self._recorder.take(_page(watched, kind, self.crawler.spider)) if kind else None

@@ -20,7 +20,6 @@ class Held:
     started: bool = False
     callback_finished: bool = False
     items: int = 0
-    children_out: int = 0
     children: list[Pushed] = field(default_factory=list)
     outcome: Outcome = "done"
     detail: Any = None
@@ -29,7 +28,7 @@ class Held:
 
     @property
     def complete(self) -> bool:
-        return self.callback_finished and not self.items and not self.children_out
+        return self.callback_finished and not self.items
 
     def next_child(self) -> bytes:
         """Identifies the page's next child among those that are not to be filtered."""
@@ -66,17 +65,6 @@ class Ledger:
         """The item is stored, in quarantine, or dropped on purpose."""
         if held := self.get(key):
             held.items -= 1
-            self._maybe_end(key, held)
-
-    def child_out(self, key: str) -> None:
-        """The callback made a request, which Scrapy has not handed on yet."""
-        if held := self.get(key):
-            held.children_out += 1
-
-    def child_in(self, key: str) -> None:
-        """Scrapy has handed it on, or dropped it."""
-        if held := self.get(key):
-            held.children_out -= 1
             self._maybe_end(key, held)
 
     def finished(self, key: str) -> None:

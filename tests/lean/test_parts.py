@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
 
 from realestate.lean.items import Pipelines
 from realestate.lean.logs import LogFormatter
 from realestate.lean.memory import EVERY, Collection
 from realestate.lean.methods import known
-from realestate.lean.scraper import OneByOne
 from realestate.spiders.immoweb import ImmowebSpider
 
 MAKE = Callable[..., Crawler]
@@ -41,11 +39,6 @@ def test_a_page_is_put_into_words_only_for_who_reads_them(make_crawler: MAKE, le
     if not speaks:
         assert formatter.crawled(None, None, None) is None
         assert formatter.scraped(None, None, None) is None
-
-
-def test_items_side_by_side_are_left_to_scrapy(make_crawler: MAKE) -> None:
-    with pytest.raises(NotConfigured):
-        OneByOne.from_crawler(make_crawler(ImmowebSpider, CONCURRENT_ITEMS=2))
 
 
 class Old:

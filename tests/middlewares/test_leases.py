@@ -1,5 +1,4 @@
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,6 +7,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
+from scrapy.spidermiddlewares.httperror import HttpError
 
 from realestate.middlewares.leases import LeaseMiddleware
 from realestate.queue.engine import LEASE
@@ -38,17 +38,15 @@ class Book:
     def finished(self, request: Request) -> None:
         self.ledger.finished(request.meta[LEASE])
 
-    def read(self, *results: Any) -> list[Any]:
-        async def output() -> AsyncIterator[Any]:
-            for each in results:
-                if isinstance(each, Exception):
-                    raise each
-                yield each
-
-        async def collect() -> list[Any]:
-            return [each async for each in self.middleware.process_spider_output(self.response, output())]
-
-        return asyncio.run(collect())
+    def read(self, *results: Any) -> None:
+        """The page as the scraper handles it."""
+        error: Exception | None = None
+        for each in results:
+            if isinstance(each, Exception):
+                error = each
+                break
+            self.middleware.page_gives(self.response, each)
+        self.middleware.page_ends(self.response, error)
 
 
 @pytest.fixture
@@ -57,18 +55,21 @@ def book(make_crawler: Callable[..., Crawler]) -> Book:
 
 
 def test_children_inherit_the_job_and_know_their_page(book: Book) -> None:
-    (child,) = book.read(Request("https://x.example/2", meta={"stage": "extract"}))
+    child = Request("https://x.example/2", meta={"stage": "extract"})
+    book.read(child)
     assert child.meta == {"job": "j", "mode": "sweep", "stage": "extract", PARENT: book.key}
 
 
 def test_children_inherit_the_jobs_priority_on_top_of_their_stages(book: Book) -> None:
     book.request.meta["job_priority"] = 5
-    (child,) = book.read(Request("https://x.example/2", priority=10))
+    child = Request("https://x.example/2", priority=10)
+    book.read(child)
     assert (child.priority, child.meta["job_priority"]) == (15, 5)
 
 
 def test_a_child_with_the_whole_meta_of_its_page_is_no_continuation(book: Book) -> None:
-    (child,) = book.read(Request("https://x.example/2", meta=dict(book.request.meta)))
+    child = Request("https://x.example/2", meta=dict(book.request.meta))
+    book.read(child)
     assert LEASE not in child.meta
 
 
@@ -79,8 +80,7 @@ def test_a_page_without_items_ends_with_its_callback(book: Book) -> None:
 
 def test_a_page_whose_callback_ends_the_worker_goes_back(book: Book) -> None:
     """It asked a store that is away for good; nothing is wrong with the page."""
-    with pytest.raises(CloseSpider):
-        book.read(a_listing(), CloseSpider("store_failed"))
+    book.read(a_listing(), CloseSpider("store_failed"))
     book.middleware.process_spider_exception(book.response, CloseSpider("store_failed"))
     assert [(ending.id, ending.outcome) for ending in book.ended] == [(b"id", "back")]
 
@@ -121,28 +121,27 @@ def test_an_item_that_is_dropped_does_not_hold_its_page(book: Book) -> None:
 
 
 def test_a_callback_that_raises_is_given_up(book: Book) -> None:
-    with pytest.raises(KeyError):
-        book.read(Request("https://x.example/2"), KeyError("id"))
+    book.read(Request("https://x.example/2"), KeyError("id"))
     (ending,) = book.ended
     assert (ending.outcome, ending.detail) == ("dead", "parse: KeyError: 'id'")
 
 
-def test_a_callback_cut_short_by_the_end_of_the_worker_is_not_over(book: Book) -> None:
-    async def cut_short() -> None:
-        async def output() -> AsyncIterator[Any]:
-            yield Request("https://x.example/2")
-            yield Request("https://x.example/3")
+def test_a_status_that_no_errback_takes_is_given_up(book: Book) -> None:
+    """HttpError passes over it: the page then gives nothing, and ends well."""
+    book.middleware.process_spider_exception(book.response, HttpError(book.response, "Ignoring"))
+    book.read()
+    (ending,) = book.ended
+    assert (ending.outcome, ending.detail) == ("dead", "parse: HttpError: Ignoring")
 
-        reading = book.middleware.process_spider_output(book.response, output())
-        await anext(reading)
-        await reading.aclose()  # type: ignore[attr-defined]
 
-    asyncio.run(cut_short())
+def test_a_callback_that_is_not_over_holds_its_page(book: Book) -> None:
+    book.middleware.page_gives(book.response, Request("https://x.example/2"))
     assert book.ended == []
 
 
 def test_a_page_without_a_lease_passes_untouched(book: Book) -> None:
     del book.request.meta[LEASE]
-    (child,) = book.read(Request("https://x.example/2"))
+    child = Request("https://x.example/2")
+    book.read(child)
     assert PARENT not in child.meta
     assert book.ended == []

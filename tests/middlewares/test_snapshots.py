@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -64,20 +64,19 @@ class Desk:
         headers = {"Content-Type": "text/html", "Set-Cookie": "id=1"}
         return HtmlResponse(URL, body=b"<html>\xff</html>", headers=headers, request=request)
 
-    async def serve(self, response: Response, *results: Any, flags: tuple[str, ...] = ()) -> list[Any]:
-        """The page as Scrapy would handle it: its callback, then its items through the pipelines."""
+    async def serve(self, response: Response, *results: Any, flags: tuple[str, ...] = ()) -> None:
+        """The page as the scraper handles it: what an exception stands for is raised, an item is through the pipelines
+        before the next is made."""
         self.middleware.process_spider_input(response)
-
-        async def output() -> AsyncIterator[Any]:
-            for each in results:
-                if isinstance(each, Exception):
-                    raise each
-                yield each
-            response.flags.extend(flags)
-
-        made = [each async for each in self.middleware.process_spider_output(response, output())]
+        error: Exception | None = None
+        for each in results:
+            if isinstance(each, Exception):
+                error = each
+                break
+            await self.through(each, response)
+        response.flags.extend(flags)
         self.ledger.finished(self.key)  # LeaseMiddleware's word
-        return made
+        await self.middleware.page_ends(response, error)
 
     async def through(self, item: Any, response: Response, signal: Any = scrapys.item_scraped) -> None:
         await self.crawler.signals.send_catch_log_async(signal, item=item, response=response, spider=None)
@@ -119,10 +118,11 @@ def test_a_page_that_could_not_be_read_is_kept_with_all_its_parser_needs(desk: D
 def test_a_good_page_is_not_kept_and_its_lease_ends(desk: Desk) -> None:
     async def act() -> None:
         response = desk.page()
-        item = a_listing()
-        await desk.serve(response, item, Request("https://x.example/"))
+        desk.middleware.process_spider_input(response)
+        desk.ledger.finished(desk.key)
         assert not desk.ended, "its item may yet go to quarantine"
-        await desk.through(item, response)
+        await desk.through(a_listing(), response)
+        await desk.middleware.page_ends(response, None)
         assert desk.ended
 
     desk.run(act)
@@ -131,15 +131,7 @@ def test_a_good_page_is_not_kept_and_its_lease_ends(desk: Desk) -> None:
 
 
 def test_a_page_whose_listing_goes_to_quarantine_is_kept_once(desk: Desk) -> None:
-    async def act() -> None:
-        response = desk.page()
-        await desk.serve(response, a_listing(), a_listing(ref="2"), a_listing(ref="3"))
-        await desk.through(BAD, response)
-        await desk.through(a_listing(), response)
-        assert not desk.kept()
-        await desk.through(BAD, response)
-
-    desk.run(act)
+    desk.run(lambda: desk.serve(desk.page(), BAD, a_listing(), BAD))
     assert [page.kind for page in desk.kept()] == ["failed"]
 
 
@@ -147,8 +139,10 @@ def test_a_page_whose_listing_goes_to_quarantine_is_kept_once(desk: Desk) -> Non
 def test_an_item_that_got_lost_is_a_failure_unless_on_purpose(desk: Desk, signal: Any, kinds: list[str]) -> None:
     async def act() -> None:
         response = desk.page()
-        await desk.serve(response, a_listing())
+        desk.middleware.process_spider_input(response)
         await desk.through(a_listing(), response, signal)
+        await desk.middleware.page_ends(response, None)
+        desk.ledger.finished(desk.key)
 
     desk.run(act)
     assert [page.kind for page in desk.kept()] == kinds
@@ -156,22 +150,7 @@ def test_an_item_that_got_lost_is_a_failure_unless_on_purpose(desk: Desk, signal
 
 
 def test_a_callback_that_raises_is_a_failure(desk: Desk) -> None:
-    async def act() -> None:
-        with pytest.raises(KeyError):
-            await desk.serve(desk.page(), Request("https://x.example/"), KeyError("id"))
-
-    desk.run(act)
-    assert [page.kind for page in desk.kept()] == ["failed"]
-
-
-def test_a_callback_that_raises_at_once_is_a_failure(desk: Desk) -> None:
-    async def act() -> None:
-        response = desk.page()
-        desk.middleware.process_spider_input(response)
-        desk.middleware.process_spider_exception(response, KeyError("id"))
-        desk.ledger.finished(desk.key)
-
-    desk.run(act)
+    desk.run(lambda: desk.serve(desk.page(), a_listing(), KeyError("id")))
     assert [page.kind for page in desk.kept()] == ["failed"]
     assert len(desk.ended) == 1
 
@@ -263,23 +242,15 @@ def test_a_refused_page_passes_untouched(desk: Desk) -> None:
 
     async def act() -> None:
         response = desk.page()
-
-        async def output() -> AsyncIterator[Any]:
-            yield "anything"
-
-        assert [each async for each in desk.middleware.process_spider_output(response, output())] == ["anything"]
-        await desk.through("anything", response)
-        desk.middleware.process_spider_exception(response, KeyError())
+        await desk.through(BAD, response)
+        await desk.middleware.page_ends(response, None)
 
     desk.run(act)
     assert desk.kept() == []
 
 
 def test_what_is_not_a_workers_is_not_kept(desk: Desk) -> None:
-    async def act() -> None:
-        assert await desk.serve(desk.page(), "an item", flags=("broken",)) == ["an item"]
-
-    asyncio.run(act())
+    asyncio.run(desk.serve(desk.page(), a_listing(), flags=("broken",)))
     assert desk.kept() == []
 
 
@@ -287,14 +258,7 @@ def test_a_callback_cut_short_by_the_end_of_the_worker_is_no_failure(desk: Desk)
     async def act() -> None:
         response = desk.page()
         desk.middleware.process_spider_input(response)
-
-        async def output() -> AsyncIterator[Any]:
-            yield 1
-            yield 2
-
-        reading = desk.middleware.process_spider_output(response, output())
-        await anext(reading)
-        await reading.aclose()  # type: ignore[attr-defined]
+        await desk.through(a_listing(), response)
 
     desk.run(act)
     assert desk.kept() == []
