@@ -194,6 +194,8 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt is asked for its sake
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "realestate.middlewares.robots.RobotsMiddleware": 100,  # in its place
+    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
+    "realestate.lean.offsite.OffsiteMiddleware": 50,  # where Scrapy has its own
     "realestate.middlewares.exits.ExitsMiddleware": 350,  # before DefaultHeaders (400) and UserAgent (500) say other
     "realestate.middlewares.signing.SigningMiddleware": 580,  # what it sets is fresh, also for a retry
     "realestate.middlewares.backoff.BackoffMiddleware": 610,  # sees a redirect before it is followed (600)

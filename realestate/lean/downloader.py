@@ -17,6 +17,8 @@ from twisted.internet.defer import Deferred
 from realestate.lean.methods import known
 from realestate.lean.signals import Signals
 
+_PAGE_OR_REQUEST = (Response, Request)
+
 
 class Downloader(downloader.Downloader):
     """Scrapy's, with the middlewares' methods looked at once."""
@@ -55,7 +57,9 @@ class Downloader(downloader.Downloader):
     async def _asked(self, request: Request) -> Response | Request:
         for method, is_async in self._asking:
             result = method(request=request)
-            if is_async or not isinstance(result, Response | Request | None):
+            if is_async:
+                result = await result
+            elif result is not None and not isinstance(result, _PAGE_OR_REQUEST):
                 result = await ensure_awaitable(result)
             if result is not None:
                 return _checked(method, result)
@@ -73,7 +77,7 @@ class Downloader(downloader.Downloader):
     async def _answered(self, request: Request, response: Response) -> Response | Request:
         for method, is_async in self._answering:
             result = method(request=request, response=response)
-            if is_async or not isinstance(result, Response | Request):
+            if is_async or not isinstance(result, _PAGE_OR_REQUEST):
                 result = _checked(method, await ensure_awaitable(result))
             if isinstance(result, Request):
                 return result
@@ -83,7 +87,7 @@ class Downloader(downloader.Downloader):
     async def _failed(self, request: Request, error: Exception) -> Response | Request:
         for method, is_async in self._failing:
             result = method(request=request, exception=error)
-            if is_async or not isinstance(result, Response | Request | None):
+            if is_async or not (result is None or isinstance(result, _PAGE_OR_REQUEST)):
                 result = await ensure_awaitable(result)
             if result is not None:
                 return _checked(method, result)
@@ -95,6 +99,6 @@ class Downloader(downloader.Downloader):
 
 
 def _checked(method: Any, result: object) -> Response | Request:
-    if not isinstance(result, Response | Request):
+    if not isinstance(result, _PAGE_OR_REQUEST):
         raise TypeError(f"{method} gave neither a response nor a request but {type(result)}")
     return result

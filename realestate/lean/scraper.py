@@ -14,12 +14,14 @@ They come after all middlewares that change, drop or add what a callback yields,
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from scrapy import Request
 from scrapy.core import scraper, spidermw
 from scrapy.http import Response
 from scrapy.utils.asyncgen import as_async_generator
+from scrapy.utils.defer import _process_pending_io
 from twisted.python.failure import Failure
 
 Gives = Callable[[Response, Any], None]
@@ -78,8 +80,19 @@ class Scraper(scraper.Scraper):
             error = raised
             self.handle_spider_error(Failure(), request, result)  # type: ignore[no-untyped-call]
         for ends in self._ends:
-            if inspect.isawaitable(waiting := ends(result, error)):
+            if (waiting := ends(result, error)) is not None:
                 await waiting
+
+    async def call_spider_async(
+        self, result: Response | Failure, request: Request
+    ) -> Iterable[Any] | AsyncIterator[Any]:
+        """What an async generator gives needs no looking at."""
+        asked = result.request or request if isinstance(result, Response) else request
+        callback = asked.callback
+        if not isinstance(result, Response) or callback is None or not _is_async_generator(callback):
+            return await super().call_spider_async(result, request)
+        await _process_pending_io()
+        return callback(result, **asked.cb_kwargs)  # type: ignore[no-any-return]
 
     async def handle_spider_output_async(
         self, result: Iterable[Any] | AsyncIterator[Any], request: Request, response: Response | Failure
@@ -103,3 +116,12 @@ class Scraper(scraper.Scraper):
                 engine.crawl(each)
             else:
                 await self.start_itemproc_async(each, response=response)
+
+
+def _is_async_generator(callback: Callable[..., Any]) -> bool:
+    return _is_async_generator_function(getattr(callback, "__func__", callback))
+
+
+@lru_cache(maxsize=1024)
+def _is_async_generator_function(function: Callable[..., Any]) -> bool:
+    return inspect.isasyncgenfunction(function)

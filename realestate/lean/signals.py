@@ -59,6 +59,8 @@ class Signals(SignalManager):
     def send_catch_log(self, signal: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
         if "sender" in kwargs:
             return super().send_catch_log(signal, **kwargs)
+        if not self._listening(signal):
+            return []
         quiet = (*_quiet(kwargs), StopDownload)
         results: list[tuple[Any, Any]] = []
         for receiver, heard in self._heard(signal, kwargs):
@@ -81,7 +83,7 @@ class Signals(SignalManager):
             except Exception as error:
                 _log(receiver, error, quiet, kwargs)
                 result = error
-            if inspect.isawaitable(result) or isinstance(result, Deferred):
+            if result is not None and (inspect.isawaitable(result) or isinstance(result, Deferred)):
                 waited_for.append((len(results), ensure_awaitable(result)))
             results.append((receiver, result))
         if waited_for:  # mostly nobody has to be
@@ -125,7 +127,9 @@ def _receiver(found: Any) -> Receiver:
 
 def _quiet(told: dict[str, Any]) -> tuple[type[Exception], ...]:
     """Errors of receivers that nobody wants to read of."""
-    given = told.pop("dont_log", ())
+    if "dont_log" not in told:
+        return ()
+    given = told.pop("dont_log")
     return tuple(given) if isinstance(given, Sequence) else (given,)
 
 
