@@ -16,7 +16,7 @@ from realestate.bench import DoesNotCount
 from realestate.bench.rig.site import Site
 
 #: Often enough for a crawl of seconds, seldom enough not to disturb it.
-LOOK_SECONDS = 0.025
+LOOK_SECONDS = 0.05
 #: A crawl that asks for nothing so long while pages are left is stuck.
 STUCK_SECONDS = 60.0
 
