@@ -1,6 +1,7 @@
 """An item through the pipelines."""
 
 from collections.abc import Coroutine
+from functools import lru_cache
 from typing import Any
 
 from scrapy.crawler import Crawler
@@ -22,6 +23,13 @@ class Pipelines(ItemPipelineManager):
             self._known = known(self.methods["process_item"], self.crawler)
         for method, is_async in self._known:
             item = method(item)
-            if is_async or isinstance(item, Deferred | Coroutine):
+            if is_async:
+                item = await item
+            elif _is_waited_for(type(item)):
                 item = await ensure_awaitable(item)
         return item
+
+
+@lru_cache(maxsize=256)
+def _is_waited_for(kind: type) -> bool:
+    return issubclass(kind, Deferred | Coroutine)

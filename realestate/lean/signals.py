@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, NamedTuple, Self
 
 from pydispatch.dispatcher import WEAKREF_TYPES, getAllReceivers
@@ -130,7 +130,7 @@ def _quiet(told: dict[str, Any]) -> tuple[type[Exception], ...]:
     if "dont_log" not in told:
         return ()
     given = told.pop("dont_log")
-    return tuple(given) if isinstance(given, Sequence) else (given,)
+    return (given,) if isinstance(given, type) else tuple(given)
 
 
 def _log(receiver: Any, error: Exception, quiet: tuple[type[Exception], ...], told: dict[str, Any]) -> None:
