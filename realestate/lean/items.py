@@ -25,7 +25,7 @@ class Pipelines(ItemPipelineManager):
             item = method(item)
             if is_async:
                 item = await item
-            elif _is_waited_for(type(item)):
+            elif _is_waited_for(item.__class__):
                 item = await ensure_awaitable(item)
         return item
 
