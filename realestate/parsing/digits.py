@@ -43,18 +43,22 @@ class Group(NamedTuple):
 
 
 def runs(text: str, *, in_words: bool = False) -> Iterator[list[Group]]:
-    """Those long enough for a telephone, without dates and other harmless things; with `in_words`, also in words."""
+    """Those long enough for a telephone; with `in_words`, also in words."""
     groups = _groups(text, 0, len(text)) if in_words else _groups_of_regions(text)
     if in_words:
         groups = sorted([*groups, *(Group(*each, is_spelled=True) for each in spelled(text))])
-    for run in _close_together(text, groups):
-        if _is_long(run):
-            yield from filter(_is_long, _without_harmless(text, run))
+    return filter(_is_long, _close_together(text, groups))
+
+
+def without_harmless(text: str, run: list[Group]) -> Iterator[list[Group]]:
+    """The run, cut where a date or another harmless thing stands, as far as it stays long enough for a telephone."""
+    spans = sorted(harmless(text, max(0, run[0].start - _AROUND), run[-1].end + _AROUND))
+    return filter(_is_long, _cut(run, spans)) if spans else iter((run,))
 
 
 def seen(text: str) -> str:
-    """The text without what nobody sees."""
-    return _UNSEEN.sub("", text)
+    """The text without what nobody sees; ASCII has nothing of that kind that people type."""
+    return text if text.isascii() else _UNSEEN.sub("", text)
 
 
 def _groups_of_regions(text: str) -> list[Group]:
@@ -97,9 +101,7 @@ def _is_long(run: list[Group]) -> bool:
     return sum(len(group.digits) for group in run) >= FEWEST
 
 
-def _without_harmless(text: str, run: list[Group]) -> Iterator[list[Group]]:
-    """The run, cut where something harmless stands."""
-    spans = sorted(harmless(text, max(0, run[0].start - _AROUND), run[-1].end + _AROUND))
+def _cut(run: list[Group], spans: list[tuple[int, int]]) -> Iterator[list[Group]]:
     part: list[Group] = []
     for group in run:
         before = bisect_left(spans, (group.end, 0))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from realestate.parsing import dialling
 from realestate.parsing.dialling import Plan, plan_of
-from realestate.parsing.digits import BLANK, FEWEST, UNSEEN, Group, runs
+from realestate.parsing.digits import BLANK, FEWEST, UNSEEN, Group, runs, without_harmless
 from realestate.parsing.runs import Run
 from realestate.parsing.surroundings import (
     announces_reference,
@@ -48,13 +48,18 @@ def find(text: str, country: str, *, in_words: bool = False) -> list[Telephone]:
     return [
         found
         for run in runs(text, in_words=in_words)
-        if in_words or _may_hold_one(text, run, plan)
-        for found in _Search(text, run, plan).telephones()
+        if in_words or may_hold_one(text, run, plan)
+        for part in without_harmless(text, run)
+        if in_words or may_hold_one(text, part, plan)
+        for found in _Search(text, part, plan).telephones()
     ]
 
 
-def _may_hold_one(text: str, run: list[Group], plan: Plan) -> bool:
-    """The cheap question: without a +, a 0 and a word before it, a number has to fit the plan as it is."""
+def may_hold_one(text: str, run: list[Group], plan: Plan) -> bool:
+    """The cheap question: without a +, a 0 and a word before it, a number has to fit the plan as it is.
+
+    What a run cannot hold, no part of it can.
+    """
     if may_be_announced(text, run[0].start, run[-1].start) or any(group.digits.startswith("0") for group in run):
         return True
     rests = ("".join(group.digits for group in run[first : first + _MOST]) for first in range(len(run)))
