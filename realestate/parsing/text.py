@@ -6,6 +6,8 @@ _NOTHING = frozenset(
     | {"undefined", "nan", "göstərilməyib", "məlum deyil", "niet gespecificeerd", "non spécifié", "non communiqué"}
     | {"k.a.", "keine angabe", "brak informacji"}
 )
+#: No longer text can be one of these: folding case makes none shorter.
+_LONGEST_NOTHING = max(map(len, _NOTHING))
 
 #: Azerbaijani capitals whose Python lower case is wrong there: "İ".lower() is two code points, "I".lower() is "i".
 _LOWER = str.maketrans({"İ": "i", "I": "ı"})
@@ -17,18 +19,24 @@ def missing(value: object) -> bool:
     if value is None or value is True or value is False:
         return value is None
     if isinstance(value, str):
-        return " ".join(value.split()).casefold() in _NOTHING
+        return _says_nothing(" ".join(value.split()))
     if isinstance(value, int | float):
         return value == -1 or value != value
     return isinstance(value, dict | list | tuple) and not value
 
 
+def _says_nothing(joined: str) -> bool:
+    return len(joined) <= _LONGEST_NOTHING and joined.casefold() in _NOTHING
+
+
 def line(text: object) -> str | None:
     """One line: blanks of every kind become one space; None where nothing is said. A number is its digits."""
-    if text is None or isinstance(text, bool | dict | list):
-        return None
-    joined = " ".join(str(text).split())
-    return None if joined.casefold() in _NOTHING else joined
+    if not isinstance(text, str):
+        if text is None or isinstance(text, bool | dict | list):
+            return None
+        text = str(text)
+    joined = " ".join(text.split())
+    return None if _says_nothing(joined) else joined
 
 
 def paragraphs(text: object) -> str | None:
@@ -37,7 +45,7 @@ def paragraphs(text: object) -> str | None:
         return None
     kept = [cleaned for each in text.splitlines() if (cleaned := " ".join(each.split()))]
     joined = "\n".join(kept)
-    return None if joined.casefold() in _NOTHING else joined
+    return None if _says_nothing(joined) else joined
 
 
 def fold(text: str) -> str:
