@@ -1,5 +1,7 @@
 """Cleaning and comparing text; what counts as nothing said."""
 
+from functools import lru_cache
+
 #: What portals write where they have nothing to say (compared in lower case).
 _NOTHING = frozenset(
     {"", "-", "--", "–", "—", "n/a", "na", "n.a.", "not specified", "not available", "unknown", "null", "none"}
@@ -9,6 +11,8 @@ _NOTHING = frozenset(
 #: No longer text can be one of these: folding case makes none shorter.
 _LONGEST_NOTHING = max(map(len, _NOTHING))
 
+#: No label is longer; a page may not fill the memory with others.
+_LONGEST_LABEL = 100
 #: Azerbaijani capitals whose Python lower case is wrong there: "İ".lower() is two code points, "I".lower() is "i".
 _LOWER = str.maketrans({"İ": "i", "I": "ı"})
 _ONE_I = str.maketrans({"İ": "i", "I": "i", "ı": "i"})
@@ -50,7 +54,15 @@ def paragraphs(text: object) -> str | None:
 
 def fold(text: str) -> str:
     """For comparing labels: Azerbaijani lower case, blanks collapsed, a colon at the end dropped."""
+    return _remembered(text) if len(text) <= _LONGEST_LABEL else _folded(text)
+
+
+def _folded(text: str) -> str:
     return " ".join(text.translate(_LOWER).lower().split()).removesuffix(":").rstrip()
+
+
+#: The same few labels and words are on every page of a portal.
+_remembered = lru_cache(maxsize=4096)(_folded)
 
 
 def plain(text: str) -> str:
