@@ -144,13 +144,14 @@ class BackoffMiddleware:
 
 def _measured_as(request: Request) -> str:
     """A robots.txt that is read for its sitemaps is like no page."""
-    return "robots" if urlsplit(request.url).path == "/robots.txt" else str(request.meta["stage"])
+    is_robots = "/robots.txt" in request.url and urlsplit(request.url).path == "/robots.txt"
+    return "robots" if is_robots else str(request.meta["stage"])
 
 
 def leads_nowhere(request: Request, response: Response) -> bool:
     """Whether it sends us where we have been, or once too often on."""
-    location = response.headers.get("Location")
-    if not 300 <= response.status < 400 or location is None:
+    location = response.headers.get("Location") if 300 <= response.status < 400 else None
+    if location is None:
         return False
     if request.method not in ("GET", "HEAD") and response.status in (301, 302, 303):
         return True  # followed, what was posted would be lost

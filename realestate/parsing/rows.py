@@ -1,19 +1,9 @@
 """Label/value rows by their folded label: rows come and go, so position says nothing."""
 
-from functools import lru_cache
 from typing import Any
 
 from realestate.parsing.embedded import at
 from realestate.parsing.text import fold, missing
-
-#: No label is longer; a page may not fill the memory with others.
-_LONGEST = 100
-_remembered = lru_cache(maxsize=4096)(fold)
-
-
-def _name(label: str) -> str:
-    """Folded. The same few labels are on every page of a portal."""
-    return _remembered(label) if len(label) <= _LONGEST else fold(label)
 
 
 class Rows(dict[str, Any]):
@@ -21,15 +11,15 @@ class Rows(dict[str, Any]):
 
     def add(self, label: object, value: Any) -> None:
         if isinstance(label, str | int) and not missing(value):
-            self.setdefault(_name(str(label)), value)
+            self.setdefault(fold(str(label)), value)
 
     def told(self, *labels: str) -> Any:
         """The value under the first of these labels that has one."""
-        return next((self[name] for name in map(_name, labels) if name in self), None)
+        return next((self[name] for name in map(fold, labels) if name in self), None)
 
     def take(self, *labels: str) -> Any:
         """As `told`, and the row is gone: what is left at the end belongs into `extra`."""
-        name = next((name for name in map(_name, labels) if name in self), None)
+        name = next((name for name in map(fold, labels) if name in self), None)
         return None if name is None else self.pop(name)
 
 

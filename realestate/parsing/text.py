@@ -1,12 +1,18 @@
 """Cleaning and comparing text; what counts as nothing said."""
 
+from functools import lru_cache
+
 #: What portals write where they have nothing to say (compared in lower case).
 _NOTHING = frozenset(
     {"", "-", "--", "–", "—", "n/a", "na", "n.a.", "not specified", "not available", "unknown", "null", "none"}
     | {"undefined", "nan", "göstərilməyib", "məlum deyil", "niet gespecificeerd", "non spécifié", "non communiqué"}
     | {"k.a.", "keine angabe", "brak informacji"}
 )
+#: No longer text can be one of these: folding case makes none shorter.
+_LONGEST_NOTHING = max(map(len, _NOTHING))
 
+#: No label is longer; a page may not fill the memory with others.
+_LONGEST_LABEL = 100
 #: Azerbaijani capitals whose Python lower case is wrong there: "İ".lower() is two code points, "I".lower() is "i".
 _LOWER = str.maketrans({"İ": "i", "I": "ı"})
 _ONE_I = str.maketrans({"İ": "i", "I": "i", "ı": "i"})
@@ -17,18 +23,24 @@ def missing(value: object) -> bool:
     if value is None or value is True or value is False:
         return value is None
     if isinstance(value, str):
-        return " ".join(value.split()).casefold() in _NOTHING
+        return _says_nothing(" ".join(value.split()))
     if isinstance(value, int | float):
         return value == -1 or value != value
     return isinstance(value, dict | list | tuple) and not value
 
 
+def _says_nothing(joined: str) -> bool:
+    return len(joined) <= _LONGEST_NOTHING and joined.casefold() in _NOTHING
+
+
 def line(text: object) -> str | None:
     """One line: blanks of every kind become one space; None where nothing is said. A number is its digits."""
-    if text is None or isinstance(text, bool | dict | list):
-        return None
-    joined = " ".join(str(text).split())
-    return None if joined.casefold() in _NOTHING else joined
+    if not isinstance(text, str):
+        if text is None or isinstance(text, bool | dict | list):
+            return None
+        text = str(text)
+    joined = " ".join(text.split())
+    return None if _says_nothing(joined) else joined
 
 
 def paragraphs(text: object) -> str | None:
@@ -37,12 +49,20 @@ def paragraphs(text: object) -> str | None:
         return None
     kept = [cleaned for each in text.splitlines() if (cleaned := " ".join(each.split()))]
     joined = "\n".join(kept)
-    return None if joined.casefold() in _NOTHING else joined
+    return None if _says_nothing(joined) else joined
 
 
 def fold(text: str) -> str:
     """For comparing labels: Azerbaijani lower case, blanks collapsed, a colon at the end dropped."""
+    return _remembered(text) if len(text) <= _LONGEST_LABEL else _folded(text)
+
+
+def _folded(text: str) -> str:
     return " ".join(text.translate(_LOWER).lower().split()).removesuffix(":").rstrip()
+
+
+#: The same few labels and words are on every page of a portal.
+_remembered = lru_cache(maxsize=4096)(_folded)
 
 
 def plain(text: str) -> str:

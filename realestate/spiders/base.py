@@ -5,13 +5,13 @@ import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, ClassVar
-from urllib.parse import urljoin, urlsplit
 from zoneinfo import ZoneInfo
 
 from scrapy import Request
 from scrapy.http import Response, TextResponse
 
 from realestate.items import Gone, Listing, Sighting
+from realestate.parsing.addresses import joined, path_of
 from realestate.parsing.prices import Price
 from realestate.spiders.engine import PRIORITY, SearchSpider
 from realestate.spiders.outcomes import BrokenPage, ListingGone, is_news
@@ -69,7 +69,7 @@ class PortalSpider(SearchSpider, AskingSpider):
         **hints: Any,
     ) -> Found:
         """A listing on a search page, with its price where the page shows one."""
-        url = urljoin(self.site, url)
+        url = joined(self.site, url)
         ref = self.ref_of(url)
         if ref is None:
             raise BrokenPage(f"no address of a listing: {url}")
@@ -102,7 +102,7 @@ class PortalSpider(SearchSpider, AskingSpider):
 
     def ref_of(self, url: str) -> str | None:
         """The portal's id in a listing's address; None for any other address."""
-        found = self.listing_path.search(urlsplit(url).path)
+        found = self.listing_path.search(path_of(self.site, url))
         return found["ref"] if found else None
 
     # ----- what is known of homes

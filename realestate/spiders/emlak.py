@@ -70,7 +70,8 @@ class EmlakSpider(PortalSpider):
         told = html.rows(page, "dl.technical-characteristics dd", "span.label")
         if not title or not told:
             raise BrokenPage("no title or no characteristics")
-        if words.EXPIRED in fold(html.text(page, ".seller-data") or ""):
+        seller = html.text(page, ".seller-data")
+        if words.EXPIRED in fold(seller or ""):
             raise ListingGone("the page says that the advert has expired")
         operation = words.operation_of(title)
         place = places.parse((html.text(page, ".map-address h4") or "").removeprefix("Ünvan:"))
@@ -92,7 +93,7 @@ class EmlakSpider(PortalSpider):
             title=title,
             description=html.texts(page, ".desc p"),
             photos=absolute(response, html.attributes(page, ".fotorama a", "href")),
-            seller_type=words.seller_of(html.text(page, ".seller-data")),
+            seller_type=words.seller_of(seller),
             extra={**told, **counted(numbers.whole(html.text(page, ".views-count strong")))},
         )
 

@@ -5,13 +5,14 @@ import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, ClassVar
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from scrapy import Request
 from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from realestate.items import Evidence, Part
+from realestate.parsing.addresses import joined, path_of
 from realestate.spiders import seeds, sitemaps
 from realestate.spiders.counting import CountingSpider, Stage
 from realestate.spiders.outcomes import GONE_STATUSES, Blocked, BrokenPage, ItemGone
@@ -94,7 +95,7 @@ class SearchSpider(CountingSpider, Saved):
 
     def link(self, url: str, *, dated: datetime | None = None, is_promoted: bool = False, **hints: Any) -> Link:
         """An item on a search page."""
-        url = urljoin(self.site, url)
+        url = joined(self.site, url)
         ref = self.ref_of(url)
         if ref is None:
             raise BrokenPage(f"no address of a {self.kind}: {url}")
@@ -102,12 +103,12 @@ class SearchSpider(CountingSpider, Saved):
 
     def ref_of(self, url: str) -> str | None:
         """The site's id in an item's address; None for any other address."""
-        found = self.item_path.search(urlsplit(url).path) if self.item_path else None
+        found = self.item_path.search(path_of(self.site, url)) if self.item_path else None
         return found["ref"] if found else None
 
     def url_of(self, ref: str) -> str:
         """An address of the item with this id, in the site's form. Its own may be longer."""
-        return urljoin(self.site, self.item_form.format(ref=ref))
+        return joined(self.site, self.item_form.format(ref=ref))
 
     def shown_at(self, response: Response) -> str:
         """The address at which visitors see the item."""
@@ -167,7 +168,7 @@ class SearchSpider(CountingSpider, Saved):
         self, url: str, hints: dict[str, Any] | None = None, known_by: dict[str, Any] | None = None
     ) -> Request:
         """`known_by`, where its page was read before: see `middlewares.conditional`."""
-        url = urljoin(self.site, url)
+        url = joined(self.site, url)
         request = self.ask_page(url)
         more: dict[str, Any] = {} if request.url == url else {"shown_at": url}
         more |= {"validators": known_by} if known_by else {}

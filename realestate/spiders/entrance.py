@@ -12,6 +12,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy_redis.spiders import RedisSpider
 
+from realestate.parsing.addresses import is_at
 from realestate.spiders import seeds
 from realestate.spiders.conclusion import Conclusions
 
@@ -145,6 +146,8 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
     @classmethod
     def is_of(cls, site: str, url: str) -> bool:
         """Whether the address is this portal's; a simulated portal is told by its port too."""
+        if is_at(site, url):
+            return True
         wanted, given = urlsplit(site), urlsplit(url)
         if given.netloc == wanted.netloc:
             return True

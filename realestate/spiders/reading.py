@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -79,6 +80,8 @@ READERS: dict[str, Callable[[Any], Any]] = {
 }
 #: Fields that need the portal's time zone.
 MOMENTS = ("posted_at", "updated_at")
+#: A field, its name in the object that has it, and how it is read; None for a moment.
+_Field = tuple[str, str, Callable[[Any], Any] | None]
 
 
 def read(name: str, value: Any) -> Any:
@@ -88,8 +91,26 @@ def read(name: str, value: Any) -> Any:
 
 def at_paths(document: Any, table: Mapping[str, str], zone: ZoneInfo) -> dict[str, Any]:
     """Fields of a document in JSON: a field -> its path."""
-    told = ((name, at(document, path)) for name, path in table.items())
-    return {name: moment(value, zone) if name in MOMENTS else read(name, value) for name, value in told}
+    told: dict[str, Any] = {}
+    for above, fields in _by_object(tuple(table.items())):
+        part = at(document, above) if above else document
+        for name, last, reader in fields:
+            value = part.get(last) if isinstance(part, dict) else at(part, last)
+            if value is None and name != "photos":  # of which there are none
+                told[name] = None
+            else:
+                told[name] = moment(value, zone) if reader is None else reader(value)
+    return told
+
+
+@lru_cache(maxsize=256)
+def _by_object(table: tuple[tuple[str, str], ...]) -> list[tuple[str, list[_Field]]]:
+    """A table of paths by the object they end in, so that each is looked up once for all its fields."""
+    fields: dict[str, list[_Field]] = {}
+    for name, path in table:
+        above, _, last = path.rpartition(".")
+        fields.setdefault(above, []).append((name, last, None if name in MOMENTS else READERS.get(name, line)))
+    return list(fields.items())
 
 
 def in_rows(rows: Rows, table: Mapping[str, str]) -> dict[str, Any]:

@@ -5,11 +5,18 @@ A portal whose searches are no plain addresses (a GraphQL body, say) still has o
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 
 def parameters(search: str) -> dict[str, str]:
-    return dict(parse_qsl(urlsplit(search).query))
+    return dict(_parameters(search))
+
+
+@lru_cache(maxsize=256)
+def _parameters(search: str) -> tuple[tuple[str, str], ...]:
+    """Asked for again with each result of a page."""
+    return tuple(parse_qsl(urlsplit(search).query))
 
 
 def whole_number(search: str, name: str) -> int | None:

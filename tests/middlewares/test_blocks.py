@@ -1,5 +1,6 @@
 """Walls are recognised, and nothing else is."""
 
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
 
-from realestate.middlewares.blocks import KNOWN, BadRules, Usual, is_html_for_json, read_rules
+from realestate.middlewares.blocks import KNOWN, BadRules, Rule, Rules, Usual, is_html_for_json, read_rules
 from realestate.simulator.sites import SITES
 from realestate.simulator.world import World
 from tests import recorded
@@ -43,6 +44,35 @@ WALLS = {
 @pytest.mark.parametrize(("kind", "body"), WALLS.values(), ids=WALLS)
 def test_a_wall_is_recognised(kind: str, body: bytes) -> None:
     assert RULES.kind_of(200, URL, body) == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "title"),
+    [
+        ("captcha", "SECURİTY CHECK"),
+        ("captcha", "ſecurity Chec\u212a"),
+        ("captcha", "TƏHLÜKƏSİZLİK YOXLANIŞI"),
+        ("captcha", "Ich bin kein Roboter"),
+        ("consent", "AVANT D'ACCÉDER"),
+        ("consent", "Avant de contınuer"),
+        (None, "Flat near the checkpoint"),
+    ],
+)
+def test_a_title_may_be_in_capitals_of_any_language(kind: str | None, title: str) -> None:
+    assert RULES.kind_of(200, URL, html(title)) == kind
+
+
+def test_a_rule_for_titles_looks_at_no_letters_case_whatever_the_letter() -> None:
+    """What stands for one letter among a pattern's small ones is what Python itself takes for it."""
+    letters = list(map(chr, range(0x3000)))
+    rules = Rules([Rule(kind="x", title="^[a-z]$")])
+    found = {each for each in letters if rules.kind_of(200, URL, html(each))}
+    assert found == {each for each in letters if re.fullmatch("[a-z]", each, re.IGNORECASE)}
+
+
+def test_a_pattern_with_classes_of_its_own_keeps_them() -> None:
+    rules = Rules([Rule(kind="x", title=r"^no \S+ here$")])
+    assert (rules.kind_of(200, URL, html("No Way Here")), rules.kind_of(200, URL, html("No   here"))) == ("x", None)
 
 
 def test_a_login_is_a_wall_only_if_we_were_led_there() -> None:

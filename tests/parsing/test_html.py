@@ -76,3 +76,49 @@ def test_a_page_nested_beyond_measure_is_refused() -> None:
         html.Page("<div>" * 200_000)
     many = html.Page("<p>a<br>b<img src=x></p>" * 2_000 + "<h1>x</h1>")
     assert html.text(many, "h1") == "x"
+
+
+HEADS = (
+    '<html><head><meta property="og:title" content="A  home"></head>',
+    '<!DOCTYPE html>\n<html lang="en" itemscope>\n<head>\n<meta charset="utf-8">\n<title>x og</title>\n'
+    '<link rel="x" href="/a?b=1&c=2"/><script src="x">let a = 1</script><meta property="og:title" content="A home" />'
+    '<meta property="og:title" content="second"></head>',
+    '<html><head><!-- <meta property="og:title" content="no"> --><meta property="og:title" content="A home"></head>',
+    '<html><head><script>"<meta property=\\"og:title\\" content=\\"no\\">"</script>'
+    '<meta property="og:title" content="A home"></head>',
+    '<html><head><title><meta property="og:title" content="no"></title>'
+    '<meta property="og:title" content="A home"></head>',
+    '<html><head><meta name="a" content="> <meta property="og:title" content="no">'
+    '<meta property="og:title" content="B">',
+    "<html><head><meta name='a' content='<meta property=\"og:title\" content=\"no\">'>"
+    '<meta property="og:title" content="A home"></head>',
+    '<html><head><meta property="og&#58;title" content="first"><meta property="og:title" content="A home"></head>',
+    '<html><head><meta PROPERTY="og&colon;title" content="first"><meta property="og:title" content="A home"></head>',
+    '<html><head><meta content="first" property="og:title"><meta property="og:title" content="A home"></head>',
+    '<html><head><meta property="og:title" content="a &amp; b"></head>',
+    '<html><head><meta property="og:title" content=""><meta property="og:title" content="A home"></head>',
+    '<html><head><meta property="og:title" content="a\0b"></head>',
+    '<html><head><template><meta property="og:title" content="no"></template></head>',
+    '<html><head><style>a{}</style><noscript><meta property="og:title" content="in there"></noscript></head>',
+    '<html><head></head><body><meta property="og:title" content="too late"></body>',
+    '<meta property="og:title" content="A home">',
+    '<html><head><meta property="OG:title" content="no"></head>',
+    "",
+)
+
+
+@pytest.mark.parametrize("document", HEADS)
+def test_what_a_head_tells_is_what_its_tree_has(document: str) -> None:
+    head = document.find("</head>")
+    tree = html.Page(document[:head] if head > 0 else document)
+    assert html.meta(document, "og:title") == html.attribute(tree, 'meta[property="og:title"]', "content")
+
+
+def test_an_ordinary_head_needs_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "Page", None)
+    assert [html.meta(document, "og:title") for document in HEADS[:2]] == ["A home", "A home"]
+
+
+def test_a_long_head_is_read_in_time_that_grows_with_it() -> None:
+    """Read again from each of its tags, it would take minutes."""
+    assert html.meta("<html><head>" + '<meta a="b">' * 9_000 + "og:title</head>", "og:title") is None

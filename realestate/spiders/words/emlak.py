@@ -36,6 +36,7 @@ DEEDS = {fold("Çıxarış (Kupça)"): True, fold("Müqavilə"): False}
 SELLING = tuple(map(fold, ("Satılır", "Satilir", "Satış")))
 LETTING = tuple(map(fold, ("İcarəyə verilir", "Kirayə", "İcarə")))
 EXPIRED = fold("Bu elanın vaxtı bitib")
+AGENT, OWNER = fold("Vasitəçi"), fold("Mülkiyyətçi")
 
 
 def operation_of(title: str) -> Operation | None:
@@ -72,6 +73,6 @@ def _size(told: Rows, kind: PropertyType | None) -> dict[str, float]:
 
 def seller_of(text: str | None) -> Any:
     folded = fold(text or "")
-    if fold("Vasitəçi") in folded:
+    if AGENT in folded:
         return "agency"
-    return "owner" if fold("Mülkiyyətçi") in folded else None
+    return "owner" if OWNER in folded else None

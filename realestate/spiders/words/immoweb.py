@@ -77,6 +77,7 @@ COUNTRIES = {
 }
 #: Prices that are not what a home costs.
 UNUSUAL = {"flags.isLifeAnnuitySale": "life_annuity", "flags.isPublicSale": "public_sale"}
+NOTHING: tuple[Any, ...] = ("", False, -1, [])
 #: Read into fields, or not ours to keep; the rest of the page goes into `extra`.
 TAKEN = frozenset(
     {
@@ -118,7 +119,7 @@ def path_of(result: Any) -> str | None:
         (line(at(result, "property.location.locality")) or "").lower().replace(" ", "-"),
         line(at(result, "property.location.postalCode")) or "",
     )
-    known = "".join(quote(part) + "/" for part in parts) if all(parts) else ""
+    known = quote("/".join(parts)) + "/" if all(parts) else ""
     return f"/en/classified/{known}{result['id']}"
 
 
@@ -158,7 +159,7 @@ def rest_of(ad: Any) -> dict[str, Any]:
                 continue
             if isinstance(each, dict):
                 collect(each, f"{inner}.")
-            elif each not in ("", False, -1, []):
+            elif each not in NOTHING:
                 told[inner] = each
 
     collect(ad, "")
