@@ -61,6 +61,7 @@ SCHEDULER_QUEUE_CLASS = "realestate.queue.request_queue.RequestQueue"
 #: The queue is the fleet's: no worker's end may clear it.
 SCHEDULER_PERSIST = True
 DUPEFILTER_CLASS = "realestate.queue.dupefilter.DupeFilter"
+REQUEST_FINGERPRINTER_CLASS = "realestate.queue.fingerprints.Fingerprinter"
 #: Requests a job is expected to make; at twice as many the fingerprints still pack into 9 bytes each.
 DUPEFILTER_EXPECTED = 1_000_000
 #: A job's fingerprints outlive the longest crawl we know of, then make room.

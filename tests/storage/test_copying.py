@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from realestate.storage.postgres.copying import array, copy
-from realestate.storage.postgres.rows import recordset
+from realestate.storage.postgres.copying import array, copy, ready
+from realestate.storage.postgres.rows import arrays, recordset, unnested
 
 #: PostgreSQL's texts have no NUL; half of a surrogate pair is no text.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")) | st.text(
-    st.sampled_from(list("\\\"'nrtbfu0N.,{}\n\r\t\b\f\x01\x1f\x7f")), max_size=12
+    st.sampled_from(list("\\\"'nrtbfu0N.,{}\n\r\t\b\f\x01\x02\x1f\x7f")), max_size=12
 )
 
 
@@ -45,12 +45,24 @@ def copied(cursor: Any, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 @example([("\\.", ["\\.", "", "NULL", "null"], "null"), ("\\\\n\\n\n", ['"', "\\"], "")])
 def test_texts_are_read_as_they_were(cursor: Any, rows: list[tuple[str, list[str], str | None]]) -> None:
     assert copied(cursor, [(one, array(many), other) for one, many, other in rows]) == rows
+    assert copied(cursor, [(ready(one), ready(array(many)), other) for one, many, other in rows]) == rows
+    assert copied(cursor, [(ready(one), ready(array(many)), ready(other)) for one, many, other in rows]) == rows
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.tuples(TEXTS, st.none() | TEXTS), max_size=6))
+@example([("\\.", "null"), ('\\"', '"\\'), ("{}", "NULL")])
+def test_texts_of_an_array_are_read_as_they_were(cursor: Any, rows: list[tuple[str, str | None]]) -> None:
+    columns = {"one": "text", "other": "text"}
+    cursor.execute(f"SELECT one, other FROM {unnested('given', columns)}", arrays("given", columns, rows))
+    assert list(cursor) == rows
 
 
 def test_other_values_are_written_as_postgresql_reads_them(cursor: Any) -> None:
     at = datetime(2026, 9, 1, 10, 30, 0, 5, tzinfo=UTC)
     values = (True, 2**63, 1.5, Decimal("1E+3"), Decimal("350000.50"), at, Word('a "word"'))
     told = [one for one, _, _ in copied(cursor, [(value, "{}", None) for value in values])]
+    assert told == [one for one, _, _ in copied(cursor, [(ready(value), "{}", None) for value in values])]
     assert told == ["true", str(2**63), "1.5", "1E+3", "350000.50", "2026-09-01T10:30:00.000005Z", 'a "word"']
 
 

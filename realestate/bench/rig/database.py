@@ -12,7 +12,7 @@ from psycopg2.extras import Json
 from realestate.bench.rig.context import Context
 from realestate.items import Listing
 from realestate.storage.postgres import PostgresStore
-from realestate.storage.postgres.copying import line
+from realestate.storage.postgres.copying import OPTIONS, line
 from realestate.storage.postgres.rows import COLUMNS, fields_of
 
 _NAMES = ", ".join(COLUMNS)
@@ -86,8 +86,7 @@ class Database:
 
     def copy(self, lines: bytes) -> None:
         with self._connection, self._connection.cursor() as cursor:
-            options = "(FORMAT csv, QUOTE '\"', ESCAPE '\\', NULL 'null')"
-            cursor.copy_expert(f"COPY listings ({_NAMES}) FROM STDIN WITH {options}", BytesIO(lines))
+            cursor.copy_expert(f"COPY listings ({_NAMES}) FROM STDIN WITH {OPTIONS}", BytesIO(lines))
 
     def _outside(self, act: Callable[[Any], None]) -> None:
         """Not in a transaction: some statements want that."""

@@ -7,10 +7,10 @@ from typing import Any
 from scrapy import Request
 from scrapy.settings import Settings
 from scrapy.spiderloader import get_spider_loader
-from scrapy.utils.request import RequestFingerprinter
 
 from realestate.queue.codec import encode
 from realestate.queue.dupefilter import DupeFilter
+from realestate.queue.fingerprints import Fingerprinter
 from realestate.queue.request_queue import Pushed, QueueSettings
 
 PORTAL = "immoweb"
@@ -33,7 +33,7 @@ class Listings:
 
     @cached_property
     def filter(self) -> DupeFilter:
-        return DupeFilter(PORTAL, RequestFingerprinter(), self.limits.buckets)
+        return DupeFilter(PORTAL, Fingerprinter(), self.limits.buckets)
 
     def requests(self, count: int) -> list[Request]:
         return list(self._requests(count))

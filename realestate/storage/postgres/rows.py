@@ -6,7 +6,7 @@ from typing import Any
 
 from realestate.items import FIELDS, Listing
 from realestate.storage.history import State, Suspect
-from realestate.storage.postgres.copying import array, encoded, line
+from realestate.storage.postgres.copying import array, elements, encoded, quoted, ready
 
 _WORDS = dict.fromkeys(("features", "photos", "quality_flags"), "text[]")
 _MONEY = dict.fromkeys(("price", "charges", "price_per_m2"), "numeric(14, 2)")
@@ -16,8 +16,11 @@ _COUNTS = dict.fromkeys(
     ("rooms", "bedrooms", "bathrooms", "floor", "floors_total", "year_built", "facades", "parser_version"), "integer"
 )
 _MOMENTS = dict.fromkeys(("posted_at", "updated_at"), "timestamptz")
+#: Mostly long, and made ready for COPY one by one.
+_LONG = ("title", "description", "features", "photos", "quality_flags", "extra")
 #: Its fields, but for the times at which we saw it: those are the database's own.
 COLUMNS = {
+    **dict.fromkeys(_LONG, "text"),
     **{name: "text" for name in FIELDS if name not in ("first_seen_at", "last_seen_at", "last_fetched_at")},
     **_WORDS,
     **_MONEY,
@@ -32,9 +35,7 @@ COLUMNS = {
 STATE = (*FIELDS, "revision", "suspect_price", "suspect_run")
 
 _values = attrgetter(*COLUMNS)
-_PLACES = {name: place for place, name in enumerate(COLUMNS)}
-_FEATURES, _PHOTOS, _FLAGS = _PLACES["features"], _PLACES["photos"], _PLACES["quality_flags"]
-_DELISTED, _EXTRA = _PLACES["delisted_at"], _PLACES["extra"]
+_DELISTED = list(COLUMNS).index("delisted_at") - len(_LONG)
 _READ_DELISTED, _READ_SETS = FIELDS.index("delisted_at"), [FIELDS.index("features"), FIELDS.index("quality_flags")]
 
 
@@ -54,7 +55,7 @@ def unnested(name: str, columns: Mapping[str, str]) -> str:
 def arrays(name: str, columns: Collection[str], rows: Iterable[Sequence[Any]]) -> dict[str, str]:
     """The values of `unnested`. A JSON array in braces is an array of PostgreSQL's, as a row is one of CSV's."""
     values = list(zip(*rows, strict=True)) or [()] * len(columns)
-    return {f"{name}_{column}": f"{{{line(each).decode()}}}" for column, each in zip(columns, values, strict=True)}
+    return {f"{name}_{column}": f"{{{elements(each)}}}" for column, each in zip(columns, values, strict=True)}
 
 
 def joined(value: Any, more: Any) -> bytes:
@@ -67,16 +68,15 @@ def as_json(objects: Iterable[bytes]) -> str:
     return (b"[" + b",".join(objects) + b"]").decode()
 
 
-def fields_of(listing: Listing) -> list[Any]:
+def fields_of(listing: Listing) -> Sequence[Any]:
     """The values of COLUMNS, as `copying` takes them."""
-    values = list(_values(listing))
-    values[_FEATURES] = array(values[_FEATURES])
-    values[_PHOTOS] = array(values[_PHOTOS])
-    values[_FLAGS] = array(values[_FLAGS])
-    values[_EXTRA] = encoded(values[_EXTRA]).decode()
-    if gone := values[_DELISTED]:
-        values[_DELISTED] = f"[{gone[0]},{gone[1]}]"
-    return values
+    values = _values(listing)
+    title, description, features, photos, flags, extra = values[: len(_LONG)]
+    long = (ready(title), ready(description), ready(array(features)), ready(array(photos)), ready(array(flags)))
+    others: Sequence[Any] = values[len(_LONG) :]
+    if gone := others[_DELISTED]:
+        others = [*others[:_DELISTED], f"[{gone[0]},{gone[1]}]", *others[_DELISTED + 1 :]]
+    return (*long, quoted(encoded(extra)), *others)
 
 
 def listing_of(row: tuple[Any, ...]) -> Listing:
