@@ -1,11 +1,12 @@
 """Persons in what a portal tells: their names and contacts, taken out of fields and of what stands beside them."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from realestate.parsing.contacts import MARK, taken_out
+from realestate.parsing.contacts import MARK, Taken, holding, taken_out
 from realestate.parsing.text import line
 
 #: Words in a key whose value reaches a person.
@@ -42,6 +43,9 @@ _LONG = 10**9
 #: No seller writes more than a tenth of it; to search what is longer would hold up the crawl.
 _LONGEST = 100_000
 
+#: Fields with a way of their own.
+_APART = frozenset({"agency_name", "agency_ref", "extra"})
+
 Tells = Literal["contact", "name", "person", ""]
 
 
@@ -60,38 +64,44 @@ def strip_persons(fields: Mapping[str, Any], country: str) -> Stripped:
     telephone in them. In `extra`, keys that name a person or a contact are dropped and all else is scrubbed.
     Raises what a value without end or measure leads to.
     """
-    hand = _Hand(country)
-    kept = {
-        name: hand.scrubbed(value)
-        for name, value in fields.items()
-        if name not in ("agency_name", "agency_ref", "extra")
-    }
-    if "agency_name" in fields:
-        kept["agency_name"] = hand.firm(fields["agency_name"], is_person=fields.get("seller_type") == "owner")
-    if "agency_ref" in fields:
-        reference = hand.scrubbed(fields["agency_ref"])
-        # A mark is no reference: two firms' would be the same.
-        kept["agency_ref"] = reference if reference == fields["agency_ref"] else None
-    if "extra" in fields:
-        kept["extra"] = hand.without_persons(fields["extra"])
-    return Stripped(kept, list(hand.names), list(hand.contacts))
+    asking = _Asking(country)
+    kept = asking.stripped(fields)
+    held = holding(asking.texts, country)
+    if not held and not asking.has_met_one:
+        return Stripped(kept, [], [])
+    hand = _Hand(country, held)
+    return Stripped(hand.stripped(fields), list(hand.names), list(hand.contacts))
 
 
-class _Hand:
-    """Takes out, and remembers what it took."""
+class _Walk(ABC):
+    """Over all that fields hold. What becomes of a text, and of what a key says is a person's, is left open."""
 
     def __init__(self, country: str) -> None:
         self.country = country
-        self.names: dict[str, None] = {}
-        self.contacts: dict[str, None] = {}
 
+    @abstractmethod
     def text(self, value: str) -> str:
-        if len(value) > _LONGEST:
-            raise ValueError("a text too long to be searched")
-        text, found = taken_out(value, self.country)
-        if found:
-            self.contacts.update(dict.fromkeys(found))
-        return text
+        """What is kept of it."""
+
+    @abstractmethod
+    def announced(self, value: Any) -> None:
+        """Under a contact's key, and dropped."""
+
+    @abstractmethod
+    def named(self, value: Any) -> None:
+        """A person's name, and dropped."""
+
+    def stripped(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        kept = {name: self.scrubbed(value) for name, value in fields.items() if name not in _APART}
+        if "agency_name" in fields:
+            kept["agency_name"] = self._firm(fields["agency_name"], is_person=fields.get("seller_type") == "owner")
+        if "agency_ref" in fields:
+            reference = self.scrubbed(fields["agency_ref"])
+            # A mark is no reference: two firms' would be the same.
+            kept["agency_ref"] = reference if reference == fields["agency_ref"] else None
+        if "extra" in fields:
+            kept["extra"] = self._without_persons(fields["extra"])
+        return kept
 
     def scrubbed(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -108,19 +118,19 @@ class _Hand:
             case _:
                 return value
 
-    def firm(self, name: Any, *, is_person: bool) -> Any:
+    def _firm(self, name: Any, *, is_person: bool) -> Any:
         scrubbed = self.scrubbed(name)
         if is_person:
-            self._remember(name)
+            self.named(name)
             return None
         return _without_mark(scrubbed) if isinstance(scrubbed, str) else scrubbed
 
-    def without_persons(self, value: Any, of_person: bool = False) -> Any:
+    def _without_persons(self, value: Any, of_person: bool = False) -> Any:
         """`of_person`: a key above this value is a word for a person."""
         if isinstance(value, dict):
             return self._dict_without_persons(value, of_person)
         if isinstance(value, (list, tuple)):
-            return type(value)([self.without_persons(each, of_person) for each in value])
+            return type(value)([self._without_persons(each, of_person) for each in value])
         return self.scrubbed(value)
 
     def _dict_without_persons(self, value: dict[Any, Any], of_person: bool) -> dict[str, Any]:
@@ -132,24 +142,64 @@ class _Hand:
             if kind is bool or each is None:
                 kept[name] = each
             elif tells == "contact":
-                self._announced(each)
+                self.announced(each)
             elif tells == "name" or (tells == "person" and isinstance(each, str)):
-                self._remember(each)
+                self.named(each)
             elif kind is str:
                 kept[name] = self.text(each)
             elif kind is float or (kind is int and -_LONG < each < _LONG):
                 kept[name] = each
             else:
-                kept[name] = self.without_persons(each, of_person or tells == "person")
+                kept[name] = self._without_persons(each, of_person or tells == "person")
         return kept
 
-    def _announced(self, value: Any) -> None:
-        """What stands under a contact's key: a telephone there needs no form that shows it."""
+
+class _Asking(_Walk):
+    """Changes no text, but gathers them all, so that they can be asked at once whether they hold a contact. What it
+    keeps is right where none does and no person was met: of most listings."""
+
+    def __init__(self, country: str) -> None:
+        super().__init__(country)
+        self.texts: list[str] = []
+        self.has_met_one = False
+
+    def text(self, value: str) -> str:
+        if len(value) > _LONGEST:
+            raise ValueError("a text too long to be searched")
+        self.texts.append(value)
+        return value
+
+    def announced(self, value: Any) -> None:
+        self.has_met_one = True
+
+    def named(self, value: Any) -> None:
+        self.has_met_one = True
+
+
+class _Hand(_Walk):
+    """Takes out, and remembers what it took."""
+
+    def __init__(self, country: str, held: Mapping[str, Taken]) -> None:
+        super().__init__(country)
+        self.held = held
+        self.names: dict[str, None] = {}
+        self.contacts: dict[str, None] = {}
+
+    def text(self, value: str) -> str:
+        if len(value) > _LONGEST:
+            raise ValueError("a text too long to be searched")
+        text, found = self.held.get(value) or taken_out(value, self.country)
+        if found:
+            self.contacts.update(dict.fromkeys(found))
+        return text
+
+    def announced(self, value: Any) -> None:
+        """A telephone there needs no form that shows it."""
         for text in _texts(value):
             self.contacts.update(dict.fromkeys(taken_out(f"tel: {text}", self.country)[1]))
 
-    def _remember(self, name: Any) -> None:
-        names = (_without_mark(self.scrubbed(text)) for text in _texts(name))
+    def named(self, value: Any) -> None:
+        names = (_without_mark(self.scrubbed(text)) for text in _texts(value))
         self.names.update(dict.fromkeys(filter(None, names)))
 
 
