@@ -69,7 +69,7 @@ def strip_persons(fields: Mapping[str, Any], country: str) -> Stripped:
     held = holding(asking.texts, country)
     if not held and not asking.has_met_one:
         return Stripped(kept, [], [])
-    hand = _Hand(country, held)
+    hand = _Hand(country, {text: (text, ()) for text in asking.texts} | held)
     return Stripped(hand.stripped(fields), list(hand.names), list(hand.contacts))
 
 
@@ -179,16 +179,16 @@ class _Asking(_Walk):
 class _Hand(_Walk):
     """Takes out, and remembers what it took."""
 
-    def __init__(self, country: str, held: Mapping[str, Taken]) -> None:
+    def __init__(self, country: str, known: Mapping[str, Taken]) -> None:
         super().__init__(country)
-        self.held = held
+        self.known = known
         self.names: dict[str, None] = {}
         self.contacts: dict[str, None] = {}
 
     def text(self, value: str) -> str:
         if len(value) > _LONGEST:
             raise ValueError("a text too long to be searched")
-        text, found = self.held.get(value) or taken_out(value, self.country)
+        text, found = self.known.get(value) or taken_out(value, self.country)
         if found:
             self.contacts.update(dict.fromkeys(found))
         return text
