@@ -33,12 +33,12 @@ _DOMAIN = re.compile(
 _SPELLED_DOT = re.compile(rf"{_LOOSE_DOT}|{_TIGHT_DOT}|[ ]", re.IGNORECASE)
 _AT_HOUSE = re.compile(rf"{_HOUSE}\b", re.IGNORECASE)
 
-_AT_SIGNS = frozenset(_AT_WORDS.encode().split())
+AT_SIGNS = frozenset(_AT_WORDS.encode().split())
 #: "@", also full-width, and the beginnings of "(at)", "[a]".
 MARKS = (b"@", b"\xef", b"(a", b"[a", b"{a", b"<a")
 #: Words that may be part of an address in disguise: the cheap question, for lower case bytes.
-_OTHER_SIGNS = frozenset(f"{_DOT_WORDS} {_HOUSES}".encode().split())
-SIGNS = _AT_SIGNS | _OTHER_SIGNS
+OTHER_SIGNS = frozenset(f"{_DOT_WORDS} {_HOUSES}".encode().split())
+SIGNS = AT_SIGNS | OTHER_SIGNS
 
 
 class Mail(NamedTuple):
@@ -59,7 +59,7 @@ def has_mark(lower: bytes) -> bool:
 
 
 def has_sign(words: Set[bytes]) -> bool:
-    return not _AT_SIGNS.isdisjoint(words) and not _OTHER_SIGNS.isdisjoint(words)
+    return not AT_SIGNS.isdisjoint(words) and not OTHER_SIGNS.isdisjoint(words)
 
 
 def find(text: str) -> Iterator[Mail]:

@@ -38,17 +38,18 @@ _MARKS = {
 }
 _COMMON = bytes(byte for byte in range(256) if byte not in _MARKS)
 
-_SIGNS = mails.SIGNS | messengers.SIGNS | numerals.FORMS
-#: Words as letters: a numeral, one or two digits, more of them. As many as can be dialled need no word beside them.
-_NUMERAL, _DIGITS, _MANY_DIGITS = b"nd#"
+#: Words as letters: of a messenger, of an address (two different ones show it), a numeral, one or two digits, more of
+#: them. As many digits as can be dialled need no word beside them.
+_MESSENGER, _AT, _OTHER, _NUMERAL, _DIGITS, _MANY_DIGITS = b"m@.nd#"
 _LETTERS = {
     **dict.fromkeys(numerals.FORMS, _NUMERAL),
+    **dict.fromkeys(mails.OTHER_SIGNS, _OTHER),
+    **dict.fromkeys(mails.AT_SIGNS, _AT),
+    **dict.fromkeys(messengers.SIGNS, _MESSENGER),
     **{b"9" * length: _DIGITS if length < 3 else _MANY_DIGITS for length in range(1, len(_DIALLED))},
 }
 #: What `numerals.may_be_spelled` says yes to has five numbers in a row; or fewer, of which one has three digits.
 _SPELLED = re.compile(rb"[nd#]{5}|n[nd]{0,2}#|#[nd]{0,2}n")
-#: Where two numbers stand side by side, as truths of all words.
-_SIDE_BY_SIDE = bytes((True, True))
 
 
 class Suspects(NamedTuple):
@@ -109,16 +110,15 @@ def _with_plain_zeros(lower: bytes) -> bytes:
 
 
 def _has_mark(lower: bytes) -> bool:
-    rare = lower.translate(None, _COMMON)
-    return bool(rare) and any(mark in lower for byte in set(rare) for mark in _MARKS[byte])
+    for byte in set(lower.translate(None, _COMMON)):
+        for mark in _MARKS[byte]:
+            if mark in lower:
+                return True
+    return False
 
 
 def _has_sign(words: list[bytes]) -> bool:
-    signs = _SIGNS.intersection(words)
-    if not signs:
-        return False
-    if messengers.has_sign(signs) or mails.has_sign(signs):
+    letters = bytes(map(_LETTERS.get, words, repeat(0)))
+    if b"m" in letters or (b"@" in letters and b"." in letters):
         return True
-    if _SIDE_BY_SIDE not in bytes(map(_LETTERS.__contains__, words)):
-        return False
-    return _SPELLED.search(bytes(map(_LETTERS.get, words, repeat(0)))) is not None
+    return b"n" in letters and _SPELLED.search(letters) is not None

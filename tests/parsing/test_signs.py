@@ -103,3 +103,9 @@ def test_what_was_remembered_is_told_again(text: str, country: str) -> None:
 def test_numbers_in_words_are_never_overlooked(words: list[str]) -> None:
     text = " ".join(words)
     assert signs.may_hold(text) or not numerals.may_be_spelled(text.encode().lower().split())
+
+
+def test_a_word_is_a_sign_of_one_thing() -> None:
+    """Each is read as one letter: a numeral that is also a mail house would hide one of the two."""
+    kinds = (numerals.FORMS, mails.AT_SIGNS, mails.OTHER_SIGNS, messengers.SIGNS)
+    assert sum(map(len, kinds)) == len(frozenset().union(*kinds))
