@@ -13,9 +13,9 @@ def page_of(listing: Listing, response: Response) -> PageRead | None:
     """None where the page cannot be asked for by its version."""
     if ALONE not in response.flags:
         return None
-    told = {name: _header(response, name) for name in ("ETag", "Last-Modified", "Date")}
-    named = {"etag": told["ETag"], "last_modified": told["Last-Modified"], "date": told["Date"]}
-    return page_read(listing, response.url, **named)
+    last_modified = _header(response, "Last-Modified")
+    date = _header(response, "Date") if last_modified else ""  # to judge that by
+    return page_read(listing, response.url, etag=_header(response, "ETag"), last_modified=last_modified, date=date)
 
 
 def _header(response: Response, name: str) -> str:

@@ -25,13 +25,24 @@ def by_listing(batch: Batch) -> dict[Key, Observations]:
     return dict(found)
 
 
+def _has(observed: Observations, kind: type | tuple[type, ...]) -> bool:
+    """A generator in `any` would cost more than the answer, which is wanted of every listing."""
+    for item, _ in observed:  # noqa: SIM110
+        if isinstance(item, kind):
+            return True
+    return False
+
+
 def is_seen(observed: Observations) -> bool:
-    return any(isinstance(item, _SIGHTS) for item, _ in observed)
+    return _has(observed, _SIGHTS)
 
 
 def is_read(observed: Observations) -> bool:
     """Its own page was read, or is as it was when it was."""
-    return any(isinstance(item, Listing) or (isinstance(item, Sighting) and item.is_read) for item, _ in observed)
+    for item, _ in observed:  # noqa: SIM110
+        if isinstance(item, Listing) or (isinstance(item, Sighting) and item.is_read):
+            return True
+    return False
 
 
 @dataclass(slots=True)
@@ -48,10 +59,10 @@ class Tally:
     others: int = 0
 
     def count(self, observed: Observations, *, is_known: bool) -> None:
-        if any(isinstance(item, Listing) for item, _ in observed):
+        if _has(observed, Listing):
             self.known += is_known
             self.new += not is_known
-        self.seen += any(isinstance(item, Sighting) for item, _ in observed)
+        self.seen += _has(observed, Sighting)
 
     def refuse(self, observed: Observations, error: object) -> None:
         self.quarantined += _refused(observed, f"refused by the database: {error}")

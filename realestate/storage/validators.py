@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from realestate.items import Listing
@@ -72,6 +73,7 @@ def _is_past(last_modified: str, date: str) -> bool:
     return changed is not None and (now is None or changed <= now)
 
 
+@lru_cache(maxsize=64)  # a site's clock says the same for many pages
 def _moment(text: str) -> datetime | None:
     try:
         told = parsedate_to_datetime(text)

@@ -45,8 +45,8 @@ def copied(cursor: Any, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 @example([("\\.", ["\\.", "", "NULL", "null"], "null"), ("\\\\n\\n\n", ['"', "\\"], "")])
 def test_texts_are_read_as_they_were(cursor: Any, rows: list[tuple[str, list[str], str | None]]) -> None:
     assert copied(cursor, [(one, array(many), other) for one, many, other in rows]) == rows
-    assert copied(cursor, [(ready(one), ready(array(many)), other) for one, many, other in rows]) == rows
-    assert copied(cursor, [(ready(one), ready(array(many)), ready(other)) for one, many, other in rows]) == rows
+    assert copied(cursor, [(ready(one, array(many)), other) for one, many, other in rows]) == rows
+    assert copied(cursor, [(ready(one, array(many).encode(), other),) for one, many, other in rows]) == rows
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-_QUOTE, _ESCAPE = b"\x01", b"\x02"
+_QUOTE, _ESCAPE, _BETWEEN = b"\x01", b"\x02", b"\x01,\x01"
 #: Of COPY … FROM STDIN WITH.
 OPTIONS = "(FORMAT csv, QUOTE E'\\x01', ESCAPE E'\\x02', NULL 'null')"
 #: Rows sent at once: some packets full.
@@ -32,8 +32,8 @@ encoded: Callable[[Any], bytes] = msgspec.json.Encoder(enc_hook=_plain).encode
 
 
 def copy(cursor: Any, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-    """`statement` ends with COPY … FROM STDIN. A value is a text, a number, a moment, true, false or None. What is made
-    `ready` stands before all others."""
+    """`statement` ends with COPY … FROM STDIN. A value is a text, a number, a moment, true, false or None. What was
+    made `ready` stands first."""
     lines = _Lines(map(line, rows))
     cursor.copy_expert(f"{statement} WITH {OPTIONS}", lines)
     if lines.error is not None:
@@ -41,20 +41,27 @@ def copy(cursor: Any, statement: str, rows: Iterable[Sequence[Any]]) -> None:
 
 
 def line(values: Sequence[Any]) -> bytes:
-    first = next((place for place, value in enumerate(values) if type(value) is not bytes), len(values))
-    text = encoded(values[first:])[1:-1].replace(b'"', _QUOTE)
-    if b"\\" in text:
-        text = _ESCAPED.sub(_unescaped, text)
-    return b",".join((*values[:first], text) if text else values)
+    made, others = ((values[0],), values[1:]) if type(values[0]) is bytes else ((), values)
+    if not others:
+        return b"".join(made)
+    text = encoded(others)[1:-1].replace(b'"', _QUOTE)
+    return b",".join((*made, _ESCAPED.sub(_unescaped, text) if b"\\" in text else text))
 
 
-def ready(value: Any) -> bytes:
-    """A value that is mostly a long text."""
-    return quoted(value.encode()) if type(value) is str else line((value,))
+def ready(*values: Any) -> bytes:
+    """The first values of a row, which are mostly long texts, as one. What is `bytes` is a text too."""
+    try:
+        texts = [value if type(value) is bytes else value.encode() for value in values]
+    except AttributeError:  # no text
+        return b",".join([_ready(value) for value in values])
+    together = _BETWEEN.join(texts)
+    if together.count(_QUOTE) > 2 * (len(texts) - 1) or _ESCAPE in together:
+        together = _BETWEEN.join(map(_escaped, texts))
+    return _QUOTE + together + _QUOTE
 
 
-def quoted(text: bytes) -> bytes:
-    return _QUOTE + _escaped(text) + _QUOTE
+def _ready(value: Any) -> bytes:
+    return ready(value) if isinstance(value, str | bytes) else line((value,))
 
 
 def elements(values: Sequence[Any]) -> str:

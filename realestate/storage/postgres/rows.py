@@ -6,7 +6,7 @@ from typing import Any
 
 from realestate.items import FIELDS, Listing
 from realestate.storage.history import State, Suspect
-from realestate.storage.postgres.copying import array, elements, encoded, quoted, ready
+from realestate.storage.postgres.copying import array, elements, encoded, ready
 
 _WORDS = dict.fromkeys(("features", "photos", "quality_flags"), "text[]")
 _MONEY = dict.fromkeys(("price", "charges", "price_per_m2"), "numeric(14, 2)")
@@ -16,7 +16,7 @@ _COUNTS = dict.fromkeys(
     ("rooms", "bedrooms", "bathrooms", "floor", "floors_total", "year_built", "facades", "parser_version"), "integer"
 )
 _MOMENTS = dict.fromkeys(("posted_at", "updated_at"), "timestamptz")
-#: Mostly long, and made ready for COPY one by one.
+#: Mostly long.
 _LONG = ("title", "description", "features", "photos", "quality_flags", "extra")
 #: Its fields, but for the times at which we saw it: those are the database's own.
 COLUMNS = {
@@ -72,11 +72,11 @@ def fields_of(listing: Listing) -> Sequence[Any]:
     """The values of COLUMNS, as `copying` takes them."""
     values = _values(listing)
     title, description, features, photos, flags, extra = values[: len(_LONG)]
-    long = (ready(title), ready(description), ready(array(features)), ready(array(photos)), ready(array(flags)))
+    long = ready(title, description, array(features), array(photos), array(flags), encoded(extra))
     others: Sequence[Any] = values[len(_LONG) :]
     if gone := others[_DELISTED]:
         others = [*others[:_DELISTED], f"[{gone[0]},{gone[1]}]", *others[_DELISTED + 1 :]]
-    return (*long, quoted(encoded(extra)), *others)
+    return (long, *others)
 
 
 def listing_of(row: tuple[Any, ...]) -> Listing:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from realestate.items import Listing
+from realestate.items import Listing, Sighting
 from realestate.storage.changes import correct, decide
 from realestate.storage.errors import StoreError
 from realestate.storage.others import last_of_each
@@ -125,6 +125,8 @@ def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
         merge.touches.append(Touch(*key, known.unchanged[key], run, is_read(observed)))
         return
     before = known.states.get(key)
+    if before is None and len(observed) == 1 and isinstance(observed[0][0], Sighting):
+        return  # of what nobody has read: nothing to decide
     outcome = decide(before, observed, known.now)
     merge.departures += outcome.evidence
     if outcome.changed(before):
