@@ -5,7 +5,7 @@ import logging
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Self, TypeVar
 
 from scrapy import signals as scrapy_signals
@@ -115,20 +115,26 @@ class StorePipeline:
         waiting for us."""
         self._told_to_stop.set()
 
-    async def process_item(self, item: Any) -> Any:
+    def process_item(self, item: Any) -> Any:
         """Makes the crawl wait for a database that is far behind."""
-        if not isinstance(item, Kept):
+        if not _is_kept(item.__class__):
             return item
         self._begin()
         self.crawler.signals.send_catch_log(signals.item_waits, item=item)
-        while len(self._waiting) > self.batch.waiting_max and not self._ended():
+        return item if self._has_room() else self._when_there_is_room(item)
+
+    async def _when_there_is_room(self, item: Kept) -> Kept:
+        while not self._has_room():
             self._room.clear()
             await self._room.wait()
         return item
 
+    def _has_room(self) -> bool:
+        return len(self._waiting) <= self.batch.waiting_max or self._ended()
+
     def item_scraped(self, item: Any, response: Response | None) -> None:
         """Through all pipelines: now it is known which job it is of."""
-        if not isinstance(item, Kept):
+        if not _is_kept(item.__class__):
             return
         job = response.meta.get("job") if response is not None else None
         self._add(item, job or "none")
@@ -262,3 +268,8 @@ class StorePipeline:
         self.stats.inc_value("other/stored", written.others)
         for type, count in written.events.items():
             self.stats.inc_value(f"event/{type}", count)
+
+
+@lru_cache(maxsize=256)
+def _is_kept(kind: type) -> bool:
+    return issubclass(kind, Kept)

@@ -40,7 +40,7 @@ def crawl(make_crawler: Callable[..., Crawler], store: PostgresStore, key: str) 
             request = Request("https://x.example/", meta={"job": "j"})
             for ref in refs:
                 listing = privacy.process_item(a_listing(ref=ref, description="Call 0475 12 34 56 now"))
-                kept = await storing.process_item(listing)
+                kept = storing.process_item(listing)
                 storing.item_scraped(kept, Response(request.url, request=request))
             await storing.close_spider()
 

@@ -44,7 +44,7 @@ def test_it_is_stored_with_the_listing_and_not_with_what_was_refused(
     async def inside() -> None:
         pipeline = StorePipeline(make_crawler(ImmowebSpider), lambda: PostgresStore(store_url), BatchSettings(1, 1, 9))
         for item in (clean(a_listing()), Quarantined.of(a_listing(ref="2"), "bad")):
-            await pipeline.process_item(item)
+            pipeline.process_item(item)
             pipeline.item_scraped(item, page(ETag='"a"'))
         await pipeline.close_spider()
 

@@ -49,7 +49,9 @@ def make(crawler: Crawler, store: Any, size: int = 10, seconds: float = 60, most
 
 async def put(pipeline: StorePipeline, item: Any) -> Any:
     """As Scrapy does: the pipelines, then the signal."""
-    kept = await pipeline.process_item(item)
+    kept = pipeline.process_item(item)
+    if asyncio.iscoroutine(kept):  # there is no room
+        kept = await kept
     pipeline.item_scraped(
         kept, Response("https://x.example/", request=Request("https://x.example/", meta={"job": "j"}))
     )
