@@ -25,7 +25,7 @@ OURS = "realestate, all on"
 
 def measures(context: Context) -> Iterator[Measure]:
     with (
-        sites(context, PORTALS, context.sized(2_000, least=40)) as found,
+        sites(context, PORTALS, context.sized(5_000, least=40)) as found,
         database(context, "bench_crawl") as stored,
     ):
         for site in found:
