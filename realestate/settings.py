@@ -178,6 +178,11 @@ _NO_USE_BEFORE = (
     "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware",
     "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware",
 )
+_DONE_IN_LESS = (
+    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware",
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware",
+    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware",
+)
 _NO_USE_AFTER = (
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware",
     "scrapy.spidermiddlewares.referer.RefererMiddleware",
@@ -195,13 +200,15 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt is asked for its sake
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "realestate.middlewares.robots.RobotsMiddleware": 100,  # in its place
-    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
-    "realestate.lean.offsite.OffsiteMiddleware": 50,  # where Scrapy has its own
     "realestate.middlewares.exits.ExitsMiddleware": 350,  # before DefaultHeaders (400) and UserAgent (500) say other
     "realestate.middlewares.signing.SigningMiddleware": 580,  # what it sets is fresh, also for a retry
     "realestate.middlewares.backoff.BackoffMiddleware": 610,  # sees a redirect before it is followed (600)
     "realestate.middlewares.conditional.ConditionalMiddleware": 620,  # tells Backoff which 304 was asked for
     **dict.fromkeys(_NO_USE_BEFORE),
+    **dict.fromkeys(_DONE_IN_LESS),
+    "realestate.lean.offsite.OffsiteMiddleware": 50,  # these where Scrapy has its own
+    "realestate.lean.plain.RedirectMiddleware": 600,
+    "realestate.lean.plain.CookiesMiddleware": 700,
 }
 
 # --- persons ---------------------------------------------------------------------------

@@ -17,10 +17,10 @@ MAY_IMPORT = {
     "environment": {"middlewares"},  # the form of a proxy's address
     "settings": {"environment", "queue"},  # the names of the keys
     "lean": set(),
-    "queue": set(),
+    "queue": {"lean"},
     "storage": {"items", "schema"},
-    "spiders": {"items", "parsing"},
-    "middlewares": {"queue", "storage"},
+    "spiders": {"items", "parsing", "lean"},
+    "middlewares": {"queue", "storage", "lean"},
     "extensions": {"queue"},
     "pipelines": {"items", "parsing", "schema", "storage", "queue"},
     "embedded": set(),

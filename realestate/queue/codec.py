@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from scrapy import Request, Spider
 
-from realestate.queue.fingerprints import is_plain
+from realestate.lean.requests import request_to
 
 #: The first byte of every value; raised when its form changes, so that a fleet of two versions cannot misread.
 VERSION = b"\x01"
@@ -69,20 +69,9 @@ def decode(data: bytes, spider: Spider) -> Request:
         for role in ("callback", "errback"):
             if role in told:
                 told[role] = _method(spider, told[role])
-        return _request(told)
+        return request_to(**told)
     except (msgspec.MsgspecError, TypeError, ValueError, AttributeError) as error:
         raise MalformedRequest(str(error)) from error
-
-
-def _request(told: dict[str, Any]) -> Request:
-    """Scrapy makes every address safe, which takes longer than all the rest; a plain one is."""
-    url, meta = told.get("url"), dict(told.get("meta") or ())
-    if not isinstance(url, str) or "verbatim_url" in meta or not is_plain(url):
-        return Request(**told)
-    told["meta"] = {**meta, "verbatim_url": True}
-    request = Request(**told)
-    del request.meta["verbatim_url"]
-    return request
 
 
 def _name(method: Any, spider: Spider) -> str | None:

@@ -11,6 +11,7 @@ from scrapy import Request
 from scrapy.http import Response, TextResponse
 
 from realestate.items import Gone, Listing, Sighting
+from realestate.lean.requests import request_to
 from realestate.parsing.addresses import joined, path_of
 from realestate.parsing.prices import Price
 from realestate.spiders.engine import PRIORITY, SearchSpider
@@ -55,7 +56,7 @@ class PortalSpider(SearchSpider, AskingSpider):
 
     def ask_listing(self, url: str) -> Request:
         """The request for a listing, where its data is served at another address than its page."""
-        return Request(url)
+        return request_to(url)
 
     def found(
         self,

@@ -12,6 +12,7 @@ from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from realestate.items import Evidence, Part
+from realestate.lean.requests import request_to
 from realestate.parsing.addresses import joined, path_of
 from realestate.spiders import seeds, sitemaps
 from realestate.spiders.counting import CountingSpider, Stage
@@ -84,11 +85,11 @@ class SearchSpider(CountingSpider, Saved):
 
     def ask(self, search: str) -> Request:
         """The request for a page of a search, where it is more than an address."""
-        return Request(search)
+        return request_to(search)
 
     def ask_page(self, url: str) -> Request:
         """The request for an item, where its data is served at another address than its page."""
-        return Request(url)
+        return request_to(url)
 
     def sign(self, request: Request) -> None:
         """Just before a request is sent, set the headers that have to be fresh: a signature, a token of now."""

@@ -107,10 +107,10 @@ def callback_done() -> None:
     """The callback is over; its item is on its way through the pipelines, not in the batch."""
 
     def wrapper(process_item: Any) -> Any:
-        async def run(self: StorePipeline, item: Any) -> Any:
+        def run(self: StorePipeline, item: Any) -> Any:
             if late():
                 die(ref=item.ref)
-            return await process_item(self, item)
+            return process_item(self, item)
 
         return run
 

@@ -7,9 +7,10 @@ from scrapy import Request
 from scrapy.utils.request import RequestFingerprinter
 from w3lib.url import canonicalize_url, safe_url_string
 
-from realestate.queue import fingerprints
+from realestate.lean import requests
+from realestate.lean.requests import is_plain
 from realestate.queue.codec import decode, encode
-from realestate.queue.fingerprints import Fingerprinter, is_plain
+from realestate.queue.fingerprints import Fingerprinter
 from realestate.spiders.immoweb import ImmowebSpider
 
 PLAIN = (
@@ -37,7 +38,7 @@ OTHER = (
     "ftp://x.example/a",
 )
 #: Such addresses, and what is nearly one.
-ADDRESSES = st.from_regex(fingerprints._PLAIN, fullmatch=True) | st.text(
+ADDRESSES = st.from_regex(requests._PLAIN, fullmatch=True) | st.text(
     st.sampled_from("az09AZ.-_~/:%?=&;@#"), max_size=20
 ).map("http://".__add__)
 

@@ -197,7 +197,7 @@ def test_they_are_stored_sealed_beside_those_of_the_page(
     async def inside() -> None:
         privacy, storing = PrivacyPipeline.from_crawler(crawler), StorePipeline.from_crawler(crawler)
         for item in items:
-            kept = await storing.process_item(privacy.process_item(item))
+            kept = storing.process_item(privacy.process_item(item))
             storing.item_scraped(kept, None)
         await storing.close_spider()
 
