@@ -21,6 +21,7 @@ from realestate.pipelines.aside import Aside
 from realestate.pipelines.contacts import FoundContacts
 from realestate.pipelines.pages import page_of
 from realestate.queue import signals
+from realestate.queue.engine import in_work
 from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written, open_store
 from realestate.storage.history import Observed
 from realestate.storage.snapshots import SnapshotRef
@@ -75,7 +76,7 @@ class StorePipeline:
         self._room = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
         self._told_to_stop = asyncio.Event()
-        self._is_closing = False
+        self._is_closing = self._is_idle = False
         self._thread = Aside("store")
         self.contacts: FoundContacts | None = None
 
@@ -87,6 +88,7 @@ class StorePipeline:
         crawler.signals.connect(pipeline.stopping, signal=signals.stopping)
         crawler.signals.connect(pipeline.item_scraped, signal=scrapy_signals.item_scraped)
         crawler.signals.connect(pipeline.page_kept, signal=signals.page_kept)
+        crawler.signals.connect(pipeline.nothing_to_do, signal=scrapy_signals.scheduler_empty)
         if crawler.settings.getbool("CONTACTS"):
             vault = Vault(crawler.settings.getlist("CONTACTS_KEYS"))
             pipeline.contacts = FoundContacts(vault, crawler.settings.getint("CONTACTS_DAYS"))
@@ -146,8 +148,15 @@ class StorePipeline:
         self._begin()
         self._add(ref, ref.job or "none")
 
+    def nothing_to_do(self) -> None:
+        """Nothing is on its way that could fill the batch: why wait?"""
+        if self._waiting and self.crawler.engine is not None and not in_work(self.crawler.engine):
+            self._is_idle = True
+            self._wake.set()
+
     def _add(self, item: Kept, run: str) -> None:
         self._waiting.append((item, run))
+        self._is_idle = False
         self._tell()
         if len(self._waiting) >= self.batch.size:
             self._wake.set()
@@ -245,9 +254,9 @@ class StorePipeline:
         return answer.result()
 
     async def _pause(self, seconds: float) -> None:
-        """Until the time is over or a batch is full."""
+        """Until the time is over, a batch is full, or nothing more will come."""
         self._wake.clear()
-        if len(self._waiting) < self.batch.size and not self._is_closing:
+        if len(self._waiting) < self.batch.size and not self._is_closing and not self._is_idle:
             waiter = asyncio.ensure_future(self._wake.wait())
             await asyncio.wait({waiter}, timeout=seconds)
             waiter.cancel()

@@ -1,6 +1,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -84,6 +85,29 @@ def test_a_small_batch_is_written_when_its_time_is_over(crawler: Crawler) -> Non
     async def crawl() -> Recorder:
         pipeline = make(crawler, store := Recorder(), seconds=0.01)
         await put(pipeline, a_listing())
+        while not store.batches:
+            await asyncio.sleep(0.01)
+        await pipeline.close_spider()
+        return store
+
+    assert asyncio.run(asyncio.wait_for(crawl(), 30)).batches == [["21000001"]]
+
+
+def at_work(crawler: Crawler, *requests: Request) -> None:
+    scraper = SimpleNamespace(slot=SimpleNamespace(active=set(), queue=()))
+    crawler.engine = SimpleNamespace(downloader=SimpleNamespace(active=set(requests)), scraper=scraper)  # type: ignore[assignment]
+
+
+def test_a_small_batch_is_written_when_nothing_more_will_come(crawler: Crawler) -> None:
+    async def crawl() -> Recorder:
+        pipeline = make(crawler, store := Recorder(), seconds=60)
+        at_work(crawler, Request("https://x.example/"))
+        await put(pipeline, a_listing())
+        pipeline.nothing_to_do()
+        await asyncio.sleep(0.1)
+        assert not store.batches, "a page is on its way"
+        at_work(crawler)
+        pipeline.nothing_to_do()
         while not store.batches:
             await asyncio.sleep(0.01)
         await pipeline.close_spider()
