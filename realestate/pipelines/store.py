@@ -260,6 +260,7 @@ class StorePipeline:
             waiter = asyncio.ensure_future(self._wake.wait())
             await asyncio.wait({waiter}, timeout=seconds)
             waiter.cancel()
+        self._is_idle = False
 
     def _unstored(self) -> int:
         return len(self._waiting) + self._writing
