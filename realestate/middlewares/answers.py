@@ -131,14 +131,17 @@ def _made(request: Request, answer: Answer, headers: RawHeaders, body: bytes) ->
     kind = None if is_packed else _kind_of(answer.headers.get("Content-Type", ""))
     if kind is None:
         kind = responsetypes.from_args(headers=Headers(headers), url=request.url, body=body)
-    return kind(
+    response = kind(
         request.url,
         status=answer.status,
-        headers=headers,
         body=body,
         ip_address=None if request.meta.get("proxy") else answer.peer,
         protocol=f"HTTP/{version.major}.{version.minor}" if version else None,
     )
+    # As `Headers` does with what it is given, but a name is spelled anew only once.
+    for name, value in headers:
+        dict.setdefault(response.headers, _titled(name), []).append(value)
+    return response
 
 
 def _stopped(audience: Audience, response: Response) -> Response:
@@ -148,6 +151,11 @@ def _stopped(audience: Audience, response: Response) -> Response:
         audience.stop.response = response
         raise audience.stop
     return response
+
+
+@lru_cache(maxsize=1024)
+def _titled(name: bytes) -> bytes:
+    return name.title()
 
 
 @lru_cache(maxsize=256)
