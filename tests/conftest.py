@@ -1,5 +1,6 @@
 """Real servers for all tests: a Redis, a PostgreSQL, a MongoDB a test process, an empty database each a test."""
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,10 @@ from realestate import embedded
 from realestate.storage.postgres import PostgresStore
 from tests import mongodb
 from tests.redis_process import RedisProcess
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Run in the background: whatever tests start would not hear Ctrl-C either.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -43,9 +43,11 @@ class SeedList:
             del self._open[nonce]
 
     async def _take(self, seconds: int) -> bytes | None:
-        # There and not open: moved in an answer that never arrived, or removed with a master that failed.
+        # Looked at before: what is open now may be removed by the time the answer is here, and is not forgotten.
+        known = Counter(self._open.values())
         moved: Any = await self.server.lrange(self.taken, 0, -1)
-        for forgotten in Counter(moved) - Counter(self._open.values()):
+        # There and not open: moved in an answer that never arrived, or removed with a master that failed.
+        for forgotten in Counter(moved) - known:
             return bytes(forgotten)
         seed: Any = await self.server.blmove(self.source, self.taken, seconds, "LEFT", "RIGHT")
         return None if seed is None else bytes(seed)
