@@ -5,6 +5,7 @@ from typing import Any
 from scrapy import Request, Spider
 from scrapy.downloadermiddlewares import cookies, redirect
 from scrapy.http import Response
+from scrapy.spidermiddlewares.referer import RefererMiddleware
 
 _TOLD = ("Set-Cookie", "Set-Cookie2")
 
@@ -16,6 +17,10 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
         return super().process_response(request, response) if 300 <= response.status < 400 else response
+
+    def _engine_started(self) -> None:
+        """Without Scrapy's warning at every start that referers are off: they are on purpose."""
+        self._referer_spider_middleware = self.crawler.get_spider_middleware(RefererMiddleware)
 
 
 class CookiesMiddleware(cookies.CookiesMiddleware):
