@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from realestate.storage.postgres.copying import array, copy, ready
+from realestate.storage.postgres.copying import array, copy, line, ready
 from realestate.storage.postgres.rows import arrays, recordset, unnested
 
 #: PostgreSQL's texts have no NUL; half of a surrogate pair is no text.
@@ -47,6 +47,14 @@ def test_texts_are_read_as_they_were(cursor: Any, rows: list[tuple[str, list[str
     assert copied(cursor, [(one, array(many), other) for one, many, other in rows]) == rows
     assert copied(cursor, [(ready(one, array(many)), other) for one, many, other in rows]) == rows
     assert copied(cursor, [(ready(one, array(many).encode(), other),) for one, many, other in rows]) == rows
+
+
+@pytest.mark.parametrize("text", ["a\n\\.\nb", "\\.\n", "a\r\n\\.\r\n", "a\n\\."])
+def test_no_line_of_a_text_ends_the_rows(cursor: Any, text: str) -> None:
+    """Up to PostgreSQL 17 one that is `\\.` does, wherever it stands."""
+    made = [line(("x", text)), ready("x", text), ready(text, b"y")]
+    assert not [each for rows in made for each in rows.splitlines() if each == b"\\."]
+    assert copied(cursor, [(ready(text), "{}", text)]) == [(text, [], text)]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
