@@ -6,6 +6,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
+from scrapy.spidermiddlewares.httperror import HttpError
 
 from realestate.lean.engine import take_over
 from realestate.queue import signals as ours
@@ -72,8 +73,9 @@ class LeaseMiddleware:
             self.scheduler.ledger.finished(key)
 
     def process_spider_exception(self, response: Response, exception: Exception) -> None:
-        """A status that no errback takes: Scrapy passes over it, we do not."""
-        self._gave_up(response, exception)
+        """A status that no errback takes: Scrapy passes over it, we do not. Of all else `page_ends` hears."""
+        if isinstance(exception, HttpError):
+            self._gave_up(response, exception)
 
     def _gave_up(self, response: Response, error: Exception) -> None:
         if response.request is None or not (key := response.meta.get(LEASE)):

@@ -134,6 +134,12 @@ def test_a_status_that_no_errback_takes_is_given_up(book: Book) -> None:
     assert (ending.outcome, ending.detail) == ("dead", "parse: HttpError: Ignoring")
 
 
+def test_an_error_that_another_middleware_mends_is_none(book: Book) -> None:
+    book.middleware.process_spider_exception(book.response, KeyError("id"))
+    book.read()
+    assert [ending.outcome for ending in book.ended] == ["done"]
+
+
 def test_a_callback_that_is_not_over_holds_its_page(book: Book) -> None:
     book.middleware.page_gives(book.response, Request("https://x.example/2"))
     assert book.ended == []
