@@ -4,6 +4,7 @@ import ast
 from datetime import date
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -68,6 +69,11 @@ class TestEverySpider:
         assert spider.name == portal
         assert issubclass(spider, SearchSpider)
         assert spider.kind in ("listing", *KINDS)
+
+    def test_its_site_is_no_more_than_a_host(self, portal: str, spider: Any) -> None:
+        """`parsing.addresses` puts paths behind it."""
+        parts = urlsplit(spider.site)
+        assert spider.site == f"{parts.scheme}://{parts.netloc}"
 
     def test_its_docstring_says_where_the_data_sits(self, portal: str) -> None:
         docstring = ast.get_docstring(ast.parse((FOLDER / f"{portal}.py").read_text("utf-8")))

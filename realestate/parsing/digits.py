@@ -57,7 +57,7 @@ def without_harmless(text: str, run: list[Group]) -> Iterator[list[Group]]:
 
 
 def seen(text: str) -> str:
-    """The text without what nobody sees; ASCII has nothing of that kind that people type."""
+    """The text without what nobody sees, none of which is ASCII."""
     return text if text.isascii() else _UNSEEN.sub("", text)
 
 
