@@ -242,6 +242,11 @@ def after_the_other() -> None:
         time.sleep(0.05)
 
 
+def patient() -> None:
+    """A worker whose batch waits to be full or old, although nothing more is on its way."""
+    StorePipeline.nothing_to_do = lambda self: None  # type: ignore[method-assign]
+
+
 def never() -> None:
     """A worker that only has other settings."""
 
@@ -267,6 +272,7 @@ OTHERS: dict[str, Callable[[], None]] = {
     "acknowledged too early": acknowledged_too_early,
     "slow farewell": slow_farewell,
     "after the other": after_the_other,
+    "patient": patient,
     "never": never,
 }
 

@@ -196,8 +196,8 @@ def test_a_worker_stopped_past_its_lease_cannot_acknowledge_what_is_anothers(cra
     crawl = crawl_of(LISTINGS)
     crawl.seed()
     # Its pages wait in the batch; its beats are rare, so that none of them is suspected.
-    slow = {"LEASE_SECONDS": 2.0, "HEARTBEAT_SECONDS": 1.5, "STORE_BATCH_SECONDS": 60.0}
-    with crawl.crashing("never", **slow) as stalled:
+    slow = {"LEASE_SECONDS": 2.0, "HEARTBEAT_SECONDS": 1.5, "STORE_BATCH_SECONDS": 600.0, "STORE_BATCH_SIZE": 10_000}
+    with crawl.crashing("patient", **slow) as stalled:
         until(lambda: crawl.held(stalled) >= LISTINGS, "a batch that waits")
         stalled.process.send_signal(signal.SIGSTOP)
         with crawl.worker() as other:
