@@ -243,6 +243,13 @@ class Sighting:
     """Whether its own page was asked for, and is as it was when it was last read."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sightings:
+    """What one search page shows, in one item: thirty would each go through all pipelines for nothing."""
+
+    seen: tuple[Sighting, ...]
+
+
 @dataclass(kw_only=True, slots=True)
 class Gone:
     """A listing's own page is no more: by the portal's own word, or `absent`: it shows something else."""

@@ -15,7 +15,7 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from scrapy.statscollectors import StatsCollector
 
-from realestate.items import Gone, Listing, Sighting, Telephones
+from realestate.items import Gone, Listing, Sighting, Sightings, Telephones
 from realestate.items.others import Other
 from realestate.pipelines.aside import Aside
 from realestate.pipelines.contacts import FoundContacts
@@ -31,7 +31,7 @@ from realestate.storage.vault import Vault
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 #: What the store keeps; any other item is not ours.
-Kept = Listing | Sighting | Gone | Telephones | Other | Quarantined | SnapshotRef | PageRead
+Kept = Listing | Sighting | Sightings | Gone | Telephones | Other | Quarantined | SnapshotRef | PageRead
 
 #: A worker that ends waits so long for a database that is away or says nothing; then its pages go back to the queue.
 CLOSING_SECONDS = 10.0
@@ -210,7 +210,7 @@ class StorePipeline:
 
     async def _write(self, items: list[tuple[Kept, str]]) -> Written:
         assert self._store is not None
-        observed = [(item, run) for item, run in items if isinstance(item, Observed)]
+        observed = [(each, run) for item, run in items for each in _observed(item)]
         quarantined = [item for item, _ in items if isinstance(item, Quarantined)]
         snapshots = [item for item, _ in items if isinstance(item, SnapshotRef)]
         others = [(item, run) for item, run in items if isinstance(item, Other)]
@@ -278,6 +278,12 @@ class StorePipeline:
         self.stats.inc_value("other/stored", written.others)
         for type, count in written.events.items():
             self.stats.inc_value(f"event/{type}", count)
+
+
+def _observed(item: Kept) -> tuple[Observed, ...]:
+    if isinstance(item, Sightings):
+        return item.seen
+    return (item,) if isinstance(item, Observed) else ()
 
 
 @lru_cache(maxsize=256)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from scrapy import Request
 from scrapy.http import Response, TextResponse
 
-from realestate.items import Gone, Listing, Sighting
+from realestate.items import Gone, Listing, Sighting, Sightings
 from realestate.lean.requests import request_to
 from realestate.parsing.addresses import joined, path_of
 from realestate.parsing.prices import Price
@@ -114,9 +114,11 @@ class PortalSpider(SearchSpider, AskingSpider):
     def ask_page(self, url: str) -> Request:
         return self.ask_listing(url)
 
-    def seen(self, each: Result) -> Any:
-        """That it is there, and its price."""
-        return each.sighting if isinstance(each, Found) else super().seen(each)
+    def seen(self, shown: Sequence[Result]) -> Iterator[Any]:
+        """Of a listing also that it is there, and its price."""
+        yield from super().seen(shown)
+        if sightings := tuple(each.sighting for each in shown if isinstance(each, Found)):
+            yield Sightings(sightings)
 
     async def wanted(self, links: list[Any], mode: str | None) -> list[Any]:
         """Those whose own page has to be read: all; in a sweep the new, the changed, the long unread and those that

@@ -121,9 +121,9 @@ class SearchSpider(CountingSpider, Saved):
 
     # ----- what a kind of item may do otherwise
 
-    def seen(self, each: Result) -> Any:
-        """What a search page alone tells the store of a result; None: nothing, its own page does."""
-        return None if isinstance(each, AnyLink) else each
+    def seen(self, shown: Sequence[Result]) -> Iterator[Any]:
+        """What a search page alone tells the store; of a link nothing, its own page does."""
+        return (each for each in shown if not isinstance(each, AnyLink))
 
     async def wanted(self, links: list[Any], mode: str | None) -> list[Any]:
         """Those whose own page has to be read."""
@@ -251,9 +251,8 @@ class SearchSpider(CountingSpider, Saved):
 
     async def _shown(self, shown: Sequence[Result], response: Response) -> AsyncIterator[Any]:
         """What was seen, and requests for the pages that have to be read."""
-        for each in shown:
-            if (seen := self.seen(each)) is not None:
-                yield seen
+        for each in self.seen(shown):
+            yield each
         links = [each for each in shown if isinstance(each, AnyLink)]
         wanted = await self.wanted(links, response.meta.get("mode"))
         known_by = await self.revisits(wanted)

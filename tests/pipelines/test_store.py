@@ -10,6 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 
+from realestate.items import Sighting, Sightings
 from realestate.pipelines.store import BatchSettings, StorePipeline
 from realestate.queue import signals
 from realestate.spiders.immoweb import ImmowebSpider
@@ -62,6 +63,25 @@ async def put(pipeline: StorePipeline, item: Any) -> Any:
 def stat(crawler: Crawler, name: str) -> Any:
     assert crawler.stats is not None
     return crawler.stats.get_value(name)
+
+
+def test_what_a_search_page_shows_is_one_item_and_many_observations(crawler: Crawler) -> None:
+    stored: list[Any] = []
+    shown = Sightings(tuple(Sighting(portal="p", ref=ref, url="https://x.example/") for ref in "abc"))
+
+    def heard(items: list[Any]) -> None:
+        stored.extend(items)
+
+    async def crawl() -> Recorder:
+        crawler.signals.connect(heard, signal=signals.items_stored)
+        pipeline = make(crawler, store := Recorder())
+        await put(pipeline, shown)
+        await pipeline.close_spider()
+        return store
+
+    store = asyncio.run(crawl())
+    assert (store.batches, store.runs) == ([["a", "b", "c"]], {"j"})
+    assert stored == [shown], "its page is settled by it"
 
 
 def test_items_are_written_in_batches_and_the_rest_at_the_end(crawler: Crawler) -> None:

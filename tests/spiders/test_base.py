@@ -13,7 +13,7 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
-from realestate.items import Sighting
+from realestate.items import Sighting, Sightings
 from realestate.middlewares.backoff import Wall
 from realestate.middlewares.robots import Forbidden
 from realestate.parsing.prices import Price
@@ -311,7 +311,8 @@ def test_a_search_page_tells_what_it_shows_and_asks_for_what_the_mode_wants(
     search = page(SEARCH, stage="discover")
     search.meta["mode"] = mode
     results = read(spider.read_search(search))
-    sightings = [each for each in results if isinstance(each, Sighting)]
+    (shown,) = [each for each in results if isinstance(each, Sightings)]
+    sightings = shown.seen
     assert [each.ref[-1] for each in sightings] == ["1", "2"]
     assert {(each.price, each.rent_period) for each in sightings} == {(Decimal(100), "month")}
     requests = [each for each in results if isinstance(each, Request)]

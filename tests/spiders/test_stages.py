@@ -13,7 +13,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response, TextResponse
 
-from realestate.items import Listing, Part, Sighting
+from realestate.items import Listing, Part, Sighting, Sightings
 from realestate.middlewares.signing import SigningMiddleware
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.immoweb import ImmowebSpider
@@ -90,17 +90,21 @@ def requests(made: list[Any], stage: str) -> list[Request]:
     return [each for each in made if isinstance(each, Request) and each.meta["stage"] == stage]
 
 
+def seen(made: list[Any]) -> list[Sighting]:
+    return [each for shown in made if isinstance(shown, Sightings) for each in shown.seen]
+
+
 def test_a_short_search_is_read_from_its_first_page_on(spider: ImmowebSpider, kept: Kept) -> None:
     made = read(spider, answer(75, list(range(30))))
     assert [each.url[-6:] for each in requests(made, "discover")] == ["page=2", "page=3"]
-    assert len([each for each in made if isinstance(each, Sighting)]) == len(requests(made, "extract")) == 30
+    assert len(seen(made)) == len(requests(made, "extract")) == 30
     ((run, part),) = kept.parts
     assert (run, part.search, part.parent, part.total, part.is_split) == ("j", KEY, None, 75, False)
 
 
 def test_further_pages_go_out_before_what_this_one_shows(spider: ImmowebSpider) -> None:
     made = read(spider, answer(75, list(range(30))))
-    first = next(number for number, each in enumerate(made) if isinstance(each, Sighting))
+    first = next(number for number, each in enumerate(made) if isinstance(each, Sightings))
     assert [each.url[-6:] for each in made[:first]] == ["page=2", "page=3"]
 
 
@@ -163,7 +167,7 @@ def test_a_sitemap_is_read_as_it_is(spider: ImmowebSpider, kept: Kept, pack: Cal
     (file,) = read(spider, Response(request.url, body=index, request=request))
     assert (file.url, file.meta["stage"]) == ("https://www.immoweb.be/classifieds-000.xml", "plan")
     made = read(spider, Response(file.url, body=pack(SITEMAP % LOCATIONS), request=file.replace(meta=request.meta)))
-    assert [each.ref for each in made if isinstance(each, Sighting)] == ["21000001"]
+    assert [each.ref for each in seen(made)] == ["21000001"]
     assert len(requests(made, "extract")) == 1
 
 
@@ -206,7 +210,7 @@ def test_a_projects_page_shows_its_flats(spider: ImmowebSpider, kept: Kept, mode
     request = Request(url, meta={"stage": "extract", "job": "j", "mode": mode})
     made = asyncio.run(everything(spider.read_listing(HtmlResponse(url, body=PROJECT, request=request))))
     assert isinstance(made[0], Listing)
-    assert [each.ref for each in made if isinstance(each, Sighting)] == ["21000301", "21000302"]
+    assert [each.ref for each in seen(made)] == ["21000301", "21000302"]
     assert [each.url[-1] for each in requests(made, "extract")] == asked
 
 
@@ -237,4 +241,4 @@ def test_what_somebody_paid_to_be_shown_is_no_result(spider: ImmowebSpider, chan
     told = msgspec.json.decode(page.body)
     told["results"][0] |= change
     made = read(spider, page.replace(body=msgspec.json.encode(told)))
-    assert bool([each for each in made if isinstance(each, Sighting)]) is is_shown
+    assert bool(seen(made)) is is_shown
