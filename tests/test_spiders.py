@@ -13,10 +13,12 @@ from scrapy.spiderloader import get_spider_loader
 
 from realestate.items.others import OTHERS as KINDS
 from realestate.jobs import work
+from realestate.simulator.adversary.walls import LOGIN, WALLS
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.engine import SearchSpider
 from tests import recorded
 
+RECORDED = Path(__file__).parent / "portals"
 FOLDER = Path(__file__).parents[1] / "realestate" / "spiders"
 NO_PORTALS = {
     "__init__",
@@ -74,6 +76,13 @@ class TestEverySpider:
         """`parsing.addresses` puts paths behind it."""
         parts = urlsplit(spider.site)
         assert spider.site == f"{parts.scheme}://{parts.netloc}"
+
+    def test_no_wall_has_its_mark(self, portal: str, spider: Any) -> None:
+        for mark in spider.page_marks:
+            assert len(mark) > 8, "a word that may stand anywhere"
+            assert not any(mark in wall for wall in (*WALLS.values(), LOGIN))
+        pages = [path for path in (RECORDED / portal).glob("*.html") if spider.page_marks]
+        assert all(any(mark in page.read_bytes() for mark in spider.page_marks) for page in pages), "or it is of no use"
 
     def test_its_docstring_says_where_the_data_sits(self, portal: str) -> None:
         docstring = ast.get_docstring(ast.parse((FOLDER / f"{portal}.py").read_text("utf-8")))

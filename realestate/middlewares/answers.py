@@ -13,9 +13,10 @@ from pydispatch import dispatcher
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import ResponseDataLossError, StopDownload
-from scrapy.http import Headers, Response
+from scrapy.http import Headers, Response, TextResponse
 from scrapy.responsetypes import responsetypes
 from twisted.python.failure import Failure
+from w3lib.encoding import http_content_type_encoding, read_bom
 
 from realestate.middlewares.packing import TooLarge, unpacked
 
@@ -131,12 +132,16 @@ def _made(request: Request, answer: Answer, headers: RawHeaders, body: bytes) ->
     kind = None if is_packed else _kind_of(answer.headers.get("Content-Type", ""))
     if kind is None:
         kind = responsetypes.from_args(headers=Headers(headers), url=request.url, body=body)
+    told: dict[str, Any] = {}
+    if issubclass(kind, TextResponse):  # it would find out itself, several times
+        told["encoding"] = read_bom(body)[0] or _encoding_of(answer.headers.get("Content-Type", ""))
     response = kind(
         request.url,
         status=answer.status,
         body=body,
         ip_address=None if request.meta.get("proxy") else answer.peer,
         protocol=f"HTTP/{version.major}.{version.minor}" if version else None,
+        **told,
     )
     # As `Headers` does with what it is given, but a name is spelled anew only once.
     for name, value in headers:
@@ -156,6 +161,12 @@ def _stopped(audience: Audience, response: Response) -> Response:
 @lru_cache(maxsize=1024)
 def _titled(name: bytes) -> bytes:
     return name.title()
+
+
+@lru_cache(maxsize=256)
+def _encoding_of(content_type: str) -> str | None:
+    """None if the page has to be asked."""
+    return http_content_type_encoding(content_type)
 
 
 @lru_cache(maxsize=256)

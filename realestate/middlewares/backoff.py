@@ -46,9 +46,12 @@ class Astray(IgnoreRequest):
 class BackoffMiddleware:
     """Stands before everything that reads an answer: a wall is never parsed, stored, or taken for gone."""
 
-    def __init__(self, crawler: Crawler, rules: Rules, failures: tuple[type[Exception], ...]) -> None:
+    def __init__(
+        self, crawler: Crawler, rules: Rules, failures: tuple[type[Exception], ...], page_marks: tuple[bytes, ...] = ()
+    ) -> None:
         self.crawler = crawler
         self.rules = rules
+        self.page_marks = page_marks
         self.failures = failures
         self.times = crawler.settings.getint("RETRY_TIMES")
         self.usual = Usual()
@@ -58,7 +61,9 @@ class BackoffMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         extra = crawler.settings.get("BLOCK_RULES")
         failures = tuple(load_object(each) for each in crawler.settings.getlist("RETRY_EXCEPTIONS"))
-        return cls(crawler, read_rules(Path(extra) if extra else None), failures)
+        # Who has rules of his own wants every page to be held against them.
+        marks = () if extra else getattr(crawler.spidercls, "page_marks", ())
+        return cls(crawler, read_rules(Path(extra) if extra else None), failures, marks)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         if "stage" not in request.meta:
@@ -95,8 +100,7 @@ class BackoffMiddleware:
         return self._troubled(request, of_failure(exception), type(exception).__name__)
 
     def _wall(self, request: Request, response: Response) -> str | None:
-        was_redirected = bool(request.meta.get("redirect_urls"))
-        kind = self.rules.kind_of(response.status, response.url, response.body, was_redirected=was_redirected)
+        kind = None if self._is_marked(response) else self._kind_of(request, response)
         if kind == "refused" and response.status in REFUSALS:
             return None  # it says no more than its status does
         if kind:
@@ -104,6 +108,13 @@ class BackoffMiddleware:
         if response.status != 200:
             return None
         return "html_for_json" if is_html_for_json(request, response) else None
+
+    def _is_marked(self, response: Response) -> bool:
+        return response.status == 200 and any(mark in response.body for mark in self.page_marks)
+
+    def _kind_of(self, request: Request, response: Response) -> str | None:
+        was_redirected = bool(request.meta.get("redirect_urls"))
+        return self.rules.kind_of(response.status, response.url, response.body, was_redirected=was_redirected)
 
     def _met_a_wall(self, request: Request, kind: str, policy: Policy, wait: float) -> Request:
         portal = getattr(self.crawler.spider, "name", "none")

@@ -39,6 +39,7 @@ class EmlakSpider(PortalSpider):
     checked_on = date(2026, 11, 15)
     paging = Numbers("page", size=20)
     newest_first = "ref"
+    page_marks = (b"technical-characteristics", b"ticket-list")
     rows = {  # noqa: RUF012
         "rooms": "Otaqların sayı",
         "floor": "Yerləşdiyi mərtəbə",

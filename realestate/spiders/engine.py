@@ -69,6 +69,9 @@ class SearchSpider(CountingSpider, Saved):
 
     handle_httpstatus_list: Sequence[int] = GONE_STATUSES
 
+    page_marks: ClassVar[tuple[bytes, ...]] = ()
+    """What stands around the data on its pages, and on no wall: a page with one of them is not searched for walls."""
+
     redirects_gone: ClassVar[bool] = False
     """Whether the portal is known to send a visitor of a listing that is gone to another of its pages."""
 

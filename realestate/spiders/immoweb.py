@@ -51,6 +51,7 @@ class ImmowebSpider(PortalSpider):
         Choice("regions", ("BRUSSELS", "FLANDERS", "WALLONIA")),
     )
     newest_first = "date"
+    page_marks = (b"window.classified",)
 
     fields = paths(
         """subtype=property.subtype is_new_building=flags.isNewlyBuilt area_m2=property.netHabitableSurface

@@ -1,6 +1,7 @@
 """What leaves is what was asked, byte for byte; what comes back is a whole answer, or none."""
 
 import asyncio
+import codecs
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -187,6 +188,25 @@ def test_a_response_of_its_kind(fetched: Any, content_type: bytes, body: bytes, 
     response = fetched(saying(text))
     assert type(response) is kind
     assert response.body == body
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        (b"text/html; charset=iso-8859-9", "<p>ş</p>".encode("iso-8859-9")),
+        (b"text/html; charset=iso-8859-9", codecs.BOM_UTF8 + "<p>ş</p>".encode()),
+        (b"text/html", b"<meta charset='windows-1254'>" + "<p>ş</p>".encode("windows-1254")),
+        (b"text/html; charset=nonsense", "<p>ş</p>".encode()),
+        (b"text/html; charset=latin1", codecs.BOM_UTF16_LE + "<p>ş</p>".encode("utf-16-le")),
+    ],
+    ids=["its header says it", "its first character", "its head", "nobody", "in two bytes"],
+)
+def test_a_page_is_decoded_as_scrapy_would(fetched: Any, content_type: bytes, body: bytes) -> None:
+    text = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" % (content_type, len(body)) + body
+    response = fetched(saying(text))
+    expected = HtmlResponse("http://x.example/", body=body, headers={"Content-Type": content_type})
+    assert (response.encoding, response.text) == (expected.encoding, expected.text)
+    assert "<p>ş</p>" in response.text
 
 
 @pytest.mark.parametrize("name", PACK)

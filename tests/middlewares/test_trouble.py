@@ -1,6 +1,7 @@
 """Trouble: who is blamed, who slows down, and when a request is given up."""
 
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,7 +42,10 @@ def told() -> Told:
 
 @pytest.fixture
 def middleware(make_crawler: Callable[..., Crawler], told: Told) -> BackoffMiddleware:
-    crawler = make_crawler(ImmowebSpider, RETRY_TIMES=2)
+    return made(make_crawler(ImmowebSpider, RETRY_TIMES=2), told)
+
+
+def made(crawler: Crawler, told: Told) -> BackoffMiddleware:
     crawler.spider = ImmowebSpider.from_crawler(crawler)
     crawler.engine = SimpleNamespace(scheduler=told)  # type: ignore[assignment]
     return BackoffMiddleware.from_crawler(crawler)
@@ -120,6 +124,26 @@ def test_a_wall_is_never_a_page(middleware: BackoffMiddleware, told: Told, statu
     assert error.value.reason == "ban"
     assert middleware.crawler.stats is not None
     assert middleware.crawler.stats.get_value("block/immoweb/cloudflare") == 2
+
+
+MARKED = b'<html><p>Are you a robot? g-recaptcha"</p><script>window.classified = {};</script></html>'
+
+
+def test_a_page_with_the_portals_own_mark_is_no_wall(middleware: BackoffMiddleware) -> None:
+    page = answer(200, MARKED)
+    assert middleware.process_response(request(), page) is page
+    assert isinstance(middleware.process_response(request(), answer(403, MARKED)), Request), "refused is refused"
+    bare = answer(200, MARKED.replace(b"window.classified", b"x"))
+    assert isinstance(middleware.process_response(request(), bare), Request)
+
+
+def test_rules_of_ones_own_are_held_against_every_page(
+    make_crawler: Callable[..., Crawler], told: Told, tmp_path: Path
+) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[rule]]\nkind = "mine"\nbody = ["are you a robot"]\n', "utf-8")
+    middleware = made(make_crawler(ImmowebSpider, BLOCK_RULES=str(rules)), told)
+    assert isinstance(middleware.process_response(request(), answer(200, MARKED)), Request)
 
 
 def test_a_page_far_smaller_than_usual_is_marked_for_the_parser(middleware: BackoffMiddleware) -> None:
