@@ -1,5 +1,7 @@
 """What a robots.txt says, and what it means when something else comes in its place (RFC 9309)."""
 
+import re
+from functools import lru_cache
 from math import isfinite
 from urllib.parse import urlsplit
 
@@ -14,6 +16,8 @@ FIRST_WAIT, LONGEST_WAIT_SECONDS = 5, 900.0
 #: To the RFC these are a site without robots.txt, as is any other 4xx. They are about us, not about the file: who does
 #: not want us has not permitted everything.
 ABOUT_US = frozenset({401, 403, 407, 408, 425, 429, 430})
+#: What an address begins with, which is the same for all pages of a site.
+_BEFORE_PATH = re.compile(r"https?://[^/?#\s]+(?=/)", re.ASCII)
 
 
 class RobotRules:
@@ -38,6 +42,12 @@ class RobotRules:
 
 def origin_of(url: str) -> str:
     """Whose robots.txt it is: scheme, host and port, and nobody's password."""
+    found = _BEFORE_PATH.match(url)
+    return _origin(found[0] if found else url)
+
+
+@lru_cache(maxsize=1024)
+def _origin(url: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2].lower()
     usual = ":443" if parts.scheme == "https" else ":80"
