@@ -1,17 +1,20 @@
-"""The demo: a whole crawl of simulated portals, and the proof that what is stored is the truth."""
+"""The demo: a whole crawl of simulated portals, and the proof that what is stored is the truth.
+
+The rooms that know the portals and the store are imported where they are used: meanwhile the services start.
+"""
 
 import re
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from subprocess import Popen
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.request import ProxyHandler, build_opener
 
 import msgspec
@@ -21,18 +24,20 @@ from realestate import embedded, environment
 from realestate.embedded import children
 from realestate.items import FIELDS, OURS
 from realestate.jobs import local
-from realestate.jobs.submit import submit
-from realestate.jobs.work import portals as all_portals
-from realestate.jobs.work import seed_urls
-from realestate.storage import Store, open_store
-from realestate.storage.store import MarketRow
+
+if TYPE_CHECKING:
+    from realestate.storage import Store
+    from realestate.storage.store import MarketRow
 
 #: What a portal tells: the truth and the store must agree on it.
 COMPARED = tuple(name for name in FIELDS if name not in OURS)
 #: Those the demo is about; others prove that a new portal is a small file, and would only make it longer.
-SHOWN = frozenset({"immoweb", "emlak", "bina", "lalafo", "tap"})
+SHOWN = ("bina", "emlak", "immoweb", "lalafo", "tap")
+#: Where in its folder the services are.
+SERVICES = "services"
 #: Long enough for a big world on a busy machine.
 SIMULATOR_SECONDS = 60.0
+Show = Callable[[local.Progress], None]
 _JSON = msgspec.json.Encoder(decimal_format="number")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT")
 
@@ -58,7 +63,7 @@ class Comparison:
 @dataclass(frozen=True)
 class Outcome:
     portals: Mapping[str, Comparison]
-    market: tuple[MarketRow, ...]
+    market: "tuple[MarketRow, ...]"
     pages: int
     seconds: float
     workers: int
@@ -81,25 +86,53 @@ class Outcome:
         return msgspec.json.format(_JSON.encode(told), indent=2).decode()
 
 
-def run(*, listings: int, workers: int, seed: int, show: Callable[[local.Progress], None]) -> Outcome:
-    """In a folder of its own that is gone afterwards; the same code as in production runs in it."""
-    with tempfile.TemporaryDirectory(prefix="realestate-demo-", ignore_cleanup_errors=True) as folder:
-        home = Path(folder)
-        # The simulator makes its world while PostgreSQL makes its folder: each takes seconds.
-        with (
-            starting_simulator(home / "simulator.log", listings, seed) as simulator,
-            embedded.services(home / "services") as services,
-        ):
-            return _run(services, simulator(), home, workers, show)
+@contextmanager
+def starting(*, listings: int, workers: int, seed: int) -> Iterator[Callable[[Show], Outcome]]:
+    """In a folder of its own that is gone afterwards; the same code as in production runs in it.
+
+    All that has to be started is on its way at once, for each takes a second or two: PostgreSQL makes its folder, the
+    simulator its world, the workers import what they are made of and then wait for the services by themselves.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="realestate-demo-", ignore_cleanup_errors=True) as folder,
+        embedded.starting(Path(folder, SERVICES)) as services,
+        starting_simulator(Path(folder, "simulator.log"), listings, seed) as simulator,
+    ):
+        running = local.start_workers(SHOWN, workers, _environment(simulator(), Path(folder)), Path(folder))
+        try:
+            yield partial(_run, services, simulator(), Path(folder), running)
+        finally:
+            children.stop(running, local.STOP_SECONDS)
 
 
 def _run(
-    services: embedded.Services,
-    simulator: str,
-    home: Path,
-    workers: int,
-    show: Callable[[local.Progress], None],
+    services: Callable[[], embedded.Services], simulator: str, home: Path, workers: list[Popen[bytes]], show: Show
 ) -> Outcome:
+    latest = _crawled(services(), simulator, home, workers, show)
+    children.stop(workers, local.STOP_SECONDS)
+    return _outcome(services(), simulator, latest, len(workers))
+
+
+def _environment(simulator: str, home: Path) -> Mapping[str, str]:
+    """Of a worker that knows no other services than those of its home."""
+    return environment.changed(
+        **dict.fromkeys(environment.ADDRESSES, ""),
+        REALESTATE_HOME=str(home / SERVICES),
+        SIMULATOR_URL=simulator,
+        PACE_RATE="0",
+        no_proxy="127.0.0.1",
+    )
+
+
+def _crawled(
+    services: embedded.Services, simulator: str, home: Path, workers: list[Popen[bytes]], show: Show
+) -> local.Progress:
+    from realestate.jobs.submit import submit
+    from realestate.jobs.work import seed_urls
+    from realestate.storage import open_store
+
+    with closing(open_store(services.store_url)) as store:
+        store.migrate()  # once, while the workers are not there yet: each of their spiders would wait for the others
     latest = local.Progress()
 
     def watched(progress: local.Progress) -> None:
@@ -108,26 +141,19 @@ def _run(
         show(progress)
 
     server = Redis.from_url(services.redis_url)
-    names = [name for name in all_portals(simulator) if name in SHOWN]
-    for name in names:
+    for name in SHOWN:
         submit(server, name, seed_urls(name, simulator))
-    env = environment.changed(
-        REDIS_URL=services.redis_url,
-        STORE_URL=services.store_url,
-        SIMULATOR_URL=simulator,
-        PACE_RATE="0",
-        no_proxy="127.0.0.1",
-    )
-    running = local.start_workers(names, workers, env, home)
-    try:
-        local.watch(server, names, running, watched, home)
-    finally:
-        children.stop(running, local.STOP_SECONDS)
-    store = open_store(services.store_url)
-    portals = {name: compare_stored(store, simulator, name) for name in names}
-    market = tuple(store.market())
-    store.close()
-    pages = sum(latest.total(name, "pages") for name in names)
+    local.watch(server, SHOWN, workers, watched, home)
+    return latest
+
+
+def _outcome(services: embedded.Services, simulator: str, latest: local.Progress, workers: int) -> Outcome:
+    from realestate.storage import open_store
+
+    with closing(open_store(services.store_url)) as store:
+        portals = {name: compare_stored(store, simulator, name) for name in SHOWN}
+        market = tuple(store.market())
+    pages = sum(latest.total(name, "pages") for name in SHOWN)
     return Outcome(portals, market, pages, latest.seconds, workers)
 
 
@@ -166,7 +192,7 @@ def truth_of(simulator: str, portal: str) -> list[dict[str, Any]]:
         return [msgspec.json.decode(line) for line in answer.read().splitlines()]
 
 
-def compare_stored(store: Store, simulator: str, portal: str) -> Comparison:
+def compare_stored(store: "Store", simulator: str, portal: str) -> Comparison:
     _, quarantined = store.counts().get(portal, (0, 0))
     return compare(truth_of(simulator, portal), list(store.records(portal)), quarantined)
 

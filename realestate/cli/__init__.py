@@ -90,10 +90,12 @@ def demo(
 ) -> None:
     """Crawl simulated portals into a real database, and compare what is stored with the truth."""
     from realestate import demo as room
-    from realestate.cli import show
 
-    with show.live() as progress:
-        outcome = room.run(listings=listings, workers=workers, seed=seed, show=progress)
+    with room.starting(listings=listings, workers=workers, seed=seed) as run:
+        from realestate.cli import show  # which takes about as long as what has just been started
+
+        with show.live() as progress:
+            outcome = run(progress)
     show.demo(outcome)
     if json is not None:
         json.write_text(outcome.as_json())
