@@ -90,27 +90,41 @@ class Outcome:
 def starting(*, listings: int, workers: int, seed: int) -> Iterator[Callable[[Show], Outcome]]:
     """In a folder of its own that is gone afterwards; the same code as in production runs in it.
 
-    All that has to be started is on its way at once, for each takes a second or two: PostgreSQL makes its folder, the
-    simulator its world, the workers import what they are made of and then wait for the services by themselves.
+    What the first listing needs is on its way at once, for each takes a second or two: PostgreSQL makes its folder, a
+    worker imports what it is made of and then waits for the services by itself, and so does who goes on from here.
     """
     with (
         tempfile.TemporaryDirectory(prefix="realestate-demo-", ignore_cleanup_errors=True) as folder,
         embedded.starting(Path(folder, SERVICES)) as services,
         starting_simulator(Path(folder, "simulator.log"), listings, seed) as simulator,
     ):
-        running = local.start_workers(SHOWN, workers, _environment(simulator(), Path(folder)), Path(folder))
+        team = _Team(workers, _environment(simulator(), Path(folder)), Path(folder))
         try:
-            yield partial(_run, services, simulator(), Path(folder), running)
+            team.grow_to(1)
+            yield partial(_run, services, simulator(), team)
         finally:
-            children.stop(running, local.STOP_SECONDS)
+            team.stop()
 
 
-def _run(
-    services: Callable[[], embedded.Services], simulator: str, home: Path, workers: list[Popen[bytes]], show: Show
-) -> Outcome:
-    latest = _crawled(services(), simulator, home, workers, show)
-    children.stop(workers, local.STOP_SECONDS)
-    return _outcome(services(), simulator, latest, len(workers))
+class _Team:
+    """The workers of the demo."""
+
+    def __init__(self, size: int, env: Mapping[str, str], home: Path) -> None:
+        self.size, self.env, self.home = size, env, home
+        self.running: list[Popen[bytes]] = []
+
+    def grow_to(self, size: int) -> None:
+        there = len(self.running)
+        self.running += local.start_workers(SHOWN, size - there, self.env, self.home, first=there + 1)
+
+    def stop(self) -> None:
+        children.stop(self.running, local.STOP_SECONDS)
+
+
+def _run(services: Callable[[], embedded.Services], simulator: str, team: _Team, show: Show) -> Outcome:
+    latest = _crawled(services(), simulator, team, show)
+    team.stop()
+    return _outcome(services(), simulator, latest, team.size)
 
 
 def _environment(simulator: str, home: Path) -> Mapping[str, str]:
@@ -124,15 +138,13 @@ def _environment(simulator: str, home: Path) -> Mapping[str, str]:
     )
 
 
-def _crawled(
-    services: embedded.Services, simulator: str, home: Path, workers: list[Popen[bytes]], show: Show
-) -> local.Progress:
+def _crawled(services: embedded.Services, simulator: str, team: _Team, show: Show) -> local.Progress:
     from realestate.jobs.submit import submit
     from realestate.jobs.work import seed_urls
     from realestate.storage import open_store
 
     with closing(open_store(services.store_url)) as store:
-        store.migrate()  # once, while the workers are not there yet: each of their spiders would wait for the others
+        store.migrate()  # once, while the worker is not there yet: each of its spiders would wait for the others
     latest = local.Progress()
 
     def watched(progress: local.Progress) -> None:
@@ -143,7 +155,8 @@ def _crawled(
     server = Redis.from_url(services.redis_url)
     for name in SHOWN:
         submit(server, name, seed_urls(name, simulator))
-    local.watch(server, SHOWN, workers, watched, home)
+    team.grow_to(team.size)
+    local.watch(server, SHOWN, team.running, watched, team.home)
     return latest
 
 

@@ -3,6 +3,7 @@
 Rooms are imported inside the commands: `realestate --help` must not wait for Scrapy.
 """
 
+import gc
 import sys
 from datetime import datetime
 from enum import StrEnum
@@ -13,6 +14,9 @@ import typer
 
 from realestate import __version__
 from realestate.cli import deadletters, history, keeping, portal, quarantine
+
+#: New objects after which Python looks which of them are garbage; by itself it does after 700.
+GARBAGE_EVERY = 20_000
 
 
 class Mode(StrEnum):
@@ -69,6 +73,8 @@ def main() -> None:
     """One line to a person for anything that can go wrong, 2 for a wrong argument, 1 for the rest."""
     from realestate.cli import failures
 
+    # A command imports tens of thousands of objects and hardly any garbage: looking for it took a tenth of the time.
+    gc.set_threshold(GARBAGE_EVERY)
     sys.exit(failures.run(app))
 
 
