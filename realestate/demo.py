@@ -8,12 +8,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from subprocess import Popen
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.request import ProxyHandler, build_opener
 
@@ -101,9 +102,17 @@ def starting(*, listings: int, workers: int, seed: int) -> Iterator[Callable[[Sh
         team = _Team(workers, _environment(simulator(), Path(folder)), Path(folder))
         try:
             team.grow_to(1)
+            Thread(target=_wake, args=(simulator(),), daemon=True).start()
             yield partial(_run, services, simulator(), team)
         finally:
             team.stop()
+
+
+def _wake(simulator: str) -> None:
+    """A simulated country comes to be when it is first asked for, which takes a second; now nobody waits for it yet."""
+    for name in SHOWN:
+        with suppress(OSError), _asked(simulator, name) as answer:
+            answer.read(1)
 
 
 class _Team:
@@ -201,8 +210,12 @@ def _announced(process: Popen[bytes], log: Path) -> str:
 
 def truth_of(simulator: str, portal: str) -> list[dict[str, Any]]:
     """What a perfect crawl would store."""
-    with build_opener(ProxyHandler({})).open(f"{simulator}/_truth/{portal}", timeout=60) as answer:
+    with _asked(simulator, portal) as answer:
         return [msgspec.json.decode(line) for line in answer.read().splitlines()]
+
+
+def _asked(simulator: str, portal: str) -> Any:
+    return build_opener(ProxyHandler({})).open(f"{simulator}/_truth/{portal}", timeout=60)
 
 
 def compare_stored(store: "Store", simulator: str, portal: str) -> Comparison:
