@@ -43,6 +43,7 @@ SIMULATOR_URL = variable("SIMULATOR_URL")
 BOT_NAME = "realestate"
 SPIDER_MODULES = ["realestate.spiders"]
 NEWSPIDER_MODULE = "realestate.spiders"
+SPIDER_LOADER_CLASS = "realestate.lean.spiders.SpiderLoader"
 #: Twice the callbacks a second of the default loop, where it is to be had.
 ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
 #: Parts of Scrapy that find out with every page what never changes, in a form that does not (docs/performance.md).
