@@ -1,17 +1,21 @@
-"""The demo: a whole crawl of simulated portals, and the proof that what is stored is the truth."""
+"""The demo: a whole crawl of simulated portals, and the proof that what is stored is the truth.
+
+The rooms that know the portals and the store are imported where they are used: meanwhile the services start.
+"""
 
 import re
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from subprocess import Popen
-from typing import Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 from urllib.request import ProxyHandler, build_opener
 
 import msgspec
@@ -21,18 +25,20 @@ from realestate import embedded, environment
 from realestate.embedded import children
 from realestate.items import FIELDS, OURS
 from realestate.jobs import local
-from realestate.jobs.submit import submit
-from realestate.jobs.work import portals as all_portals
-from realestate.jobs.work import seed_urls
-from realestate.storage import Store, open_store
-from realestate.storage.store import MarketRow
+
+if TYPE_CHECKING:
+    from realestate.storage import Store
+    from realestate.storage.store import MarketRow
 
 #: What a portal tells: the truth and the store must agree on it.
 COMPARED = tuple(name for name in FIELDS if name not in OURS)
 #: Those the demo is about; others prove that a new portal is a small file, and would only make it longer.
-SHOWN = frozenset({"immoweb", "emlak", "bina", "lalafo", "tap"})
+SHOWN = ("bina", "emlak", "immoweb", "lalafo", "tap")
+#: Where in its folder the services are.
+SERVICES = "services"
 #: Long enough for a big world on a busy machine.
 SIMULATOR_SECONDS = 60.0
+Show = Callable[[local.Progress], None]
 _JSON = msgspec.json.Encoder(decimal_format="number")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT")
 
@@ -58,7 +64,7 @@ class Comparison:
 @dataclass(frozen=True)
 class Outcome:
     portals: Mapping[str, Comparison]
-    market: tuple[MarketRow, ...]
+    market: "tuple[MarketRow, ...]"
     pages: int
     seconds: float
     workers: int
@@ -81,25 +87,73 @@ class Outcome:
         return msgspec.json.format(_JSON.encode(told), indent=2).decode()
 
 
-def run(*, listings: int, workers: int, seed: int, show: Callable[[local.Progress], None]) -> Outcome:
-    """In a folder of its own that is gone afterwards; the same code as in production runs in it."""
-    with tempfile.TemporaryDirectory(prefix="realestate-demo-", ignore_cleanup_errors=True) as folder:
-        home = Path(folder)
-        # The simulator makes its world while PostgreSQL makes its folder: each takes seconds.
-        with (
-            starting_simulator(home / "simulator.log", listings, seed) as simulator,
-            embedded.services(home / "services") as services,
-        ):
-            return _run(services, simulator(), home, workers, show)
+@contextmanager
+def starting(*, listings: int, workers: int, seed: int) -> Iterator[Callable[[Show], Outcome]]:
+    """In a folder of its own that is gone afterwards; the same code as in production runs in it.
+
+    What the first listing needs is on its way at once, for each takes a second or two: PostgreSQL makes its folder, a
+    worker imports what it is made of and then waits for the services by itself, and so does who goes on from here.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="realestate-demo-", ignore_cleanup_errors=True) as folder,
+        embedded.starting(Path(folder, SERVICES)) as services,
+        starting_simulator(Path(folder, "simulator.log"), listings, seed) as simulator,
+    ):
+        team = _Team(workers, _environment(simulator(), Path(folder)), Path(folder))
+        try:
+            team.grow_to(1)
+            Thread(target=_wake, args=(simulator(),), daemon=True).start()
+            yield partial(_run, services, simulator(), team)
+        finally:
+            team.stop()
 
 
-def _run(
-    services: embedded.Services,
-    simulator: str,
-    home: Path,
-    workers: int,
-    show: Callable[[local.Progress], None],
-) -> Outcome:
+def _wake(simulator: str) -> None:
+    """A simulated country comes to be when it is first asked for, which takes a second; now nobody waits for it yet."""
+    for name in SHOWN:
+        with suppress(OSError), _asked(simulator, name) as answer:
+            answer.read(1)
+
+
+class _Team:
+    """The workers of the demo."""
+
+    def __init__(self, size: int, env: Mapping[str, str], home: Path) -> None:
+        self.size, self.env, self.home = size, env, home
+        self.running: list[Popen[bytes]] = []
+
+    def grow_to(self, size: int) -> None:
+        while (there := len(self.running)) < size:
+            self.running += local.start_workers(SHOWN, 1, self.env, self.home, first=there + 1)
+
+    def stop(self) -> None:
+        children.stop(self.running, local.STOP_SECONDS)
+
+
+def _run(services: Callable[[], embedded.Services], simulator: str, team: _Team, show: Show) -> Outcome:
+    latest = _crawled(services(), simulator, team, show)
+    team.stop()
+    return _outcome(services(), simulator, latest, team.size)
+
+
+def _environment(simulator: str, home: Path) -> Mapping[str, str]:
+    """Of a worker that knows no other services than those of its home."""
+    return environment.changed(
+        **dict.fromkeys(environment.ADDRESSES, ""),
+        REALESTATE_HOME=str(home / SERVICES),
+        SIMULATOR_URL=simulator,
+        PACE_RATE="0",
+        no_proxy="127.0.0.1",
+    )
+
+
+def _crawled(services: embedded.Services, simulator: str, team: _Team, show: Show) -> local.Progress:
+    from realestate.jobs.submit import submit
+    from realestate.jobs.work import seed_urls
+    from realestate.storage import open_store
+
+    with closing(open_store(services.store_url)) as store:
+        store.migrate()  # once, while the worker is not there yet: each of its spiders would wait for the others
     latest = local.Progress()
 
     def watched(progress: local.Progress) -> None:
@@ -108,26 +162,20 @@ def _run(
         show(progress)
 
     server = Redis.from_url(services.redis_url)
-    names = [name for name in all_portals(simulator) if name in SHOWN]
-    for name in names:
+    for name in SHOWN:
         submit(server, name, seed_urls(name, simulator))
-    env = environment.changed(
-        REDIS_URL=services.redis_url,
-        STORE_URL=services.store_url,
-        SIMULATOR_URL=simulator,
-        PACE_RATE="0",
-        no_proxy="127.0.0.1",
-    )
-    running = local.start_workers(names, workers, env, home)
-    try:
-        local.watch(server, names, running, watched, home)
-    finally:
-        children.stop(running, local.STOP_SECONDS)
-    store = open_store(services.store_url)
-    portals = {name: compare_stored(store, simulator, name) for name in names}
-    market = tuple(store.market())
-    store.close()
-    pages = sum(latest.total(name, "pages") for name in names)
+    team.grow_to(team.size)
+    local.watch(server, SHOWN, team.running, watched, team.home)
+    return latest
+
+
+def _outcome(services: embedded.Services, simulator: str, latest: local.Progress, workers: int) -> Outcome:
+    from realestate.storage import open_store
+
+    with closing(open_store(services.store_url)) as store:
+        portals = {name: compare_stored(store, simulator, name) for name in SHOWN}
+        market = tuple(store.market())
+    pages = sum(latest.total(name, "pages") for name in SHOWN)
     return Outcome(portals, market, pages, latest.seconds, workers)
 
 
@@ -162,11 +210,15 @@ def _announced(process: Popen[bytes], log: Path) -> str:
 
 def truth_of(simulator: str, portal: str) -> list[dict[str, Any]]:
     """What a perfect crawl would store."""
-    with build_opener(ProxyHandler({})).open(f"{simulator}/_truth/{portal}", timeout=60) as answer:
+    with _asked(simulator, portal) as answer:
         return [msgspec.json.decode(line) for line in answer.read().splitlines()]
 
 
-def compare_stored(store: Store, simulator: str, portal: str) -> Comparison:
+def _asked(simulator: str, portal: str) -> Any:
+    return build_opener(ProxyHandler({})).open(f"{simulator}/_truth/{portal}", timeout=60)
+
+
+def compare_stored(store: "Store", simulator: str, portal: str) -> Comparison:
     _, quarantined = store.counts().get(portal, (0, 0))
     return compare(truth_of(simulator, portal), list(store.records(portal)), quarantined)
 

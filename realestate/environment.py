@@ -8,6 +8,9 @@ from urllib.parse import quote, urlsplit
 
 from realestate.middlewares.proxies import BadProxy, listed, parse_all
 
+#: All by which Redis and the store are found: without any of them, the services of REALESTATE_HOME are.
+ADDRESSES = ("REDIS_URL", "REDIS_HOST", "STORE_URL", "POSTGRES_HOST", "MONGODB_URI")
+
 
 def variable(name: str) -> str | None:
     """An empty variable counts as unset: compose files and shells leave such behind."""

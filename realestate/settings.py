@@ -43,10 +43,11 @@ SIMULATOR_URL = variable("SIMULATOR_URL")
 BOT_NAME = "realestate"
 SPIDER_MODULES = ["realestate.spiders"]
 NEWSPIDER_MODULE = "realestate.spiders"
+SPIDER_LOADER_CLASS = "realestate.lean.spiders.SpiderLoader"
 #: Twice the callbacks a second of the default loop, where it is to be had.
 ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
 #: Parts of Scrapy that find out with every page what never changes, in a form that does not (docs/performance.md).
-ADDONS = {"realestate.lean.signals.Signals": 0}
+ADDONS = {"realestate.lean.signals.Signals": 0, "realestate.lean.memory.Collection": 1}
 DOWNLOADER = "realestate.lean.downloader.Downloader"
 ITEM_PROCESSOR = "realestate.lean.items.Pipelines"
 LOG_FORMATTER = "realestate.lean.logs.LogFormatter"
@@ -130,6 +131,16 @@ SESSION_SECONDS = 1800.0
 ERASED_SECONDS = 60.0
 #: Ours knows more kinds of trouble (middlewares/policies.py).
 RETRY_ENABLED = False
+#: What our handler tells (middlewares/mishaps.py). Scrapy's list names what only its own handlers raise, and to know
+#: those errors they are all imported: a tenth of a second of every start.
+RETRY_EXCEPTIONS = [
+    "scrapy.exceptions.CannotResolveHostError",
+    "scrapy.exceptions.DownloadConnectionRefusedError",
+    "scrapy.exceptions.DownloadFailedError",
+    "scrapy.exceptions.DownloadTimeoutError",
+    "scrapy.exceptions.ResponseDataLossError",
+    OSError,
+]
 #: A file of the user's own rules by which walls are recognised, beside middlewares/blocks.toml.
 BLOCK_RULES = variable("BLOCK_RULES")
 #: By which bina.az knows the query of its searches; seen on its pages in September 2026. It changes with the site.
@@ -166,7 +177,11 @@ PROXY_AWS_REGIONS = form("PROXY_AWS_REGIONS", rf"{_REGION}(\s*,\s*{_REGION})*", 
 
 # --- the middlewares -------------------------------------------------------------------
 
-DOWNLOAD_HANDLERS = dict.fromkeys(("http", "https"), "realestate.middlewares.handler.ExitHandler")
+#: No site is asked by FTP, for which Scrapy would get ready at every start.
+DOWNLOAD_HANDLERS = {
+    **dict.fromkeys(("http", "https"), "realestate.middlewares.handler.ExitHandler"),
+    **dict.fromkeys(("ftp", "s3")),
+}
 #: Our handler unpacks; what is damaged never gets past it.
 COMPRESSION_ENABLED = False
 #: Each handles every page, and none has anything to do here: no portal redirects in its HTML, who we are comes with the
@@ -268,7 +283,6 @@ RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
 STATS_CLASS = "realestate.extensions.stats.Stats"
 EXTENSIONS = {
     "realestate.extensions.heartbeat.Heartbeat": 500,
-    "realestate.lean.memory.Collection": 500,
     "scrapy.extensions.logstats.LogStats": None,  # `realestate status` shows it for the fleet
 }
 #: A lease outlives the loss of several beats.

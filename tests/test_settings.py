@@ -7,7 +7,7 @@ import pytest
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
-from realestate import __version__
+from realestate import __version__, environment
 from realestate.jobs.work import everything
 
 SHOW = """
@@ -37,6 +37,15 @@ def test_nothing_is_set_by_default_and_no_secret_has_a_default() -> None:
     told = settings_with()
     assert (told["REDIS_URL"], told["STORE_URL"], told["SIMULATOR_URL"]) == (None, None, None)
     assert told["PACE_RATE"] == 1.0
+
+
+def test_who_is_told_no_address_finds_no_other_services() -> None:
+    for name in environment.ADDRESSES:
+        told = settings_with(**{name: "redis://h"})
+        assert told["REDIS_URL"] or told["STORE_URL"], name
+    beside = {"REDIS_PORT": "7", "POSTGRES_USER": "u", "POSTGRES_DB": "d", "DATABASE_NAME": "d"}
+    told = settings_with(**beside, **dict.fromkeys(environment.ADDRESSES, ""))
+    assert (told["REDIS_URL"], told["STORE_URL"]) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from realestate.embedded import children
 from realestate.jobs import local
 from realestate.jobs.fleet import State, look
 from realestate.jobs.submit import submit as push_seeds
-from realestate.jobs.work import everything, refusal, seed_urls
+from realestate.jobs.work import everything, import_parts, refusal, seed_urls
 from realestate.jobs.work import portals as all_portals
 from realestate.jobs.work import work as serve
 from realestate.queue.connection import connect_blocking
@@ -85,6 +85,7 @@ def opened_store() -> Iterator[KeptStore]:
 
 def work(names: Sequence[str], *, until_done: bool = False) -> bool:
     portals = known(names or all_portals(settings.SIMULATOR_URL))
+    import_parts()
     with connected() as at:
         return serve(portals, at.redis_url, at.store_url, until_done=until_done)
 

@@ -6,7 +6,8 @@ the process that holds it; so the servers stop after the last user, even one kil
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +24,7 @@ __all__ = [
     "redis_server_binary",
     "running",
     "services",
+    "starting",
 ]
 
 START_SECONDS = 150
@@ -38,6 +40,19 @@ def services(folder: Path) -> Iterator[Services]:
 
     Both are started, whichever is needed; one that cannot start is an EmbeddedError to who asks for its URL.
     """
+    with _joined(folder) as joined:
+        yield _found_or_started(joined)
+
+
+@contextmanager
+def starting(folder: Path) -> Iterator[Callable[[], Services]]:
+    """The same, which need not be ready yet: whoever calls for them waits, and hears what went wrong."""
+    with _joined(folder) as joined, ThreadPoolExecutor(1) as aside:
+        yield aside.submit(_found_or_started, joined).result
+
+
+@contextmanager
+def _joined(folder: Path) -> Iterator[Path]:
     folder = folder.absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -45,7 +60,7 @@ def services(folder: Path) -> Iterator[Services]:
     except OSError as error:
         raise EmbeddedError(f"no services can be kept in {folder}: {error.strerror}") from error
     try:
-        yield _found_or_started(folder)
+        yield folder
     finally:
         _leave(folder, users)
 

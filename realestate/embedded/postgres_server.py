@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
 from realestate.embedded.account import account_for, give
@@ -112,10 +113,14 @@ class PostgresServer(Server):
 
     def _program(self, name: str, *arguments: str, stdin: str = "") -> subprocess.Popen[bytes]:
         binary = self._binaries() / name
-        account: Account | None = account_for(self.data, binary)
         # English messages; and macOS, without a locale, starts threads that PostgreSQL does not want
         command = ["/usr/bin/env", "LC_ALL=C", str(binary), *arguments]
-        return self.launch(command, account=account, stdin=stdin.encode())
+        return self.launch(command, account=self.account, stdin=stdin.encode())
+
+    @cached_property
+    def account(self) -> Account | None:
+        """Found by trying, once: its programs are in one folder, and the data stay where they are or next to it."""
+        return account_for(self.data, self._binaries() / "postgres")
 
     def _binaries(self) -> Path:
         made_by = self.data / "PG_VERSION"

@@ -42,10 +42,13 @@ class Progress:
         return sum(getattr(beat, name) for (of, _), beat in self._latest.items() if of == portal)
 
 
-def start_workers(portals: Sequence[str], count: int, env: Mapping[str, str], logs: Path) -> list[Popen[bytes]]:
+def start_workers(
+    portals: Sequence[str], count: int, env: Mapping[str, str], logs: Path, *, first: int = 1
+) -> list[Popen[bytes]]:
+    """`first` is the number of the first of them, where others run already."""
     logs.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "realestate", "work", *portals]
-    return [children.spawn(command, env=env, log=logs / _log(number)) for number in range(1, count + 1)]
+    return [children.spawn(command, env=env, log=logs / _log(number)) for number in range(first, first + count)]
 
 
 def _log(number: int) -> str:

@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
 from scrapy.spiderloader import SpiderLoaderProtocol, get_spider_loader
 from scrapy.statscollectors import MemoryStatsCollector
+from scrapy.utils.misc import load_object
 
 HOMES = "listing"
+#: The settings that name most of what a worker is made of.
+PARTS = ("EXTENSIONS", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES")
 
 
 def portals(simulator: str | None = None) -> list[str]:
@@ -45,6 +49,13 @@ def without_crawl(portal: str, settings: Settings) -> Crawler:
     crawler.stats = MemoryStatsCollector(crawler)
     crawler.spider = crawler.spidercls.from_crawler(crawler)
     return crawler
+
+
+def import_parts() -> None:
+    """What a worker would import when it begins, by who still has to wait for the services: that takes as long."""
+    settings = project_settings()
+    for path in (settings["SCHEDULER"], settings["DOWNLOAD_HANDLERS"]["https"], *chain(*map(settings.getdict, PARTS))):
+        load_object(path)
 
 
 def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bool = False) -> bool:

@@ -13,8 +13,15 @@ EVERY = 20_000
 class Collection:
     """What is there when the spider opens stays for good: it is not looked at any more."""
 
+    def __init__(self) -> None:
+        """What was imported so far is not even looked at once more: importing leaves hardly any garbage, and looking at
+        it all, again with all that the crawl's parts import, takes a tenth of the time to the first request."""
+        gc.freeze()
+        gc.set_threshold(EVERY, *gc.get_threshold()[1:])
+
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
+        """As an add-on: it comes before the parts of a crawl are imported."""
         extension = cls()
         crawler.signals.connect(extension.opened, signal=signals.spider_opened)
         return extension
@@ -22,4 +29,3 @@ class Collection:
     def opened(self) -> None:
         gc.collect()
         gc.freeze()
-        gc.set_threshold(EVERY, *gc.get_threshold()[1:])

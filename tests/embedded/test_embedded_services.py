@@ -15,7 +15,7 @@ import psycopg2
 import pytest
 import redis
 
-from realestate.embedded import EmbeddedError, locks, poll, running, services
+from realestate.embedded import EmbeddedError, locks, poll, running, services, starting
 
 PROJECT = Path(__file__).parents[2]
 
@@ -259,6 +259,27 @@ def test_a_broken_database_is_one_clear_line_and_redis_still_serves(tmp_path: Pa
             assert client.ping()
         with pytest.raises(EmbeddedError, match=r"\APostgreSQL .*\Z"):
             _ = found.store_url
+
+
+def test_who_need_not_have_them_at_once_waits_when_they_are_called_for(folder: Path) -> None:
+    with starting(folder) as ready:
+        started = ready()
+        assert started == ready() == running(folder)
+    assert running(folder) is None
+
+
+def test_who_leaves_before_they_are_ready_leaves_nothing_running(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), starting(tmp_path):
+        raise KeyboardInterrupt
+    assert eventually(lambda: not locks.is_taken(tmp_path / "keeper.lock"))
+
+
+def test_what_keeps_them_from_starting_is_told_to_who_calls_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with starting(tmp_path) as ready, pytest.raises(EmbeddedError, match="did not start"):
+        ready()
 
 
 def test_a_folder_that_is_a_file_is_one_clear_line(tmp_path: Path) -> None:

@@ -61,15 +61,25 @@ def test_the_demo_stores_the_truth_and_says_so(laptop: dict[str, str], tmp_path:
     assert all(row["median_price"] > 0 for row in told["market"])
 
 
-def test_the_demo_leaves_no_process_when_it_is_interrupted(laptop: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seen", "codes"),
+    [
+        # Still importing: an interrupt in the middle of a dataclass becomes Python's own end by SIGINT, 130 to a shell.
+        pytest.param("worker-1.log", {130, -signal.SIGINT}, id="while it starts"),
+        pytest.param("worker-2.log", {130}, id="at work"),
+    ],
+)
+def test_the_demo_leaves_no_process_when_it_is_interrupted(
+    laptop: dict[str, str], tmp_path: Path, seen: str, codes: set[int]
+) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     with running(
         [*COMMAND, "demo", "--listings", "2000"], {**laptop, "TMPDIR": str(scratch)}, tmp_path / "log"
     ) as demo:
-        until(lambda: list(scratch.glob("*/worker-1.log")), "the first worker")
+        until(lambda: list(scratch.glob(f"*/{seen}")), seen)
         assert users_of(scratch)
-        assert demo.stop() == 130
+        assert demo.stop() in codes
     until(lambda: not users_of(scratch), "the services to stop")
     assert list(scratch.iterdir()) == []
 
