@@ -8,6 +8,8 @@ import typer
 
 #: Typer's code after Ctrl-C.
 INTERRUPTED = 130
+#: An interrupt that was lost is not lost so long.
+AGAIN_SECONDS = 0.05
 
 
 class UsageError(Exception):
@@ -17,6 +19,9 @@ class UsageError(Exception):
 def run(app: typer.Typer) -> int:
     """The command's exit code."""
     signal.signal(signal.SIGTERM, _interrupt)
+    if sys.platform != "win32":
+        signal.signal(signal.SIGALRM, _interrupt)
+        sys.unraisablehook = _interrupt_again
     try:
         code = int(app(standalone_mode=False) or 0)
         return _say("stopped; what is left waits for the next run", code) if code == INTERRUPTED else code
@@ -51,6 +56,15 @@ def _line(error: Exception) -> str | None:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     """SIGTERM is a polite Ctrl-C: children and services are stopped on the way out."""
     raise KeyboardInterrupt
+
+
+def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
+    """An interrupt may come where Python lets no exception through, as in the locks of modules that are being imported:
+    it comes again in a moment, or the command would go on for ever."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _say(text: str, code: int) -> int:
