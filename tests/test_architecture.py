@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "spiders": {"items", "parsing", "lean"},
     "middlewares": {"queue", "storage", "lean"},
     "extensions": {"queue"},
-    "pipelines": {"items", "parsing", "schema", "storage", "queue"},
+    "pipelines": {"items", "parsing", "schema", "storage", "queue", "lean"},
     "embedded": set(),
     "jobs": {"items", "queue", "storage", "embedded"},
     "authoring": {"items", "parsing", "spiders", "jobs"},  # who writes a portal looks at it alone

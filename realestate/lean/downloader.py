@@ -68,11 +68,19 @@ class Downloader(downloader.Downloader):
     async def _downloaded(self, request: Request) -> Response:
         self._tell(signals.request_reached_downloader, request=request)
         try:
-            response: Response = await self.handlers.download_request_async(request)
+            response: Response = await self._handled(request)
             self._tell(signals.response_downloaded, response=response, request=request)
         finally:
             self._tell(signals.request_left_downloader, request=request)
         return response
+
+    def _handled(self, request: Request) -> Coroutine[Any, Any, Response]:
+        """By who handled its scheme before: Scrapy takes the whole address apart to find him."""
+        scheme = request.url.partition(":")[0]
+        handler = self.handlers._handlers.get(scheme)
+        if handler is None or scheme in self.handlers._old_style_handlers:
+            return self.handlers.download_request_async(request)
+        return handler.download_request(request)
 
     async def _answered(self, request: Request, response: Response) -> Response | Request:
         for method, is_async in self._answering:

@@ -7,6 +7,8 @@ from scrapy.downloadermiddlewares import cookies, redirect
 from scrapy.http import Response
 from scrapy.spidermiddlewares.referer import RefererMiddleware
 
+from realestate.lean.headers import has
+
 _TOLD = ("Set-Cookie", "Set-Cookie2")
 
 
@@ -27,11 +29,11 @@ class CookiesMiddleware(cookies.CookiesMiddleware):
     """Scrapy's, for who has cookies or is given some."""
 
     def process_request(self, request: Request, spider: Spider | None = None) -> Any:
-        if request.cookies or "Cookie" in request.headers or self.jars.get(request.meta.get("cookiejar")):
+        if request.cookies or has(request.headers, "Cookie") or self.jars.get(request.meta.get("cookiejar")):
             return super().process_request(request)
         return None
 
     def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Any:
-        if any(name in response.headers for name in _TOLD):
+        if any(has(response.headers, name) for name in _TOLD):
             return super().process_response(request, response)
         return response

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Self
 
 from pydispatch.dispatcher import WEAKREF_TYPES, getAllReceivers
@@ -63,9 +63,10 @@ class Signals(SignalManager):
             return []
         quiet = (*_quiet(kwargs), StopDownload)
         results: list[tuple[Any, Any]] = []
-        for receiver, heard in self._heard(signal, kwargs):
+        told = {**kwargs, "signal": signal, "sender": self.sender}
+        for receiver, wants in self._hearing(signal):
             try:
-                results.append((receiver, receiver(**heard)))
+                results.append((receiver, receiver(**_heard(told, wants))))
             except Exception as error:
                 _log(receiver, error, quiet, kwargs)
                 results.append((receiver, Failure()))  # type: ignore[no-untyped-call]
@@ -77,9 +78,10 @@ class Signals(SignalManager):
         quiet = _quiet(kwargs)
         results: list[tuple[Any, Any]] = []
         waited_for: list[tuple[int, Awaitable[Any]]] = []
-        for receiver, heard in self._heard(signal, kwargs):
+        told = {**kwargs, "signal": signal, "sender": self.sender}
+        for receiver, wants in self._hearing(signal):
             try:
-                result = receiver(**heard)
+                result = receiver(**_heard(told, wants))
             except Exception as error:
                 _log(receiver, error, quiet, kwargs)
                 result = error
@@ -95,25 +97,20 @@ class Signals(SignalManager):
                 results[place] = (receiver, outcome)
         return results
 
-    def _heard(self, signal: Any, told: dict[str, Any]) -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
-        for ref, wants in self._listening(signal):
-            if (receiver := ref()) is None:
-                continue
-            if wants is None:
-                yield receiver, {**told, "signal": signal, "sender": self.sender}
-                continue
-            heard = {name: told[name] for name in wants if name in told}
-            if "signal" in wants:
-                heard["signal"] = signal
-            if "sender" in wants:
-                heard["sender"] = self.sender
-            yield receiver, heard
+    def _hearing(self, signal: Any) -> list[tuple[Callable[..., Any], frozenset[str] | None]]:
+        """Those who live."""
+        refs = self._listening(signal)
+        return [(receiver, wants) for ref, wants in refs if (receiver := ref()) is not None]
 
     def _listening(self, signal: Any) -> tuple[Receiver, ...]:
         found = self._receivers.get(signal)
         if found is None:
             found = self._receivers[signal] = tuple(map(_receiver, getAllReceivers(self.sender, signal)))
         return found
+
+
+def _heard(told: dict[str, Any], wants: frozenset[str] | None) -> dict[str, Any]:
+    return told if wants is None else {name: told[name] for name in wants if name in told}
 
 
 def _receiver(found: Any) -> Receiver:

@@ -16,6 +16,8 @@ from msgspec import Meta
 from scrapy import Request
 from scrapy.http import Response, TextResponse
 
+from realestate.lean.headers import last
+
 #: A page so much smaller than the portal's usual ones is none of them, once so many are known.
 THIN, KNOWN = 0.1, 50
 #: So many pages in a row that end properly, and one that does not was cut off.
@@ -141,7 +143,7 @@ def read_rules(extra: Path | None = None) -> Rules:
 
 def is_html_for_json(request: Request, response: Response) -> bool:
     """A page where data was asked for."""
-    wanted = (request.headers.get("Accept") or b"").split(b",")[0].strip()
+    wanted = (last(request.headers, "Accept") or b"").split(b",")[0].strip()
     if wanted != b"application/json" or not isinstance(response, TextResponse):
         return False
     return response.body.lstrip()[:1] == b"<"

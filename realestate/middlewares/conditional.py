@@ -6,6 +6,8 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
+from realestate.lean.headers import take_off
+
 #: Where a request carries what its page was known by: `url`, `etag`, `last_modified`, beside the listing's `ref`.
 VALIDATORS = "validators"
 #: On the answer to what was asked: the page is the one we have read.
@@ -26,7 +28,7 @@ class ConditionalMiddleware:
             return  # robots.txt is not ours
         told = self._told(request)
         for name, header in _HEADERS.items():
-            request.headers.pop(header, None)
+            take_off(request.headers, header)
             if value := told.get(name):
                 request.headers[header] = value
 

@@ -12,6 +12,7 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
 from scrapy.exceptions import IgnoreRequest
 
+from realestate.lean.headers import put_on
 from realestate.middlewares.handler import ENTERED, TRUSTED
 from realestate.middlewares.identities import Identities, Session
 from realestate.middlewares.proxies import Pool, Proxy
@@ -97,9 +98,7 @@ class ExitsMiddleware:
             return self._not_now(request)
         identity = self.identities.of(name, self._sessions.get(name, 0), self._seconds())
         self._forget_cookies(name, identity.name)
-        worn = [header for header, _ in identity.headers if header not in request.headers]
-        for header, value in identity.headers:
-            request.headers.setdefault(header, value)  # what the portal itself asks for counts
+        worn = put_on(request.headers, identity.headers)  # what the portal itself asks for counts
         request.meta.update({WORN: worn, "cookiejar": identity.name})
         return None
 

@@ -19,6 +19,7 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from yarl import URL
 
+from realestate.lean.headers import last
 from realestate.middlewares.addresses import Guard, GuardedResolver
 from realestate.middlewares.answers import Answer, Reader
 from realestate.middlewares.mishaps import NOT_ANSWERED, as_scrapy_tells
@@ -110,7 +111,7 @@ class ExitHandler:
     async def _asked(self, request: Request) -> Answer:
         meta = request.meta
         url = URL(meta.get(ENTERED) or request.url, encoded=True)
-        proxy, login = _way(meta.get("proxy") or "", request.headers.get(_LOGIN))
+        proxy, login = _way(meta.get("proxy") or "", last(request.headers, _LOGIN))
         self.guard.check(url.raw_host or "", url.port, by_proxy=proxy is not None)
         headers = list(_headers(request))
         to_proxy = None

@@ -20,6 +20,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.datatypes import LocalCache
 
+from realestate.lean.headers import last
 from realestate.middlewares.backoff import seconds_to_wait
 from realestate.middlewares.blocks import Rules, read_rules
 from realestate.middlewares.policies import ANSWERS, of_failure
@@ -110,7 +111,7 @@ class RobotsMiddleware:
 
     def _obey(self, rules: RobotRules, request: Request) -> None:
         request.meta.pop(WAITED, None)
-        name = None if self.own_name else (request.headers.get("User-Agent") or b"").decode("latin-1")
+        name = None if self.own_name else (last(request.headers, "User-Agent") or b"").decode("latin-1")
         if not rules.allows(request.url, name):
             self.stats.inc_value("robotstxt/forbidden")
             raise Forbidden("Forbidden by robots.txt")

@@ -3,6 +3,7 @@
 from scrapy.http import Response
 
 from realestate.items import Listing
+from realestate.lean.headers import last
 from realestate.storage.validators import PageRead, page_read
 
 #: On a response whose page told one listing and led to no other: if it is unchanged, so is all that came of it.
@@ -19,4 +20,4 @@ def page_of(listing: Listing, response: Response) -> PageRead | None:
 
 
 def _header(response: Response, name: str) -> str:
-    return (response.headers.get(name) or b"").decode("latin-1")
+    return (last(response.headers, name) or b"").decode("latin-1")

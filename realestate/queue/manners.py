@@ -8,6 +8,7 @@ from functools import partial
 from scrapy import Request
 from scrapy.statscollectors import StatsCollector
 
+from realestate.lean.headers import has, take_off
 from realestate.queue.exits import Exit, Signal
 from realestate.queue.request_queue import RequestQueue
 from realestate.queue.standings import Standings
@@ -29,13 +30,13 @@ def undress(request: Request) -> None:
     """Take off what belonged to an exit and an identity: the next may be others."""
     worn = request.meta.pop(WORN, None)
     for header in (*(worn or ()), *(("Cookie",) if worn is not None else ()), "Proxy-Authorization"):
-        request.headers.pop(header, None)
+        take_off(request.headers, header)
     for name in _DRESS:
         request.meta.pop(name, None)
 
 
 def is_dressed(request: Request) -> bool:
-    return not _DRESS.isdisjoint(request.meta) or "Proxy-Authorization" in request.headers
+    return not _DRESS.isdisjoint(request.meta) or has(request.headers, "Proxy-Authorization")
 
 
 class Manners:
