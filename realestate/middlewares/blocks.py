@@ -164,8 +164,10 @@ class Usual:
 
     def is_cut_short(self, stage: str, body: bytes) -> bool:
         """Where the others end, this one does not: what is missing would be taken for not told."""
+        if _ends(body):
+            return False
         seen = self._ended.get(stage, ())
-        return len(seen) >= ENDED and all(seen) and not _ends(body)
+        return len(seen) >= ENDED and all(seen)
 
     def saw(self, stage: str, body: bytes) -> None:
         self._sizes.setdefault(stage, deque(maxlen=WINDOW)).append(len(body))

@@ -52,6 +52,8 @@ class ErasedMiddleware:
             self._keeping_up.cancel()
 
     async def process_request(self, request: Request) -> None:
+        if self._known.is_set() and not self._refs:
+            return  # as a rule
         ref_of: Callable[[str], str | None] | None = getattr(self.crawler.spider, "ref_of", None)
         if self._keeping_up is None or ref_of is None or (ref := ref_of(request.url)) is None:
             return
