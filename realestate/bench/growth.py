@@ -35,7 +35,7 @@ MEGABYTE = 1_000_000
 
 
 def measures(context: Context) -> Iterator[Measure]:
-    with sites(context, (PORTAL,), context.sized(2_000, least=30)) as (site,):
+    with sites(context, (PORTAL,), context.sized(5_000, least=30)) as (site,):
         with database(context, "bench_long") as stored:
             CEILING.run(context, stored, site)  # renders every page
             yield from memory(context, stored, site)
