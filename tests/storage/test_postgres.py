@@ -70,6 +70,13 @@ def test_quarantine_replaces_what_cannot_be_written(store: PostgresStore, sql: A
     assert sql("SELECT ref, record->>'title' FROM quarantine") == [("\ufffd", "nul \ufffd, half a pair ?")]
 
 
+def test_of_a_large_table_a_sample_tells_what_is_usual(store: PostgresStore, sql: Ask) -> None:
+    store.write(batch(*(page(str(ref), price=Decimal(200_000), area_m2=100.0) for ref in range(20))))
+    assert len(store.medians()) == 1
+    sql("UPDATE pg_class SET reltuples = 1e12 WHERE oid = 'listings'::regclass RETURNING 1")
+    assert store.medians() == [], "of a billion pages not one is looked at here"
+
+
 def test_the_places_of_kept_pages_are_kept_with_the_batch(store: PostgresStore, sql: Ask) -> None:
     at = datetime(2026, 9, 1, tzinfo=UTC)
     where = {"file": "a.warc.gz", "offset": 7, "length": 99, "digest": "sha1:X"}
