@@ -32,8 +32,8 @@ _MARKET = """
       AND property_type IN ('apartment', 'house') AND (%(country)s::text IS NULL OR country = %(country)s)
     GROUP BY 1, 2, 3, 4, 5 ORDER BY 6 DESC, 1, 2, 3, 4
 """
-#: So many listings tell what is usual as well as millions do, which it takes seconds to read and sort; and nobody waits,
-#: so that one processor is enough.
+#: So many listings tell what is usual as well as millions do, which it takes seconds to read and sort; and as nobody
+#: waits for it, one processor is enough.
 _ENOUGH = 100_000
 _MEDIANS = f"""
     SET LOCAL max_parallel_workers_per_gather = 0;

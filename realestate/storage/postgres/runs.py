@@ -30,7 +30,7 @@ _MISSING = """
     WHERE portal = %s AND status <> ALL (%s) AND last_seen_at < %s ORDER BY ref
 """
 #: The evidence that counts, and a verdict on all of it; once a run, but that a person may insist. The lock on the run's
-#: row lets one at a time. Where a table has never been looked at, PostgreSQL takes all portals' listings for a good start.
+#: row lets one at a time. Of a table it knows nothing of, PostgreSQL would begin with all listings there are.
 _WEIGH = """
     SET LOCAL enable_seqscan = off;
     SELECT run FROM runs WHERE run = %(run)s FOR UPDATE;

@@ -18,12 +18,13 @@ _KEEP = f"""
     ON CONFLICT (portal, ref) DO UPDATE
     SET {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS if name not in ("portal", "ref"))}, kept_at = now()
 """
+#: The refs are told of both tables: of a portal it knows nothing of yet, PostgreSQL would begin with all its listings.
 _HOLDING = """
     SELECT ref, page.url, page.etag, page.last_modified, known.rent_period
     FROM validators AS page JOIN listings AS known USING (portal, ref)
-    WHERE portal = %(portal)s AND ref = ANY (%(refs)s) AND page.parser_version = %(parser_version)s
-      AND page.content_hash = known.content_hash AND page.kept_at > now() - %(trusted)s
-      AND known.suspect_price IS NULL AND known.status <> ALL (%(off_the_market)s)
+    WHERE portal = %(portal)s AND page.ref = ANY (%(refs)s) AND known.ref = ANY (%(refs)s)
+      AND page.parser_version = %(parser_version)s AND page.content_hash = known.content_hash
+      AND page.kept_at > now() - %(trusted)s AND known.suspect_price IS NULL AND known.status <> ALL (%(off_the_market)s)
       AND (%(contacts)s IS NULL OR EXISTS (
           SELECT FROM contacts
           WHERE contacts.portal = known.portal AND contacts.ref = known.ref AND source = %(contacts)s))
