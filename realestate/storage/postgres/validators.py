@@ -24,7 +24,8 @@ _HOLDING = """
     FROM validators AS page JOIN listings AS known USING (portal, ref)
     WHERE portal = %(portal)s AND page.ref = ANY (%(refs)s) AND known.ref = ANY (%(refs)s)
       AND page.parser_version = %(parser_version)s AND page.content_hash = known.content_hash
-      AND page.kept_at > now() - %(trusted)s AND known.suspect_price IS NULL AND known.status <> ALL (%(off_the_market)s)
+      AND page.kept_at > now() - %(trusted)s AND known.suspect_price IS NULL
+      AND known.status <> ALL (%(off_the_market)s)
       AND (%(contacts)s IS NULL OR EXISTS (
           SELECT FROM contacts
           WHERE contacts.portal = known.portal AND contacts.ref = known.ref AND source = %(contacts)s))
