@@ -247,7 +247,7 @@ ITEM_PIPELINES = {
     "realestate.pipelines.validate.ValidatePipeline": 200,
     "realestate.pipelines.store.StorePipeline": 900,
 }
-#: What is usual in a district changes slowly, and asking reads the whole table.
+#: What is usual in a district changes slowly, and asking reads a good part of the table.
 MEDIANS_SECONDS = 1800
 #: A batch of 500 costs PostgreSQL little more than one of 50; half a second is how stale a reader may find it.
 STORE_BATCH_SIZE = 500
