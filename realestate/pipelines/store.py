@@ -37,6 +37,8 @@ Kept = Listing | Sighting | Sightings | Gone | Telephones | Other | Quarantined 
 CLOSING_SECONDS = 10.0
 #: A database that is away is asked again after half a second, and then less and less often.
 LONGEST_DELAY_SECONDS = 10.0
+#: The first batch waits this part of STORE_BATCH_SECONDS, each one after it twice as long.
+FIRST_PART = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +198,14 @@ class StorePipeline:
             self._room.set()
 
     async def _write_batches(self) -> None:
+        """The first ones wait less: somebody may look for a sign that the crawl works."""
+        seconds = self.batch.seconds / FIRST_PART
         while self._waiting or not self._is_closing:
             if len(self._waiting) < self.batch.size and not self._is_closing:
-                await self._pause(self.batch.seconds)
+                await self._pause(seconds)
             items, self._waiting = self._waiting[: self.batch.size], self._waiting[self.batch.size :]
             if items:
+                seconds = min(2 * seconds, self.batch.seconds)
                 self._writing = len(items)
                 self._count(await self._write(items))
                 self._writing = 0

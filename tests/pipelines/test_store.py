@@ -113,6 +113,28 @@ def test_a_small_batch_is_written_when_its_time_is_over(crawler: Crawler) -> Non
     assert asyncio.run(asyncio.wait_for(crawl(), 30)).batches == [["21000001"]]
 
 
+def test_the_first_batches_wait_less(crawler: Crawler, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+
+    async def crawl() -> None:
+        pipeline = make(crawler, store := Recorder(), seconds=0.4)
+        pause = pipeline._pause
+
+        async def noted(seconds: float) -> None:
+            waited.append(seconds)
+            await pause(seconds)
+
+        monkeypatch.setattr(pipeline, "_pause", noted)
+        for number in range(5):
+            await put(pipeline, a_listing(ref=str(number)))
+            while len(store.batches) <= number:
+                await asyncio.sleep(0.01)
+        await pipeline.close_spider()
+
+    asyncio.run(asyncio.wait_for(crawl(), 60))
+    assert list(dict.fromkeys(waited)) == [0.05, 0.1, 0.2, 0.4]
+
+
 def at_work(crawler: Crawler, *requests: Request) -> None:
     scraper = SimpleNamespace(slot=SimpleNamespace(active=set(), queue=()))
     crawler.engine = SimpleNamespace(downloader=SimpleNamespace(active=set(requests)), scraper=scraper)  # type: ignore[assignment]
