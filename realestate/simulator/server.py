@@ -22,7 +22,7 @@ import signal
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from email.utils import format_datetime
 from functools import partial
@@ -246,10 +246,11 @@ class Simulator:
         """Some rows at a time, so that the portals go on answering."""
         response = web.StreamResponse(headers=self._prepared("application/x-ndjson"))
         await response.prepare(request)
-        while lines := _encoded(rows):
-            await response.write(lines)
-            await asyncio.sleep(0)
-        await response.write_eof()
+        with suppress(ConnectionResetError):  # who asked has read enough
+            while lines := _encoded(rows):
+                await response.write(lines)
+                await asyncio.sleep(0)
+            await response.write_eof()
         return response
 
 
