@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import psycopg2
 
@@ -85,7 +86,9 @@ def _demo_seconds(context: Context, number: int) -> float:
     began = time.monotonic()
     process = children.spawn(command, env=environment.changed(TMPDIR=str(folder)), log=log)
     try:
-        if not until(lambda: process.poll() is not None or _has_listing(folder), LONGEST_SECONDS):
+        with closing(_Onlooker(folder)) as onlooker:
+            seen = until(lambda: process.poll() is not None or onlooker.sees_a_listing(), LONGEST_SECONDS)
+        if not seen:
             raise DoesNotCount(f"the demo stored nothing in {LONGEST_SECONDS:.0f} s")
         if process.poll() is not None:
             raise DoesNotCount(f"the demo ended: {last_words(log)}")
@@ -94,19 +97,32 @@ def _demo_seconds(context: Context, number: int) -> float:
         children.stop([process], local.STOP_SECONDS)
 
 
-def _has_listing(folder: Path) -> bool:
-    """Before everything has started there is no service, no database or no table."""
-    for home in folder.glob("realestate-demo-*/services"):
-        services = embedded.running(home)
+class _Onlooker:
+    """Looks into the demo's store by one connection: to log in at every look would slow what it looks at."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.connection: Any = None
+
+    def sees_a_listing(self) -> bool:
+        """Before everything has started there is no service, no database or no table."""
         try:
-            if services is not None:
-                return _any_listing(services.store_url)
+            return self._connected() and self._any_listing()
         except (embedded.EmbeddedError, psycopg2.Error):
             return False
-    return False
 
+    def close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
 
-def _any_listing(store_url: str) -> bool:
-    with closing(psycopg2.connect(store_url)) as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM listings LIMIT 1")
-        return cursor.fetchone() is not None
+    def _connected(self) -> bool:
+        for home in self.folder.glob("realestate-demo-*/services"):
+            if self.connection is None and (services := embedded.running(home)) is not None:
+                self.connection = psycopg2.connect(services.store_url)
+                self.connection.autocommit = True
+        return self.connection is not None
+
+    def _any_listing(self) -> bool:
+        with self.connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM listings LIMIT 1")
+            return cursor.fetchone() is not None
