@@ -12,7 +12,7 @@ import yaml
 
 from realestate import settings
 from realestate.cli import app
-from realestate.demo import SHOWN
+from realestate.demo.crawl import SHOWN
 from realestate.jobs.work import portals
 from tests.variables import variables_read
 

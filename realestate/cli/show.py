@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from realestate.cli.local import CrawlOutcome, Status, Submitted
-from realestate.demo import Outcome
+from realestate.demo.crawl import Outcome
 from realestate.doctor import Finding
 from realestate.jobs.local import Progress
 from realestate.jobs.reparse import Reparsed

@@ -13,7 +13,7 @@ from scrapy.robotstxt import ProtegoRobotParser
 
 from realestate.authoring.coverage import Share, shares
 from realestate.authoring.visiting import Visit
-from realestate.demo import simulator_process
+from realestate.demo.simulators import simulator_process
 from tests.authoring.conftest import Run
 from tests.end_to_end.conftest import Simulated
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from realestate.bench.rig import verdict
-from realestate.demo import COMPARED
+from realestate.demo.truth import COMPARED
 
 Row = dict[str, Any]
 

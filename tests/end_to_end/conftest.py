@@ -16,7 +16,8 @@ from urllib.request import Request, urlopen
 import pytest
 from redis import Redis
 
-from realestate.demo import Comparison, compare, simulator_process
+from realestate.demo.simulators import simulator_process
+from realestate.demo.truth import Comparison, compare
 from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.queue.connection import connect_to

@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 from realestate import embedded
-from realestate.demo import SHOWN, compare
+from realestate.demo.crawl import SHOWN
+from realestate.demo.truth import compare
 from realestate.jobs.work import everything
 from realestate.storage import open_store
 from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulated, running, until

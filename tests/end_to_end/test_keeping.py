@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from realestate.demo import compare
+from realestate.demo.truth import compare
 from realestate.storage import KeptStore, open_store
 from realestate.storage.snapshots import pages
 from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulated, finished, running

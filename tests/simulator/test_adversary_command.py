@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from realestate.cli import Opponent, app
-from realestate.demo import simulator_process
+from realestate.demo.simulators import simulator_process
 from realestate.simulator import PROFILES
 from realestate.simulator.portals import PORTALS
 

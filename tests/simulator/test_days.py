@@ -9,7 +9,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse
 
-from realestate.demo import compare
+from realestate.demo.truth import compare
 from realestate.items import Listing, as_record
 from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb import SOLD_DAYS

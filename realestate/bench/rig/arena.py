@@ -13,7 +13,8 @@ from urllib.request import ProxyHandler, build_opener
 import msgspec
 
 from realestate.bench.rig.site import SEED
-from realestate.demo import simulator_process, truth_of
+from realestate.demo.simulators import simulator_process
+from realestate.demo.truth import truth_of
 
 PORTAL = "emlak"
 #: Results on a search page of this portal.

@@ -9,7 +9,7 @@ from typing import Any
 from realestate import environment
 from realestate.bench.rig.context import Context
 from realestate.bench.rig.relay import Relay
-from realestate.demo import simulator_process
+from realestate.demo.simulators import simulator_process
 from realestate.embedded import children
 from realestate.jobs import local
 from realestate.jobs.fleet import look

@@ -20,7 +20,7 @@ from realestate.bench.rig.context import Context
 from realestate.bench.rig.database import Database
 from realestate.bench.rig.race import Lap, Watch
 from realestate.bench.rig.site import Site
-from realestate.demo import compare_stored
+from realestate.demo.truth import compare_stored
 from realestate.embedded import children
 from realestate.embedded.poll import until
 from realestate.jobs import local

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from realestate.bench.rig.context import Context
-from realestate.demo import simulator_process, truth_of
+from realestate.demo.simulators import simulator_process
+from realestate.demo.truth import truth_of
 
 SEED = 7
 

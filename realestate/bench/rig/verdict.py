@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from realestate.demo import compare
+from realestate.demo.truth import compare
 
 Rows = Sequence[dict[str, Any]]
 #: What a peer reads of emlak's pages as it stands in the truth, beside the price's digits and the photos.
