@@ -17,13 +17,13 @@ from scrapy.http import TextResponse
 
 from realestate.items import Listing
 from realestate.parsing import dates, html, prices
-from realestate.parsing.embedded import assigned, at, listed
+from realestate.parsing.embedded import at, listed
 from realestate.parsing.text import line, paragraphs
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.outcomes import BrokenPage
 from realestate.spiders.paging import Numbers
 from realestate.spiders.planning import Band, Choice
-from realestate.spiders.reading import at_paths, paths
+from realestate.spiders.reading import assigned_in, at_paths, paths
 from realestate.spiders.results import Found, Results
 from realestate.spiders.words import immoweb as words
 
@@ -84,7 +84,7 @@ class ImmowebSpider(PortalSpider):
         return self.found(path, words.asked_price(result, self.currency), period, dated=dated, shows_others=is_project)
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing | Found]:
-        ad = assigned(response.text, "window.classified") or words.in_attribute(response.text)
+        ad = assigned_in(response, "window.classified") or words.in_attribute(response.text)
         if not at(ad, "id") or not isinstance(at(ad, "property"), dict):
             raise BrokenPage("no window.classified")
         is_rent = at(ad, "transaction.type") == "FOR_RENT"

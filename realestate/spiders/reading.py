@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from scrapy.http import TextResponse
 
 from realestate.parsing import coordinates, dates, floors, html, kinds, numbers, places, words
-from realestate.parsing.embedded import at, listed
+from realestate.parsing.embedded import assigned, at, listed, plainly_assigned
 from realestate.parsing.rows import Rows
 from realestate.parsing.text import line, paragraphs, word
 
@@ -111,6 +111,13 @@ def _by_object(table: tuple[tuple[str, str], ...]) -> list[tuple[str, list[_Fiel
         above, _, last = path.rpartition(".")
         fields.setdefault(above, []).append((name, last, None if name in MOMENTS else READERS.get(name, line)))
     return list(fields.items())
+
+
+def assigned_in(response: TextResponse, name: str) -> Any:
+    """The value a page's script gives to `window.X`."""
+    if response.encoding == "utf-8" and (told := plainly_assigned(response.body, name)):
+        return told
+    return assigned(response.text, name)
 
 
 def in_rows(rows: Rows, table: Mapping[str, str]) -> dict[str, Any]:

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from realestate.parsing.embedded import assigned, at, decoded, first_at, listed, next_data, script, search
+from realestate.parsing.embedded import (
+    assigned,
+    at,
+    decoded,
+    first_at,
+    listed,
+    next_data,
+    plainly_assigned,
+    script,
+    search,
+)
 
 DOCUMENTS = some.recursive(
     some.none() | some.booleans() | some.integers(-(10**9), 10**9) | some.text(),
@@ -47,6 +57,36 @@ DOCUMENTS = some.recursive(
 )
 def test_reads_what_a_script_assigns(html: str, value: Any) -> None:
     assert assigned(html, "window.classified") == value
+    assert plainly_assigned(html.encode(), "window.classified") in (value, None, {})
+
+
+@given(document=some.dictionaries(some.text(), DOCUMENTS, min_size=1), before=some.text(max_size=3))
+def test_bytes_tell_what_their_text_tells(document: Any, before: str) -> None:
+    page = f"<p>{before}window.classified = {json.dumps(document, ensure_ascii=False)};\n</p>"
+    told = plainly_assigned(page.encode("utf-8", "replace"), "window.classified")
+    assert told is None or told == assigned(page, "window.classified")
+
+
+@pytest.mark.parametrize(
+    ("page", "value"),
+    [
+        ('<script>\n  window.classified = {"city": "Gəncə"};\n', {"city": "Gəncə"}),
+        ('<script>window.classified=["é"];\n', ["é"]),
+        ('<script>window.classified = {"id": 1}; window.other = 2;\n', None),
+        ('<script>window.classified = {"id": 1', None),
+        ('<script>_window.classified = {"id": 1};\n', None),
+        ('<script>éwindow.classified = {"id": 1};\n', None),
+        ('<script>window.classified == {"id": 1};\n', None),
+        ("<script>window.other = {};\n", None),
+        ("", None),
+    ],
+)
+def test_bytes_are_read_where_one_look_is_enough(page: str, value: Any) -> None:
+    assert plainly_assigned(page.encode(), "window.classified") == value
+
+
+def test_bytes_that_are_no_utf_8_are_not_guessed() -> None:
+    assert plainly_assigned('window.classified = {"city": "Liège"};\n'.encode("latin-1"), "window.classified") is None
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What immoweb's words mean, and where in its objects a value stands."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -96,6 +96,18 @@ TAKEN = frozenset(
 )
 
 
+def _by_object(paths: Iterable[str]) -> dict[str, set[str]]:
+    """ "property.location.country" as "property.location." -> {"country"}."""
+    names: dict[str, set[str]] = {}
+    for path in paths:
+        above, dot, name = path.rpartition(".")
+        names.setdefault(above + dot, set()).add(name)
+    return names
+
+
+_TAKEN_FROM = _by_object(TAKEN)
+
+
 def is_asked_for(result: Any, search: str) -> bool:
     """Somebody may pay to be shown in any search: what is none of its results is told by its deal, price and place."""
     deal = at(result, "transaction.type")
@@ -154,13 +166,14 @@ def rest_of(ad: Any) -> dict[str, Any]:
     told: dict[str, Any] = {}
 
     def collect(part: dict[str, Any], path: str) -> None:
+        taken = _TAKEN_FROM.get(path, ())
         for name, each in part.items():
-            if each is None or each is False or (inner := path + name) in TAKEN:  # most are
+            if each is None or each is False or name in taken:  # most are
                 continue
             if isinstance(each, dict):
-                collect(each, f"{inner}.")
+                collect(each, f"{path}{name}.")
             elif each not in NOTHING:
-                told[inner] = each
+                told[path + name] = each
 
     collect(ad, "")
     return told
