@@ -39,6 +39,6 @@ def geojson(coordinates: object) -> Point:
 def _degrees(value: object) -> float | None:
     if isinstance(value, str):
         return float(value) if re.fullmatch(_DEGREES, value.strip()) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -1000 < value < 1000:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1000 < value < 1000:
         return None
     return float(value) if isfinite(value) else None

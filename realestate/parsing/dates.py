@@ -70,7 +70,7 @@ def stamp(value: object) -> datetime | None:
     """Seconds or milliseconds since 1970, as a number or its digits."""
     if isinstance(value, str):
         value = int(value) if len(value) < 15 and value.isdecimal() else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     for seconds in (value, value / 1000 if abs(value) < 1e15 else 0):
         if _FIRST <= seconds < _LAST:

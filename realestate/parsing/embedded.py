@@ -39,7 +39,7 @@ _MOST_ASSIGNMENTS = 5
 
 def decoded(text: object) -> Any:
     """A whole text as JSON; what is no text stays as it is, so that a value that is JSON in JSON needs no question."""
-    if not isinstance(text, str | bytes):
+    if not isinstance(text, (str, bytes)):
         return text
     try:
         return msgspec.json.decode(text)

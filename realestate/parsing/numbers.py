@@ -96,7 +96,7 @@ def _thousands(groups: list[str]) -> Decimal | None:
 def _number(value: object) -> Decimal | float | int | None:
     if isinstance(value, str):
         return first(value)
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         return None
     if isinstance(value, int):
         return value if abs(value) < 10**_MOST_DIGITS else None

@@ -24,9 +24,9 @@ def missing(value: object) -> bool:
         return value is None
     if isinstance(value, str):
         return _says_nothing(" ".join(value.split()))
-    if isinstance(value, int | float):
+    if isinstance(value, (int, float)):
         return value == -1 or value != value
-    return isinstance(value, dict | list | tuple) and not value
+    return isinstance(value, (dict, list, tuple)) and not value
 
 
 def _says_nothing(joined: str) -> bool:
@@ -36,7 +36,7 @@ def _says_nothing(joined: str) -> bool:
 def line(text: object) -> str | None:
     """One line: blanks of every kind become one space; None where nothing is said. A number is its digits."""
     if not isinstance(text, str):
-        if text is None or isinstance(text, bool | dict | list):
+        if text is None or isinstance(text, (bool, dict, list)):
             return None
         text = str(text)
     joined = " ".join(text.split())

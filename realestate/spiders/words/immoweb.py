@@ -157,7 +157,7 @@ def period_of(ad: Any) -> RentPeriod | None:
 
 def floor_of(value: Any) -> int | None:
     """A floor may be below the ground."""
-    number = numbers.first(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else None
+    number = numbers.first(str(value)) if isinstance(value, (int, str)) and not isinstance(value, bool) else None
     return int(number) if number is not None else None
 
 
