@@ -11,6 +11,7 @@ from rich.table import Table
 from realestate import bench as room
 from realestate.bench import Measure
 from realestate.bench.results import comparing, page
+from realestate.bench.results.wording import amount, number
 from realestate.cli.failures import UsageError
 
 STDOUT = Path("-")
@@ -70,9 +71,9 @@ def table(console: Console) -> Iterator[Callable[[Measure], None]]:
     found.add_column("")
 
     def show(measure: Measure) -> None:
-        console.print(f"{measure.suite}: {measure.name}: {measure.value:,.3g} {measure.unit}", highlight=False)
-        value = f"{measure.value:,.4g} {measure.unit} ±{measure.spread / 2:.0%}"
-        peer = f"{measure.peer_value:,.4g} {measure.peer}" if measure.peer_value is not None else ""
+        value = amount(measure.value, measure.unit, measure.spread)
+        console.print(f"{measure.suite}: {measure.name}: {value}", highlight=False)
+        peer = f"{number(measure.peer_value)} {measure.peer}" if measure.peer_value is not None else ""
         ratio = f"{measure.ratio:.2f} ×" if measure.ratio is not None else ""
         goal = str(measure.goal)
         verdict = "" if not goal else "ok" if measure.ok else "MISSED"

@@ -14,6 +14,7 @@ import msgspec
 from realestate.bench import Measure, as_json
 from realestate.bench.results import picture
 from realestate.bench.results.comparing import NoRecord, Recorded, read
+from realestate.bench.results.wording import amount, number
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PAGE, NUMBERS, PICTURE = "performance.md", "performance.json", "performance.svg"
@@ -68,10 +69,10 @@ def _table(suite: str, rows: Sequence[Recorded]) -> str:
 
 
 def _row(each: Recorded) -> str:
-    beside = f"{each.peer_value:,.4g} ({each.peer})" if each.peer_value is not None else ""
+    beside = f"{number(each.peer_value)} ({each.peer})" if each.peer_value is not None else ""
     ratio = f"{each.ratio:.2f} ×" if each.ratio is not None else ""
     verdict = "" if not each.goal else "ok" if each.ok else "**missed**"
-    value = f"{each.value:,.4g} {each.unit} ±{each.spread / 2:.0%}"
+    value = amount(each.value, each.unit, each.spread)
     return f"| {each.name} | {value} | {beside} | {ratio} | {each.goal} | {verdict} |"
 
 
