@@ -19,7 +19,7 @@ from realestate.parsing.text import fold
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.outcomes import BrokenPage, ListingGone
 from realestate.spiders.paging import Numbers
-from realestate.spiders.reading import absolute, counted, in_rows, placed
+from realestate.spiders.reading import absolute, counted, in_rows, page_of, placed
 from realestate.spiders.results import Found, Results
 from realestate.spiders.words import emlak as words
 
@@ -47,7 +47,7 @@ class EmlakSpider(PortalSpider):
     }
 
     def parse_search(self, response: TextResponse) -> Results:
-        page = html.Page(response.text)
+        page = page_of(response)
         total = numbers.whole(html.text(page, "h1.title span"))
         if total is None:
             raise BrokenPage("no count of results")
@@ -66,7 +66,7 @@ class EmlakSpider(PortalSpider):
     def parse_listing(
         self, response: TextResponse, rent_period: RentPeriod | None = None, **hints: Any
     ) -> Iterator[Listing]:
-        page = html.Page(response.text)
+        page = page_of(response)
         title = html.text(page, "h1.title")
         told = html.rows(page, "dl.technical-characteristics dd", "span.label")
         if not title or not told:
