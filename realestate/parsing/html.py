@@ -100,11 +100,10 @@ def rows(node: LexborHTMLParser | LexborNode, row: str, label: str, value: str |
         if named is None:
             continue
         name = named.text()
-        valued = each.css_first(value) if value else None
         if value is None:
-            told.add(name, line(each.text().replace(name, "", 1)))
-        elif valued is not None:
-            told.add(name, line(_text(valued)))
+            told.put(name, line(each.text().replace(name, "", 1)))
+        elif valued := each.css_first(value):
+            told.put(name, line(_text(valued)))
     return told
 
 
@@ -116,7 +115,7 @@ def definitions(node: LexborHTMLParser | LexborNode, selector: str = "dl") -> Ro
         if each.tag == "dt":
             label = each.text()
         elif label is not None:
-            told.add(label, line(_text(each)))
+            told.put(label, line(_text(each)))
             label = None
     return told
 
