@@ -4,6 +4,8 @@ import re
 from decimal import Decimal
 from math import isfinite
 
+from realestate.parsing.text import remembered
+
 #: Blanks portals put between thousands: space, no-break, thin, narrow no-break; and the Swiss apostrophe.
 _BLANKS = " \u00a0\u2009\u202f'’"
 #: Digits as a number has them. Blanks part only groups of three: "3 85" is two numbers. So many at most, lest a page
@@ -22,8 +24,8 @@ _BLANK = re.compile(f"[{_BLANKS}]")
 _MOST_DIGITS = 18
 
 #: Otodom and others spell out what they count.
-_WORDED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_WORTH = {name: number for number, name in enumerate(_WORDED)}
+_COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_WORTH = {name: number for number, name in enumerate(_COUNTS)}
 
 
 def first(text: str | None) -> Decimal | None:
@@ -55,7 +57,12 @@ def signed(value: object) -> float | None:
 
 def worded(value: object) -> int | None:
     """A count in digits or in an English word: "THREE" is 3; "MORE" is None."""
-    return _WORTH.get(value.strip().lower(), whole(value)) if isinstance(value, str) else whole(value)
+    return _worded(value) if isinstance(value, str) else whole(value)
+
+
+@remembered
+def _worded(text: str) -> int | None:
+    return _WORTH.get(text.strip().lower(), whole(text))
 
 
 def value(digits: str) -> Decimal | None:
