@@ -74,11 +74,11 @@ def value(digits: str) -> Decimal | None:
     if len(digits) > 2 * _MOST_DIGITS:
         return None
     text = _BLANK.sub("", digits)
+    if text.isdecimal():
+        return Decimal(text) if len(text) <= _MOST_DIGITS else None
     if sum(map(str.isdecimal, text)) > _MOST_DIGITS:
         return None
     marks = [each for each in text if each in ".,"]
-    if not marks:
-        return Decimal(text)
     last = marks[-1]
     head, _, tail = text.rpartition(last)
     is_decimal = len(text) != len(digits) or (len(marks) == 1 and (len(tail) != 3 or head == "0"))

@@ -23,6 +23,8 @@ from realestate.spiders.reading import absolute, counted, in_rows, page_of, plac
 from realestate.spiders.results import Found, Results
 from realestate.spiders.words import emlak as words
 
+_DATE_AT_END = re.compile(r"[\d.:\s]+$")
+
 
 class EmlakSpider(PortalSpider):
     name = "emlak"
@@ -108,6 +110,6 @@ class EmlakSpider(PortalSpider):
     def _dated(self, text: str | None) -> dict[str, Any]:
         """The page shows one date: of posting, or, where its label says so, of the last change. Without a label
         nobody knows which."""
-        label = fold(re.sub(r"[\d.:\s]+$", "", text or ""))
-        name = "updated_at" if fold("Yenilənmə") in label else "posted_at"
+        label = fold(_DATE_AT_END.sub("", text or ""))
+        name = "updated_at" if words.UPDATED in label else "posted_at"
         return {name: dates.day(text, self.timezone)} if label else {}
