@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from realestate.parsing import numbers
-from realestate.parsing.text import plain
+from realestate.parsing.text import plain, remembered
 
 _SQUARE_METRES = {
     Decimal(1): "m2 m² м2 м² m^2 m<sup>2</sup> mq qm sqm kvm kvmetr kvadratmetr квм mkw mtk squaremetres squaremeters "
@@ -45,7 +45,7 @@ def parse(text: str | None, unit: str | None = None) -> Area | None:
     """
     if not text:
         return None
-    found = every(text)
+    found = _every(text)
     if found:
         return found[0]
     words = plain(text)
@@ -57,13 +57,14 @@ def parse(text: str | None, unit: str | None = None) -> Area | None:
 
 def every(text: str | None) -> list[Area]:
     """All of a text, in their order: a house stands on its land ("120 m², 4 sot")."""
-    words = plain(text or "")
-    told = []
-    for found in _AREA.finditer(words):
-        area = of(found["digits"], found["unit"])
-        if area and not _is_of_range(words, *found.span()):
-            told.append(area)
-    return told
+    return list(_every(text or ""))
+
+
+@remembered
+def _every(text: str) -> tuple[Area, ...]:
+    words = plain(text)
+    told = ((of(found["digits"], found["unit"]), found.span()) for found in _AREA.finditer(words))
+    return tuple(area for area, span in told if area and not _is_of_range(words, *span))
 
 
 def of(value: object, unit: str | None) -> Area | None:

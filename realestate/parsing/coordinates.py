@@ -16,7 +16,11 @@ class Point(NamedTuple):
 def of(latitude: object, longitude: object) -> Point:
     """From numbers or their texts; empty unless both are on earth. (0, 0) lies in the sea: nobody set the pin."""
     north, east = _degrees(latitude), _degrees(longitude)
-    if north is None or east is None or abs(north) > 90 or abs(east) > 180 or (north == 0 and east == 0):
+    return Point() if north is None or east is None else _on_earth(north, east)
+
+
+def _on_earth(north: float, east: float) -> Point:
+    if abs(north) > 90 or abs(east) > 180 or (north == 0 and east == 0):
         return Point()
     return Point(north, east)
 
@@ -24,7 +28,7 @@ def of(latitude: object, longitude: object) -> Point:
 def parse(text: str | None) -> Point:
     """ "(40.4093, 49.8671)", the latitude first."""
     found = _PAIR.fullmatch((text or "").strip())
-    return of(found[1], found[2]) if found else Point()
+    return _on_earth(float(found[1]), float(found[2])) if found else Point()
 
 
 def geojson(coordinates: object) -> Point:

@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from realestate.parsing import numbers
-from realestate.parsing.text import plain
+from realestate.parsing.text import plain, remembered
 
 _PAIR = re.compile(r"(?<![\w./-])(-?\d{1,3})\s?(?:/|\\|of|z|von|van|sur)\s?(-?\d{1,3})(?![\w/]|[.,]\d)")
 _SINGLE = re.compile(r"(?<![\w./-])(?:floor_)?(-?\d{1,3})(?!\d|[.,]\d|/)")
@@ -29,7 +29,12 @@ def parse(value: object, *, total_first: bool = False) -> Floor:
         return Floor(value) if abs(value) < 1000 else Floor()
     if not isinstance(value, str):
         return Floor(whole) if (whole := numbers.whole(value)) is not None else Floor()
-    words = plain(value)
+    return _worded(value, total_first)
+
+
+@remembered
+def _worded(text: str, total_first: bool) -> Floor:
+    words = plain(text)
     if pair := _PAIR.search(words):
         one, other = int(pair[1]), int(pair[2])
         return Floor(other, one) if total_first else Floor(one, other)

@@ -22,16 +22,21 @@ _SHARED = rf"""\s*+(?:<!(?i:doctype)\ html>\s*+)?<html(?:{_ATTRIBUTE})*+\s*+>\s*
 
 #: More tags left open than any page has. Lexbor's time grows with the square of the depth.
 _MOST_OPEN = 10_000
+_SHORTEST_TAG = len(b"<b>")
 
 
 class Page(LexborHTMLParser):
-    """A page; ValueError for one that is nested beyond all measure."""
+    """A page, as text or in UTF-8; ValueError for one that is nested beyond all measure."""
 
-    def __init__(self, html: str) -> None:
-        tags = html.count("<")
-        if tags > _MOST_OPEN and tags - 2 * html.count("</") - html.count("/>") - html.count("<!") > _MOST_OPEN:
+    def __init__(self, html: str | bytes) -> None:
+        body = html.encode(errors="ignore") if isinstance(html, str) else html
+        if len(body) > _MOST_OPEN * _SHORTEST_TAG and _left_open(body) > _MOST_OPEN:
             raise ValueError("the page opens more tags than it closes, by thousands")
-        super().__init__(html)
+        super().__init__(body)
+
+
+def _left_open(body: bytes) -> int:
+    return body.count(b"<") - 2 * body.count(b"</") - body.count(b"/>") - body.count(b"<!")
 
 
 def text(node: LexborHTMLParser | LexborNode, selector: str) -> str | None:
@@ -95,11 +100,10 @@ def rows(node: LexborHTMLParser | LexborNode, row: str, label: str, value: str |
         if named is None:
             continue
         name = named.text()
-        valued = each.css_first(value) if value else None
         if value is None:
-            told.add(name, line(each.text().replace(name, "", 1)))
-        elif valued is not None:
-            told.add(name, line(_text(valued)))
+            told.put(name, line(each.text().replace(name, "", 1)))
+        elif valued := each.css_first(value):
+            told.put(name, line(_text(valued)))
     return told
 
 
@@ -111,7 +115,7 @@ def definitions(node: LexborHTMLParser | LexborNode, selector: str = "dl") -> Ro
         if each.tag == "dt":
             label = each.text()
         elif label is not None:
-            told.add(label, line(_text(each)))
+            told.put(label, line(_text(each)))
             label = None
     return told
 

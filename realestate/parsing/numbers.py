@@ -4,6 +4,8 @@ import re
 from decimal import Decimal
 from math import isfinite
 
+from realestate.parsing.text import remembered
+
 #: Blanks portals put between thousands: space, no-break, thin, narrow no-break; and the Swiss apostrophe.
 _BLANKS = " \u00a0\u2009\u202f'’"
 #: Digits as a number has them. Blanks part only groups of three: "3 85" is two numbers. So many at most, lest a page
@@ -22,8 +24,8 @@ _BLANK = re.compile(f"[{_BLANKS}]")
 _MOST_DIGITS = 18
 
 #: Otodom and others spell out what they count.
-_WORDED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_WORTH = {name: number for number, name in enumerate(_WORDED)}
+_COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_WORTH = {name: number for number, name in enumerate(_COUNTS)}
 
 
 def first(text: str | None) -> Decimal | None:
@@ -55,7 +57,12 @@ def signed(value: object) -> float | None:
 
 def worded(value: object) -> int | None:
     """A count in digits or in an English word: "THREE" is 3; "MORE" is None."""
-    return _WORTH.get(value.strip().lower(), whole(value)) if isinstance(value, str) else whole(value)
+    return _worded(value) if isinstance(value, str) else whole(value)
+
+
+@remembered
+def _worded(text: str) -> int | None:
+    return _WORTH.get(text.strip().lower(), whole(text))
 
 
 def value(digits: str) -> Decimal | None:
@@ -67,11 +74,11 @@ def value(digits: str) -> Decimal | None:
     if len(digits) > 2 * _MOST_DIGITS:
         return None
     text = _BLANK.sub("", digits)
+    if text.isdecimal():
+        return Decimal(text) if len(text) <= _MOST_DIGITS else None
     if sum(map(str.isdecimal, text)) > _MOST_DIGITS:
         return None
     marks = [each for each in text if each in ".,"]
-    if not marks:
-        return Decimal(text)
     last = marks[-1]
     head, _, tail = text.rpartition(last)
     is_decimal = len(text) != len(digits) or (len(marks) == 1 and (len(tail) != 3 or head == "0"))

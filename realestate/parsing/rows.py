@@ -13,14 +13,24 @@ class Rows(dict[str, Any]):
         if isinstance(label, str | int) and not missing(value):
             self.setdefault(fold(str(label)), value)
 
+    def put(self, label: str, text: str | None) -> None:
+        """As `add`, of a text that `line` has cleaned: it is None where nothing is said."""
+        if text is not None:
+            self.setdefault(fold(label), text)
+
     def told(self, *labels: str) -> Any:
         """The value under the first of these labels that has one."""
-        return next((self[name] for name in map(fold, labels) if name in self), None)
+        for label in labels:
+            if (name := fold(label)) in self:
+                return self[name]
+        return None
 
     def take(self, *labels: str) -> Any:
         """As `told`, and the row is gone: what is left at the end belongs into `extra`."""
-        name = next((name for name in map(fold, labels) if name in self), None)
-        return None if name is None else self.pop(name)
+        for label in labels:
+            if (name := fold(label)) in self:
+                return self.pop(name)
+        return None
 
 
 def of(items: Any, label: str = "name", value: str = "value") -> Rows:

@@ -1,6 +1,11 @@
 """Cleaning and comparing text; what counts as nothing said."""
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import TypeVar, TypeVarTuple
+
+T = TypeVar("T")
+Rest = TypeVarTuple("Rest")
 
 #: What portals write where they have nothing to say (compared in lower case).
 _NOTHING = frozenset(
@@ -13,6 +18,7 @@ _LONGEST_NOTHING = max(map(len, _NOTHING))
 
 #: No label is longer; a page may not fill the memory with others.
 _LONGEST_LABEL = 100
+_LONGEST_KEPT = 30
 #: Azerbaijani capitals whose Python lower case is wrong there: "İ".lower() is two code points, "I".lower() is "i".
 _LOWER = str.maketrans({"İ": "i", "I": "ı"})
 _ONE_I = str.maketrans({"İ": "i", "I": "i", "ı": "i"})
@@ -63,6 +69,20 @@ def _folded(text: str) -> str:
 
 #: The same few labels and words are on every page of a portal.
 _remembered = lru_cache(maxsize=4096)(_folded)
+
+
+def remembered(read: Callable[[str, *Rest], T]) -> Callable[[str, *Rest], T]:
+    """For what is read on page after page in the same few words, such as a storey: it is read once.
+
+    What it makes must not change. Only short texts are kept, so that no page may fill the memory.
+    """
+    kept = lru_cache(maxsize=1024)(read)
+
+    @wraps(read)
+    def reading(text: str, *rest: *Rest) -> T:
+        return kept(text, *rest) if len(text) <= _LONGEST_KEPT else read(text, *rest)
+
+    return reading
 
 
 def plain(text: str) -> str:

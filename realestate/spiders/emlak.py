@@ -19,9 +19,11 @@ from realestate.parsing.text import fold
 from realestate.spiders.base import PortalSpider
 from realestate.spiders.outcomes import BrokenPage, ListingGone
 from realestate.spiders.paging import Numbers
-from realestate.spiders.reading import absolute, counted, in_rows, placed
+from realestate.spiders.reading import absolute, counted, in_rows, page_of, placed
 from realestate.spiders.results import Found, Results
 from realestate.spiders.words import emlak as words
+
+_DATE_AT_END = re.compile(r"[\d.:\s]+$")
 
 
 class EmlakSpider(PortalSpider):
@@ -47,7 +49,7 @@ class EmlakSpider(PortalSpider):
     }
 
     def parse_search(self, response: TextResponse) -> Results:
-        page = html.Page(response.text)
+        page = page_of(response)
         total = numbers.whole(html.text(page, "h1.title span"))
         if total is None:
             raise BrokenPage("no count of results")
@@ -66,7 +68,7 @@ class EmlakSpider(PortalSpider):
     def parse_listing(
         self, response: TextResponse, rent_period: RentPeriod | None = None, **hints: Any
     ) -> Iterator[Listing]:
-        page = html.Page(response.text)
+        page = page_of(response)
         title = html.text(page, "h1.title")
         told = html.rows(page, "dl.technical-characteristics dd", "span.label")
         if not title or not told:
@@ -108,6 +110,6 @@ class EmlakSpider(PortalSpider):
     def _dated(self, text: str | None) -> dict[str, Any]:
         """The page shows one date: of posting, or, where its label says so, of the last change. Without a label
         nobody knows which."""
-        label = fold(re.sub(r"[\d.:\s]+$", "", text or ""))
-        name = "updated_at" if fold("Yenilənmə") in label else "posted_at"
+        label = fold(_DATE_AT_END.sub("", text or ""))
+        name = "updated_at" if words.UPDATED in label else "posted_at"
         return {name: dates.day(text, self.timezone)} if label else {}

@@ -1,6 +1,7 @@
 """Fields by tables: a portal says where each stands, and the field itself says how it is read."""
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -18,6 +19,9 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _MARKUP = re.compile(r"</?[a-zA-Z]|&(?:\w+|#\w+);")
 _MACHINE = re.compile(r"-?\d+(?:\.\d+)?")
 _ROOTED = re.compile(r"(?:/[\w-]+)+(?:\.\w+)?", re.ASCII)
+#: Scrapy looks for a page's base among so many characters.
+_BASE_WITHIN = 4096
+_LONGEST_CHARACTER = len("\U0010ffff".encode())
 _LONG_AGO = datetime(1990, 1, 1, tzinfo=UTC)
 
 
@@ -147,9 +151,28 @@ def placed(point: coordinates.Point, precision: Any = "exact") -> dict[str, Any]
     return {**point._asdict(), "geo_precision": None if point.latitude is None else precision}
 
 
+def page_of(response: TextResponse) -> html.Page:
+    """The page. Nearly all are in UTF-8, as their tree is, and need not be made a text first."""
+    return html.Page(response.body if _is_in_utf8(response) else response.text)
+
+
+def _is_in_utf8(response: TextResponse) -> bool:
+    """Surely, byte for byte: what is spoilt becomes text by the rules for that."""
+    if response.encoding != "utf-8" or response.body.startswith(BOM_UTF8):
+        return False
+    try:
+        response.body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def absolute(response: TextResponse, links: Iterable[str]) -> list[str]:
     """Addresses in full. Nearly all begin with their host or at the root: only the others need to be worked out."""
-    root = None if "<base" in response.text else "/".join(response.url.split("/", 3)[:3])
+    links = list(links)
+    if not links:
+        return []
+    root = None if _may_have_base(response) else "/".join(response.url.split("/", 3)[:3])
     return [
         link
         if link.startswith("https://")
@@ -158,6 +181,12 @@ def absolute(response: TextResponse, links: Iterable[str]) -> list[str]:
         else response.urljoin(link)
         for link in links
     ]
+
+
+def _may_have_base(response: TextResponse) -> bool:
+    if response.encoding == "utf-8":
+        return response.body.find(b"<base", 0, _BASE_WITHIN * _LONGEST_CHARACTER) >= 0
+    return "<base" in response.text[:_BASE_WITHIN]
 
 
 def counted(views: int | None) -> dict[str, int]:

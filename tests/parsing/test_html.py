@@ -71,9 +71,20 @@ def test_opengraph_tells_the_first_of_each() -> None:
     }
 
 
+def test_a_page_may_come_in_utf_8() -> None:
+    page = "<h1>Satılır 85 m² ev</h1>"
+    assert html.text(html.Page(page.encode()), "h1") == html.text(html.Page(page), "h1") == "Satılır 85 m² ev"
+
+
+def test_a_lone_surrogate_is_left_out() -> None:
+    assert html.text(html.Page("<h1>a\ud800b</h1>"), "h1") == "ab"
+
+
 def test_a_page_nested_beyond_measure_is_refused() -> None:
     with pytest.raises(ValueError, match="more tags"):
         html.Page("<div>" * 200_000)
+    with pytest.raises(ValueError, match="more tags"):
+        html.Page(b"<b>" * 10_001)
     many = html.Page("<p>a<br>b<img src=x></p>" * 2_000 + "<h1>x</h1>")
     assert html.text(many, "h1") == "x"
 

@@ -32,3 +32,11 @@ def test_the_first_of_a_label_counts() -> None:
 def test_what_are_no_rows_tell_nothing() -> None:
     broken: list[object] = [None, 5, [], {"name": None, "value": 1}, {"value": 1}, {"name": "a"}]
     assert rows.of(broken) == rows.of(None) == rows.of(5) == rows.of("x") == rows.of({}) == {}
+
+
+def test_a_cleaned_text_is_put_where_it_says_something() -> None:
+    told = rows.Rows()
+    told.put("Sahə:", "85 m2")
+    told.put("SAHƏ", "90 m2")
+    told.put("Təmir", None)
+    assert told == {fold("Sahə"): "85 m2"}

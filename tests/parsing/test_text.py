@@ -65,3 +65,17 @@ def test_false_and_zero_say_something(value: object) -> None:
 def test_plain_words_have_one_i() -> None:
     assert text.plain("PRICE ON  REQUEST") == "price on request"
     assert text.plain("AYLIQ") == text.plain("aylıq") == text.plain("Ayliq")
+
+
+def test_a_short_text_is_read_once() -> None:
+    asked: list[tuple[str, int]] = []
+
+    @text.remembered
+    def length(given: str, more: int) -> int:
+        asked.append((given, more))
+        return len(given) + more
+
+    long = "x" * 100
+    assert [length("ab", 1), length("ab", 1), length("ab", 2)] == [3, 3, 4]
+    assert [length(long, 1), length(long, 1)] == [101, 101]
+    assert asked == [("ab", 1), ("ab", 2), (long, 1), (long, 1)]

@@ -36,6 +36,7 @@ DEEDS = {fold("Çıxarış (Kupça)"): True, fold("Müqavilə"): False}
 SELLING = tuple(map(fold, ("Satılır", "Satilir", "Satış")))
 LETTING = tuple(map(fold, ("İcarəyə verilir", "Kirayə", "İcarə")))
 EXPIRED = fold("Bu elanın vaxtı bitib")
+UPDATED = fold("Yenilənmə")
 AGENT, OWNER = fold("Vasitəçi"), fold("Mülkiyyətçi")
 
 
