@@ -46,7 +46,7 @@ class State:
     suspect: Suspect | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # a frozen one takes five times as long to make, and every new listing has one
 class Event:
     """One thing that happened to a listing. `revision` and `type` name it within its listing: told twice, it is one."""
 
@@ -59,7 +59,7 @@ class Event:
     data: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # as Event
 class PriceSeen:
     """A price that was not there before."""
 

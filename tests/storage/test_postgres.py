@@ -15,11 +15,13 @@ import pytest
 
 from realestate.items import FIELDS
 from realestate.storage import Batch, StoreAway, StoreError, Written, open_store
+from realestate.storage.history import Observed
 from realestate.storage.migrate import migrate, newest
 from realestate.storage.postgres import PostgresStore
 from realestate.storage.postgres.known import known_of
 from realestate.storage.postgres.merge import Merge
 from realestate.storage.snapshots import SnapshotRef
+from realestate.storage.tally import by_listing
 from tests.examples import a_listing
 from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, record, types
 
@@ -110,6 +112,31 @@ def test_being_seen_again_touches_no_index(store: PostgresStore, sql: Ask) -> No
         updates, hot = cursor.fetchone()
     assert updates == 600
     assert hot > 550, "every version of a row finds room on its page"
+
+
+def test_a_small_table_is_not_read_as_a_whole(store: PostgresStore) -> None:
+    def whole_reads() -> int:
+        with store.connection.cursor() as cursor:
+            cursor.execute("SELECT pg_stat_force_next_flush()")
+            cursor.execute("SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'listings'")
+            return int(cursor.fetchone()[0])
+
+    before = whole_reads()
+    for _ in range(2):
+        store.write(batch(*pages(200)))
+    assert whole_reads() == before
+
+
+def test_of_a_batch_each_listing_is_told_as_what_it_is(store: PostgresStore) -> None:
+    store.write(batch(*(page(ref) for ref in "12345")))
+    store.write(batch(page("5", rooms=7)))
+    seen: list[Observed] = [page("0"), page("5", rooms=7), page("2", rooms=9), card("3"), gone("4"), page("1")]
+    known = known_of(store.connection, by_listing(batch(*seen)))
+    assert known.unchanged == {(PORTAL, "5"): 2, (PORTAL, "3"): 1, (PORTAL, "1"): 1}
+    assert {key: (state.listing.ref, state.revision) for key, state in known.states.items()} == {
+        (PORTAL, "2"): ("2", 1),
+        (PORTAL, "4"): ("4", 1),
+    }
 
 
 def test_migrations_run_once_although_many_begin_together(store_url: str, sql: Ask) -> None:
