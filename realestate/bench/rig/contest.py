@@ -170,15 +170,15 @@ class _Peer:
             records=str(self._records),
         )
         command = [sys.executable, "-m", "realestate.bench.peers.rotating", msgspec.json.encode(task).decode()]
-        self._began, self.seconds = time.monotonic(), 0.0
+        self._began, self.seconds, self._has_ended = time.monotonic(), 0.0, False
         self.process: Popen[bytes] = children.spawn(command, env=environment.changed(), log=folder / "log")
 
     def is_running(self) -> bool:
         """To be asked now and then, since nobody is told when it ends."""
-        if self.process.poll() is not None:
-            return False
-        self.seconds = time.monotonic() - self._began
-        return True
+        if not self._has_ended:
+            self.seconds = time.monotonic() - self._began
+            self._has_ended = self.process.poll() is not None
+        return not self._has_ended
 
     def judged(self) -> Verdict:
         return verdict.of_read(self.found.truth, list(_lines(self._records)))
