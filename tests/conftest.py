@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+import hypothesis
 import psycopg2
 import pytest
 from pymongo import MongoClient
@@ -23,6 +24,10 @@ from tests.redis_process import RedisProcess
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Run in the background: whatever tests start would not hear Ctrl-C either.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+#: How long an example takes says more about the machine than about us.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -79,7 +79,7 @@ def in_force(country: str) -> st.SearchStrategy[str]:
 
 @pytest.mark.parametrize(("country", "code"), [("AZ", "994"), ("BE", "32")])
 @given(data=st.data())
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 def test_every_number_in_force_is_known(country: str, code: str, data: st.DataObject) -> None:
     national = data.draw(in_force(country))
     for text in (f"0{national}", f"+{code} {national}", f"00{code}{national}"):
@@ -195,7 +195,7 @@ def test_tables_of_prices_areas_dates_and_references_stay_as_they_are(country: s
 
 
 @given(st.text(max_size=200), st.sampled_from(EVERYWHERE))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 def test_any_text_is_read_and_what_is_scrubbed_stays_so(text: str, country: str) -> None:
     once = scrub(text, country)
     assert scrub(once, country) == once
@@ -232,7 +232,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=40).map("".join), st.sampled_from(EVERYWHERE))
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=500, derandomize=True)
 def test_crowds_of_digits_are_read_and_what_is_scrubbed_stays_so(text: str, country: str) -> None:
     once = scrub(text, country)
     assert scrub(once, country) == once

@@ -94,9 +94,10 @@ CASES = [
 ]
 
 
-def _seconds(read: Callable[[str], object], text: str, times: int) -> float:
-    taken = []
-    for _ in range(times):
+def _seconds(read: Callable[[str], object], text: str, enough: float = 0.0) -> float:
+    """The shortest of three times: a busy machine only ever makes one longer. None comes after one that is enough."""
+    taken: list[float] = []
+    while len(taken) < 3 and not (taken and taken[-1] <= enough):
         started = process_time()
         with suppress(ValueError):  # a page nested beyond measure
             read(text)
@@ -110,9 +111,10 @@ def _seconds(read: Callable[[str], object], text: str, times: int) -> float:
 def test_a_page_sixteen_times_as_large_takes_no_hundred_times_as_long(
     reader: tuple[str, Callable[[str], object]], piece: str
 ) -> None:
-    small = _seconds(reader[1], piece * (SMALL // len(piece)), 3)
-    large = _seconds(reader[1], piece * (LARGE // len(piece)), 1)
-    assert large <= 80 * max(small, 0.001), f"{large / max(small, 1e-6):.0f} times as long"
+    small = _seconds(reader[1], piece * (SMALL // len(piece)))
+    allowed = 80 * max(small, 0.001)
+    large = _seconds(reader[1], piece * (LARGE // len(piece)), enough=allowed)
+    assert large <= allowed, f"{large / max(small, 1e-6):.0f} times as long"
 
 
 @pytest.mark.parametrize(

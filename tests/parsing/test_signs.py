@@ -42,7 +42,7 @@ DATED = st.lists(
 @example("one 2 3 4 5", "BE")
 @example("12 əlli 345 67", "AZ")
 @example("call anna at box point be", "BE")
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=800)
 def test_what_the_search_finds_is_taken_out(text: str, country: str) -> None:
     contacts = searched(text, country)
     assert signs.may_hold(text) or not contacts
@@ -56,7 +56,7 @@ def test_what_the_search_finds_is_taken_out(text: str, country: str) -> None:
 @example(["050 123", "45 67"], "AZ")
 @example(["call anna at", "box point be"], "BE")
 @example(["ev", "oтaq", "O5O 1234567"], "AZ")
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=800)
 def test_a_text_among_others_is_asked_as_if_it_were_alone(texts: list[str], country: str) -> None:
     alone = {text for text in texts if searched(text, country)}
     of_any, of_digits = signs.suspects(texts)
@@ -67,7 +67,7 @@ def test_a_text_among_others_is_asked_as_if_it_were_alone(texts: list[str], coun
 
 
 @given(st.lists(TEXTS | NUMBERS | HARMLESS, min_size=4, max_size=4), COUNTRIES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_field_among_others_is_scrubbed_as_if_it_were_alone(texts: list[str], country: str) -> None:
     title, description, deep, feature = texts
     fields = {"title": title, "description": description, "features": frozenset({feature})}
@@ -83,7 +83,7 @@ def test_a_field_among_others_is_scrubbed_as_if_it_were_alone(texts: list[str], 
 
 
 @given(TEXTS | NUMBERS | DATED, COUNTRIES)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_what_a_run_of_digits_cannot_hold_no_part_of_it_can(text: str, country: str) -> None:
     """Runs are asked before they are cut where dates stand, which costs more than the question."""
     plan = plan_of(country)
@@ -93,13 +93,13 @@ def test_what_a_run_of_digits_cannot_hold_no_part_of_it_can(text: str, country: 
 
 
 @given(TEXTS, COUNTRIES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_what_was_remembered_is_told_again(text: str, country: str) -> None:
     assert (scrub(text, country), found(text, country)) == (scrub(text, country), found(text, country))
 
 
 @given(st.lists(st.sampled_from((*NUMERALS[::9], "1", "23", "456", "7890", "12345", "123456", "ev")), max_size=9))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_numbers_in_words_are_never_overlooked(words: list[str]) -> None:
     text = " ".join(words)
     assert signs.may_hold(text) or not numerals.may_be_spelled(text.encode().lower().split())

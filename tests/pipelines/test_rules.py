@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, get_args
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from realestate.items import Listing, PropertyType, RentPeriod
 from realestate.pipelines.clean import clean
@@ -192,7 +192,6 @@ def test_a_listing_of_which_nothing_is_known_breaks_no_rule() -> None:
     assert broken_by(Listing(portal="x", ref="1", url="https://x.example/", country="BE"), NOW, MEDIANS) == []
 
 
-@settings(deadline=None)
 @given(typed_listings)
 @example(a_listing(posted_at=datetime.max.replace(tzinfo=UTC), updated_at=datetime.min.replace(tzinfo=BAKU)))
 @example(a_listing(posted_at=datetime(2026, 1, 1), updated_at=NOW))

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import jsonschema_rs
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from scrapy.crawler import Crawler
 
 from realestate.extensions.stats import Stats
@@ -143,7 +143,6 @@ def test_a_message_does_not_repeat_a_whole_page(pipeline: ValidatePipeline) -> N
     assert len(error) < 500
 
 
-@settings(deadline=None)
 @given(spoilt_listings)
 @example(a_listing(features=None))
 @example(a_listing(posted_at="2026-09-01T10:00:00Z"))
@@ -164,7 +163,6 @@ def test_a_text_of_another_type_never_reaches_the_store(pipeline: ValidatePipeli
     assert pipeline.process_item(a_listing(**{name: value})).errors
 
 
-@settings(deadline=None)
 @given(typed_listings)
 @example(a_listing())
 @example(a_listing(delisted_at=(NOW, NOW)))

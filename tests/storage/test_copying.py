@@ -40,7 +40,7 @@ def copied(cursor: Any, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return list(cursor)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(TEXTS, st.lists(TEXTS, max_size=4), st.none() | TEXTS), max_size=6))
 @example([("\\.", ["\\.", "", "NULL", "null"], "null"), ("\\\\n\\n\n", ['"', "\\"], "")])
 def test_texts_are_read_as_they_were(cursor: Any, rows: list[tuple[str, list[str], str | None]]) -> None:
@@ -57,7 +57,7 @@ def test_no_line_of_a_text_ends_the_rows(cursor: Any, text: str) -> None:
     assert copied(cursor, [(ready(text), "{}", text)]) == [(text, [], text)]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(TEXTS, st.none() | TEXTS), max_size=6))
 @example([("\\.", "null"), ('\\"', '"\\'), ("{}", "NULL")])
 def test_texts_of_an_array_are_read_as_they_were(cursor: Any, rows: list[tuple[str, str | None]]) -> None:
