@@ -157,16 +157,18 @@ def test_a_backup_is_of_one_moment_whoever_writes(
 ) -> None:
     count = scaled(300)
     any_store.write(batch(*pages(count)))
-    stop, writing = threading.Event(), open_another()
+    begun, stop, writing = threading.Event(), threading.Event(), open_another()
 
     def write() -> None:
         for price in range(310000, 400000):
             if stop.is_set():
                 return
             writing.write(batch(*(page(str(ref), price=Decimal(price)) for ref in range(0, count, 5))))
+            begun.set()
 
     writer = threading.Thread(target=write)
     writer.start()
+    assert begun.wait(60)
     for number in range(5):
         backup(any_store, tmp_path / str(number), NOW)
     stop.set()
