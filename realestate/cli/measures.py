@@ -56,7 +56,9 @@ def _measured(names: Sequence[str], quick: bool, console: Console) -> tuple[list
 def _compared(found: Sequence[Measure], recorded: Sequence[comparing.Recorded], file: Path) -> list[str]:
     count = comparing.compared(found, recorded)
     print(f"{count} ratios compared with {file}", file=sys.stderr)
-    return comparing.fallen(found, recorded) if count else [f"nothing measured is in {file}"]
+    if comparing.held(found) and not count:
+        return [f"nothing measured is in {file}"]
+    return comparing.fallen(found, recorded)
 
 
 @contextmanager

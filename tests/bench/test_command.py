@@ -11,20 +11,20 @@ from realestate.bench.results import page
 from realestate.cli import app
 
 Fake = Callable[..., list[str]]
+GOAL = Goal(of="ratio", minimum=3)
 
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
-    """Suites whose one measure has this ratio; the goal is 3 at least. Answers which were run, as they are."""
+    """Suites whose one measure has this ratio. Answers which were run, as they are."""
 
-    def install(ratio: float, broken: str = "") -> list[str]:
+    def install(ratio: float, broken: str = "", goal: Goal = GOAL) -> list[str]:
         ran: list[str] = []
 
         def run(suite: str, show: Callable[[Measure], None], *, quick: bool) -> list[Measure]:
             ran.append(suite)
             if suite == broken:
                 raise bench.DoesNotCount("3 listings are missing")
-            goal = Goal(of="ratio", minimum=3)
             found = Measure(name="speed", suite=suite, value=ratio, unit="x/s", goal=goal, peer="p", peer_value=1)
             show(found)
             return [found]
@@ -88,6 +88,14 @@ def test_nothing_to_compare_is_no_success(fake: Fake, tmp_path: Path) -> None:
     code, output = invoke("queue", "--compare", str(file))
     assert code == 1
     assert "nothing measured is in" in output
+
+
+def test_what_is_held_to_no_ratio_cannot_have_fallen(fake: Fake, tmp_path: Path) -> None:
+    file = tmp_path / "before.json"
+    fake(4.0, goal=Goal(maximum=5))
+    assert invoke("startup", "--json", str(file))[0] == 0
+    fake(5.0, goal=Goal(maximum=5))
+    assert invoke("startup", "--compare", str(file))[0] == 0
 
 
 def test_the_page_is_written(fake: Fake, tmp_path: Path) -> None:

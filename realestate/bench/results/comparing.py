@@ -46,9 +46,9 @@ def fallen(today: Sequence[Measure], recorded: Sequence[Recorded], allowed: floa
     """A line for each ratio that is worse by more than `allowed`; what is in one of the two only is not compared."""
     before = {(each.suite, each.name): each.ratio for each in recorded}
     lines = []
-    for measure in today:
+    for measure in held(today):
         then, now = before.get((measure.suite, measure.name)), measure.ratio
-        if measure.goal.of == "ratio" and then and now and _is_worse(measure, then, now, allowed):
+        if then and now and _is_worse(measure, then, now, allowed):
             lines.append(f"{measure.suite}: {measure.name}: {now:.2f} ×, was {then:.2f} × ({now / then - 1:+.0%})")
     return lines
 
@@ -58,6 +58,11 @@ def _is_worse(measure: Measure, then: float, now: float, allowed: float) -> bool
 
 
 def compared(today: Sequence[Measure], recorded: Sequence[Recorded]) -> int:
-    """How many there were to compare: none at all is no success either."""
+    """How many there were to compare: none at all is no success, unless nothing is held to a ratio."""
     known = {(each.suite, each.name) for each in recorded if each.ratio}
-    return sum(1 for each in today if each.goal.of == "ratio" and each.ratio and (each.suite, each.name) in known)
+    return sum(1 for each in held(today) if each.ratio and (each.suite, each.name) in known)
+
+
+def held(today: Sequence[Measure]) -> list[Measure]:
+    """Those that have to keep their ratio. Who starts a command waits seconds, not a ratio: `startup` has none."""
+    return [each for each in today if each.goal.of == "ratio"]
