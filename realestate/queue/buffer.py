@@ -1,31 +1,45 @@
 """Leased requests waiting for their moment. Nothing is released before it may be sent."""
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Iterator
 
 from realestate.queue.request_queue import Lease
 
+#: So late, in milliseconds, may any process be: at fast paces more than an interval.
+PROMPT_MS = 100.0
+
 
 class Buffer:
     """Leases in the order they were granted, with Redis' clock as this process knows it.
 
-    The clock is set when an answer arrives, so it is never ahead of Redis' own: late by a moment at worst, early never.
+    A moment that went by while the process stood still (a machine out of breath, a container frozen) is gone: sent
+    after all, what was spaced out would reach the site at once. An interval late is borne: that is one more a second.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rate: float = 0.0) -> None:
+        """`rate` is the site's pace; with none no moment can be missed."""
         self._leases: deque[tuple[str, Lease]] = deque()
         self._ahead = 0.0
+        self._borne = max(PROMPT_MS, 1000 / rate) if rate else math.inf
 
     def __len__(self) -> int:
         return len(self._leases)
 
-    def set_clock(self, redis_now: float) -> None:
-        self._ahead = redis_now - _monotonic()
+    def set_clock(self, redis_now: float, asked_at: float) -> None:
+        """Redis looked at its clock, in whole milliseconds, between `asked_at` and now.
+
+        As if it had been just now: so ours is late by the way of an answer, early never, and of all answers the
+        quickest tells best. What was learned stands until it cannot be true any more.
+        """
+        least, most = redis_now - monotonic_ms(), redis_now + 1 - asked_at
+        if not least <= self._ahead <= most:
+            self._ahead = least
 
     def now(self) -> float:
         """Redis' time, in milliseconds."""
-        return _monotonic() + self._ahead
+        return monotonic_ms() + self._ahead
 
     def add(self, key: str, lease: Lease) -> None:
         self._leases.append((key, lease))
@@ -34,6 +48,9 @@ class Buffer:
         if self._leases and self._leases[0][1].send_at <= self.now():
             return self._leases.popleft()
         return None
+
+    def is_missed(self, lease: Lease) -> bool:
+        return self.now() - lease.send_at > self._borne
 
     def seconds_to_next(self) -> float | None:
         return max(0.0, (self._leases[0][1].send_at - self.now()) / 1000) if self._leases else None
@@ -48,5 +65,5 @@ class Buffer:
                 self._leases.append((key, lease))
 
 
-def _monotonic() -> float:
+def monotonic_ms() -> float:
     return asyncio.get_running_loop().time() * 1000

@@ -20,7 +20,7 @@ from scrapy_redis.scheduler import Scheduler as RedisScheduler
 from twisted.internet.defer import Deferred
 
 from realestate.queue import connection, signals
-from realestate.queue.buffer import Buffer
+from realestate.queue.buffer import Buffer, monotonic_ms
 from realestate.queue.codec import MalformedRequest, NotShareable, decode
 from realestate.queue.deadletters import Reason, letter
 from realestate.queue.dupefilter import DupeFilter
@@ -93,7 +93,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
         self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats)
         self.outbox = Outbox(self.queue, self.stats)
         self.ledger = Ledger(self.outbox.end)
-        self.buffer = Buffer()
+        self.buffer = Buffer(self.queue.limits.rate)
         self.packer = Packer(spider, self.df, self.ledger, self.buffer.now)
         self.jobs = OpenJobs(self.redis, spider.name)
         self.robots = RobotsTexts(self.queue, self.worker)
@@ -213,7 +213,10 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
     # ----- inside
 
     def _started(self, key: str, lease: Lease) -> Request | None:
-        if not self.manners.has(lease.exit):
+        missed = self.buffer.is_missed(lease)
+        if missed:
+            self.stats.inc_value("pace/missed")
+        if missed or not self.manners.has(lease.exit):
             self.ledger.end(key, "back")
             return None
         if (request := self._decoded(key, lease)) is None:
@@ -287,9 +290,10 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
     async def _take(self, wanted: int) -> Taken:
         """One at a time, so that all that was granted is in the ledger when the next is asked for."""
         mine = [held.lease.id for _, held in self.ledger] + self.outbox.leases()
+        asked_at = monotonic_ms()
         taken = await self.queue.take(self.worker, wanted, mine)
         self.stats.inc_value("queue/round_trips")
-        self.buffer.set_clock(taken.now)
+        self.buffer.set_clock(taken.now, asked_at)
         return taken
 
     async def _rest(self, seconds: float | None) -> None:

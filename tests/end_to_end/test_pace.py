@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import statistics
 import threading
 import time
@@ -20,7 +21,7 @@ from realestate.queue.connection import connect_to
 from realestate.queue.identity import identify
 from realestate.queue.request_queue import Ending, Lease, Pushed, QueueSettings, RequestQueue
 from realestate.queue.scheduler import BELL_SECONDS
-from realestate.settings import HEARTBEAT_SECONDS
+from realestate.settings import HEARTBEAT_SECONDS, PACE_AHEAD_SECONDS
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import Fleet, until
 from tests.end_to_end.hostile import page
@@ -182,6 +183,25 @@ def test_a_site_sees_no_more_of_eight_workers_than_of_one(
     assert most_within(moments, 1.0) <= 12
     assert too_many(moments, 10, at_least=10) == []
     assert moments[-1] - moments[0] < count / 10 * 1.5, "and the pace is used"
+    assert store.counts()[PORTAL] == (count, 0)
+
+
+def test_a_worker_that_stood_still_does_not_make_up_for_it_in_a_burst(
+    site: Site, fleet: Fleet, redis_url: str, server: Redis, store: PostgresStore
+) -> None:
+    count = 100
+    with fleet(2, rate=10) as workers:
+        push(redis_url, [request(site, number) for number in range(count)])
+        for asked in (20, 40):
+            until(lambda: len(site.listings()) > asked, "the middle of the crawl")  # noqa: B023
+            for worker in workers:
+                worker.process.send_signal(signal.SIGSTOP)
+            time.sleep(PACE_AHEAD_SECONDS)  # so long ahead moments were granted: all of them go by
+            for worker in workers:
+                worker.process.send_signal(signal.SIGCONT)
+        finished(server)
+    assert sorted(site.listings()) == sorted(f"/en/classified/{FIRST + number}" for number in range(count)), "once each"
+    assert most_within(site.arrivals(), 1.0) <= 12
     assert store.counts()[PORTAL] == (count, 0)
 
 

@@ -15,6 +15,7 @@ from scrapy.http import Response, TextResponse
 from realestate.middlewares import robots
 from realestate.middlewares.robots import MOST_REDIRECTS, WAITED, Forbidden, RobotsMiddleware
 from realestate.queue import keys
+from realestate.queue.buffer import monotonic_ms
 from realestate.queue.engine import LEASE
 from realestate.queue.packing import DELAY
 from realestate.queue.scheduler import Scheduler
@@ -55,8 +56,9 @@ class World:
         return TextResponse(request.url, status, dict(headers), body)
 
     async def register(self) -> None:
+        asked_at = monotonic_ms()
         pulse = await self.scheduler.queue.beat(self.scheduler.worker, b"{}", [])
-        self.scheduler.buffer.set_clock(pulse.now)
+        self.scheduler.buffer.set_clock(pulse.now, asked_at)
 
     async def ask(self, url: str = PAGE, /, **meta: Any) -> Any:
         """Seconds it is put off; None if it may go; what is wrong otherwise."""

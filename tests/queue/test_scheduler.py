@@ -12,6 +12,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 
 from realestate.queue import keys
+from realestate.queue.buffer import monotonic_ms
 from realestate.queue.deadletters import DeadLetters
 from realestate.queue.engine import LEASE
 from realestate.queue.packing import PARENT
@@ -103,7 +104,8 @@ def test_a_request_may_ask_to_be_sent_later(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> dict[str, int]:
         scheduler.serve()
         await scheduler.queue.beat("other", b"{}", [])
-        scheduler.buffer.set_clock((await scheduler.queue.take("other", 0)).now)
+        asked_at = monotonic_ms()
+        scheduler.buffer.set_clock((await scheduler.queue.take("other", 0)).now, asked_at)
         scheduler.enqueue_request(listing(scheduler, meta={"stage": "extract", "job": "j", "delay_seconds": 600}))
         await until(lambda: where(server))
         return where(server)
