@@ -80,6 +80,15 @@ class Samples:
         """How far the outermost are apart, as a share of the median."""
         return (max(self.values) - min(self.values)) / self.median if self.median else 0.0
 
+    def beside(self, peers: "Samples") -> float | None:
+        """How many times the peers', by the median of the rounds: what slows a machine for minutes slows both of one.
+
+        None if there was a round without the other, or one in which there was nothing to compare with.
+        """
+        if len(self.values) != len(peers.values) or not all(peers.values):
+            return None
+        return median(ours / peer for ours, peer in zip(self.values, peers.values, strict=True))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
@@ -94,6 +103,7 @@ class Measure:
     peer_value: float | None = None
     spread: float = 0.0
     peer_spread: float = 0.0
+    ratio_of_rounds: float | None = None
 
     @classmethod
     def of(cls, name: str, unit: str, goal: Goal, ours: Samples, peer: str, peers: Samples) -> Self:
@@ -106,10 +116,13 @@ class Measure:
             peer_value=peers.median,
             spread=ours.spread,
             peer_spread=peers.spread,
+            ratio_of_rounds=ours.beside(peers),
         )
 
     @property
     def ratio(self) -> float | None:
+        if self.ratio_of_rounds is not None:
+            return self.ratio_of_rounds
         return self.value / self.peer_value if self.peer_value else None
 
     @property

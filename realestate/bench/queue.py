@@ -27,6 +27,8 @@ WORKER = "worker-7f9c:1:a1b2c3"
 #: What a worker asks for: twice its concurrency (CONCURRENT_REQUESTS).
 TAKEN = 32
 DELAY_SECONDS = 0.005
+#: Where a round is over in half a second, there are so many times as many.
+SHORT_ROUNDS = 6
 #: Fingerprints of one command, where they are written for their size alone.
 AT_ONCE = 500_000
 
@@ -207,11 +209,11 @@ def long_queue(context: Context, listings: Listings) -> Iterator[Measure]:
     _fill(context, short, listings, few)
     _fill(context, long, listings, many)
     found, peers = interleaved(
-        lambda: context.wait(_take_rate(long)), lambda: context.wait(_take_rate(short)), context.rounds
+        lambda: context.wait(_take_rate(long)), lambda: context.wait(_take_rate(short)), SHORT_ROUNDS * context.rounds
     )
     goal = Goal(of="ratio", minimum=0.85)
     yield Measure.of(f"taking at {many:,} queued", "requests/s", goal, found, f"at {few:,}", peers)
-    looks = Samples([_look_milliseconds(context, long.portal) for _ in range(4 * context.rounds)])
+    looks = Samples([_look_milliseconds(context, long.portal) for _ in range(SHORT_ROUNDS * context.rounds)])
     name = f"status at {many:,} queued"
     yield Measure(name=name, value=looks.median, unit="ms", goal=Goal(maximum=50), spread=looks.spread)
 

@@ -49,8 +49,18 @@ def test_one_bad_round_does_not_move_the_median_but_shows_in_the_spread() -> Non
 
 def test_a_measure_of_samples_has_their_medians() -> None:
     found = Measure.of("x", "s", Goal(of="ratio", maximum=1), Samples([3, 1, 2]), "peer", Samples([4, 4, 5]))
-    assert (found.value, found.peer_value, found.ratio, found.ok) == (2, 4, 0.5, True)
+    assert (found.value, found.peer_value, found.ratio, found.ok) == (2, 4, 0.4, True)
     assert (found.spread, found.peer_spread) == (1.0, 0.25)
+
+
+def test_a_ratio_is_that_of_most_rounds_however_the_machine_slows_down() -> None:
+    ours, peers = Samples([80.0, 60.0, 40.0, 20.0, 10.0]), Samples([40.0, 30.0, 20.0, 10.0, 9.0])
+    assert Measure.of("x", "pages/s", Goal(), ours, "peer", peers).ratio == 2
+
+
+@pytest.mark.parametrize("peers", [[4.0, 4.0], [4.0, 4.0, 0.0]])
+def test_a_ratio_is_that_of_the_medians_where_a_round_has_none(peers: list[float]) -> None:
+    assert Measure.of("x", "s", Goal(), Samples([3, 1, 2]), "peer", Samples(peers)).ratio == 0.5
 
 
 @pytest.mark.parametrize(
