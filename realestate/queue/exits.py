@@ -40,6 +40,8 @@ TRUST = 3
 REST_MS: Mapping[Signal, int] = {"refused": 1_000, "banned": 60_000, "failed": 2_000, "bad": 5_000}
 GROWTH: Mapping[Signal, int] = {"refused": 2, "banned": 4, "failed": 4, "bad": 4}
 LONGEST_REST_MS = 3_600_000
+#: So long unused, an exit is forgotten: longer than a weekly crawl waits.
+KEEP_MS = 15 * 24 * 3_600_000
 #: More than this share of the exits refused within a minute: the site means us, not them.
 OURSELVES, WINDOW_MS = 0.5, 60_000
 

@@ -22,12 +22,12 @@
 | `{<portal>}:dead` | zset | ids given up, by when | the newest DEADLETTERS_KEEP |
 | `{<portal>}:letters` | hash | id -> why it was given up (JSON) | as long as it is dead |
 | `{<portal>}:pace` | hash | rate, factor, free_at, blocked_until, paused … | for ever |
-| `{<portal>}:exits` | hash | exit -> how it stands with the site (JSON) | for ever |
-| `{<portal>}:exits:free` | hash | exit -> when it may be used next | for ever |
+| `{<portal>}:exits` | hash | exit -> how it stands with the site (JSON) | 15 days unused, or little more |
+| `{<portal>}:exits:free` | hash | exit -> when it may be used next | as long as `exits` |
 | `{<portal>}:robots:<origin>` | hash | what a host's robots.txt says, and when | 30 days after it was asked |
 | `{<portal>}:asking:<origin>` | string | the worker that asks for it | until it was answered, 5 minutes at most |
 | `{<portal>}:floors` | hash | origin -> its Crawl-delay, in ms | for ever |
-| `{<portal>}:exits:asked` | hash | exit -> when it was last asked for something | for ever |
+| `{<portal>}:exits:asked` | hash | exit -> when it was last asked for something | as long as `exits` |
 | `{<portal>}:seen:<job>:<n>` | set or hash | the job's fingerprints, or each with when | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:job:<job>` | set | ids of the job that are not done or dead | until the last is |
 | `{<portal>}:jobs` | zset | jobs by when they last moved | the newest 1,000 |

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from scrapy.settings import BaseSettings
 
 from realestate.queue import keys
-from realestate.queue.exits import ALONE_MS, START_RATE, Exit
+from realestate.queue.exits import ALONE_MS, KEEP_MS, START_RATE, Exit
 from realestate.queue.identity import Identity, buckets_for
 
 Outcome = Literal["done", "retry", "dead", "back"]
@@ -189,7 +189,8 @@ class RequestQueue:
 
     async def stand(self, exit: str, old: bytes | None, new: bytes) -> bool:
         """An exit stands otherwise with the site now, unless somebody else was faster to say so."""
-        return bool(await self.run("stand", exit=exit, old=False if old is None else old, new=new))
+        told = {"exit": exit, "old": False if old is None else old, "new": new}
+        return bool(await self.run("stand", **told, keep=KEEP_MS))
 
     async def bury(self, id: bytes, letter: str) -> None:
         """A dead letter of something that never was a request."""

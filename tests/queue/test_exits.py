@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis import Redis
 
-from realestate.queue import exits
+from realestate.queue import exits, keys
 from realestate.queue.connection import connect_to
 from realestate.queue.exits import Exit, Standing, blamed, is_us, lessons, worked
 from realestate.queue.identity import identify
@@ -270,6 +270,26 @@ def test_who_has_not_answered_yet_is_asked_one_thing_at_a_time(run: Run) -> None
     assert first == {"a": 1, "b": 1}
     assert second == {}
     assert set(third) == {"a", "b"}, "answers set them free"
+
+
+def test_exits_that_nobody_uses_any_more_are_forgotten(run: Run, server: Redis) -> None:
+    """Each new name makes room: however many came in a year, few more are kept than were used of late."""
+    hashes = [f"{keys.exits('p')}{part}" for part in ("", ":free", ":asked")]
+
+    async def act(queue: RequestQueue) -> None:
+        now = (await queue.take("clock", 0)).now
+        for name, used in (("old", now - exits.KEEP_MS - 1), ("new", now - exits.KEEP_MS + 60_000)):
+            for hash in hashes:
+                await queue.server.hset(hash, mapping={f"{name}{number}": int(used) for number in range(100)})
+        for number in range(100):
+            assert await queue.stand(f"come{number}", None, msgspec.json.encode(Standing()))
+
+    run(act, None)
+    for hash in hashes:
+        kept: Any = server.hkeys(hash)
+        beginnings = Counter(name.decode().rstrip("0123456789") for name in kept)
+        assert beginnings["new"] == 100, hash
+        assert beginnings["old"] < 5, hash
 
 
 def test_the_sites_pace_counts_for_all_exits_together(run: Run) -> None:
