@@ -219,6 +219,7 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.signing.SigningMiddleware": 580,  # what it sets is fresh, also for a retry
     "realestate.middlewares.backoff.BackoffMiddleware": 610,  # sees a redirect before it is followed (600)
     "realestate.middlewares.conditional.ConditionalMiddleware": 620,  # tells Backoff which 304 was asked for
+    "realestate.middlewares.moments.MomentMiddleware": 990,  # nearest the site: whatever held a request up is over
     **dict.fromkeys(_NO_USE_BEFORE),
     **dict.fromkeys(_DONE_IN_LESS),
     "realestate.lean.offsite.OffsiteMiddleware": 50,  # these where Scrapy has its own

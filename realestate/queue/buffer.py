@@ -12,11 +12,7 @@ PROMPT_MS = 100.0
 
 
 class Buffer:
-    """Leases in the order they were granted, with Redis' clock as this process knows it.
-
-    A moment that went by while the process stood still (a machine out of breath, a container frozen) is gone: sent
-    after all, what was spaced out would reach the site at once. An interval late is borne: that is one more a second.
-    """
+    """Leases in the order they were granted, with Redis' clock as this process knows it."""
 
     def __init__(self, rate: float = 0.0) -> None:
         """`rate` is the site's pace; with none no moment can be missed."""
@@ -50,6 +46,7 @@ class Buffer:
         return None
 
     def is_missed(self, lease: Lease) -> bool:
+        """Whether its moment is over: an interval late is borne, that is one more in a second."""
         return self.now() - lease.send_at > self._borne
 
     def seconds_to_next(self) -> float | None:

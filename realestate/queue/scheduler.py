@@ -213,10 +213,7 @@ class Scheduler(RedisScheduler):  # type: ignore[misc]
     # ----- inside
 
     def _started(self, key: str, lease: Lease) -> Request | None:
-        missed = self.buffer.is_missed(lease)
-        if missed:
-            self.stats.inc_value("pace/missed")
-        if missed or not self.manners.has(lease.exit):
+        if not self.manners.has(lease.exit):
             self.ledger.end(key, "back")
             return None
         if (request := self._decoded(key, lease)) is None:
