@@ -1,3 +1,4 @@
+import gc
 from time import monotonic
 
 from redis import Redis
@@ -36,3 +37,11 @@ def test_clients_left_open_do_not_hold_it(redis_url: str) -> None:
         assert all(client.ping() for client in clients)
     for client in clients:
         client.close()
+
+
+def test_it_can_be_stopped_in_the_moment_a_client_hangs_up(redis_url: str) -> None:
+    """However the two fall together, no connection is left behind: that would be a warning, which is an error here."""
+    for _ in range(200):
+        with Relay(redis_url) as relay, Redis.from_url(relay.url) as client:
+            assert client.ping()
+    gc.collect()

@@ -70,11 +70,13 @@ class Relay:
         except asyncio.CancelledError:
             pass  # a stopped server's handlers must end without an error
         finally:
-            for pump in pumps:
-                pump.cancel()
-            await asyncio.gather(*pumps, return_exceptions=True)
+            # Both before anything is waited for: who is hanging up already may be told to stop.
             to_client.close()
             to_server.close()
+            for pump in pumps:
+                pump.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.gather(*pumps, return_exceptions=True)
             self._talks.discard(task)
 
 
