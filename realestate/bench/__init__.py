@@ -4,6 +4,7 @@ A suite is a module of this package, named on the command line, with a function 
 share is in `rig/`.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -150,10 +151,12 @@ def interleaved(ours: Callable[[], float], peer: Callable[[], float], rounds: in
 
 
 def in_turns(ways: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
-    """As `interleaved`, for more than two: every other round in the opposite order."""
+    """As `interleaved`, for more than two: every other round in the opposite order. They take minutes, so it is told
+    who has his turn."""
     found: dict[str, list[T]] = {name: [] for name in ways}
     for number in range(rounds):
         for name in list(ways)[:: 1 if number % 2 == 0 else -1]:
+            print(f"round {number + 1} of {rounds}: {name}", file=sys.stderr)
             found[name].append(ways[name]())
     return found
 

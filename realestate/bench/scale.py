@@ -33,11 +33,16 @@ def measures(context: Context) -> Iterator[Measure]:
 def distant(context: Context, stored: Database) -> Iterator[Measure]:
     """The curve; its end has the goal."""
     print(f"on the distant portal: scrapy crawl {PORTAL} {' '.join(CONCURRENCY)}", file=sys.stderr)
-    ways = {str(fleet): partial(_distant_rate, context, stored, fleet) for fleet in FLEETS}
-    found = {int(name): Samples(rates) for name, rates in in_turns(ways, min(3, context.rounds)).items()}
+    ways = {_named(fleet): partial(_distant_rate, context, stored, fleet) for fleet in FLEETS}
+    found = {name: Samples(rates) for name, rates in in_turns(ways, min(3, context.rounds)).items()}
     for fleet in FLEETS[1:]:
-        name = f"{fleet} workers, {LATENCY_SECONDS * 1000:.0f} ms a page"
-        yield Measure.of(name, "pages/s", GOALS.get(fleet, Goal()), found[fleet], "1 worker", found[1])
+        name = f"{_named(fleet)}, {LATENCY_SECONDS * 1000:.0f} ms a page"
+        goal = GOALS.get(fleet, Goal())
+        yield Measure.of(name, "pages/s", goal, found[_named(fleet)], _named(1), found[_named(1)])
+
+
+def _named(fleet: int) -> str:
+    return f"{fleet} workers" if fleet > 1 else "1 worker"
 
 
 def _distant_rate(context: Context, stored: Database, fleet: int) -> float:

@@ -26,30 +26,35 @@ def bench(suites: Sequence[str], *, quick: bool, json: Path | None, compare: Pat
             page.check(write)
     except (room.NoSuchSuite, comparing.NoRecord, page.NoPage) as error:
         raise UsageError(str(error)) from error
-    found, failures = _measured(names, quick, Console(stderr=json == STDOUT))
+    found, failures = _measured(names, quick, Console(stderr=json == STDOUT), write)
     if json == STDOUT:
         print(room.as_json(found))
     elif json:
         json.write_text(room.as_json(found))
     if compare:
         failures += _compared(found, recorded, compare)
-    if write:
-        page.write(write, found)
     for line in failures:
         print(line, file=sys.stderr)
     return 0 if not failures and all(measure.ok for measure in found) else 1
 
 
-def _measured(names: Sequence[str], quick: bool, console: Console) -> tuple[list[Measure], list[str]]:
-    """One suite that fails leaves the others their turn."""
+def _measured(
+    names: Sequence[str], quick: bool, console: Console, write: Path | None
+) -> tuple[list[Measure], list[str]]:
+    """One suite that fails leaves the others their turn, and one that was measured is written before the next begins:
+    all together take hours, and somebody may stop them."""
     found: list[Measure] = []
     failures = []
     with table(console) as show:
         for name in names:
             try:
-                found += room.run(name, show, quick=quick)
+                measured = room.run(name, show, quick=quick)
             except room.DoesNotCount as error:
                 failures.append(f"{name} does not count: {error}")
+                continue
+            found += measured
+            if write:
+                page.write(write, measured)
     return found, failures
 
 

@@ -105,6 +105,23 @@ def test_the_page_is_written(fake: Fake, tmp_path: Path) -> None:
     assert "3.00 ×" in (tmp_path / page.PAGE).read_text("utf-8")
 
 
+def test_what_was_measured_before_somebody_stopped_it_is_written(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / page.PAGE).write_text(f"{page.BEGIN}{page.END}")
+    fake(3.0)
+    measured = bench.run
+
+    def run(suite: str, show: Callable[[Measure], None], *, quick: bool) -> list[Measure]:
+        if suite == "store":
+            raise KeyboardInterrupt
+        return measured(suite, show, quick=quick)
+
+    monkeypatch.setattr(bench, "run", run)
+    assert invoke("queue", "store", "--write", str(tmp_path))[0] != 0
+    assert "### queue" in (tmp_path / page.PAGE).read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
