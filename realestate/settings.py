@@ -43,14 +43,14 @@ SIMULATOR_URL = variable("SIMULATOR_URL")
 BOT_NAME = "realestate"
 SPIDER_MODULES = ["realestate.spiders"]
 NEWSPIDER_MODULE = "realestate.spiders"
-SPIDER_LOADER_CLASS = "realestate.lean.spiders.SpiderLoader"
+SPIDER_LOADER_CLASS = "realestate.accelerate.spiders.SpiderLoader"
 #: Twice the callbacks a second of the default loop, where it is to be had.
 ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
 #: Parts of Scrapy that find out with every page what never changes, in a form that does not (docs/performance.md).
-ADDONS = {"realestate.lean.signals.Signals": 0, "realestate.lean.memory.Collection": 1}
-DOWNLOADER = "realestate.lean.downloader.Downloader"
-ITEM_PROCESSOR = "realestate.lean.items.Pipelines"
-LOG_FORMATTER = "realestate.lean.logs.LogFormatter"
+ADDONS = {"realestate.accelerate.signals.Signals": 0, "realestate.accelerate.memory.Collection": 1}
+DOWNLOADER = "realestate.accelerate.downloader.Downloader"
+ITEM_PROCESSOR = "realestate.accelerate.items.Pipelines"
+LOG_FORMATTER = "realestate.accelerate.logs.LogFormatter"
 
 # --- seeds and the queue ---------------------------------------------------------------
 
@@ -222,9 +222,9 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.moments.MomentMiddleware": 990,  # nearest the site: whatever held a request up is over
     **dict.fromkeys(_NO_USE_BEFORE),
     **dict.fromkeys(_DONE_IN_LESS),
-    "realestate.lean.offsite.OffsiteMiddleware": 50,  # these where Scrapy has its own
-    "realestate.lean.plain.RedirectMiddleware": 600,
-    "realestate.lean.plain.CookiesMiddleware": 700,
+    "realestate.accelerate.offsite.OffsiteMiddleware": 50,  # these where Scrapy has its own
+    "realestate.accelerate.plain.RedirectMiddleware": 600,
+    "realestate.accelerate.plain.CookiesMiddleware": 700,
 }
 
 # --- persons ---------------------------------------------------------------------------
@@ -281,9 +281,9 @@ RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
 
 # --- what a running crawl tells --------------------------------------------------------
 
-STATS_CLASS = "realestate.extensions.stats.Stats"
+STATS_CLASS = "realestate.monitoring.stats.Stats"
 EXTENSIONS = {
-    "realestate.extensions.heartbeat.Heartbeat": 500,
+    "realestate.monitoring.heartbeat.Heartbeat": 500,
     "scrapy.extensions.logstats.LogStats": None,  # `realestate status` shows it for the fleet
 }
 #: A lease outlives the loss of several beats.

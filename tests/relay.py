@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from realestate.bench.rig.relay import Relay
+from bench.rig.relay import Relay
 
 
 class Line(Relay):

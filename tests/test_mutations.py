@@ -32,10 +32,10 @@ from typing import Any
 import pytest
 from scrapy.crawler import Crawler
 
+from realestate.crawling.outcomes import BrokenPage, ListingGone
 from realestate.items import FIELDS, Listing, as_record
 from realestate.pipelines.medians import LiveMedians
 from realestate.pipelines.validate import ValidatePipeline
-from realestate.spiders.outcomes import BrokenPage, ListingGone
 from tests import recorded
 from tests.mutations import Variant, variants
 

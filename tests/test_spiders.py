@@ -11,11 +11,11 @@ import pytest
 from scrapy.settings import Settings
 from scrapy.spiderloader import get_spider_loader
 
+from realestate.crawling.base import PortalSpider
+from realestate.crawling.engine import SearchSpider
 from realestate.items.others import OTHERS as KINDS
 from realestate.jobs import work
 from realestate.simulator.adversary.walls import LOGIN, WALLS
-from realestate.spiders.base import PortalSpider
-from realestate.spiders.engine import SearchSpider
 from tests import recorded
 
 RECORDED = Path(__file__).parent / "portals"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urljoin
 
+from realestate.crawling.outcomes import BrokenPage
 from realestate.parsing import html, jsonld
 from realestate.parsing.embedded import decoded
-from realestate.spiders.outcomes import BrokenPage
 
 #: Names under which documents tell their address, and their id.
 _ADDRESSES = ("url", "link", "href", "path", "canonicalUrl", "canonical_url", "share_url", "seoUrl", "seoFriendlyPath")

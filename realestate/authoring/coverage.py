@@ -9,8 +9,8 @@ from scrapy.http import Response
 
 from realestate.authoring import Unfit, project, reading
 from realestate.authoring.visiting import Visit, visit
+from realestate.crawling.results import Found, Results
 from realestate.items import FIELDS, OURS, Listing, as_record
-from realestate.spiders.results import Found, Results
 
 Record = dict[str, Any]
 

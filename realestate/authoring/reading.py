@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 
+from realestate.crawling.outcomes import BrokenPage, ListingGone
+from realestate.crawling.results import Found, Link, Result, Results
+from realestate.crawling.seeds import Seed
+from realestate.crawling.walk import Walk
 from realestate.items import Listing, as_record
 from realestate.items.others import OTHERS, other_record
 from realestate.jobs.work import project_settings, without_crawl
-from realestate.spiders.outcomes import BrokenPage, ListingGone
-from realestate.spiders.results import Found, Link, Result, Results
-from realestate.spiders.seeds import Seed
-from realestate.spiders.walk import Walk
 
 Stage = Literal["discover", "extract"]
 

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from realestate.parsing import contacts, html
-from realestate.parsing.contacts import MARK
+from realestate.parsing import html
 from realestate.parsing.embedded import decoded
-from realestate.parsing.persons import told_by
+from realestate.privacy import contacts
+from realestate.privacy.contacts import MARK
+from realestate.privacy.persons import told_by
 
 #: Seen by nobody and large.
 _NEEDLESS = ("style", "svg", "noscript", "iframe")

@@ -13,8 +13,8 @@ from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.settings import Settings
 
 from realestate.authoring import Unfit
+from realestate.crawling.seeds import Seed
 from realestate.jobs.work import project_settings, spider_class
-from realestate.spiders.seeds import Seed
 
 T = TypeVar("T")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from realestate import bench as room
-from realestate.bench import Measure
-from realestate.bench.results import comparing, page
-from realestate.bench.results.wording import amount, number
+import bench as room
+from bench import Measure
+from bench.results import comparing, page
+from bench.results.wording import amount, number
 from realestate.cli.failures import UsageError
 
 STDOUT = Path("-")

@@ -16,7 +16,7 @@ from msgspec import Meta
 from scrapy import Request
 from scrapy.http import Response, TextResponse
 
-from realestate.lean.headers import last
+from realestate.accelerate.headers import last
 
 #: A page so much smaller than the portal's usual ones is none of them, once so many are known.
 THIN, KNOWN = 0.1, 50

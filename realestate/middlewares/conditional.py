@@ -6,7 +6,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from realestate.lean.headers import take_off
+from realestate.accelerate.headers import take_off
 
 #: Where a request carries what its page was known by: `url`, `etag`, `last_modified`, beside the listing's `ref`.
 VALIDATORS = "validators"

@@ -12,7 +12,7 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
 from scrapy.exceptions import IgnoreRequest
 
-from realestate.lean.headers import put_on
+from realestate.accelerate.headers import put_on
 from realestate.middlewares.handler import ENTERED, TRUSTED
 from realestate.middlewares.identities import Identities, Session
 from realestate.middlewares.proxies import Pool, Proxy

@@ -19,7 +19,7 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from yarl import URL
 
-from realestate.lean.headers import last
+from realestate.accelerate.headers import last
 from realestate.middlewares.addresses import Guard, GuardedResolver
 from realestate.middlewares.answers import Answer, Reader
 from realestate.middlewares.mishaps import NOT_ANSWERED, as_scrapy_tells

@@ -8,7 +8,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from realestate.lean.engine import take_over
+from realestate.accelerate.engine import take_over
 from realestate.queue import signals as ours
 from realestate.queue.engine import LEASE
 from realestate.queue.packing import PARENT

@@ -20,7 +20,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.datatypes import LocalCache
 
-from realestate.lean.headers import last
+from realestate.accelerate.headers import last
 from realestate.middlewares.backoff import seconds_to_wait
 from realestate.middlewares.blocks import Rules, read_rules
 from realestate.middlewares.policies import ANSWERS, of_failure

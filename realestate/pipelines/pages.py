@@ -2,8 +2,8 @@
 
 from scrapy.http import Response
 
+from realestate.accelerate.headers import last
 from realestate.items import Listing
-from realestate.lean.headers import last
 from realestate.storage.validators import PageRead, page_read
 
 #: On a response whose page told one listing and led to no other: if it is unchanged, so is all that came of it.

@@ -10,8 +10,8 @@ from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 
 from realestate.items import FIELDS, OURS, Listing, Telephones
-from realestate.parsing.dialling import PLANS
-from realestate.parsing.persons import strip_persons
+from realestate.privacy.dialling import PLANS
+from realestate.privacy.persons import strip_persons
 from realestate.queue import signals
 from realestate.storage import Quarantined
 from realestate.storage.contacts import Contacts

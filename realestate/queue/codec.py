@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from scrapy import Request, Spider
 
-from realestate.lean.requests import request_to
+from realestate.accelerate.requests import request_to
 
 #: The first byte of every value; raised when its form changes, so that a fleet of two versions cannot misread.
 VERSION = b"\x01"

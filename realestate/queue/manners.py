@@ -8,7 +8,7 @@ from functools import partial
 from scrapy import Request
 from scrapy.statscollectors import StatsCollector
 
-from realestate.lean.headers import has, take_off
+from realestate.accelerate.headers import has, take_off
 from realestate.queue.exits import Exit, Signal
 from realestate.queue.request_queue import RequestQueue
 from realestate.queue.standings import Standings

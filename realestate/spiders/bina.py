@@ -18,19 +18,19 @@ from zoneinfo import ZoneInfo
 from scrapy import Request
 from scrapy.http import TextResponse
 
+from realestate.crawling import graphql, reading
+from realestate.crawling.base import PortalSpider
+from realestate.crawling.old_markup import OldPage
+from realestate.crawling.outcomes import GONE_STATUSES, BrokenPage
+from realestate.crawling.paging import Cursors
+from realestate.crawling.planning import Band
+from realestate.crawling.results import Found, Results
+from realestate.crawling.telephones import numbers_in
 from realestate.items import Listing
 from realestate.parsing import dates, html, jsonld, prices
 from realestate.parsing.embedded import at, decoded
 from realestate.parsing.text import line
-from realestate.spiders import graphql, reading
-from realestate.spiders.base import PortalSpider
-from realestate.spiders.old_markup import OldPage
-from realestate.spiders.outcomes import GONE_STATUSES, BrokenPage
-from realestate.spiders.paging import Cursors
-from realestate.spiders.planning import Band
-from realestate.spiders.results import Found, Results
-from realestate.spiders.telephones import numbers_in
-from realestate.spiders.words import bina as words
+from realestate.spiders import bina_words as words
 
 
 class BinaSpider(PortalSpider):

@@ -8,8 +8,8 @@ import re
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from realestate.spiders.embedding import EmbeddingSpider, paths
-from realestate.spiders.paging import Offsets
+from realestate.crawling.embedding import EmbeddingSpider, paths
+from realestate.crawling.paging import Offsets
 
 SECTIONS = (
     "property-for-sale",

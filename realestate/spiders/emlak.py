@@ -13,15 +13,15 @@ from zoneinfo import ZoneInfo
 
 from scrapy.http import TextResponse
 
+from realestate.crawling.base import PortalSpider
+from realestate.crawling.outcomes import BrokenPage, ListingGone
+from realestate.crawling.paging import Numbers
+from realestate.crawling.reading import absolute, counted, in_rows, page_of, placed
+from realestate.crawling.results import Found, Results
 from realestate.items import Listing, RentPeriod
 from realestate.parsing import coordinates, dates, html, numbers, places, prices
 from realestate.parsing.text import fold
-from realestate.spiders.base import PortalSpider
-from realestate.spiders.outcomes import BrokenPage, ListingGone
-from realestate.spiders.paging import Numbers
-from realestate.spiders.reading import absolute, counted, in_rows, page_of, placed
-from realestate.spiders.results import Found, Results
-from realestate.spiders.words import emlak as words
+from realestate.spiders import emlak_words as words
 
 _DATE_AT_END = re.compile(r"[\d.:\s]+$")
 

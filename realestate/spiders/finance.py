@@ -13,12 +13,12 @@ from typing import Any
 
 from scrapy.http import TextResponse
 
+from realestate.crawling.engine import SearchSpider
+from realestate.crawling.outcomes import BrokenPage
+from realestate.crawling.paging import Numbers
+from realestate.crawling.results import Results
 from realestate.items.others import Quote
 from realestate.parsing import dates, html, plain
-from realestate.spiders.engine import SearchSpider
-from realestate.spiders.outcomes import BrokenPage
-from realestate.spiders.paging import Numbers
-from realestate.spiders.results import Results
 
 
 class FinanceSpider(SearchSpider):

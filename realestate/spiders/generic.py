@@ -22,14 +22,14 @@ from zoneinfo import ZoneInfo
 from scrapy import Request
 from scrapy.http import TextResponse
 
+from realestate.crawling import sitemaps
+from realestate.crawling.base import PortalSpider
+from realestate.crawling.outcomes import BrokenPage, ListingGone
+from realestate.crawling.paging import Links
+from realestate.crawling.results import Results
 from realestate.items import Listing, Operation
 from realestate.parsing import coordinates, embedded, guessing, html, jsonld, kinds, microdata, prices, schemaorg
 from realestate.parsing.text import plain
-from realestate.spiders import sitemaps
-from realestate.spiders.base import PortalSpider
-from realestate.spiders.outcomes import BrokenPage, ListingGone
-from realestate.spiders.paging import Links
-from realestate.spiders.results import Results
 
 Told = tuple[dict[str, Any], prices.Price]
 

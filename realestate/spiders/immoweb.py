@@ -15,17 +15,17 @@ from zoneinfo import ZoneInfo
 import msgspec
 from scrapy.http import TextResponse
 
+from realestate.crawling.base import PortalSpider
+from realestate.crawling.outcomes import BrokenPage
+from realestate.crawling.paging import Numbers
+from realestate.crawling.planning import Band, Choice
+from realestate.crawling.reading import assigned_in, at_paths, paths
+from realestate.crawling.results import Found, Results
 from realestate.items import Listing
 from realestate.parsing import dates, html, prices
 from realestate.parsing.embedded import at, listed
 from realestate.parsing.text import line, paragraphs
-from realestate.spiders.base import PortalSpider
-from realestate.spiders.outcomes import BrokenPage
-from realestate.spiders.paging import Numbers
-from realestate.spiders.planning import Band, Choice
-from realestate.spiders.reading import assigned_in, at_paths, paths
-from realestate.spiders.results import Found, Results
-from realestate.spiders.words import immoweb as words
+from realestate.spiders import immoweb_words as words
 
 
 class ImmowebSpider(PortalSpider):

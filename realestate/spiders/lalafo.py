@@ -17,18 +17,18 @@ from zoneinfo import ZoneInfo
 from scrapy import Request
 from scrapy.http import TextResponse
 
+from realestate.crawling import reading
+from realestate.crawling.base import PortalSpider
+from realestate.crawling.outcomes import BrokenPage, ListingGone
+from realestate.crawling.paging import Numbers
+from realestate.crawling.planning import Band, Choice
+from realestate.crawling.results import Found, Results
+from realestate.crawling.searches import parameters
 from realestate.items import Listing
 from realestate.parsing import coordinates, dates, numbers, periods
 from realestate.parsing.embedded import at, listed
 from realestate.parsing.text import line
-from realestate.spiders import reading
-from realestate.spiders.base import PortalSpider
-from realestate.spiders.outcomes import BrokenPage, ListingGone
-from realestate.spiders.paging import Numbers
-from realestate.spiders.planning import Band, Choice
-from realestate.spiders.results import Found, Results
-from realestate.spiders.searches import parameters
-from realestate.spiders.words import lalafo as words
+from realestate.spiders import lalafo_words as words
 
 FEED = "/api/search/v3/feed"
 HEADERS = {"device": "pc", "country-id": "13", "language": "az_AZ", "Accept": "application/json, text/html;q=0.5"}

@@ -10,12 +10,12 @@ from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from realestate.crawling.embedding import EmbeddingSpider, paths
+from realestate.crawling.paging import Numbers
 from realestate.items import Operation
 from realestate.parsing import prices
 from realestate.parsing.embedded import at
 from realestate.parsing.text import line
-from realestate.spiders.embedding import EmbeddingSpider, paths
-from realestate.spiders.paging import Numbers
 
 KINDS = [f"{deal}/{kind}" for deal in ("for-sale", "to-rent") for kind in ("property", "commercial/property")]
 

@@ -9,11 +9,11 @@ from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from realestate.crawling.embedding import EmbeddingSpider, number, paths
+from realestate.crawling.paging import Numbers
 from realestate.parsing import numbers, prices
 from realestate.parsing.embedded import at
 from realestate.parsing.text import line
-from realestate.spiders.embedding import EmbeddingSpider, number, paths
-from realestate.spiders.paging import Numbers
 
 KINDS = [f"{deal}/{kind}" for deal in ("sprzedaz", "wynajem") for kind in ("mieszkanie", "dom", "dzialka", "lokal")]
 

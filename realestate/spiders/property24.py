@@ -9,9 +9,9 @@ import re
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from realestate.spiders.embedding import paths
-from realestate.spiders.linkeddata import LinkedDataSpider
-from realestate.spiders.paging import Numbers
+from realestate.crawling.embedding import paths
+from realestate.crawling.linkeddata import LinkedDataSpider
+from realestate.crawling.paging import Numbers
 
 
 class Property24Spider(LinkedDataSpider):

@@ -9,10 +9,10 @@ from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from realestate.crawling.embedding import EmbeddingSpider, paths
+from realestate.crawling.paging import Numbers
 from realestate.items import Operation
 from realestate.parsing.embedded import at
-from realestate.spiders.embedding import EmbeddingSpider, paths
-from realestate.spiders.paging import Numbers
 
 KINDS = ("eigentumswohnung", "mietwohnungen", "haus-kaufen", "haus-mieten", "grundstuecke")
 TRADE = ("gewerbeimmobilien-kaufen", "gewerbeimmobilien-mieten")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from bench import Context
 from realestate import embedded
-from realestate.bench import Context
 
 
 @pytest.fixture(scope="session")

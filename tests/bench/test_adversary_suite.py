@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from realestate import bench
-from realestate.bench import adversary
-from realestate.bench.rig.arena import Toll
-from realestate.bench.rig.contest import OURS, SCRAPY, SCRAPY_REDIS, Result
-from realestate.bench.rig.verdict import Verdict
+import bench
+from bench import adversary
+from bench.rig.arena import Toll
+from bench.rig.contest import OURS, SCRAPY, SCRAPY_REDIS, Result
+from bench.rig.verdict import Verdict
 from realestate.simulator.adversary import PROFILES
 
 PERFECT = Result(

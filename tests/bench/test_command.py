@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from realestate import bench
-from realestate.bench import Goal, Measure
-from realestate.bench.results import page
+import bench
+from bench import Goal, Measure
+from bench.results import page
 from realestate.cli import app
 
 Fake = Callable[..., list[str]]

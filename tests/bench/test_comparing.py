@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from realestate.bench import Goal, Measure, as_json
-from realestate.bench.results import comparing
-from realestate.bench.results.comparing import NoRecord, compared, fallen, read
+from bench import Goal, Measure, as_json
+from bench.results import comparing
+from bench.results.comparing import NoRecord, compared, fallen, read
 
 FASTER, CHEAPER = Goal(of="ratio", minimum=2), Goal(of="ratio", maximum=0.5)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from bench import Context, DoesNotCount, Measure, crawl
+from bench.rig.crawlers import CEILING, PEERS, PLAIN, Ours, Peer
+from bench.rig.database import Database, database
+from bench.rig.race import Watch
+from bench.rig.site import Site, sites
 from realestate import environment
-from realestate.bench import Context, DoesNotCount, Measure, crawl
-from realestate.bench.rig.crawlers import CEILING, PEERS, PLAIN, Ours, Peer
-from realestate.bench.rig.database import Database, database
-from realestate.bench.rig.race import Watch
-from realestate.bench.rig.site import Site, sites
 from realestate.embedded import children
 
 LISTINGS = 30
@@ -96,7 +96,7 @@ def test_a_failure_of_a_peer_is_said_and_leaves_it_out(
     assert crawl.lap(broken, context, stored, site) is None
     (said,) = capfd.readouterr().err.splitlines()
     assert said.startswith("a crawl of immoweb does not count: broken: the portal was asked for nothing; ")
-    assert said.endswith("No module named realestate.bench.peers.nobody")
+    assert said.endswith("No module named bench.peers.nobody")
 
 
 def test_a_peer_whose_package_is_missing_is_said_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
@@ -130,7 +130,7 @@ def test_every_override_is_printed_and_no_password(
 def test_a_crawl_that_asks_for_nothing_is_not_waited_for(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("realestate.bench.rig.race.STUCK_SECONDS", 0.2)
+    monkeypatch.setattr("bench.rig.race.STUCK_SECONDS", 0.2)
     command = [sys.executable, "-c", "import time; time.sleep(60)"]
     process = children.spawn(command, env=environment.changed(), log=tmp_path / "log")
     try:

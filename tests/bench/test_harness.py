@@ -8,8 +8,8 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from realestate import bench
-from realestate.bench import Goal, Measure, Samples, as_json, in_turns, interleaved
+import bench
+from bench import Goal, Measure, Samples, as_json, in_turns, interleaved
 
 
 def measure(*, goal: Goal | None = None, value: float = 6.0, peer_value: float | None = 2.0) -> Measure:
@@ -130,6 +130,6 @@ def test_every_measure_is_shown_when_it_is_there(monkeypatch: pytest.MonkeyPatch
     suite = ModuleType("fake")
     suite.measures = measures  # type: ignore[attr-defined]
     monkeypatch.setattr(bench, "suites", lambda: ["fake"])
-    monkeypatch.setitem(sys.modules, "realestate.bench.fake", suite)
+    monkeypatch.setitem(sys.modules, "bench.fake", suite)
     assert bench.run("fake", shown.append, quick=True) == shown
     assert [(each.suite, each.value) for each in shown] == [("fake", 6), ("fake", 20)]

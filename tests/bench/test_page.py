@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from realestate.bench import Goal, Measure
-from realestate.bench.results import page
+from bench import Goal, Measure
+from bench.results import page
 
 PROSE = f"# Performance\n\nWhy we measure.\n\n{page.BEGIN}\nold\n{page.END}\n\nHow to repeat it.\n"
 

@@ -7,9 +7,9 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 from selectolax.lexbor import LexborHTMLParser
 
-from realestate.bench import Context, parse
-from realestate.bench.peers import stock
-from realestate.bench.peers.reading import reading_of
+from bench import Context, parse
+from bench.peers import stock
+from bench.peers.reading import reading_of
 from realestate.simulator.sites import SITES
 from realestate.simulator.world import World
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from realestate import bench
-from realestate.bench import Measure, queue
+import bench
+from bench import Measure, queue
 
 
 @pytest.fixture(scope="module")

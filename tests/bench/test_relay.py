@@ -3,7 +3,7 @@ from time import monotonic
 
 from redis import Redis
 
-from realestate.bench.rig.relay import Relay
+from bench.rig.relay import Relay
 
 
 def test_what_is_sent_together_is_one_round_trip(redis_url: str, server: Redis) -> None:

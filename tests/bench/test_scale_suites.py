@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from realestate.bench import Context, Measure, growth, scale, startup
+from bench import Context, Measure, growth, scale, startup
 
 Small = Callable[[float], Context]
 

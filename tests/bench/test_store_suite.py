@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
-from realestate import bench
-from realestate.bench import Measure, store
-from realestate.bench.rig.adverts import Adverts
+import bench
+from bench import Measure, store
+from bench.rig.adverts import Adverts
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from realestate.bench.rig import verdict
+from bench.rig import verdict
 from realestate.demo.truth import COMPARED
 
 Row = dict[str, Any]

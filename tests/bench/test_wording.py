@@ -2,7 +2,7 @@
 
 import pytest
 
-from realestate.bench.results.wording import amount, number
+from bench.results.wording import amount, number
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from realestate.bench.rig import verdict
-from realestate.bench.rig.arena import PORTAL, Toll, arena
-from realestate.bench.rig.verdict import Verdict
+from bench.rig import verdict
+from bench.rig.arena import PORTAL, Toll, arena
+from bench.rig.verdict import Verdict
 from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.storage import Store

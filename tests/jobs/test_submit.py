@@ -3,9 +3,9 @@ from typing import Any
 import msgspec
 from redis import Redis
 
+from realestate.crawling import seeds
 from realestate.jobs.submit import submit
 from realestate.queue import keys
-from realestate.spiders import seeds
 
 
 def test_the_seeds_of_one_job_carry_its_id(server: Redis) -> None:

@@ -37,7 +37,7 @@ def test_who_waits_for_services_has_imported_what_it_is_made_of() -> None:
         "realestate.middlewares.handler",
         "realestate.middlewares.leases",
         "realestate.pipelines.store",
-        "realestate.extensions.heartbeat",
+        "realestate.monitoring.heartbeat",
     }
     assert "twisted.internet.reactor" not in found, "which Scrapy has to choose when it begins"
 

@@ -13,13 +13,13 @@ from scrapy import signals as scrapys
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 
+from realestate.crawling.telephones import PRIVATE
 from realestate.middlewares.snapshots import SnapshotMiddleware, is_chosen
 from realestate.queue import signals
 from realestate.queue.engine import LEASE
 from realestate.queue.ledger import Ledger
 from realestate.queue.request_queue import Ending, Lease
 from realestate.spiders.immoweb import ImmowebSpider
-from realestate.spiders.telephones import PRIVATE
 from realestate.storage import Quarantined
 from realestate.storage.snapshots import Page, SnapshotError, SnapshotRef, pages
 from tests.examples import a_listing

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 from scrapy.crawler import Crawler
 
-from realestate.extensions.stats import Stats
 from realestate.items.others import OTHERS, other_record
+from realestate.monitoring.stats import Stats
 from realestate.pipelines.clean import CleanPipeline
 from realestate.pipelines.medians import LiveMedians
 from realestate.pipelines.validate import ValidatePipeline

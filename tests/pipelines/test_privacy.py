@@ -8,10 +8,10 @@ from cryptography.fernet import Fernet
 from scrapy.crawler import Crawler
 
 from realestate.items import Listing, as_record
-from realestate.parsing.contacts import MARK
 from realestate.pipelines.clean import CleanPipeline
 from realestate.pipelines.privacy import PrivacyPipeline
 from realestate.pipelines.validate import ValidatePipeline
+from realestate.privacy.contacts import MARK
 from realestate.queue import signals
 from realestate.spiders.emlak import EmlakSpider
 from realestate.storage import Quarantined

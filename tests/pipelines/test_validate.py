@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from scrapy.crawler import Crawler
 
-from realestate.extensions.stats import Stats
 from realestate.items import Listing, as_record
+from realestate.monitoring.stats import Stats
 from realestate.pipelines.clean import clean
 from realestate.pipelines.medians import LiveMedians, Medians
 from realestate.pipelines.validate import ValidatePipeline, readable

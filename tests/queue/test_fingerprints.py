@@ -7,8 +7,8 @@ from scrapy import Request
 from scrapy.utils.request import RequestFingerprinter
 from w3lib.url import canonicalize_url, safe_url_string
 
-from realestate.lean import requests
-from realestate.lean.requests import is_plain
+from realestate.accelerate import requests
+from realestate.accelerate.requests import is_plain
 from realestate.queue.codec import decode, encode
 from realestate.queue.fingerprints import Fingerprinter
 from realestate.spiders.immoweb import ImmowebSpider

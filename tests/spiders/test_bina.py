@@ -13,10 +13,10 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, TextResponse
 
+from realestate.crawling.outcomes import Blocked, BrokenPage
+from realestate.crawling.results import Found
+from realestate.crawling.seeds import BadSeed
 from realestate.spiders.bina import BinaSpider
-from realestate.spiders.outcomes import Blocked, BrokenPage
-from realestate.spiders.results import Found
-from realestate.spiders.seeds import BadSeed
 from tests.recorded import FOLDER
 
 HASH = "ab" * 32

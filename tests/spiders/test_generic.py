@@ -4,9 +4,9 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
 
+from realestate.crawling.outcomes import BrokenPage, ListingGone
 from realestate.items import Listing
 from realestate.spiders.generic import GenericSpider
-from realestate.spiders.outcomes import BrokenPage, ListingGone
 
 URL = "https://www.homes.example.net/for-sale/a-house-123456?from=search"
 

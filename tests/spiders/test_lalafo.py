@@ -10,14 +10,14 @@ import pytest
 from scrapy import Request
 from scrapy.http import TextResponse
 
+from realestate.crawling.outcomes import BrokenPage, ListingGone
+from realestate.crawling.paging import Numbers
+from realestate.crawling.planning import parts_of
+from realestate.crawling.walk import Walk
 from realestate.items import as_record
 from realestate.simulator.lalafo import Lalafo
 from realestate.simulator.world import World
 from realestate.spiders.lalafo import HEADERS, LalafoSpider
-from realestate.spiders.outcomes import BrokenPage, ListingGone
-from realestate.spiders.paging import Numbers
-from realestate.spiders.planning import parts_of
-from realestate.spiders.walk import Walk
 
 FOLDER = Path(__file__).parents[1] / "portals" / "lalafo"
 DETAILS = "https://lalafo.az/api/search/v3/feed/details/108000001?expand=url"

@@ -9,8 +9,8 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
 
-from realestate.spiders.moments import served_at
-from realestate.spiders.outcomes import BrokenPage
+from realestate.crawling.moments import served_at
+from realestate.crawling.outcomes import BrokenPage
 from realestate.spiders.tap import PAGE_SIZE, TapSpider
 from tests import recorded
 

@@ -1,0 +1,134 @@
+"""Whether it stays as fast and as small: a crawl beside a million queued and a million stored, and one without an end.
+
+What is queued beside is the same portal's and less urgent; what is stored beside is another portal's, so that the
+crawl still counts only if all of its own is the truth. The long crawl is the same portal again and again, a job each
+time, by one worker whose memory (RSS) is looked at all the time.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from subprocess import Popen
+
+from bench import Context, DoesNotCount, Goal, Measure, interleaved
+from bench.rig.adverts import Adverts
+from bench.rig.crawlers import CEILING, Ours
+from bench.rig.database import Database, database
+from bench.rig.listings import JOB, Listings
+from bench.rig.race import STUCK_SECONDS
+from bench.rig.site import Site, sites
+from bench.store import write
+from realestate.queue.connection import connect_to
+from realestate.queue.identity import identify
+from realestate.queue.outbox import MOST
+from realestate.queue.request_queue import RequestQueue
+from realestate.storage.history import altered
+
+PORTAL, OTHER_PORTAL = "immoweb", "emlak"
+MANY = 1_000_000
+#: After everything a crawl asks for.
+LAST = -1_000_000
+PAGES, FIRST_PAGES = 200_000, 10_000
+LOOK_SECONDS = 0.5
+MEGABYTE = 1_000_000
+
+
+def measures(context: Context) -> Iterator[Measure]:
+    with sites(context, (PORTAL,), context.sized(5_000, least=30)) as (site,):
+        with database(context, "bench_long") as stored:
+            CEILING.run(context, stored, site)  # renders every page
+            yield from memory(context, stored, site)
+        context.keep_no_log()
+        with database(context, "bench_empty") as empty, database(context, "bench_full") as full:
+            yield grown(context, empty, full, site)
+
+
+# ----- beside very much
+
+
+class Grown(Ours):
+    """Beside what is there already, in a Redis database of its own; that is never over, so its own listings count."""
+
+    def begin(self) -> None:
+        for table in ("listings", "events", "prices"):
+            self.database.ask(f"DELETE FROM {table} WHERE portal = %s", self.site.portal)
+            self.database.ask(f"VACUUM {table}")
+        self.database.ask("CHECKPOINT")
+
+    def is_over(self) -> bool:
+        return True
+
+
+def grown(context: Context, empty: Database, full: Database, site: Site) -> Measure:
+    many = context.sized(MANY, least=100)
+    beside = context.services.redis_url.removesuffix("/0") + "/1"
+    with closing(Ours(context, empty, site)) as small, closing(Grown(context, full, site, beside)) as large:
+        context.wait(_queue(beside, many))
+        _store(context, full, many)
+        found, peers = interleaved(
+            lambda: large.run().pages_per_second, lambda: small.run().pages_per_second, context.rounds
+        )
+    name, goal = f"crawl with {many:,} queued and {many:,} stored", Goal(of="ratio", minimum=0.85)
+    return Measure.of(name, "pages/s", goal, found, "with nothing", peers)
+
+
+async def _queue(redis_url: str, count: int) -> None:
+    """All with one body, since making bodies takes longer than the queue does."""
+    listings, server = Listings(), connect_to(redis_url)
+    queue = RequestQueue(server, PORTAL, listings.limits)
+    (request,) = listings.requests(1)
+    pattern = listings.pushed(request)._replace(priority=LAST)
+    for first in range(0, count, MOST):
+        numbers = range(first, min(first + MOST, count))
+        identities = (identify(JOB, number.to_bytes(8, "big"), listings.limits.buckets) for number in numbers)
+        await queue.push([pattern._replace(**identity._asdict()) for identity in identities])
+    await server.aclose()
+
+
+def _store(context: Context, full: Database, count: int) -> None:
+    patterns = Adverts(context.sized(1_000, least=20)).new(context.sized(1_000, least=20))
+    write(full.store, [altered(listing, portal=OTHER_PORTAL) for listing in patterns])
+    full.fill(count)
+
+
+# ----- over a long time
+
+
+def memory(context: Context, stored: Database, site: Site) -> Iterator[Measure]:
+    pages, first = context.sized(PAGES, least=100), context.sized(FIRST_PAGES, least=50)
+    with closing(Ours(context, stored, site)) as ours:
+        ours.begin()
+        with ours.working() as (worker,):
+            early = _megabytes_after(first, ours, worker)
+            late = _megabytes_after(pages - first, ours, worker)
+    if not early or not late:
+        return  # only Linux tells it this way
+    name = f"memory of a worker after {pages:,} pages"
+    yield Measure(name=name, value=late, unit="MB", goal=Goal(maximum=200))
+    name, goal = f"memory after {pages:,} pages, beside it", Goal(of="ratio", maximum=1.05)
+    yield Measure(name=name, value=late, unit="MB", goal=goal, peer=f"after {first:,}", peer_value=early)
+
+
+def _megabytes_after(pages: int, ours: Ours, worker: Popen[bytes]) -> float:
+    """The most it ever had while it fetched these."""
+    goal, most = ours.site.seen().requests + pages, 0.0
+    latest, moved = 0, time.monotonic()
+    while (seen := ours.site.seen().requests) < goal:
+        if worker.poll() is not None or time.monotonic() - moved > STUCK_SECONDS:
+            raise DoesNotCount(f"the worker stopped {goal - seen} pages before the end")
+        if seen > latest:
+            latest, moved = seen, time.monotonic()
+        most = max(most, _megabytes(worker))
+        if ours.is_over():
+            ours.submit()
+        time.sleep(LOOK_SECONDS)
+    return max(most, _megabytes(worker))
+
+
+def _megabytes(worker: Popen[bytes]) -> float:
+    try:
+        status = Path(f"/proc/{worker.pid}/status").read_text("ascii", "replace")
+    except OSError:
+        return 0.0
+    return float(status.partition("VmRSS:")[2].split()[0]) * 1024 / MEGABYTE

@@ -1,0 +1,127 @@
+"""A PostgreSQL database of a measure's own, and the plain ways to write into it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg2
+from psycopg2.extras import Json
+
+from bench.rig.context import Context
+from realestate.items import Listing
+from realestate.storage.postgres import PostgresStore
+from realestate.storage.postgres.copying import OPTIONS, line
+from realestate.storage.postgres.rows import COLUMNS, fields_of
+
+_NAMES = ", ".join(COLUMNS)
+_EMPTY = "TRUNCATE listings, events, prices, quarantine, departures, runs; CHECKPOINT"
+#: As many as wanted, of those there: other numbers, other prices and places, a history each.
+_MULTIPLY = f"""
+    CREATE TEMPORARY TABLE patterns AS SELECT *, row_number() OVER () - 1 AS number FROM listings;
+    INSERT INTO listings ({_NAMES}, revision)
+    SELECT {", ".join(f"made.{name}" for name in COLUMNS)}, 1 FROM (
+        SELECT {", ".join(f"patterns.{name}" for name in COLUMNS if name not in ("ref", "price", "latitude"))},
+               (10000000 + made)::text AS ref, round((price * (0.5 + random()))::numeric) AS price,
+               latitude + random() / 10 AS latitude
+        FROM generate_series(1, %(count)s) AS made
+        JOIN patterns ON number = made %% (SELECT count(*) FROM patterns)
+    ) AS made;
+    INSERT INTO events (portal, ref, revision, type, at, run, data)
+    SELECT portal, ref, 1, 'listed', first_seen_at, '', jsonb_build_object('price', price, 'currency', currency)
+    FROM listings ON CONFLICT DO NOTHING;
+    INSERT INTO prices
+    SELECT portal, ref, 1, first_seen_at, '', 'listing', price, currency, price_basis, rent_period, false
+    FROM listings ON CONFLICT DO NOTHING;
+    DROP TABLE patterns
+"""
+
+
+class Database:
+    """A store, and a connection beside it."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.store = PostgresStore(url)
+        self.store.migrate()
+        self._connection = psycopg2.connect(url)
+
+    def close(self) -> None:
+        self.store.close()
+        self._connection.close()
+
+    def ask(self, statement: str, *values: Any) -> None:
+        self._outside(lambda cursor: cursor.execute(statement, values or None))
+
+    def count(self, table: str, portal: str | None = None) -> int:
+        """How many are committed, of this portal or of all."""
+        with self._connection, self._connection.cursor() as cursor:
+            if portal is None:
+                cursor.execute(f"SELECT count(*) FROM {table}")
+            else:
+                cursor.execute(f"SELECT count(*) FROM {table} WHERE portal = %s", [portal])
+            counted: tuple[int] = cursor.fetchone()  # type: ignore[assignment]
+        return counted[0]
+
+    def empty(self) -> None:
+        """As new; what was written before waits no longer to be written out."""
+        self.ask(_EMPTY)
+
+    def fill(self, count: int) -> None:
+        """Up to about so many listings, quickly."""
+        with self._connection, self._connection.cursor() as cursor:
+            cursor.execute(_MULTIPLY, {"count": count})
+        for table in ("listings", "events", "prices"):
+            self.ask(f"VACUUM ANALYZE {table}")
+        self.ask("CHECKPOINT")
+
+    def insert_one_by_one(self, listings: Sequence[Listing]) -> None:
+        """As most pipelines do it: an INSERT and a COMMIT each."""
+        insert = f"INSERT INTO listings ({_NAMES}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"
+        with self._connection.cursor() as cursor:
+            for listing in listings:
+                cursor.execute(insert, [_adapted(getattr(listing, name)) for name in COLUMNS])
+                self._connection.commit()
+
+    def copy(self, lines: bytes) -> None:
+        with self._connection, self._connection.cursor() as cursor:
+            cursor.copy_expert(f"COPY listings ({_NAMES}) FROM STDIN WITH {OPTIONS}", BytesIO(lines))
+
+    def _outside(self, act: Callable[[Any], None]) -> None:
+        """Not in a transaction: some statements want that."""
+        self._connection.rollback()
+        self._connection.autocommit = True
+        with self._connection.cursor() as cursor:
+            act(cursor)
+        self._connection.autocommit = False
+
+
+def lines(listings: Sequence[Listing]) -> bytes:
+    """Ready to be copied."""
+    return b"".join(line(fields_of(listing)) + b"\n" for listing in listings)
+
+
+@contextmanager
+def database(context: Context, name: str) -> Iterator[Database]:
+    connection = psycopg2.connect(context.services.store_url)
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {name}")
+        found = Database(urlsplit(context.services.store_url)._replace(path=f"/{name}").geturl())
+        try:
+            yield found
+        finally:
+            found.close()
+            cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            connection.close()
+
+
+def _adapted(value: Any) -> Any:
+    match value:
+        case frozenset():
+            return sorted(value)
+        case dict():
+            return Json(value)
+        case _:
+            return value

@@ -1,0 +1,62 @@
+"""A simulated portal seen from outside: where it is, what is true of it, what it was asked so far."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+from bench.rig.context import Context
+from realestate.demo.simulators import simulator_process
+from realestate.demo.truth import truth_of
+
+SEED = 7
+
+
+class Seen(NamedTuple):
+    """What the portal answered so far."""
+
+    requests: int
+    listings: int
+
+
+class Site:
+    """`refs` are those of all its listings."""
+
+    def __init__(self, simulator: str, portal: str) -> None:
+        self.simulator, self.portal = simulator, portal
+        self._connection = HTTPConnection(urlsplit(simulator).netloc, timeout=60)
+        self.base: str = self._ask("GET", "/_portals")[portal]
+        self.refs = frozenset(row["ref"] for row in truth_of(simulator, portal))
+
+    def seen(self) -> Seen:
+        found = self._ask("GET", "/_stats")[self.portal]
+        return Seen(found["requests"], found["by_kind"]["listing"])
+
+    def takes(self, seconds: float) -> None:
+        """From now on every answer takes so long."""
+        self._ask("POST", f"/_latency/{self.portal}", msgspec.json.encode({"seconds": seconds}))
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _ask(self, method: str, path: str, body: bytes | None = None) -> Any:
+        self._connection.request(method, path, body)
+        with self._connection.getresponse() as answer:
+            return msgspec.json.decode(answer.read())
+
+
+@contextmanager
+def sites(context: Context, portals: tuple[str, ...], listings: int) -> Iterator[list[Site]]:
+    """In a simulator of their own."""
+    log = context.folder / "simulator.log"
+    log.unlink(missing_ok=True)  # of one before, whose address is in it
+    with simulator_process(log, listings, SEED) as simulator:
+        found = [Site(simulator, portal) for portal in portals]
+        try:
+            yield found
+        finally:
+            for site in found:
+                site.close()

@@ -1,0 +1,112 @@
+"""The downloader: a request through the middlewares, to the handler and back.
+
+How often a site is asked was decided when the request was taken from the queue: here nothing waits in slots, unless
+Scrapy's own settings for that are used.
+"""
+
+from collections.abc import Coroutine
+from typing import Any
+
+from scrapy import Request, Spider, signals
+from scrapy.core import downloader
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from scrapy.utils.defer import deferred_from_coro, ensure_awaitable
+from twisted.internet.defer import Deferred
+
+from realestate.accelerate.methods import known
+from realestate.accelerate.signals import Signals
+
+_PAGE_OR_REQUEST = (Response, Request)
+
+
+class Downloader(downloader.Downloader):
+    """Scrapy's, with the middlewares' methods looked at once."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        settings, methods = crawler.settings, self.middleware.methods
+        self._asking, self._answering, self._failing = (
+            known(methods[name], crawler) for name in ("process_request", "process_response", "process_exception")
+        )
+        self._has_slots = (
+            settings.getfloat("DOWNLOAD_DELAY") > 0
+            or settings.getbool("AUTOTHROTTLE_ENABLED")
+            or bool(settings.getdict("DOWNLOAD_SLOTS"))
+            or self.domain_concurrency < self.total_concurrency
+        )
+
+    def fetch(self, request: Request, spider: Spider | None = None) -> "Deferred[Response | Request]":
+        return deferred_from_coro(self.fetching(request))
+
+    def fetching(self, request: Request) -> Coroutine[Any, Any, Response | Request]:
+        """Counts from now on."""
+        self.active.add(request)
+        return self._fetch(request)
+
+    async def _fetch(self, request: Request) -> Response | Request:
+        try:
+            try:
+                result = await self._asked(request)
+            except Exception as error:
+                result = await self._failed(request, error)
+            return result if isinstance(result, Request) else await self._answered(request, result)
+        finally:
+            self.active.remove(request)
+
+    async def _asked(self, request: Request) -> Response | Request:
+        for method, is_async in self._asking:
+            result = method(request=request)
+            if is_async:
+                result = await result
+            elif result is not None and not isinstance(result, _PAGE_OR_REQUEST):
+                result = await ensure_awaitable(result)
+            if result is not None:
+                return _checked(method, result)
+        return await (self._enqueue_request(request) if self._has_slots else self._downloaded(request))
+
+    async def _downloaded(self, request: Request) -> Response:
+        self._tell(signals.request_reached_downloader, request=request)
+        try:
+            response: Response = await self._handled(request)
+            self._tell(signals.response_downloaded, response=response, request=request)
+        finally:
+            self._tell(signals.request_left_downloader, request=request)
+        return response
+
+    def _handled(self, request: Request) -> Coroutine[Any, Any, Response]:
+        """By who handled its scheme before: Scrapy takes the whole address apart to find him."""
+        scheme = request.url.partition(":")[0]
+        handler = self.handlers._handlers.get(scheme)
+        if handler is None or scheme in self.handlers._old_style_handlers:
+            return self.handlers.download_request_async(request)
+        return handler.download_request(request)
+
+    async def _answered(self, request: Request, response: Response) -> Response | Request:
+        for method, is_async in self._answering:
+            result = method(request=request, response=response)
+            if is_async or not isinstance(result, _PAGE_OR_REQUEST):
+                result = _checked(method, await ensure_awaitable(result))
+            if isinstance(result, Request):
+                return result
+            response = result
+        return response
+
+    async def _failed(self, request: Request, error: Exception) -> Response | Request:
+        for method, is_async in self._failing:
+            result = method(request=request, exception=error)
+            if is_async or not (result is None or isinstance(result, _PAGE_OR_REQUEST)):
+                result = await ensure_awaitable(result)
+            if result is not None:
+                return _checked(method, result)
+        raise error
+
+    def _tell(self, signal: object, **about: Any) -> None:
+        if not isinstance(self.signals, Signals) or self.signals.is_heard(signal):
+            self.signals.send_catch_log(signal=signal, spider=self.crawler.spider, **about)
+
+
+def _checked(method: Any, result: object) -> Response | Request:
+    if not isinstance(result, _PAGE_OR_REQUEST):
+        raise TypeError(f"{method} gave neither a response nor a request but {type(result)}")
+    return result

@@ -1,0 +1,134 @@
+"""Ways to page. A portal states which is its own; nobody writes the loop again."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from math import ceil
+from urllib.parse import urljoin
+
+from realestate.crawling.results import Results
+from realestate.crawling.searches import whole_number, with_parameters
+
+
+class Paging(ABC):
+    """How one page of a search leads to the others."""
+
+    @property
+    @abstractmethod
+    def reach(self) -> int | None:
+        """How many results of one search can be read; a search with more is split. None: all."""
+
+    @abstractmethod
+    def key(self, search: str) -> str:
+        """The search without its page: what all its pages have in common."""
+
+    @abstractmethod
+    def is_first(self, search: str) -> bool: ...
+
+    @abstractmethod
+    def next(self, search: str, results: Results) -> str | None:
+        """The page after this one, if there can be one."""
+
+    def rest(self, search: str, results: Results) -> list[str] | None:
+        """From the first page all others at once, where they are known beforehand; else None."""
+        return None
+
+
+@dataclass(frozen=True)
+class Numbers(Paging):
+    """`page=2`. With a total all pages are asked for at once; without one, each asks for the next."""
+
+    parameter: str = "page"
+    size: int = 20
+    last: int | None = None
+    """The last page the portal shows of any search."""
+    most: int | None = None
+    """How many results it shows of any search, where it does not count pages."""
+    first: int = 1
+    step: int = 1
+    """What the parameter grows by: a page, or the results of one (`index=24`, with `first=0`)."""
+
+    @property
+    def reach(self) -> int | None:
+        return self.last * self.size if self.last is not None else self.most
+
+    def key(self, search: str) -> str:
+        return with_parameters(search, {self.parameter: None})
+
+    def is_first(self, search: str) -> bool:
+        return self._number(search) <= 1
+
+    def next(self, search: str, results: Results) -> str | None:
+        number = self._number(search) + 1
+        is_past_the_end = results.total is not None and (number - 1) * self.size >= results.total
+        return None if is_past_the_end or number > self._most_pages else self._page(search, number)
+
+    def rest(self, search: str, results: Results) -> list[str] | None:
+        if results.total is None:
+            return None
+        if not self.is_first(search):
+            return []
+        pages = min(ceil(results.total / self.size), self._most_pages)
+        return [self._page(search, number) for number in range(2, pages + 1)]
+
+    def before(self, search: str) -> int:
+        """How many results stand on the pages before this one."""
+        return (self._number(search) - 1) * self.size
+
+    @property
+    def _most_pages(self) -> int:
+        return 10**9 if self.reach is None else ceil(self.reach / self.size)
+
+    def _number(self, search: str) -> int:
+        value = whole_number(search, self.parameter)
+        return 1 if value is None else (value - self.first) // self.step + 1
+
+    def _page(self, search: str, number: int) -> str:
+        return with_parameters(search, {self.parameter: self.first + (number - 1) * self.step})
+
+
+def Offsets(parameter: str, size: int, *, most: int | None = None) -> Numbers:  # noqa: N802
+    """`index=24`: how many results to leave out."""
+    return Numbers(parameter, size, most=most, first=0, step=size)
+
+
+@dataclass(frozen=True)
+class Cursors(Paging):
+    """Each page tells the word that leads to the next. So that many can read one search, it is split in parts."""
+
+    parameter: str = "cursor"
+    part: int | None = 500
+    """A search with more results is read in parts, side by side."""
+
+    @property
+    def reach(self) -> int | None:
+        return self.part
+
+    def key(self, search: str) -> str:
+        return with_parameters(search, {self.parameter: None})
+
+    def is_first(self, search: str) -> bool:
+        return self.key(search) == with_parameters(search, {})
+
+    def next(self, search: str, results: Results) -> str | None:
+        return with_parameters(search, {self.parameter: results.after}) if results.after else None
+
+
+@dataclass(frozen=True)
+class Links(Paging):
+    """Each page links to the next."""
+
+    parameter: str = "page"
+    """In the links; a search without it is the first page."""
+
+    @property
+    def reach(self) -> int | None:
+        return None
+
+    def key(self, search: str) -> str:
+        return with_parameters(search, {self.parameter: None})
+
+    def is_first(self, search: str) -> bool:
+        return self.key(search) == with_parameters(search, {})
+
+    def next(self, search: str, results: Results) -> str | None:
+        return urljoin(search, results.after) if results.after else None

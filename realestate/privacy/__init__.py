@@ -1,0 +1,1 @@
+"""Finds and removes personal data: names, telephone numbers, e-mail addresses, messenger accounts."""

@@ -1,1 +1,0 @@
-"""What portals' own words and numbers mean, where there are many: a table a portal."""

@@ -1,0 +1,73 @@
+"""The other parts: what they spare, and when they stand back."""
+
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from scrapy.crawler import Crawler
+
+from realestate.accelerate.items import Pipelines
+from realestate.accelerate.logs import LogFormatter
+from realestate.accelerate.memory import EVERY, Collection
+from realestate.accelerate.methods import known
+from realestate.spiders.immoweb import ImmowebSpider
+
+MAKE = Callable[..., Crawler]
+
+
+@pytest.fixture
+def as_before() -> Iterator[None]:
+    threshold = gc.get_threshold()
+    yield
+    gc.set_threshold(*threshold)
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("as_before")
+def test_what_is_there_at_the_beginning_is_not_looked_at_again(make_crawler: MAKE) -> None:
+    extension = Collection.from_crawler(make_crawler(ImmowebSpider))
+    imported = gc.get_freeze_count()
+    assert imported > 10_000
+    made_since = [[] for _ in range(1_000)]  # type: ignore[var-annotated]
+    extension.opened()
+    assert gc.get_freeze_count() > imported + len(made_since)
+    assert gc.get_threshold()[0] == EVERY
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize(("level", "speaks"), [("DEBUG", True), ("INFO", False), ("WARNING", False)])
+def test_a_page_is_put_into_words_only_for_who_reads_them(make_crawler: MAKE, level: str, speaks: bool) -> None:
+    formatter = LogFormatter.from_crawler(make_crawler(ImmowebSpider, LOG_LEVEL=level))
+    assert formatter.speaks is speaks
+    if not speaks:
+        assert formatter.crawled(None, None, None) is None
+        assert formatter.scraped(None, None, None) is None
+
+
+class Old:
+    def process_item(self, item: str, spider: Any) -> str:
+        return f"{item} {spider}"
+
+
+class Plain:
+    def process_item(self, item: str) -> str:
+        return f"{item} plain"
+
+
+class Waiting:
+    async def process_item(self, item: str) -> str:
+        return f"{item} waited"
+
+
+def test_every_kind_of_pipeline_is_understood(make_crawler: MAKE) -> None:
+    crawler = make_crawler(ImmowebSpider)
+    crawler.spider = "spider"  # type: ignore[assignment]
+    steps = [each.process_item for each in (Old(), Plain(), Waiting())]
+    assert [method.is_async for method in known(steps, crawler)] == [False, False, True]
+    pipelines = Pipelines.__new__(Pipelines)
+    pipelines._known = known(steps, crawler)
+    work = pipelines.process_item_async("item")
+    with pytest.raises(StopIteration) as over:
+        work.send(None)
+    assert over.value.value == "item spider plain waited"

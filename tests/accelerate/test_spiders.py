@@ -1,0 +1,71 @@
+"""One portal's spider without the others', all of them when all are asked for."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scrapy import Request
+from scrapy.settings import Settings
+
+from realestate.accelerate.spiders import SpiderLoader
+from realestate.jobs.work import everything, project_settings
+
+ONE = """
+import json, sys
+from realestate.jobs.work import spider_class
+print(json.dumps([spider_class("immoweb").name, *sys.modules]))
+"""
+MISNAMED = """
+from scrapy import Spider
+
+class Other(Spider):
+    name = "other"
+"""
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a project's spiders, of which one is not in the file of its name."""
+    package = tmp_path / f"spiders_of_{tmp_path.name}"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "misnamed.py").write_text(MISNAMED)
+    monkeypatch.syspath_prepend(tmp_path)
+    return package
+
+
+def loader_of(package: Path) -> SpiderLoader:
+    return SpiderLoader(Settings({"SPIDER_MODULES": [package.name]}))
+
+
+def test_one_portal_is_loaded_without_the_others() -> None:
+    done = subprocess.run([sys.executable, "-c", ONE], capture_output=True, text=True, check=True)
+    name, *modules = json.loads(done.stdout)
+    assert name == "immoweb"
+    assert "realestate.spiders.immoweb" in modules
+    assert "realestate.spiders.bina" not in modules
+
+
+def test_all_are_there_for_who_asks_for_all() -> None:
+    loader = SpiderLoader(project_settings())
+    assert loader.load("tap").name == "tap"
+    assert sorted(loader.list()) == everything()
+    assert loader.find_by_request(Request("https://www.immoweb.be/en")) == ["immoweb"]
+
+
+def test_a_spider_in_another_file_is_found(elsewhere: Path) -> None:
+    assert loader_of(elsewhere).load("other").__name__ == "Other"
+
+
+@pytest.mark.parametrize("name", ["nobody", "", ".", "words", "words.bina", "engine", "../immoweb", "a\nb", "os"])
+def test_what_is_no_spider_is_said_to_be_none(name: str) -> None:
+    with pytest.raises(KeyError, match="Spider not found"):
+        SpiderLoader(project_settings()).load(name)
+
+
+def test_a_broken_spider_is_not_hidden(elsewhere: Path) -> None:
+    (elsewhere / "broken.py").write_text("import nothing_of_this_name")
+    with pytest.raises(ModuleNotFoundError, match="nothing_of_this_name"):
+        loader_of(elsewhere).load("broken")
