@@ -27,7 +27,7 @@ class Told(Scheduler):
     def __init__(self) -> None:
         self.serving = True
         self.told: list[tuple[Any, ...]] = []
-        self.manners = SimpleNamespace(  # type: ignore[assignment]
+        self.feedback = SimpleNamespace(  # type: ignore[assignment]
             praise=lambda request: self.told.append(("praise",)),
             trouble=lambda request, blame, reason, wait, slows: self.told.append((blame, wait, slows)),
             refused=lambda reason, wait: self.told.append(("slower",)),
