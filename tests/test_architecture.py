@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "accelerate": set(),
     "queue": {"accelerate"},
     "storage": {"items", "schema"},
-    "crawling": {"items", "parsing", "privacy", "accelerate"},
+    "crawling": {"items", "parsing", "privacy", "accelerate", "storage"},
     "spiders": {"crawling", "items", "parsing", "privacy", "accelerate"},
     "middlewares": {"queue", "storage", "accelerate"},
     "monitoring": {"queue"},
