@@ -15,7 +15,9 @@ from realestate.items.others import Quote
 from realestate.queue.codec import encode
 from realestate.spiders.ecommerce import EcommerceSpider
 from realestate.spiders.finance import FinanceSpider
+from realestate.storage.handle import provide_store
 from tests.crawling.test_base import Letters, read
+from tests.handles import DirectHandle
 
 SHOP = "https://shop.example/products"
 QUOTES = "https://quotes.example/quotes"
@@ -84,10 +86,8 @@ def serve(letters: Letters, make_crawler: Callable[..., Crawler]) -> Callable[[A
         crawler.engine = SimpleNamespace(scheduler=letters)  # type: ignore[assignment]
         spider = crawler.spider = kind.from_crawler(crawler)
 
-        async def ask(question: Callable[[Any], Any]) -> Any:
-            return question(SimpleNamespace(keep_part=lambda *told: None, watermark=lambda *told: None))
-
-        spider.ask_store = ask
+        store = SimpleNamespace(keep_part=lambda *values: None, watermark=lambda *values: None)
+        provide_store(crawler, DirectHandle(store))
         return spider
 
     return serve
