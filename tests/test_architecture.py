@@ -16,7 +16,8 @@ MAY_IMPORT = {
     "items": set(),
     "schema": {"items"},
     "parsing": set(),
-    "environment": {"middlewares"},  # the form of a proxy's address
+    "old_names": set(),
+    "environment": {"middlewares", "old_names"},  # the form of a proxy's address; settings that were renamed
     "settings": {"environment", "queue"},  # the names of the keys
     "privacy": {"parsing"},
     "accelerate": set(),
