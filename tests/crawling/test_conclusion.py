@@ -54,9 +54,8 @@ class Played:
         self.counted: dict[str, int] = {}
         self.jobs = Jobs(given_up)
         queue = SimpleNamespace(is_over=self._over)
-        scheduler = SimpleNamespace(jobs=self.jobs, queue=queue, push=self._push)
-        stats = SimpleNamespace(inc_value=self._count)
-        self.crawler = SimpleNamespace(stats=stats, engine=SimpleNamespace(scheduler=scheduler))
+        self.fleet = SimpleNamespace(jobs=self.jobs, queue=queue, push=self._push)
+        self.crawler = SimpleNamespace(stats=SimpleNamespace(inc_value=self._count))
 
     async def ask_store(self, question: Callable[[Any], Any]) -> Any:
         acts = {"begin_run": self._begin_run, "end_sweep": self._end_sweep, "conclude": self._conclude}
