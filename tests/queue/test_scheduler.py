@@ -15,8 +15,8 @@ from realestate.queue import keys
 from realestate.queue.buffer import monotonic_ms
 from realestate.queue.deadletters import DeadLetters
 from realestate.queue.engine import LEASE
-from realestate.queue.packing import PARENT
 from realestate.queue.fleet import SWALLOWED_BEATS
+from realestate.queue.packing import PARENT
 from realestate.queue.scheduler import Scheduler
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.redis_process import RedisProcess
