@@ -1,9 +1,9 @@
 """Where a spider's work comes from: seeds, for ever, as they come; and the address at which its portal is found."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
@@ -16,8 +16,7 @@ from realestate.crawling import seeds
 from realestate.crawling.conclusion import Conclusions
 from realestate.parsing.addresses import is_at
 from realestate.queue.fleet import Fleet, fleet_of
-
-T = TypeVar("T")
+from realestate.storage.handle import store_of
 
 
 class SeededSpider(RedisSpider):  # type: ignore[misc]
@@ -28,9 +27,6 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
 
     searches: ClassVar[tuple[str, ...]]
     """Paths of the searches that together show every listing; what `realestate crawl` begins with."""
-
-    ask_store: Callable[[Callable[[Any], T]], Awaitable[T]]
-    """Runs a question in the store's thread and waits for a store that is away; given by who holds the store."""
 
     def seed_request(self, seed: seeds.Seed) -> Request:
         """The request a seed asks for."""
@@ -117,14 +113,14 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
         jobs, meta = self.fleet.jobs, request.meta
         job, mode, scope = meta["job"], meta["mode"], meta.pop("scope", "")
         if not await jobs.is_open(job):
-            await self.ask_store(lambda store: store.begin_run(job, self.name, mode, scope))
+            await store_of(self.crawler).ask(lambda store: store.begin_run(job, self.name, mode, scope))
             await jobs.open(job, mode, scope)
 
     async def _refresh(self, request: Request) -> None:
         """No search page is asked for: what is due is known. Pushed before the seed goes, and once however often it is
         taken up."""
         job, mode = request.meta["job"], request.meta["mode"]
-        due = await self.ask_store(lambda store: store.due(self.name))
+        due = await store_of(self.crawler).ask(lambda store: store.due(self.name))
         self.logger.info("refresh/due: job %s of %s: %d listings", job, self.name, len(due))
         self.crawler.stats.inc_value("refresh/due", len(due))
         known_by = await self.revisits(due)

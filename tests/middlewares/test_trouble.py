@@ -164,7 +164,7 @@ def test_rules_of_ones_own_are_held_against_every_page(
 ) -> None:
     rules = tmp_path / "rules.toml"
     rules.write_text('[[rule]]\nkind = "mine"\nbody = ["are you a robot"]\n', "utf-8")
-    middleware = made(make_crawler(ImmowebSpider, BLOCK_RULES=str(rules)), fleet)
+    middleware = made(make_crawler(ImmowebSpider, BAN_RULES=str(rules)), fleet)
     assert isinstance(middleware.process_response(request(), answer(200, MARKED)), Request)
 
 
