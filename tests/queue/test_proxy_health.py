@@ -58,7 +58,7 @@ def test_a_high_rate_is_not_proven_in_half_a_second() -> None:
 
 
 def learned_by(health: ProxyHealth, limit: float, answers: int) -> tuple[ProxyHealth, int]:
-    """One proxy at a site that refuses more than `limit`: its health after so many requests, and how often it was refused."""
+    """The health of one proxy after so many requests to a site that refuses more than `limit`, and its refusals."""
     now, refused = NOW, 0
     for _ in range(answers):
         now += 60_000 / 100
