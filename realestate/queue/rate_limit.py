@@ -1,4 +1,4 @@
-"""How fast the fleet may ask one site just now, and why: what `lua/take.lua` keeps, in words."""
+"""The rate limit of one site as it is now, and the reason: reads what `lua/take.lua` keeps in Redis."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,28 +6,33 @@ from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """Rates in requests a second; 0 is no limit."""
+class RateLimit:
+    """Rates in requests per second; 0 is no limit."""
 
     rate: float = 0.0
+    """As configured."""
     factor: float = 1.0
-    floor_seconds: float = 0.0
+    """Below 1 after a refusal."""
+    crawl_delay_seconds: float = 0.0
     blocked_seconds: float = 0.0
+    """Nothing is sent for so long, because the site asked for it."""
     paused: bool = False
     reason: str = ""
 
     @classmethod
-    def read(cls, told: Mapping[bytes, bytes], now_ms: float) -> Self:
+    def read(cls, stored: Mapping[bytes, bytes], now_ms: float) -> Self:
+        """From the hash `{<portal>}:rate_limit`."""
+
         def number(name: bytes, default: float) -> float:
-            return float(told.get(name, default))
+            return float(stored.get(name, default))
 
         return cls(
             rate=number(b"rate", 0),
             factor=number(b"factor", 1),
-            floor_seconds=number(b"floor", 0) / 1000,
+            crawl_delay_seconds=number(b"floor", 0) / 1000,
             blocked_seconds=max(0.0, number(b"blocked_until", 0) - now_ms) / 1000,
-            paused=told.get(b"paused") == b"1",
-            reason=told.get(b"reason", b"").decode("utf-8", "replace"),
+            paused=stored.get(b"paused") == b"1",
+            reason=stored.get(b"reason", b"").decode("utf-8", "replace"),
         )
 
     def __str__(self) -> str:
@@ -36,8 +41,8 @@ class Pace:
         if self.blocked_seconds:
             return f"blocked {self.blocked_seconds:.0f} s: {self.reason}"
         rate = self.rate * self.factor
-        if self.floor_seconds and (not rate or 1 / rate < self.floor_seconds):
-            return f"{1 / self.floor_seconds:g}/s: Crawl-delay"
+        if self.crawl_delay_seconds and (not rate or 1 / rate < self.crawl_delay_seconds):
+            return f"{1 / self.crawl_delay_seconds:g}/s: Crawl-delay"
         if self.factor < 1:
             return f"{rate:g}/s: {self.reason}"
         return f"{rate:g}/s" if rate else "free"

@@ -1,10 +1,12 @@
+"""The text that describes a rate limit."""
+
 import pytest
 
-from realestate.queue.pace import Pace
+from realestate.queue.rate_limit import RateLimit
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("stored", "text"),
     [
         ({}, "free"),
         ({b"rate": b"2"}, "2/s"),
@@ -16,5 +18,5 @@ from realestate.queue.pace import Pace
         ({b"rate": b"2", b"paused": b"1", b"blocked_until": b"31000"}, "paused"),
     ],
 )
-def test_the_pace_says_how_fast_and_why(told: dict[bytes, bytes], words: str) -> None:
-    assert str(Pace.read(told, now_ms=1000)) == words
+def test_the_text_shows_the_rate_and_the_reason(stored: dict[bytes, bytes], text: str) -> None:
+    assert str(RateLimit.read(stored, now_ms=1000)) == text
