@@ -37,7 +37,7 @@ class Conclusions:
     def __init__(self, spider: Any) -> None:
         self.spider = spider
         self.stats = spider.crawler.stats
-        self.scheduler = spider.crawler.engine.scheduler
+        self.fleet = spider.fleet
 
     async def run(self) -> None:
         while True:
@@ -49,9 +49,9 @@ class Conclusions:
                 self.stats.inc_value("job/not_concluded")
 
     async def _look(self) -> None:
-        jobs = self.scheduler.jobs
+        jobs = self.fleet.jobs
         for job, told in (await jobs.some()).items():
-            if not await self.scheduler.queue.is_over(job) or not await jobs.claim(job):
+            if not await self.fleet.queue.is_over(job) or not await jobs.claim(job):
                 continue
             try:
                 await self._remind(job, told)
@@ -90,12 +90,12 @@ class Conclusions:
         logger.info("sweep/missing: job %s of %s did not see %d listings", job, self.spider.name, len(missing))
         self.stats.inc_value("sweep/missing", len(missing))
         checks = (self.spider.check(each.url, job, told.mode, each.rent_period) for each in missing)
-        await self.scheduler.push(checks)
-        await self.scheduler.jobs.check(job, told)
+        await self.fleet.push(checks)
+        await self.fleet.jobs.check(job, told)
         return True
 
     async def _given_up(self, job: str) -> str | None:
-        pages = sum([await self.scheduler.jobs.given_up(job, stage) for stage in ("plan", "discover")])
+        pages = sum([await self.fleet.jobs.given_up(job, stage) for stage in ("plan", "discover")])
         return f"{pages} search pages given up" if pages else None
 
     async def _set_watermarks(self, job: str, parts: Iterable[Part]) -> None:

@@ -57,7 +57,7 @@ class SearchSpider(CountingSpider, Saved):
     """What the searches are sorted by. None: by nothing that helps, and an incremental run reads all their pages."""
 
     pace: ClassVar[float | None] = None
-    """Requests a second that the site bears, where that is less than the fleet's `PACE_RATE`."""
+    """Requests a second that the site bears, where that is less than the fleet's `RATE_LIMIT`."""
 
     robots: ClassVar[str] = "obeyed"
     """How we stand to its robots.txt; a portal that sets it aside says why here."""

@@ -40,9 +40,8 @@ class Jobs:
 
 
 class PlayedCrawler:
-    def __init__(self, stats: Any, engine: Any) -> None:
+    def __init__(self, stats: Any) -> None:
         self.stats = stats
-        self.engine = engine
 
 
 class Played:
@@ -62,9 +61,8 @@ class Played:
         self.counted: dict[str, int] = {}
         self.jobs = Jobs(given_up)
         queue = SimpleNamespace(is_over=self._over)
-        scheduler = SimpleNamespace(jobs=self.jobs, queue=queue, push=self._push)
-        stats = SimpleNamespace(inc_value=self._count)
-        self.crawler = PlayedCrawler(stats, SimpleNamespace(scheduler=scheduler))
+        self.fleet = SimpleNamespace(jobs=self.jobs, queue=queue, push=self._push)
+        self.crawler = PlayedCrawler(SimpleNamespace(inc_value=self._count))
         store = SimpleNamespace(
             begin_run=self._begin_run,
             end_sweep=self._end_sweep,
