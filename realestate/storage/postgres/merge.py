@@ -54,7 +54,7 @@ _QUARANTINE = {
 #: As part of a statement.
 _INSERT_QUARANTINED = f"""
     kept AS (
-        _INSERT_QUARANTINED INTO quarantine ({", ".join(_QUARANTINE)}) SELECT {", ".join(_QUARANTINE)}
+        INSERT INTO quarantine ({", ".join(_QUARANTINE)}) SELECT {", ".join(_QUARANTINE)}
         FROM {recordset("quarantined", _QUARANTINE)} WHERE NOT {stays_away("quarantined")}
         ON CONFLICT (portal, fingerprint) DO NOTHING
     )"""
