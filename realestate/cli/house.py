@@ -11,7 +11,7 @@ from realestate.cli.failures import UsageError
 from realestate.jobs.release import Outcome, let_pass, page_of
 from realestate.storage import backup as backups
 from realestate.storage import erasure, retention
-from realestate.storage.keeping import Erased, InQuarantine, KeptStore
+from realestate.storage.maintenance import Erased, FullStore, InQuarantine
 from realestate.storage.snapshots import SnapshotRef, read
 
 Progress = Callable[[str, int], object]
@@ -22,7 +22,7 @@ opened = local.opened_store
 # ----- quarantine
 
 
-def entries(store: KeptStore, ids: Sequence[str]) -> list[InQuarantine]:
+def entries(store: FullStore, ids: Sequence[str]) -> list[InQuarantine]:
     """Those with these ids, if all are there."""
     found = {entry.id: entry for entry in store.quarantined(ids=ids, limit=len(ids))}
     for id in ids:
@@ -31,7 +31,7 @@ def entries(store: KeptStore, ids: Sequence[str]) -> list[InQuarantine]:
     return [found[id] for id in dict.fromkeys(ids)]
 
 
-def entry_with_page(store: KeptStore, id: str) -> tuple[InQuarantine, SnapshotRef | None]:
+def entry_with_page(store: FullStore, id: str) -> tuple[InQuarantine, SnapshotRef | None]:
     (entry,) = entries(store, [id])
     return entry, page_of(entry, store.snapshots(entry.portal, entry.ref))
 
@@ -42,7 +42,7 @@ def save_page(kept: SnapshotRef | None, path: Path) -> None:
     path.write_bytes(read(settings.SNAPSHOTS_URL, kept, spool=_spool()).body)
 
 
-def release(store: KeptStore, ids: Sequence[str], *, dry_run: bool) -> list[Outcome]:
+def release(store: FullStore, ids: Sequence[str], *, dry_run: bool) -> list[Outcome]:
     return let_pass(store, entries(store, ids), dry_run=dry_run)
 
 
@@ -62,13 +62,13 @@ def days(**wanted: float | None) -> retention.Days:
     return retention.Days(**{name: each or None for name, each in chosen.items()})
 
 
-def retain(store: KeptStore, kept: retention.Days, *, dry_run: bool) -> retention.Retained:
+def retain(store: FullStore, kept: retention.Days, *, dry_run: bool) -> retention.Retained:
     now = datetime.now(UTC)
     return retention.retain(store, kept, settings.SNAPSHOTS_URL, now, spool=_spool(), dry_run=dry_run)
 
 
 def erase(
-    store: KeptStore,
+    store: FullStore,
     keys: Sequence[tuple[str, str]],
     marks: Sequence[str],
     *,
@@ -127,11 +127,11 @@ def _spelt(contact: str) -> str:
 # ----- the whole
 
 
-def backup(store: KeptStore, file: Path, progress: Progress) -> backups.Header:
+def backup(store: FullStore, file: Path, progress: Progress) -> backups.Header:
     return backups.backup(store, file, datetime.now(UTC), progress)
 
 
-def restore(store: KeptStore, file: Path, progress: Progress) -> backups.Header:
+def restore(store: FullStore, file: Path, progress: Progress) -> backups.Header:
     return backups.restore(store, file, progress)
 
 

@@ -17,7 +17,7 @@ from realestate.jobs.work import everything, import_parts, refusal, seed_urls
 from realestate.jobs.work import portals as all_portals
 from realestate.jobs.work import work as serve
 from realestate.queue.connection import connect_blocking
-from realestate.storage import WHOLE, KeptStore, open_store
+from realestate.storage import WHOLE, FullStore, open_store
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def connected() -> Iterator[Addresses]:
 
 
 @contextmanager
-def opened_store() -> Iterator[KeptStore]:
+def opened_store() -> Iterator[FullStore]:
     """The store, as configured or embedded."""
     with connected() as at:
         store = open_store(at.store_url)

@@ -16,7 +16,7 @@ from rich.table import Table
 from realestate.jobs.release import Outcome
 from realestate.storage.backup import Header
 from realestate.storage.erasure import RawPages
-from realestate.storage.keeping import Erased, Finding, InQuarantine
+from realestate.storage.maintenance import Erased, Finding, InQuarantine
 from realestate.storage.retention import Retained
 from realestate.storage.snapshots import SnapshotRef
 

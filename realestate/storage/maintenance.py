@@ -86,7 +86,7 @@ def fault_of(error: str) -> str:
 
 
 @runtime_checkable
-class Keeping(Protocol):
+class MaintenanceStore(Protocol):
     """The part of a store that keeps house."""
 
     # ----- quarantine
@@ -180,5 +180,5 @@ class Keeping(Protocol):
 
 
 @runtime_checkable
-class KeptStore(Store, Keeping, Protocol):
+class FullStore(Store, MaintenanceStore, Protocol):
     """A store with all its commands."""

@@ -1,15 +1,41 @@
-"""What goes: past its days, or erased for good."""
+"""Contacts, retention and erasure."""
 
 from collections.abc import Sequence
 
+from psycopg2.extras import execute_values
+
 from realestate.storage.changes import OFF_THE_MARKET
-from realestate.storage.keeping import TRIMMED, Erased, Expired
-from realestate.storage.postgres.asking import Asking
-from realestate.storage.postgres.erased import stays_away
-from realestate.storage.postgres.looking import PAGES, page_of
-from realestate.storage.postgres.statements import LOCK
+from realestate.storage.contacts import Sealed
+from realestate.storage.maintenance import TRIMMED, Erased, Expired
+from realestate.storage.postgres.connection import Connection, Statements
+from realestate.storage.postgres.merge import LOCK, stays_away
+from realestate.storage.postgres.read import PAGES, page_of
 from realestate.storage.records import erased_name
 from realestate.storage.snapshots import SnapshotRef
+
+#: Who was erased stays away, and so does whose listing was.
+_KEEP = f"""
+    INSERT INTO contacts (portal, ref, source, sealed, lookups, expires_at)
+    SELECT portal, ref, source, sealed, marks, now() + days * interval '1 day'
+    FROM (VALUES %s) AS found (portal, ref, source, sealed, marks, days)
+    WHERE NOT {stays_away("found")}
+      AND NOT EXISTS (SELECT FROM erased WHERE kind = 'contact' AND what = ANY (found.marks))
+    ON CONFLICT (portal, ref, source) DO UPDATE
+    SET sealed = excluded.sealed, lookups = excluded.lookups, expires_at = excluded.expires_at
+"""
+
+
+class ContactsKeeper:
+    """The part of the store that keeps persons apart."""
+
+    connection: Connection
+
+    def keep_contacts(self, contacts: Sequence[Sealed], days: int) -> None:
+        newest = {(each.portal, each.ref, each.source): each for each in contacts}
+        rows = [(*key, each.sealed, list(each.marks), days) for key, each in sorted(newest.items())]
+        with self.connection.cursor() as cursor:
+            execute_values(cursor, _KEEP, rows, "(%s, %s, %s, %s::bytea, %s::text[], %s)")
+
 
 #: Listings trimmed in one transaction, while no worker can write; and found by one look at the whole table.
 _TOGETHER = 500
@@ -51,7 +77,7 @@ _ERASE = f"""
 """
 
 
-class Forgetting(Asking):
+class Retention(Statements):
     """The part of the store that lets go."""
 
     def expire(self, *, quarantine_days: float | None, delisted_days: float | None, dry_run: bool = False) -> Expired:

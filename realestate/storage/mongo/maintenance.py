@@ -5,15 +5,14 @@ from collections.abc import Iterator
 from pymongo.database import Database
 
 from realestate.storage.errors import StoreError
-from realestate.storage.keeping import Finding
+from realestate.storage.maintenance import Finding
 from realestate.storage.mongo.connection import Connection, Document, server_time
-from realestate.storage.mongo.forgetting import finish_erasures
-from realestate.storage.mongo.log import recover_all
-from realestate.storage.mongo.schema import COLLECTIONS, INDEXES, make_indexes
-from realestate.storage.mongo.switching import DEAD_AFTER, finish_restore, left_behind
+from realestate.storage.mongo.event_log import recover_all
+from realestate.storage.mongo.retention import finish_erasures
+from realestate.storage.mongo.schema import COLLECTIONS, DEAD_AFTER, INDEXES, finish_restore, left_behind, make_indexes
 
 
-class Upkeep:
+class Maintenance:
     """The part of the store that looks after the database."""
 
     connection: Connection

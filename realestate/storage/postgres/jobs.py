@@ -1,17 +1,29 @@
-"""Runs: what was swept, what is missing, and what of it is gone."""
+"""Jobs: what was swept, which listings are missing, which of them are gone; and which listings are due."""
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
 
+from realestate.items import Part
 from realestate.storage.changes import OFF_THE_MARKET, depart
 from realestate.storage.errors import StoreError
 from realestate.storage.history import State
-from realestate.storage.postgres.connection import Connection
-from realestate.storage.postgres.known import known_of
+from realestate.storage.postgres.connection import Connection, Statements
 from realestate.storage.postgres.merge import Change, Merge
-from realestate.storage.store import ABSENCES, MASS, SWEEPS, WHOLE, Conclusion, Run, Unread
+from realestate.storage.postgres.write import known_of
+from realestate.storage.store import (
+    ABSENCES,
+    DUE_AT_ONCE,
+    DUE_LATEST,
+    DUE_SOONEST,
+    MASS,
+    SWEEPS,
+    WHOLE,
+    Conclusion,
+    Run,
+    Unread,
+)
 
 #: Listings delisted in one transaction.
 _TOGETHER = 500
@@ -75,7 +87,7 @@ _CONCLUDED = """
 """
 
 
-class Runs:
+class Jobs:
     """The part of the store that knows runs."""
 
     connection: Connection
@@ -133,3 +145,34 @@ def _departed(state: State, gone: Sequence[Any], run: str, now: datetime) -> Cha
     evidence, detail, url, at = gone
     told = {"evidence": evidence, "detail": detail, "url": url, "at": at.isoformat()}
     return Change(state, depart(state, told, at, run, now), run, unseen_since=at)
+
+
+_PART = [each.name for each in fields(Part)]
+_KEEP_PART = f"""
+    INSERT INTO parts (run, {", ".join(_PART)}) VALUES (%(run)s, {", ".join(f"%({name})s" for name in _PART)})
+    ON CONFLICT (run, search) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _PART)}
+"""
+#: `revision` counts the changes, and the first time it was seen.
+_DUE = """
+    SELECT ref, url, rent_period FROM (
+        SELECT ref, url, rent_period, last_fetched_at + least(%(latest)s::interval, greatest(%(soonest)s::interval,
+            (last_fetched_at - first_seen_at) / (2 * greatest(revision, 1)))) AS at
+        FROM listings WHERE portal = %(portal)s AND status <> ALL (%(off_the_market)s)
+    ) AS due WHERE at <= now() ORDER BY at LIMIT %(limit)s
+"""
+
+
+class Planning(Statements):
+    """The part of the store that is asked before pages are."""
+
+    def keep_part(self, run: str, part: Part) -> None:
+        self._ask(_KEEP_PART, {"run": run, **asdict(part)})
+
+    def parts(self, run: str) -> Sequence[Part]:
+        rows = self._ask(f"SELECT {', '.join(_PART)} FROM parts WHERE run = %(run)s ORDER BY search", {"run": run})
+        return [Part(**dict(zip(_PART, row, strict=True))) for row in rows]
+
+    def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
+        bounds = {"soonest": f"{DUE_SOONEST} days", "latest": f"{DUE_LATEST} days"}
+        told = {"portal": portal, "limit": limit, "off_the_market": list(OFF_THE_MARKET), **bounds}
+        return [Unread(*row) for row in self._ask(_DUE, told)]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from realestate.storage.keeping import Finding
-from realestate.storage.postgres.asking import Asking
+from realestate.storage.maintenance import Finding
+from realestate.storage.postgres.connection import Statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Index:
         return max(_PAGE, self.entries * entry / _FILLED * _PAGE / _PAGE_USED)
 
 
-class Upkeep(Asking):
+class Maintenance(Statements):
     """The part of the store that looks after the database."""
 
     limits = Limits()

@@ -1,7 +1,7 @@
 """What happened to an item that is no home: one pure rule, the same for every store.
 
 It has no price history of its own, no status and no end: it appears, and what is said of it changes. A store reads what
-it knows, asks `decide`, and writes the outcome where nobody else has written meanwhile, as with listings."""
+it knows, asks `decide_other`, and writes the outcome where nobody else has written meanwhile, as with listings."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def last_of_each(others: Iterable[tuple[Other, str]]) -> dict[tuple[str, str], t
     return {(other.portal, other.ref): (other, run) for other, run in others}
 
 
-def decide(before: StoredOther | None, other: Other, run: str, now: datetime) -> Decided:
+def decide_other(before: StoredOther | None, other: Other, run: str, now: datetime) -> Decided:
     """That only its address or the portal's clock moved is kept, and is no event."""
     data = {name: value for name, value in other_record(other).items() if name not in IDENTITY}
     revision, since = (before.revision, before.first_seen_at) if before else (0, now)

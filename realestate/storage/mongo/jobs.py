@@ -1,8 +1,9 @@
-"""Runs: what was swept, what is missing, and what of it is gone."""
+"""Jobs: what was swept, which listings are missing, which of them are gone; and which listings are due."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from datetime import datetime, timedelta
+from heapq import nsmallest
 from typing import Any
 from uuid import uuid4
 
@@ -10,21 +11,31 @@ from pymongo import UpdateOne
 from pymongo.database import Database
 from pymongo.errors import DuplicateKeyError
 
+from realestate.items import Part
 from realestate.storage.changes import OFF_THE_MARKET, depart
 from realestate.storage.errors import StoreError
-from realestate.storage.mongo.change import Change, apply
-from realestate.storage.mongo.connection import Connection, Document, bulk, server_time
+from realestate.storage.mongo.change import Change, apply, documents_of
+from realestate.storage.mongo.connection import Connection, Document, bulk, pieces, server_time
 from realestate.storage.mongo.documents import id_of, moment, state_of
-from realestate.storage.mongo.known import documents_of
-from realestate.storage.mongo.paging import pieces
-from realestate.storage.store import ABSENCES, MASS, SWEEPS, WHOLE, Conclusion, Run, Unread
+from realestate.storage.store import (
+    ABSENCES,
+    DUE_AT_ONCE,
+    DUE_LATEST,
+    DUE_SOONEST,
+    MASS,
+    SWEEPS,
+    WHOLE,
+    Conclusion,
+    Run,
+    Unread,
+)
 
 _RUN = tuple(each.name for each in fields(Run) if each.name != "run")
 _OFFERED = {"status": {"$nin": list(OFF_THE_MARKET)}}
 _WHOLE_SWEEP = {"scope": WHOLE, "mode": {"$in": list(SWEEPS)}, "complete": True}
 
 
-class Runs:
+class Jobs:
     """The part of the store that knows runs."""
 
     connection: Connection
@@ -167,3 +178,45 @@ def _delisted(database: Database[Document], run: str) -> int:
         for listing in database["listings"].find({"_id": {"$in": ids}}, {"events": 1}):
             count += any((event["type"], event["run"]) == ("delisted", run) for event in listing.get("events", ()))
     return count
+
+
+_PART = [each.name for each in fields(Part)]
+_TIMED = dict.fromkeys(("ref", "url", "rent_period", "revision", "first_seen_at", "last_fetched_at"), 1)
+
+
+class Planning:
+    """The part of the store that is asked before pages are."""
+
+    connection: Connection
+
+    def keep_part(self, run: str, part: Part) -> None:
+        told = {"run": run, **asdict(part)}
+        with self.connection.database() as database:
+            database["parts"].update_one({"_id": part_name(run, part.search)}, {"$set": told}, upsert=True)
+
+    def parts(self, run: str) -> Sequence[Part]:
+        with self.connection.database() as database:
+            found = list(database["parts"].find({"run": run}))
+        return [Part(**{name: each[name] for name in _PART}) for each in sorted(found, key=lambda each: each["search"])]
+
+    def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
+        """The time of each is reckoned here, but only the next few are held."""
+        with self.connection.database() as database:
+            now = server_time(database)
+            offered = {"portal": portal, "status": {"$nin": list(OFF_THE_MARKET)}}
+            timed = _timed(database["listings"].find(offered, _TIMED))
+            overdue = nsmallest(limit, (each for each in timed if each[0] <= now))
+            return [Unread(ref, url, period or None) for _, ref, url, period in overdue]
+
+
+def part_name(run: str, search: str) -> str:
+    return f"{run}:{search}"
+
+
+def _timed(found: Iterable[Document]) -> Iterator[tuple[datetime, str, str, str]]:
+    """`revision` counts the changes, and the first time it was seen."""
+    for each in found:
+        read_at, changes = each["last_fetched_at"], max(each["revision"], 1)
+        wait = (read_at - each["first_seen_at"]) / (2 * changes)
+        wait = min(max(wait, timedelta(days=DUE_SOONEST)), timedelta(days=DUE_LATEST))
+        yield read_at + wait, each["ref"], each["url"], each.get("rent_period") or ""

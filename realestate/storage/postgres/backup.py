@@ -9,12 +9,11 @@ from typing import Any
 from realestate.items import FIELDS, as_record
 from realestate.storage import records
 from realestate.storage.history import Event, PriceSeen, Suspect
-from realestate.storage.keeping import InQuarantine, NotEmpty
-from realestate.storage.others import StoredOther
-from realestate.storage.postgres.asking import Asking
-from realestate.storage.postgres.copying import array, copy, encoded
-from realestate.storage.postgres.looking import INDEX, in_quarantine, page_of
-from realestate.storage.postgres.rows import COLUMNS, fields_of, listing_of
+from realestate.storage.maintenance import InQuarantine, NotEmpty
+from realestate.storage.other_kinds import StoredOther
+from realestate.storage.postgres.connection import Statements
+from realestate.storage.postgres.read import INDEX, in_quarantine, page_of
+from realestate.storage.postgres.rows import COLUMNS, array, copy, encoded, fields_of, listing_of
 from realestate.storage.records import PARTS, SealedContacts, StoredListing, StoredRun
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Numbered, Run
@@ -131,7 +130,7 @@ _LISTINGS = _Table("listings", (*FIELDS, *_BESIDE), _read_listing, _write_listin
 _COPY_LISTINGS = f"COPY listings ({', '.join((*COLUMNS, *_OURS, *_BESIDE))}) FROM STDIN"
 
 
-class Dumping(Asking):
+class BackupTables(Statements):
     """The part of the store that hands over the whole."""
 
     def everything(self) -> Iterator[tuple[str, Any]]:

@@ -1,16 +1,19 @@
-"""What goes: past its days, or erased for good."""
+"""Contacts, retention and erasure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 
+from pymongo import UpdateOne
 from pymongo.database import Database
 from pymongo.errors import DuplicateKeyError
 
 from realestate.storage.changes import OFF_THE_MARKET
-from realestate.storage.keeping import TRIMMED, Erased, Expired
-from realestate.storage.mongo.connection import Connection, Document, Documents, server_time
-from realestate.storage.mongo.documents import id_of
-from realestate.storage.mongo.erased import (
+from realestate.storage.contacts import Sealed
+from realestate.storage.maintenance import TRIMMED, Erased, Expired
+from realestate.storage.mongo.change import (
+    erased_among,
+    found_of,
     is_tombstone,
     mark_name,
     marks_of_portal,
@@ -19,15 +22,61 @@ from realestate.storage.mongo.erased import (
     remove_aside,
     tombstone,
 )
-from realestate.storage.mongo.known import found_of
-from realestate.storage.mongo.log import LISTINGS, Log
-from realestate.storage.mongo.looking import page_of
-from realestate.storage.mongo.others import COLLECTION as OTHERS
-from realestate.storage.mongo.paging import pages, pieces
-from realestate.storage.mongo.validators import COLLECTION as PAGES_READ
-from realestate.storage.mongo.validators import forget_pages
-from realestate.storage.records import erased_name
+from realestate.storage.mongo.connection import Connection, Document, Documents, bulk, pages, pieces, server_time
+from realestate.storage.mongo.documents import id_of, moment, page_of
+from realestate.storage.mongo.event_log import LISTINGS, Log
+from realestate.storage.mongo.read import VALIDATORS, forget_pages
+from realestate.storage.mongo.write import OTHERS
+from realestate.storage.records import SealedContacts, erased_name
 from realestate.storage.snapshots import SnapshotRef
+
+
+class ContactsKeeper:
+    """The part of the store that keeps persons apart."""
+
+    connection: Connection
+
+    def keep_contacts(self, contacts: Sequence[Sealed], days: int) -> None:
+        """Who was erased stays away, and so does whose listing was: looked for before, lest what is there be
+        overwritten, and after, for it may have been remembered meanwhile (see `erased`)."""
+        newest = {_contacts_name(each): each for each in contacts}
+        with self.connection.database() as database:
+            expires_at = server_time(database) + timedelta(days=days)
+            unwanted = _unwanted(database, newest)
+            wanted = {name: each for name, each in newest.items() if name not in unwanted}
+            bulk(database["contacts"], [_upsert(name, each, expires_at) for name, each in wanted.items()])
+            for name in _unwanted(database, wanted):
+                database["contacts"].delete_one({"_id": name, "lookups": list(wanted[name].marks)})
+
+
+def contacts_document(contacts: SealedContacts) -> Document:
+    told = {**asdict(contacts), "expires_at": moment(contacts.expires_at)}
+    return {"_id": _contacts_name(contacts), **told}
+
+
+def contacts_of(document: Document) -> SealedContacts:
+    told = {name: document[name] for name in ("portal", "ref", "lookups", "expires_at")}
+    return SealedContacts(**told, sealed=bytes(document["sealed"]), source=document.get("source", "page"))
+
+
+def _contacts_name(contacts: Sealed | SealedContacts) -> str:
+    """A page's have the listing's name, as before there was another source. No portal's name has a slash."""
+    portal = contacts.portal if contacts.source == "page" else f"{contacts.portal}/{contacts.source}"
+    return id_of(portal, contacts.ref)
+
+
+def _unwanted(database: Database[Document], contacts: Mapping[str, Sealed]) -> set[str]:
+    keys = erased_among(database, {(each.portal, each.ref) for each in contacts.values()})
+    marks = remembered(database, "contact", {mark for each in contacts.values() for mark in each.marks})
+    return {
+        name for name, each in contacts.items() if (each.portal, each.ref) in keys or not marks.isdisjoint(each.marks)
+    }
+
+
+def _upsert(name: str, each: Sealed, expires_at: datetime) -> UpdateOne:
+    told = {"portal": each.portal, "ref": each.ref, "source": each.source, "lookups": list(each.marks)}
+    return UpdateOne({"_id": name}, {"$set": {**told, "sealed": each.sealed, "expires_at": expires_at}}, upsert=True)
+
 
 _WORDS: Document = {"$or": [{"description": {"$ne": None}}, {"photos": {"$ne": []}}, {"extra": {"$ne": {}}}]}
 _NO_WORDS: Document = {"description": None, "photos": [], "extra": {}}
@@ -40,7 +89,7 @@ _TRIM = {
 _TO_BURY = dict.fromkeys(("revision", "unlogged", "prices", "erased_at"), 1)
 
 
-class Forgetting:
+class Retention:
     """The part of the store that lets go."""
 
     connection: Connection
@@ -109,7 +158,7 @@ def _erase(database: Database[Document], portal: str, ref: str, at: datetime) ->
     removed |= {"events": Log(database).erase(portal, ref)}
     removed["prices"] = len(buried["prices"]) if buried else 0
     removed |= remove_aside(database, [(portal, ref)])
-    removed[PAGES_READ] = forget_pages(database, [id])
+    removed[VALIDATORS] = forget_pages(database, [id])
     name = mark_name("listing", erased_name(portal, ref))
     database["erased"].update_one({"_id": name}, {"$unset": {"under_way": ""}})
     return removed
