@@ -1,6 +1,6 @@
 """Telephones as people write them: numbering plans × forms × separators × disguises × sentences around them.
 
-The numbers are made up from the published plans, apart from the code under test and wider than anyone types.
+The numbers are made up from the published plans, independently of the code under test.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,17 +10,17 @@ from random import Random
 
 @dataclass(frozen=True)
 class Range:
-    """One kind of number of a country: its first digits without the 0, how many follow, how people part them."""
+    """One kind of number of a country: its first digits without the 0, how many follow, how people group them."""
 
     country: str
     code: str
     prefixes: tuple[str, ...]
     follow: int
     groupings: tuple[tuple[int, ...], ...]
-    """Of the digits that follow the prefix."""
+    """How people group the digits after the prefix."""
 
     is_bare: bool = False
-    """Whether people leave the 0 out."""
+    """Whether people also write it without the 0."""
 
 
 def _range(country: str, code: str, prefixes: str, *groupings: tuple[int, ...], is_bare: bool = False) -> Range:
@@ -47,28 +47,33 @@ RANGES = (
 )
 
 SEPARATORS = (
-    *(
-        "",
-        " ",
-        "-",
-        ".",
-        "/",
-        " - ",
-        "\u00a0",
-        "\u2009",
-        "\u202f",
-        "–",
-        "‑",
-        "_",
-        "*",
-        "  ",
-        ". ",
-        " / ",
-        "\u200b",
-        "·",
-        "|",
-    ),
-    *("\u2060 ", " \ufeff", "~", "\\", "\u3000", ":", "=", "#"),
+    "",
+    " ",
+    "-",
+    ".",
+    "/",
+    " - ",
+    "\u00a0",
+    "\u2009",
+    "\u202f",
+    "–",
+    "‑",
+    "_",
+    "*",
+    "  ",
+    ". ",
+    " / ",
+    "\u200b",
+    "·",
+    "|",
+    "\u2060 ",
+    " \ufeff",
+    "~",
+    "\\",
+    "\u3000",
+    ":",
+    "=",
+    "#",
 )
 AFTER_AREA = (") ", ")", ")-", ") / ")
 
@@ -84,7 +89,7 @@ WORDS = {
 
 
 def _each(zero: str) -> Callable[[str], str]:
-    """In another script whose digits follow one another."""
+    """Digits of another script, by the character for zero."""
     return lambda text: "".join(chr(ord(zero) + int(each)) if each in "0123456789" else each for each in text)
 
 
@@ -103,7 +108,7 @@ DISGUISES: dict[str, Callable[[str], str]] = {
     "soft hyphens": lambda text: "\u00ad".join(text),
 }
 
-#: Where a number without its 0 is known by itself.
+#: Sentences in which a number without its 0 is recognised too.
 SENTENCES = (
     "{}",
     "Zəng edin: {}",
@@ -126,7 +131,7 @@ SENTENCES = (
     "{} / {}",
     "{}; {}",
 )
-#: Where only what begins with +, 00 or 0 is known.
+#: Sentences in which only a number with +, 00 or 0 is recognised.
 AMONG_NUMBERS = (
     "mərtəbə 5 {}",
     "85 m2 {} 3 otaq",
@@ -155,7 +160,7 @@ class Case:
 
 
 def cases(seed: int, count: int) -> Iterator[Case]:
-    """So many telephones in digits, each country and disguise as often as the others."""
+    """Yield `count` telephones in digits, all countries and disguises equally often."""
     rng = Random(seed)
     disguises = list(DISGUISES)
     for number in range(count):
@@ -167,7 +172,7 @@ def cases(seed: int, count: int) -> Iterator[Case]:
 
 
 def _written(kind: Range, rng: Random, disguise: str) -> tuple[str, str, bool]:
-    """The number without its 0, one way to write it, and whether that way is without a sign of what it is."""
+    """Return the number without its 0, one way to write it, and whether that way has neither +, 00 nor 0."""
     prefix, rest = rng.choice(kind.prefixes), "".join(rng.choices("0123456789", k=kind.follow))
     is_apart = disguise in ("each digit apart", "zero width", "soft hyphens")
     separator = "" if is_apart else rng.choice(SEPARATORS)
@@ -196,15 +201,15 @@ def _written(kind: Range, rng: Random, disguise: str) -> tuple[str, str, bool]:
 
 
 def _is_bare(kind: Range, grouping: tuple[int, ...], separator: str) -> bool:
-    """Whether people leave the 0 out, and what they write then is no price or decimal number too: in Poland
-    telephones have no other form than three by three."""
+    """Return whether people leave the 0 out, and the result does not have the form of a price or a decimal number.
+    Polish telephones are always written in groups of three."""
     is_price = grouping == (3, 3) and kind.country != "PL"
     is_decimal = len(grouping) == 1 and "." in separator
     return kind.is_bare and not is_price and not is_decimal and separator != " / "
 
 
 def spelled_cases(seed: int, count: int) -> Iterator[Case]:
-    """So many telephones in words, digit by digit, sometimes with a part in digits."""
+    """Yield `count` telephones in words, digit by digit, sometimes with a part in digits."""
     rng = Random(seed)
     languages = list(WORDS)
     for number in range(count):

@@ -1,32 +1,32 @@
 import pytest
 
-from realestate.parsing import places
-from realestate.parsing.places import Place
+from realestate.parsing import azerbaijani_addresses
+from realestate.parsing.azerbaijani_addresses import Place
 
 
 def test_each_part_of_an_address_tells_what_it_is() -> None:
-    assert places.parse("Bakı ş., Nəsimi r., 28 May m., Füzuli küç. 12") == Place(
+    assert azerbaijani_addresses.parse("Bakı ş., Nəsimi r., 28 May m., Füzuli küç. 12") == Place(
         city="Bakı", district="Nəsimi", metro_station="28 May", street="Füzuli küç. 12"
     )
 
 
 def test_an_avenue_is_a_street_although_it_ends_like_a_district() -> None:
-    assert places.parse("Bakı ş., Azadlıq pr.") == Place(city="Bakı", street="Azadlıq pr.")
+    assert azerbaijani_addresses.parse("Bakı ş., Azadlıq pr.") == Place(city="Bakı", street="Azadlıq pr.")
 
 
 def test_whole_words_and_bare_cities_are_understood() -> None:
-    told = places.parse("Bakı, Yasamal rayonu, Badamdar qəsəbəsi, Nizami metrosu")
+    told = azerbaijani_addresses.parse("Bakı, Yasamal rayonu, Badamdar qəsəbəsi, Nizami metrosu")
     assert told == Place(city="Bakı", district="Yasamal", settlement="Badamdar", metro_station="Nizami")
-    assert places.parse("Sumqayıt şəhəri").city == "Sumqayıt"
+    assert azerbaijani_addresses.parse("Sumqayıt şəhəri").city == "Sumqayıt"
 
 
 def test_a_settlement_is_not_a_district() -> None:
-    assert places.parse("Bakı ş., Binə q.") == Place(city="Bakı", settlement="Binə")
+    assert azerbaijani_addresses.parse("Bakı ş., Binə q.") == Place(city="Bakı", settlement="Binə")
 
 
 @pytest.mark.parametrize("address", [None, "", ",,", "somewhere nice"])
 def test_an_address_that_says_nothing(address: str | None) -> None:
-    assert places.parse(address) == Place()
+    assert azerbaijani_addresses.parse(address) == Place()
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_an_address_that_says_nothing(address: str | None) -> None:
     ],
 )
 def test_a_title_may_end_with_a_metro_station(title: str | None, station: str | None) -> None:
-    assert places.metro_at_end(title) == station
+    assert azerbaijani_addresses.metro_at_end(title) == station
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_a_title_may_end_with_a_metro_station(title: str | None, station: str | 
     ],
 )
 def test_one_part_alone_tells_what_it_is(part: str, place: Place) -> None:
-    assert places.parse(part) == place
+    assert azerbaijani_addresses.parse(part) == place

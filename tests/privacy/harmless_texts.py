@@ -1,10 +1,10 @@
-"""Texts without a contact that are full of digits: prices, areas, dates, references, places."""
+"""Texts with many digits and without a contact: prices, areas, dates, references, places."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
 from random import Random
 
-#: One by one, each a form that some rule could take for a telephone or an address.
+#: Each has a form that a rule could take for a telephone or an address.
 STRINGS = (
     "2024-06-19T10:01:28.000+0000",
     "2026-02-19T10:01:28.000+00:00",
@@ -134,13 +134,13 @@ STRINGS = (
 
 
 def texts(seed: int, count: int) -> Iterator[str]:
-    """So many made-up tables and sentences of such parts."""
+    """Yield `count` made-up tables and sentences."""
     rng = Random(seed)
-    makers = (_price, _priced, _area, _date, _moment, _reference, _place, _floor, _year, _range, _coordinates)
+    makers = (_price, _priced, _area, _date, _timestamp, _reference, _place, _floor, _year, _range, _coordinates)
     for _ in range(count):
         maker = rng.choice(makers)
-        between = rng.choice((", ", "; ", " | ", "\n", " · ", "\t", " və "))
-        yield rng.choice(("", "Satılır: ", "Te koop! ", "Ünvan, ")) + between.join(
+        separator = rng.choice((", ", "; ", " | ", "\n", " · ", "\t", " və "))
+        yield rng.choice(("", "Satılır: ", "Te koop! ", "Ünvan, ")) + separator.join(
             (maker if rng.random() < 0.6 else rng.choice(makers))(rng) for _ in range(rng.randint(1, 6))
         )
 
@@ -169,7 +169,7 @@ def _date(rng: Random) -> str:
     return _day(rng).strftime(rng.choice(("%d.%m.%Y", "%d/%m/%Y", "%d-%m-%Y", "%Y-%m-%d", "%d.%m.%y", "%d %b %Y")))
 
 
-def _moment(rng: Random) -> str:
+def _timestamp(rng: Random) -> str:
     return f"{_date(rng)} {rng.randrange(24):02}:{rng.randrange(60):02}"
 
 

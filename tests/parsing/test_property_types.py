@@ -1,6 +1,6 @@
 import pytest
 
-from realestate.parsing import kinds
+from realestate.parsing import property_types
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ from realestate.parsing import kinds
     ],
 )
 def test_a_portals_word_for_a_kind(written: object, meant: str | None) -> None:
-    assert kinds.of(written) == meant
+    assert property_types.of(written) == meant
 
 
 def test_a_long_text_names_no_kind() -> None:
-    assert kinds.of("house " * 100) is None
+    assert property_types.of("house " * 100) is None

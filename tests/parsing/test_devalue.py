@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from realestate.parsing.packed import unpacked
+from realestate.parsing.devalue import unpacked
 
 
 def packed(value: Any) -> list[Any]:

@@ -1,13 +1,13 @@
 """Numbers written as words, in the languages of our portals' sellers: Azerbaijani, Dutch, French, English.
 
-For finding telephones that somebody spelled out, so a number here is its digits: "sıfır əlli" is "0" and "50".
+Used to find telephones in words, so a number is its digits: "sıfır əlli" is "0" and "50".
 """
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-#: People type without the letters their keyboard lacks; capitals come as Python or as Azerbaijani has them.
+#: People leave out letters that their keyboard does not have. I and İ are both capitals of i.
 _PLAIN = str.maketrans("ıİəƏöÖüÜşŞçÇğĞéÉèÈêÊëË", "iieeoouussccggeeeeeeee")
 _WORD = re.compile(r"[^\W\d_]+")
 #: Between the words of one number: "soixante-quinze", "yetmiş beş".
@@ -16,15 +16,15 @@ _Names = list[tuple[int, str]]
 
 
 class Spelled(NamedTuple):
-    """Where a number in words stands, and its digits."""
+    """Position of a number in words, and its digits."""
 
     start: int
     end: int
     digits: str
 
 
-def spelled(text: str) -> Iterator[Spelled]:
-    """The numbers below a thousand that stand in a text as words, each as long as it can be read."""
+def find_spelled_numbers(text: str) -> Iterator[Spelled]:
+    """Yield the numbers below 1,000 that a text contains as words. Each takes as many words as possible."""
     words = list(_WORD.finditer(text))
     names = [_plain(word[0]) for word in words]
     at = 0
@@ -36,18 +36,20 @@ def spelled(text: str) -> Iterator[Spelled]:
         at += length or 1
 
 
-def may_be_spelled(words: list[bytes]) -> bool:
-    """Whether numbers follow each other, some in words, in a text given as lower case bytes: the cheap question."""
-    in_a_row = digits = 0
+def may_contain(words: list[bytes]) -> bool:
+    """Return whether several numbers follow each other, some of them in words. `words` are lower case bytes."""
+    in_a_row = 0
+    digits = 0
     some_in_words = False
     for word in words:
-        if word in FORMS:
+        if word in WORD_FORMS:
             digits += 1
             some_in_words = True
         elif word.isdigit():
             digits += len(word)
         else:
-            in_a_row = digits = 0
+            in_a_row = 0
+            digits = 0
             some_in_words = False
             continue
         in_a_row += 1
@@ -57,7 +59,7 @@ def may_be_spelled(words: list[bytes]) -> bool:
 
 
 def _longest(text: str, words: list[re.Match[str]], names: list[str], at: int) -> int:
-    """How many words from here on are one number; 0 if none."""
+    """Return how many words, from this one on, are one number; 0 if none."""
     best = 0
     for length in range(1, min(_MOST_WORDS, len(words) - at) + 1):
         if length > 1 and not _JOINED.fullmatch(text, words[at + length - 2].end(), words[at + length - 1].start()):
@@ -71,7 +73,7 @@ def _plain(word: str) -> str:
     return word.translate(_PLAIN).lower()
 
 
-# --- the names of the numbers ------------------------------------------------------------
+# --- names of the numbers ------------------------------------------------------------
 
 
 def _azerbaijani() -> _Names:
@@ -140,10 +142,10 @@ _MOST_WORDS = max(name.count(" ") for name in _DIGITS) + 1
 
 
 def _forms(word: str) -> Iterator[bytes]:
-    """As it is typed: with its letters or without, small or capital; as `bytes.lower` leaves it."""
+    """Yield the ways to type a word, as `bytes.lower` writes them: with accents or without, small or capital."""
     capitals = word.replace("i", "İ")
     for form in (word, _plain(word), capitals.upper(), capitals[0].upper() + word[1:]):
         yield form.encode().lower()
 
 
-FORMS = frozenset(form for word in {word for _, name in _NAMES for word in name.split()} for form in _forms(word))
+WORD_FORMS = frozenset(form for word in {word for _, name in _NAMES for word in name.split()} for form in _forms(word))

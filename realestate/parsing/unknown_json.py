@@ -1,6 +1,6 @@
-"""A listing in a JSON document whose shape nobody told us: the object that has most of a listing's usual names.
+"""Finds a listing in a JSON document of unknown structure: the object with the most usual keys of a listing.
 
-Only what a name says for sure is read: a number called `area` may be in any unit, `areaInSquareMeters` may not.
+Only keys with a clear meaning are read: a number under `area` may have any unit, `areaInSquareMeters` has one.
 """
 
 from collections.abc import Iterator
@@ -25,37 +25,39 @@ _PRICES = ("price", "priceRaw", "askingPrice", "priceValue", "totalPrice", "main
 _CURRENCIES = ("currency", "priceCurrency", "currencyCode")
 _PLACES = ("location", "address", "geo", "coordinates", "property", "addressDetails")
 _TEXTS = ("title", "postal_code", "city", "street")
-#: A document is looked through so far: deeper or later nobody keeps the one listing of a page.
-_DEEPEST, _MOST = 8, 5_000
-_LEAST = 3
+#: Limits of the search: depth and number of objects. The listing of a page is near the top.
+_MAX_DEPTH = 8
+_MAX_OBJECTS = 5_000
+#: An object with fewer usual keys is not a listing.
+_MIN_SCORE = 3
 
-
-#: ISO 4217 has a code for none.
+#: The ISO 4217 code for "no currency".
 NO_CURRENCY = "XXX"
 
 
-def listing(document: Any) -> dict[str, Any] | None:
-    """The object that looks most like a listing; the outermost of equals. None if none does."""
+def find_listing(document: Any) -> dict[str, Any] | None:
+    """Return the object that looks most like a listing, the outermost of equals; None if no object does."""
     best = max(_objects(document), key=_score, default=None)
-    return best if best is not None and _score(best) >= _LEAST else None
+    return best if best is not None and _score(best) >= _MIN_SCORE else None
 
 
-def told(node: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a listing that the object tells."""
+def fields(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a listing that the object contains."""
     found = {field: value for field, names in _NAMES.items() if (value := _named(node, names)) is not None}
     texts = {field: text for field in _TEXTS if (text := line(found.get(field)))}
     counts = {
         field: count for field in ("rooms", "bedrooms", "bathrooms") if (count := _count(found.get(field))) is not None
     }
-    area, body = numbers.positive(found.get("area_m2")), found.get("description")
+    area = numbers.positive(found.get("area_m2"))
+    description = found.get("description")
     point = next((each for place in _around(node) if (each := _point(place)).latitude is not None), coordinates.Point())
     known = {**texts, **counts, "area_m2": area, "latitude": point.latitude, "longitude": point.longitude}
-    known["description"] = paragraphs(body) if isinstance(body, str) else None
+    known["description"] = paragraphs(description) if isinstance(description, str) else None
     return {field: value for field, value in known.items() if value is not None}
 
 
 def price(node: dict[str, Any]) -> prices.Price:
-    """With a currency the object names, or one in the price's own text; else there is none."""
+    """Return the price of the object. Without a currency, in a key or in the price's text, it is empty."""
     asked = _named(node, _PRICES)
     inner = asked if isinstance(asked, dict) else node
     currency = currencies.code(line(_named(inner, _CURRENCIES) or _named(node, _CURRENCIES)))
@@ -67,14 +69,15 @@ def price(node: dict[str, Any]) -> prices.Price:
 
 
 def _objects(document: Any) -> Iterator[dict[str, Any]]:
-    waiting, seen = [(document, 0)], 0
-    while waiting and seen < _MOST:
+    waiting = [(document, 0)]
+    seen = 0
+    while waiting and seen < _MAX_OBJECTS:
         each, depth = waiting.pop(0)
         seen += 1
         if isinstance(each, dict):
             yield each
-        inner = each.values() if isinstance(each, dict) else ()  # a list is of other listings, or of parts
-        waiting += [(value, depth + 1) for value in inner if isinstance(value, dict) and depth < _DEEPEST]
+        inner = each.values() if isinstance(each, dict) else ()  # lists contain other listings, or parts of this one
+        waiting += [(value, depth + 1) for value in inner if isinstance(value, dict) and depth < _MAX_DEPTH]
 
 
 def _score(node: dict[str, Any]) -> int:
@@ -103,5 +106,6 @@ def _count(value: Any) -> int | None:
 def _point(node: dict[str, Any]) -> coordinates.Point:
     if isinstance(node.get("coordinates"), list):
         return coordinates.geojson(node)
-    latitude, longitude = node.get("latitude", node.get("lat")), node.get("longitude", node.get("lng", node.get("lon")))
+    latitude = node.get("latitude", node.get("lat"))
+    longitude = node.get("longitude", node.get("lng", node.get("lon")))
     return coordinates.of(latitude, longitude)

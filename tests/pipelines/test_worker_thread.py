@@ -4,14 +4,14 @@ import sys
 
 import pytest
 
-from realestate.pipelines.aside import Aside
+from realestate.pipelines.worker_thread import WorkerThread
 
 
 def test_acts_are_done_in_their_order_and_tell_what_came_of_them() -> None:
     done: list[int] = []
 
     async def ask() -> int:
-        aside = Aside("test")
+        aside = WorkerThread("test")
         outcomes = [aside.run(lambda n=n: done.append(n)) for n in range(5)]  # type: ignore[misc]
         failing = aside.run(lambda: 1 // 0)
         last = aside.run(lambda: len(done))
@@ -29,7 +29,7 @@ def test_what_is_cancelled_before_its_turn_is_not_done() -> None:
     done: list[str] = []
 
     async def ask() -> None:
-        aside, go_on = Aside("test"), asyncio.Event()
+        aside, go_on = WorkerThread("test"), asyncio.Event()
         loop = asyncio.get_running_loop()
         first = aside.run(lambda: asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result())
         second = aside.run(lambda: done.append("second"))
@@ -45,10 +45,10 @@ def test_what_is_cancelled_before_its_turn_is_not_done() -> None:
 
 ENDS = """
 import asyncio, time
-from realestate.pipelines.aside import Aside
+from realestate.pipelines.worker_thread import WorkerThread
 
 async def ask():
-    await asyncio.wait({Aside("test").run(lambda: time.sleep(3600))}, timeout=0.1)
+    await asyncio.wait({WorkerThread("test").run(lambda: time.sleep(3600))}, timeout=0.1)
 
 asyncio.run(ask())
 """

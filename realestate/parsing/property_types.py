@@ -1,14 +1,17 @@
-"""What kind of property a portal's own word means, in the languages of the portals that have no table of their own."""
+"""Property types by the words of a text, for portals that have no word table of their own."""
 
 import re
 from typing import Literal
 
 from realestate.parsing.text import line, plain
 
-Kind = Literal["apartment", "house", "land", "commercial", "garage", "room", "office", "building", "other"]
+#: A longer text is not the name of a property type.
+_MAX_LENGTH = 200
 
-#: In the order in which they count: a "warehouse" is no house, an "office building" an office. Compounds end with it.
-_WORDS: tuple[tuple[Kind, str], ...] = (
+PropertyType = Literal["apartment", "house", "land", "commercial", "garage", "room", "office", "building", "other"]
+
+#: The first match counts: a "warehouse" is not a house, an "office building" is an office.
+_WORDS: tuple[tuple[PropertyType, str], ...] = (
     ("garage", r"garage|garaż|car ?space|parking\w*|stellplatz"),
     ("office", r"offices?|büro\w*|biuro"),
     (
@@ -29,10 +32,12 @@ _WORDS: tuple[tuple[Kind, str], ...] = (
     ),
     ("building", r"buildings?|block"),
 )
-_KINDS = [(kind, re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])")) for kind, words in _WORDS]
+_PATTERNS = [(name, re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])")) for name, words in _WORDS]
 
 
-def of(text: object) -> Kind | None:
-    """ "Semi-Detached House" is a house; None for a word we do not know, which is not `other`."""
+def of(text: object) -> PropertyType | None:
+    """Return the type that a text names: "house" for "Semi-Detached House". None (not "other") if no word is known."""
     words = plain(line(text) or "")
-    return next((kind for kind, known in _KINDS if known.search(words)), None) if len(words) <= 200 else None
+    if len(words) > _MAX_LENGTH:
+        return None
+    return next((name for name, pattern in _PATTERNS if pattern.search(words)), None)

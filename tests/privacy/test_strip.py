@@ -2,8 +2,7 @@ from typing import Any
 
 import pytest
 
-from realestate.privacy.contacts import MARK
-from realestate.privacy.persons import strip_persons
+from realestate.privacy import MARK, strip_persons
 
 
 def stripped(**fields: Any) -> dict[str, Any]:
@@ -19,13 +18,13 @@ def test_free_text_is_scrubbed() -> None:
 
 
 def test_the_seller_of_an_owners_advert_is_a_person() -> None:
-    told = strip_persons({"seller_type": "owner", "agency_name": "Nümunə Nümunəyev 0501234567"}, "AZ")
-    assert told.fields["agency_name"] is None
-    assert (told.names, told.contacts) == (["Nümunə Nümunəyev"], ["+994501234567"])
+    result = strip_persons({"seller_type": "owner", "agency_name": "Nümunə Nümunəyev 0501234567"}, "AZ")
+    assert result.fields["agency_name"] is None
+    assert (result.names, result.contacts) == (["Nümunə Nümunəyev"], ["+994501234567"])
 
 
 @pytest.mark.parametrize("seller", ["agency", "developer", None])
-def test_a_firms_name_stays_without_the_telephone_in_it(seller: str | None) -> None:
+def test_a_company_name_stays_without_the_telephone_in_it(seller: str | None) -> None:
     assert stripped(seller_type=seller, agency_name="Ev & Bağ MMC") == {
         "seller_type": seller,
         "agency_name": "Ev & Bağ MMC",
@@ -34,7 +33,7 @@ def test_a_firms_name_stays_without_the_telephone_in_it(seller: str | None) -> N
     assert stripped(seller_type=seller, agency_name="050 123 45 67")["agency_name"] is None
 
 
-def test_a_mark_is_no_reference() -> None:
+def test_a_reference_with_a_telephone_is_dropped() -> None:
     assert stripped(agency_ref="MDP-88")["agency_ref"] == "MDP-88"
     assert stripped(agency_ref="1234567")["agency_ref"] == "1234567"
     assert stripped(agency_ref="tel 0501234567")["agency_ref"] is None
@@ -69,7 +68,7 @@ def test_a_mark_is_no_reference() -> None:
         *("property.location.phone", "whatsapp", "Telefon", "Əlaqə nömrəsi", "Satıcı", "seller", "userName", "surname"),
     ],
 )
-def test_keys_that_name_persons_or_contacts_are_dropped(key: str) -> None:
+def test_keys_for_persons_or_contacts_are_dropped(key: str) -> None:
     assert stripped(extra={key: "Sınaq", "views": 3}) == {"extra": {"views": 3}}
     assert stripped(extra={"inner": [{key: "Sınaq", "x": 1}]}) == {"extra": {"inner": [{"x": 1}]}}
 
@@ -82,17 +81,17 @@ def test_other_keys_stay(key: str) -> None:
     assert stripped(extra={key: "Sınaq"}) == {"extra": {key: "Sınaq"}}
 
 
-def test_what_is_only_yes_or_no_reaches_nobody() -> None:
-    told = {"hasDoorPhone": True, "isAlertEmailSet": False, "contact": None}
-    assert stripped(extra=told) == {"extra": told}
+def test_booleans_are_not_contacts() -> None:
+    result = {"hasDoorPhone": True, "isAlertEmailSet": False, "contact": None}
+    assert stripped(extra=result) == {"extra": result}
 
 
-def test_a_person_below_a_key_loses_name_and_contacts_only() -> None:
+def test_of_a_person_object_only_name_and_contacts_are_dropped() -> None:
     seller = {"name": "Sınaq xanım", "phones": ["50 123 45 67", 994557654321], "type": "private", "since": 2019}
-    told = strip_persons({"extra": {"seller": seller, "project": {"name": "Ümid"}}}, "AZ")
-    assert told.fields["extra"] == {"seller": {"type": "private", "since": 2019}, "project": {"name": "Ümid"}}
-    assert told.names == ["Sınaq xanım"]
-    assert told.contacts == ["+994501234567", "+994557654321"]
+    result = strip_persons({"extra": {"seller": seller, "project": {"name": "Ümid"}}}, "AZ")
+    assert result.fields["extra"] == {"seller": {"type": "private", "since": 2019}, "project": {"name": "Ümid"}}
+    assert result.names == ["Sınaq xanım"]
+    assert result.contacts == ["+994501234567", "+994557654321"]
 
 
 def test_every_text_in_extra_is_scrubbed_however_deep() -> None:
@@ -104,10 +103,10 @@ def test_every_text_in_extra_is_scrubbed_however_deep() -> None:
     }
 
 
-def test_values_of_other_kinds_are_searched_or_left() -> None:
+def test_sets_and_bytes_are_scrubbed_and_other_types_stay() -> None:
     marker = object()
-    told = stripped(features=frozenset({"lift", "tel 0501234567"}), title=b"zeng 0501234567", city=marker, district=7)
-    assert told == {
+    result = stripped(features=frozenset({"lift", "tel 0501234567"}), title=b"zeng 0501234567", city=marker, district=7)
+    assert result == {
         "features": frozenset({"lift", f"tel {MARK}"}),
         "title": f"zeng {MARK}",
         "city": marker,
@@ -115,7 +114,7 @@ def test_values_of_other_kinds_are_searched_or_left() -> None:
     }
 
 
-def test_nothing_is_changed_where_no_person_is() -> None:
+def test_a_record_without_persons_does_not_change() -> None:
     fields = {
         "title": "3 otaqlı, 85 m²",
         "seller_type": "owner",

@@ -1,15 +1,18 @@
-"""Arrays in which objects hold the indices of their values: devalue (Nuxt, SvelteKit), rightmove's `__PAGE_MODEL`."""
+"""The devalue format of Nuxt and SvelteKit: an array in which objects contain the indices of their values.
+
+Rightmove's `__PAGE_MODEL` has the same form.
+"""
 
 from typing import Any
 
 from realestate.parsing.embedded import decoded
 
-#: Boxes around one value, which Nuxt writes.
-_BOXES = frozenset({"Reactive", "ShallowReactive", "Ref", "ShallowRef", "EmptyRef", "EmptyShallowRef"})
+#: Wrappers around one value, written by Nuxt.
+_WRAPPERS = frozenset({"Reactive", "ShallowReactive", "Ref", "ShallowRef", "EmptyRef", "EmptyShallowRef"})
 
 
 def unpacked(packed: object) -> Any:
-    """The value of the first entry; from a list, or from its text. What leads back to itself is cut, and is None."""
+    """Return the value of the first entry, from a list or from JSON text. A value that contains itself becomes None."""
     entries = decoded(packed)
     if not isinstance(entries, list) or not entries:
         return None
@@ -20,7 +23,7 @@ def unpacked(packed: object) -> Any:
 
 
 class _Reader:
-    """Each entry is read once, and shared by all that refer to it: else a small page could unfold without end."""
+    """Reads each entry once and shares it between all references: otherwise a small page could use all memory."""
 
     def __init__(self, entries: list[Any]) -> None:
         self.entries = entries
@@ -28,7 +31,7 @@ class _Reader:
         self.begun: set[int] = set()
 
     def at(self, index: object) -> Any:
-        """Indices below zero stand for undefined, NaN and other things no field can hold."""
+        """Return the value of an entry. Indices below zero mean undefined, NaN and the like: None."""
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(self.entries):
             return None
         if index not in self.done:
@@ -48,7 +51,7 @@ class _Reader:
         return [self.at(index) for index in entry]
 
     def _special(self, kind: str, *values: Any) -> Any:
-        """A list that begins with a word is no list: ["Date", "2026-…"], ["Set", 3, 5], ["Reactive", 1]."""
+        """Return the value of a list that begins with a type: ["Date", "2026-…"], ["Set", 3, 5], ["Reactive", 1]."""
         match kind:
             case "Set":
                 return [self.at(index) for index in values]
@@ -60,4 +63,4 @@ class _Reader:
                 return {str(name): self.at(value) for name, value in zip(values[::2], values[1::2], strict=False)}
             case "Date" | "BigInt":
                 return values[0] if values else None
-        return self.at(values[0]) if kind in _BOXES and values else None
+        return self.at(values[0]) if kind in _WRAPPERS and values else None

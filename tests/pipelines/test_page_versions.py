@@ -10,7 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from realestate.pipelines.clean import clean
-from realestate.pipelines.pages import page_of
+from realestate.pipelines.page_versions import page_of
 from realestate.pipelines.store import BatchSettings, StorePipeline
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Quarantined

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Aside:
+class WorkerThread:
     """One thread: acts are done one after another, in the order in which they were asked for.
 
     An act that never ends does not keep the process alive, as one in an executor would.

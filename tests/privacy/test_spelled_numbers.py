@@ -1,6 +1,6 @@
 import pytest
 
-from realestate.privacy.numerals import may_be_spelled, spelled
+from realestate.privacy.spelled_numbers import find_spelled_numbers, may_contain
 
 
 @pytest.mark.parametrize(
@@ -25,18 +25,18 @@ from realestate.privacy.numerals import may_be_spelled, spelled
         ("", []),
     ],
 )
-def test_numbers_in_words_are_read_as_long_as_they_can_be(text: str, digits: list[str]) -> None:
-    assert [each.digits for each in spelled(text)] == digits
+def test_a_number_takes_as_many_words_as_possible(text: str, digits: list[str]) -> None:
+    assert [each.digits for each in find_spelled_numbers(text)] == digits
 
 
-def test_their_places_are_told() -> None:
+def test_a_number_has_its_position() -> None:
     text = "  yetmiş beş otaq"
-    (found,) = spelled(text)
+    (found,) = find_spelled_numbers(text)
     assert text[found.start : found.end] == "yetmiş beş"
 
 
 @pytest.mark.parametrize(
-    ("text", "is_so"),
+    ("text", "expected"),
     [
         ("sıfır beş sıfır bir iki", True),
         ("SIFIR BEŞ SIFIR BİR İKİ", True),
@@ -46,5 +46,5 @@ def test_their_places_are_told() -> None:
         ("iki otaq üç balkon dörd", False),
     ],
 )
-def test_the_cheap_question_sees_numbers_that_follow_each_other(text: str, is_so: bool) -> None:
-    assert may_be_spelled(text.encode().lower().split()) is is_so
+def test_the_precheck_sees_numbers_that_follow_each_other(text: str, expected: bool) -> None:
+    assert may_contain(text.encode().lower().split()) is expected
