@@ -26,7 +26,8 @@ from tests.variables import variables_read
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
-COMMANDS = {command.callback.__name__: command for command in app.registered_commands if command.callback}
+SHOWN = [command for command in app.registered_commands if not command.hidden]
+COMMANDS = {command.callback.__name__: command for command in SHOWN if command.callback}
 GROUPS = {group.name: group.typer_instance for group in app.registered_groups if not group.hidden}
 #: The settings of scrapy-redis that this project sets.
 SCRAPY_REDIS_SETTINGS = ("REDIS_URL", "REDIS_START_URLS_KEY", "SCHEDULER_QUEUE_CLASS", "SCHEDULER_PERSIST")

@@ -1,4 +1,4 @@
-"""The suite runs and says what it should; how fast is for `realestate bench crawl` to tell."""
+"""The suite runs and says what it should; how fast is for `python -m bench crawl` to tell."""
 
 import sys
 from collections.abc import Callable, Iterator

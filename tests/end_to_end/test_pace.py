@@ -18,9 +18,9 @@ from redis import Redis
 from realestate.jobs.fleet import look
 from realestate.queue import codec
 from realestate.queue.connection import connect_to
+from realestate.queue.fleet import BELL_SECONDS
 from realestate.queue.identity import identify
 from realestate.queue.request_queue import Ending, Lease, Pushed, QueueSettings, RequestQueue
-from realestate.queue.scheduler import BELL_SECONDS
 from realestate.settings import HEARTBEAT_SECONDS, RATE_LIMIT_AHEAD_SECONDS
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import Fleet, until

@@ -17,7 +17,7 @@ from scrapy.http import Response
 from realestate.middlewares.exits import ExitsMiddleware
 from realestate.middlewares.handler import TRUSTED
 from realestate.middlewares.proxies import Proxy, parse
-from realestate.queue.manners import undress
+from realestate.queue.feedback import undress
 from realestate.queue.suspicion import EXIT
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.middlewares.forward_proxy import ForwardProxy

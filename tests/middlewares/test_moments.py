@@ -41,7 +41,7 @@ class Worker:
         return taken
 
     def moment(self, request: Request) -> float:
-        held = self.scheduler.ledger.get(request.meta[LEASE])
+        held = self.scheduler.fleet.ledger.get(request.meta[LEASE])
         assert held is not None
         return held.lease.send_at
 
@@ -61,11 +61,11 @@ def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> 
                 for number in range(count):
                     asked: Any = scheduler.spider
                     scheduler.enqueue_request(asked.check(LISTING.format(number), "j", "full"))
-                scheduler.serve()
+                scheduler.fleet.serve()
                 async with asyncio.timeout(60):
                     return await act(worker)
             finally:
-                await scheduler._close()
+                await scheduler.fleet.close()
 
         return asyncio.run(connected())
 
