@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from redis import Redis
 
@@ -71,3 +72,8 @@ def check_urls(portal: str, urls: Sequence[str]) -> None:
     for url in urls:
         if reason := refusal(portal, url, settings.SIMULATOR_URL):
             raise UsageError(reason)
+
+
+def spool_folder() -> Path:
+    """The folder for raw pages on their way from or to a bucket."""
+    return settings.REALESTATE_HOME / "spool"

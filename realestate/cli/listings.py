@@ -1,117 +1,106 @@
-"""How what happened looks on a terminal."""
+"""`realestate history` and `realestate events`: what happened to the listings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
-from rich.console import Console
-from rich.table import Table
+import typer
 
-from realestate.items import Part
-from realestate.storage.history import Event, PriceSeen
-from realestate.storage.store import Conclusion, Numbered, Run
+from realestate.cli.options import JsonFlag, PortalArgument
 
-_console = Console()
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
+if TYPE_CHECKING:
+    from realestate.storage.history import Event, PriceSeen
+    from realestate.storage.store import Numbered
 
 
-def history(events: Sequence[Event], prices: Sequence[PriceSeen], *, as_json: bool) -> None:
-    if as_json:
-        _json({"events": [_event(each) for each in events], "prices": [asdict(each) for each in prices]})
-        return
+def history(
+    portal: PortalArgument,
+    ref: Annotated[str, typer.Argument(help="The portal's id of the listing.")],
+    json: JsonFlag = False,
+) -> None:
+    """Show all events and all prices of one listing."""
+    from realestate.cli import terminal
+    from realestate.cli.connections import opened_store
+    from realestate.cli.errors import UsageError
+
+    with opened_store() as store:
+        events = store.history(portal, ref)
+        prices = store.prices(portal, ref)
+    if not events:
+        raise UsageError(f"{portal} has no listing {ref!r}")
+    if json:
+        terminal.print_json({"events": [asdict(each) for each in events], "prices": [asdict(each) for each in prices]})
+    else:
+        print_history(events, prices)
+
+
+def events(
+    after: Annotated[int, typer.Option(help="The number of the last event you have; 0 is the beginning.")] = 0,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = 100,
+    json: JsonFlag = False,
+) -> None:
+    """Show the events of all portals in their order. With the last number in --after you get the next ones."""
+    from realestate.cli.connections import opened_store
+
+    with opened_store() as store:
+        found = store.events(after, limit)
+    if json:
+        print_events_as_json(found)
+    else:
+        print_events(found)
+
+
+def print_history(events: "Sequence[Event]", prices: "Sequence[PriceSeen]") -> None:
+    from realestate.cli import terminal
+
     for event in events:
-        print(f"{event.at:%Y-%m-%d %H:%M}  {event.type:<22} {_data(event)}")
-    table = Table("seen", "price", "where", "", box=None, header_style="dim")
+        print(f"{event.at:%Y-%m-%d %H:%M}  {event.type:<22} {_details(event)}")
+    table = terminal.plain_table("seen", "price", "where", "")
     for each in prices:
-        doubt = "not believed yet" if each.suspect else ""
-        table.add_row(f"{each.at:%Y-%m-%d %H:%M}", _money(asdict(each)), each.source, doubt)
-    _console.print(table)
+        doubt = "suspect, not confirmed yet" if each.suspect else ""
+        table.add_row(f"{each.at:%Y-%m-%d %H:%M}", _price(asdict(each)), each.source, doubt)
+    terminal.console.print(table)
 
 
-def events(found: Sequence[Numbered], *, as_json: bool) -> None:
-    if as_json:
-        for each in found:
-            _json({"seq": each.seq, **_event(each.event)})
-        return
+def print_events(found: "Sequence[Numbered]") -> None:
     for each in found:
         event = each.event
-        what = f"{event.portal}/{event.ref}"
-        print(f"{each.seq:>8}  {event.at:%m-%d %H:%M}  {what:<18} {event.type:<22} {_data(event)}")
+        listing = f"{event.portal}/{event.ref}"
+        print(f"{each.seq:>8}  {event.at:%m-%d %H:%M}  {listing:<18} {event.type:<22} {_details(event)}")
 
 
-def runs(found: Sequence[Run], *, as_json: bool) -> None:
-    if as_json:
-        _json([asdict(each) for each in found])
-        return
-    table = Table(
-        "run", "portal", "mode", "started", "complete", "gone", "verdict", "why", box=None, header_style="dim"
-    )
+def print_events_as_json(found: "Sequence[Numbered]") -> None:
+    """Print one JSON object per line."""
+    from realestate.cli import terminal
+
     for each in found:
-        complete = {None: "", True: "yes", False: "no"}[each.complete]
-        gone, verdict = str(each.departures or ""), each.verdict or ""
-        started = f"{each.started_at:%m-%d %H:%M}"
-        table.add_row(each.run, each.portal, each.mode, started, complete, gone, verdict, each.reason or "")
-    _console.print(table)
+        terminal.print_json({"seq": each.seq, **asdict(each.event)}, indent=0)
 
 
-def parts(found: Sequence[Part], *, as_json: bool) -> None:
-    """Each search with its parts below it, and what they have together."""
-    if as_json:
-        _json([asdict(each) for each in found])
-        return
-    table = Table("search", "results", "in parts", box=None, header_style="dim")
-    inside: dict[str | None, list[Part]] = {}
-    for each in found:
-        inside.setdefault(each.parent, []).append(each)
+def _details(event: "Event") -> str:
+    """The data of an event as short text."""
+    import msgspec
 
-    def add(part: Part, depth: int) -> None:
-        below = inside.get(part.search, [])
-        together = str(sum(each.total or 0 for each in below)) if part.is_split else ""
-        table.add_row("  " * depth + part.search, "?" if part.total is None else str(part.total), together)
-        for each in below:
-            add(each, depth + 1)
-
-    for part in inside.get(None, []):
-        add(part, 0)
-    _console.print(table)
-
-
-def conclusion(found: Conclusion, *, as_json: bool) -> None:
-    if as_json:
-        _json(asdict(found))
-    else:
-        print(f"{found.delisted} listings delisted, of {found.found} found gone and {found.offered} offered")
-
-
-def _event(event: Event) -> dict[str, Any]:
-    return asdict(event)
-
-
-def _data(event: Event) -> str:
     match event.data:
         case {"old": int() | float() as old, "new": int() | float() as new, "percent": float() as percent}:
             return f"{old:,} -> {new:,} ({percent:+.1f} %)"
         case {"old": dict() as old, "new": dict() as new}:
-            return f"{_money(old)} -> {_money(new)}"
+            return f"{_price(old)} -> {_price(new)}"
         case {"fields": list() | dict() as fields}:
             return ", ".join(fields)
         case {"price": _, "currency": _}:
-            return _money(event.data)
+            return _price(event.data)
         case {"evidence": dict() as evidence}:
             return str(evidence.get("detail") or evidence.get("kind") or "")
         case data:
             return msgspec.json.encode(data, enc_hook=str).decode() if data else ""
 
 
-def _money(told: Mapping[str, Any]) -> str:
-    """A price with what it is a price of."""
-    if told["price"] is None:
-        return "on request" if told.get("price_basis") == "on_request" else "no price"
-    amount = f"{told['price']:,.2f}".removesuffix(".00")
-    of = f" a {told['rent_period']}" if told.get("rent_period") else ""
-    return f"{amount} {told['currency']}{of}{' a m²' if told.get('price_basis') == 'per_m2' else ''}"
-
-
-def _json(value: Any) -> None:
-    print(_ENCODER.encode(value).decode())
+def _price(fields: Mapping[str, Any]) -> str:
+    """A price with its currency, and what it is for: a month, a square metre."""
+    if fields["price"] is None:
+        return "on request" if fields.get("price_basis") == "on_request" else "no price"
+    amount = f"{fields['price']:,.2f}".removesuffix(".00")
+    period = f" a {fields['rent_period']}" if fields.get("rent_period") else ""
+    basis = " a m²" if fields.get("price_basis") == "per_m2" else ""
+    return f"{amount} {fields['currency']}{period}{basis}"
