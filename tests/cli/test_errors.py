@@ -12,7 +12,7 @@ from realestate.cli import app
 COMMAND = """
 import signal, sys, time
 import typer
-from realestate.cli import failures
+from realestate.cli import errors
 
 class Module:
     def __del__(self):
@@ -27,7 +27,7 @@ def work():
     print("at work", flush=True)
     time.sleep(60)
 
-sys.exit(failures.run(app))
+sys.exit(errors.run(app))
 """
 
 
@@ -38,7 +38,7 @@ def test_an_interrupt_that_python_swallows_comes_again(signal: str) -> None:
     )
     assert "at work" in ended.stdout, "it was swallowed"
     assert ended.returncode == 130
-    assert ended.stderr == "realestate: stopped; what is left waits for the next run\n"
+    assert ended.stderr == "realestate: stopped; run the command again to continue\n"
 
 
 def test_whatever_else_python_swallows_is_told() -> None:

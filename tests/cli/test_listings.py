@@ -1,3 +1,5 @@
+"""How events, prices and jobs are printed."""
+
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -5,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from realestate.cli import tell
+from realestate.cli.listings import print_events, print_events_as_json, print_history
 from realestate.storage.history import Event, PriceSeen
-from realestate.storage.store import Conclusion, Numbered, Run
+from realestate.storage.store import Numbered
 
 AT = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
 MONTHLY = {"price": 305, "currency": "AZN", "price_basis": "total", "rent_period": "month"}
@@ -35,48 +37,30 @@ def event(type: Any, data: dict[str, Any]) -> Event:
     ],
     ids=lambda value: value.type if isinstance(value, Event) else "",
 )
-def test_each_event_is_one_line_a_person_can_read(
+def test_each_event_is_printed_on_one_readable_line(
     happened: Event, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tell.events([Numbered(7, happened)], as_json=False)
+    print_events([Numbered(7, happened)])
     (line,) = capsys.readouterr().out.splitlines()
     assert line.split()[:4] == ["7", "09-01", "12:30", "emlak/840001"]
     assert words in line
 
 
-def test_events_for_a_program_are_lines_of_json(capsys: pytest.CaptureFixture[str]) -> None:
-    tell.events([Numbered(7, event("listed", MONTHLY)), Numbered(8, event("sold", {}))], as_json=True)
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(each["seq"], each["type"], each["ref"]) for each in told] == [
+def test_events_as_json_are_one_object_per_line(capsys: pytest.CaptureFixture[str]) -> None:
+    print_events_as_json([Numbered(7, event("listed", MONTHLY)), Numbered(8, event("sold", {}))])
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(each["seq"], each["type"], each["ref"]) for each in events] == [
         (7, "listed", "840001"),
         (8, "sold", "840001"),
     ]
-    assert told[0]["data"] == MONTHLY
+    assert events[0]["data"] == MONTHLY
 
 
-def test_a_history_has_its_prices_and_says_what_is_doubted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_history_has_its_prices_and_marks_suspect_ones(capsys: pytest.CaptureFixture[str]) -> None:
     money: Any = {"price": Decimal("305.50"), "currency": "AZN", "price_basis": "total", "rent_period": "month"}
     seen = PriceSeen("emlak", "840001", 1, AT, "j", "search", **money, suspect=True)
-    tell.history([event("listed", MONTHLY)], [seen], as_json=False)
-    told = capsys.readouterr().out
-    assert "305.50 AZN a month" in told
-    assert "search" in told
-    assert "not believed yet" in told
-    tell.history([event("listed", MONTHLY)], [seen], as_json=True)
-    assert json.loads(capsys.readouterr().out)["prices"][0]["price"] == 305.5
-
-
-def test_a_run_says_why_it_is_not_complete(capsys: pytest.CaptureFixture[str]) -> None:
-    run = Run(
-        "5f0c", "emlak", "full", "all", AT, complete=False, reason="2 search pages", verdict="withheld", departures=9
-    )
-    tell.runs([run], as_json=False)
-    told = capsys.readouterr().out
-    assert all(word in told for word in ("5f0c", "no", "9", "withheld", "2 search pages"))
-    tell.runs([run], as_json=True)
-    assert json.loads(capsys.readouterr().out)[0]["complete"] is False
-
-
-def test_a_conclusion_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    tell.conclusion(Conclusion("applied", 9, 20, 8), as_json=False)
-    assert capsys.readouterr().out == "8 listings delisted, of 9 found gone and 20 offered\n"
+    print_history([event("listed", MONTHLY)], [seen])
+    printed = capsys.readouterr().out
+    assert "305.50 AZN a month" in printed
+    assert "search" in printed
+    assert "suspect, not confirmed yet" in printed

@@ -1,4 +1,4 @@
-"""The commands that keep house, as a person and as a program use them."""
+"""`quarantine`, `retain`, `erase`, `upkeep`, `backup` and `restore`, as text and as JSON."""
 
 import json
 import signal
@@ -14,7 +14,7 @@ import pytest
 from cryptography.fernet import Fernet
 
 from realestate import settings
-from realestate.cli import app, failures, house
+from realestate.cli import app, errors, maintenance
 from realestate.jobs.release import page_of
 from realestate.storage import Batch, Quarantined, open_store
 from realestate.storage.contacts import Contacts, Sealed
@@ -31,7 +31,8 @@ class Done(NamedTuple):
     err: str
 
     @property
-    def told(self) -> Any:
+    def json(self) -> Any:
+        """The output, parsed as JSON."""
         return json.loads(self.out)
 
 
@@ -66,7 +67,7 @@ def run(
     def act(*arguments: str) -> Done:
         monkeypatch.setattr(sys, "argv", ["realestate", *arguments])
         capsys.readouterr()
-        code = failures.run(app)
+        code = errors.run(app)
         return Done(code, *capsys.readouterr())
 
     yield act
@@ -98,10 +99,10 @@ def test_quarantine_is_listed_with_counts(store: FullStore, run: Run) -> None:
     assert "immoweb: rooms 2\n" in done.out
     assert "emlak: price 1\n" in done.out
     assert "[bad]" in done.out, "no text of a page is taken for markup"
-    assert run("quarantine", "list", "--portal", "emlak", "--json").told["faults"] == {"emlak": {"price": 1}}
-    told = run("quarantine", "list", "--fault", "rooms", "--json").told
-    assert sorted(entry["ref"] for entry in told["entries"]) == ["1", "2"]
-    assert "nothing is in quarantine that fits" in run("quarantine", "list", "--ref", "9").out
+    assert run("quarantine", "list", "--portal", "emlak", "--json").json["faults"] == {"emlak": {"price": 1}}
+    values = run("quarantine", "list", "--fault", "rooms", "--json").json
+    assert sorted(entry["ref"] for entry in values["entries"]) == ["1", "2"]
+    assert "no entry in quarantine matches" in run("quarantine", "list", "--ref", "9").out
 
 
 def test_one_is_shown_with_its_page(store: FullStore, run: Run, raw: Path, tmp_path: Path) -> None:
@@ -111,17 +112,17 @@ def test_one_is_shown_with_its_page(store: FullStore, run: Run, raw: Path, tmp_p
     keep(store, raw, "1", fetched_at=now + timedelta(days=1))
     store.write(Batch(quarantined=[bad("1"), bad("2")]))
     (entry,) = store.quarantined(ref="1")
-    told = run("quarantine", "show", entry.id).told
-    assert told["errors"] == ["rooms: 5000 is greater than 1000"]
-    assert told["record"]["rooms"] == 5000
-    assert (told["page"]["file"], told["page"]["offset"]) == (wanted.file, wanted.offset)
+    values = run("quarantine", "show", entry.id).json
+    assert values["errors"] == ["rooms: 5000 is greater than 1000"]
+    assert values["record"]["rooms"] == 5000
+    assert (values["page"]["file"], values["page"]["offset"]) == (wanted.file, wanted.offset)
     copy = tmp_path / "page.html"
     assert run("quarantine", "show", entry.id, "--page", str(copy)).code == 0
     assert copy.read_bytes() == b"page of 1"
     (other,) = store.quarantined(ref="2")
-    assert run("quarantine", "show", other.id).told["page"] is None
+    assert run("quarantine", "show", other.id).json["page"] is None
     done = run("quarantine", "show", other.id, "--page", str(copy))
-    assert (done.code, done.err) == (2, "realestate: its raw page was not kept\n")
+    assert (done.code, done.err) == (2, f"realestate: the raw page of entry {other.id!r} was not kept\n")
 
 
 def test_a_person_lets_one_pass(store: FullStore, run: Run) -> None:
@@ -157,7 +158,7 @@ def test_what_cannot_be_stored_as_it_is_stays_and_says_why(
     ids = [each.id for ref in "12" for each in store.quarantined(ref=ref)]
     done = run("quarantine", "release", *ids, "--json")
     assert done.code == 1
-    first, second = done.told
+    first, second = done.json
     assert (first["stored"], second["stored"]) == (False, True)
     assert first["why"].startswith(why)
     assert store.counts()[PORTAL] == (1, 1)
@@ -179,7 +180,7 @@ def test_what_is_thrown_away_is_said_before_and_after(store: FullStore, run: Run
     assert run("quarantine", "drop", "--portal", PORTAL, "--fault", "rooms").out == "dropped 4\n"
     assert [entry.ref for entry in store.quarantined()] == ["9"]
     done = run("quarantine", "drop")
-    assert (done.code, done.err) == (2, "realestate: say which: ids, --portal, --ref or --fault\n")
+    assert (done.code, done.err) == (2, "realestate: nothing to drop: give ids, --portal, --ref or --fault\n")
 
 
 def test_the_page_of_an_entry_is_the_one_before_it() -> None:
@@ -210,19 +211,19 @@ def test_retain_says_what_would_go_and_then_what_went(store: FullStore, run: Run
     dry = run(*asked, "--dry-run")
     assert dry.code == 0
     assert dry.out.splitlines() == [
-        "raw pages: 1 files would go (1 sampled)",
-        "quarantine: 1 would go",
-        "contacts: 1 would go",
-        "delisted: the texts of 1 listings would go; their history stays",
+        "raw pages: 1 files would be deleted (1 sampled)",
+        "quarantine: 1 entries would be deleted",
+        "contacts: 1 would be deleted",
+        "delisted: texts of 1 listings would be deleted; their history stays",
     ]
     assert store.counts()[PORTAL] == (2, 1)
-    told = run(*asked, "--json").told
-    assert (told["files"], told["dry_run"]) == ({"sampled": 1}, False)
-    assert told["expired"] == {"quarantined": 1, "contacts": 1, "trimmed": 1}
+    values = run(*asked, "--json").json
+    assert (values["files"], values["dry_run"]) == ({"sampled": 1}, False)
+    assert values["expired"] == {"quarantined": 1, "contacts": 1, "trimmed": 1}
     assert [row.ref for row, _ in pages(str(raw))] == ["1"]
     assert store.snapshots(PORTAL, "2") == []
     assert (record(store, "1")["description"], types(store, "1")) == (None, ["listed"])
-    assert "0 files went" in run(*asked).out
+    assert "0 files deleted" in run(*asked).out
 
 
 def test_a_page_nobody_has_any_more_is_asked_for_only_as_long_as_it_would_be_kept(store: FullStore, run: Run) -> None:
@@ -230,7 +231,10 @@ def test_a_page_nobody_has_any_more_is_asked_for_only_as_long_as_it_would_be_kep
     row = SnapshotRef.of(old, "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 10)
     store.reindex(row.file, [row])
     done = run("erase", "--ref", "immoweb/1")
-    assert (done.code, f"not here, so run this where it is: {row.file}" in done.out) == (1, True)
+    assert (
+        done.code,
+        f"this file is not here, run the command on the machine that has it: {row.file}" in done.out,
+    ) == (1, True)
     assert run("retain").code == 1
     assert run("retain", "--failed-days", "50").code == 0
     assert store.erased_pages() == []
@@ -238,7 +242,7 @@ def test_a_page_nobody_has_any_more_is_asked_for_only_as_long_as_it_would_be_kep
 
 def test_days_are_those_of_the_settings_and_0_is_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "RETAIN_ALL_DAYS", 0.0)
-    days = house.days(failed=None, sampled=7, all=None, quarantine=0, delisted=None)
+    days = maintenance.retention_days(failed=None, sampled=7, all=None, quarantine=0, delisted=None)
     assert (days.failed, days.sampled, days.all, days.quarantine, days.delisted) == (90, 7, None, None, 365)
     assert days.raw == {"failed": 90, "sampled": 7}
 
@@ -248,11 +252,11 @@ def test_an_erased_listing_is_gone_everywhere(store: FullStore, run: Run, raw: P
     keep(store, raw, "1", "2")
     done = run("erase", "--ref", "immoweb/1")
     assert done.code == 0
-    assert "immoweb/1: 1 listings, 1 events, 1 prices; it stays away from now on\n" in done.out
+    assert "immoweb/1: 1 listings, 1 events, 1 prices; it will not be stored again\n" in done.out
     assert "raw pages: 1 erased in 1 files\n" in done.out
     assert [row.ref for row, _ in pages(str(raw))] == ["2"]
     assert store.write(batch(page("1"))).new == 0
-    again = run("erase", "--ref", "immoweb/1", "--ref", "emlak/a/b", "--json").told
+    again = run("erase", "--ref", "immoweb/1", "--ref", "emlak/a/b", "--json").json
     assert [(each["portal"], each["ref"]) for each in again["erased"]] == [("immoweb", "1"), ("emlak", "a/b")]
 
 
@@ -263,7 +267,7 @@ def test_a_page_that_cannot_be_erased_yet_is_no_success(store: FullStore, run: R
         store.reindex(row.file, [row])
         done = run("erase", "--ref", "immoweb/1")
         assert done.code == 1
-        assert f"still written to, so run this again later: {row.file}" in done.out
+        assert f"a worker still writes to this file, run the command again later: {row.file}" in done.out
         assert run("retain").code == 1
     assert run("retain", "--failed-days", "0").code == 0, "which is what a timetable will run"
     assert list(pages(str(raw))) == []
@@ -279,21 +283,21 @@ def test_pages_outside_the_index_are_found_by_reading_all(store: FullStore, run:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        ([], "say what: --ref portal/ref, --phone or --email"),
+        ([], "nothing to erase: give --ref portal/ref, --phone or --email"),
         (["--ref", "1"], "--ref is '1': portal/ref is needed, such as emlak/840001"),
         (["--ref", "immoweb/"], "--ref is 'immoweb/'"),
         (["--ref", "nowhere/1"], "no portal 'nowhere'"),
-        (["--phone", "050 123"], "'050 123' is no telephone with its country"),
+        (["--phone", "050 123"], "'050 123' is no telephone number with its country code"),
         (["--phone", "+994501234567"], "CONTACTS_KEYS is not set"),
     ],
 )
-def test_a_wrong_wish_is_one_line(run: Run, arguments: list[str], told: str) -> None:
+def test_a_wrong_wish_is_one_line(run: Run, arguments: list[str], message: str) -> None:
     done = run("erase", *arguments)
     assert (done.code, done.out) == (2, "")
     (line,) = done.err.splitlines()
-    assert told in line
+    assert message in line
 
 
 def test_by_telephone_or_address_whoever_has_it(store: FullStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,7 +313,7 @@ def test_by_telephone_or_address_whoever_has_it(store: FullStore, run: Run, monk
     done = run("erase", "--phone", "+994 (50) 123-45.67", "--email", " Somebody@Example.org ")
     assert done.code == 0
     assert [line.partition(":")[0] for line in done.out.splitlines()] == ["immoweb/1", "immoweb/2"]
-    assert not [each for each in ("1234567", "omebody") if each in done.out], "nobody is told of"
+    assert not [each for each in ("1234567", "omebody") if each in done.out], "the output contains no contact"
     assert [row["ref"] for row in store.records(PORTAL)] == ["3"]
     store.keep_contacts([vault.kept(replace(persons[0], ref="4"))], 30)
     assert "no listing has that contact" in run("erase", "--phone", "+994501234567").out
@@ -322,7 +326,7 @@ def test_upkeep_tells_what_it_found_and_did(store: FullStore, run: Run) -> None:
     done = run("upkeep")
     assert done.code == 0
     assert " all " in done.out
-    assert {finding["what"] for finding in run("upkeep", "--json").told} >= {"indexes", "sizes"}
+    assert {finding["what"] for finding in run("upkeep", "--json").json} >= {"indexes", "sizes"}
 
 
 def test_a_fault_is_no_success(store: FullStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,7 +353,7 @@ def test_a_backup_and_its_restore(
     refused = run("restore", str(file))
     assert (refused.code, "the store is not empty: it has " in refused.err) == (1, True)
     monkeypatch.setattr(settings, "STORE_URL", second_store_url)
-    assert run("restore", str(file), "--json").told["counts"]["listings"] == 2
+    assert run("restore", str(file), "--json").json["counts"]["listings"] == 2
     with closing(open_store(second_store_url)) as other:
         assert [row["ref"] for row in other.records(PORTAL)] == ["1", "2"]
 
