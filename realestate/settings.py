@@ -200,7 +200,7 @@ DOWNLOAD_HANDLERS = {
 COMPRESSION_ENABLED = False
 #: Each handles every page, and none has anything to do here: no portal redirects in its HTML, who we are comes with the
 #: exit, and so does the proxy; how deep a request lies, where it came from and how long it is, nobody asks.
-METAREFRESH_ENABLED = HTTPPROXY_ENABLED = DOWNLOADER_STATS = False
+METAREFRESH_ENABLED = HTTPPROXY_ENABLED = False
 _NO_USE_BEFORE = (
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware",
     "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware",
