@@ -85,7 +85,6 @@ class Fleet:
         self.local: deque[Request] = deque()
         self._tasks: list[asyncio.Task[None]] = []
         self._registered = False
-        self._queue_was_empty = False
         self._background: set[asyncio.Task[None]] = set()
         self.redis = connection.connect(settings)
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
@@ -116,12 +115,7 @@ class Fleet:
         return len(self.buffer) + len(self.local)
 
     def has_pending_requests(self) -> bool:
-        """Whether there may be something to do: here, on its way to Redis, or in the queue when we last looked.
-
-        When it returns False, Scrapy sends `spider_idle`, by which a RedisSpider reads seeds and may close."""
-        if self.local or not self.serving:
-            return bool(self.local)
-        return not self._queue_was_empty or self.waiting() > 0 or len(self.outbox) > 0 or len(self.ledger) > 0
+        return self.serving or bool(self.local)
 
     def next_request(self) -> Request | None:
         """The next request whose send slot has come."""
@@ -280,7 +274,6 @@ class Fleet:
         if parent := self.ledger.get(request.meta.get(PARENT)):
             parent.children.append(pushed)
         nonce = request.meta.get(SEED)
-        self._queue_was_empty = False
         self.outbox.push(pushed, partial(self.seeds.remove, nonce) if nonce else None)
         self.stats.inc_value("queue/pushed")
 
@@ -316,7 +309,6 @@ class Fleet:
                 await asyncio.sleep(1.0)
                 self._hungry.set()
                 continue
-            self._queue_was_empty = not taken.leases and taken.ask_again_at <= 0 and not len(self.outbox)
             for lease in taken.leases:
                 self.buffer.add(self.ledger.open(lease), lease)
             if not self.serving:
