@@ -8,7 +8,7 @@ from functools import partial
 from scrapy import Request
 from scrapy.statscollectors import StatsCollector
 
-from realestate.accelerate.headers import has, take_off
+from realestate.accelerate.headers import take_off
 from realestate.queue.exits import Exit, Signal
 from realestate.queue.request_queue import RequestQueue
 from realestate.queue.standings import Standings
@@ -36,7 +36,8 @@ def undress(request: Request) -> None:
 
 
 def is_dressed(request: Request) -> bool:
-    return not _DRESS.isdisjoint(request.meta) or has(request.headers, "Proxy-Authorization")
+    """Whether our own middleware chose its exit and identity. A proxy or cookie jar that a spider chose stays."""
+    return WORN in request.meta
 
 
 class Feedback:

@@ -33,6 +33,7 @@ from realestate.queue.packing import DELAY, PARENT, SEED, Packer
 from realestate.queue.patience import patiently
 from realestate.queue.request_queue import Lease, Pulse, Pushed, QueueSettings, RequestQueue, Taken
 from realestate.queue.robots import RobotsTexts
+from realestate.queue.seed_source import SeedSource
 from realestate.queue.seeds import SeedList
 from realestate.queue.suspicion import doubted
 from realestate.queue.workers import worker_name
@@ -46,6 +47,9 @@ SWALLOWED_BEATS = 3
 #: A worker that stops waits this long for a Redis that is away; then its leases expire by themselves.
 LEAVING_SECONDS = 20.0
 
+#: A warning is logged for so many different causes why a request cannot be stored.
+MOST_CAUSES = 20
+
 _FLEETS: "WeakKeyDictionary[Crawler, Fleet]" = WeakKeyDictionary()
 
 
@@ -57,6 +61,15 @@ def fleet_of(crawler: Crawler) -> "Fleet | None":
 def register_fleet(crawler: Crawler, fleet: "Fleet") -> None:
     """From now on `fleet_of(crawler)` returns this handle."""
     _FLEETS[crawler] = fleet
+
+
+def _dupefilter_class(path: Any) -> type[DupeFilter]:
+    found = load_object(path)
+    if not issubclass(found, DupeFilter):
+        ours = f"{DupeFilter.__module__}.{DupeFilter.__qualname__}"
+        raise ValueError(f"DUPEFILTER_CLASS is {path}; the queue needs DUPEFILTER_CLASS = {ours!r}")
+    kind: type[DupeFilter] = found
+    return kind
 
 
 class Fleet:
@@ -87,8 +100,10 @@ class Fleet:
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
         limits = QueueSettings.from_settings(settings, getattr(spider, "pace", None))
         self.queue = queue_class(self.redis, spider.name, limits)
-        self.dupefilter = load_object(settings["DUPEFILTER_CLASS"]).from_spider(spider)
-        self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats)
+        self.queue.seeds = SeedSource.of_spider(spider, settings)
+        self.dupefilter = _dupefilter_class(settings["DUPEFILTER_CLASS"]).from_spider(spider)
+        self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats, self.queue.seeds)
+        self._kept_local: set[str] = set()
         self.outbox = Outbox(self.queue, self.stats)
         self.ledger = Ledger(self.outbox.end)
         self.buffer = Buffer(self.queue.limits.rate)
@@ -133,8 +148,7 @@ class Fleet:
         try:
             pushed = self.packer.pushed(request)
         except NotShareable as error:
-            logger.debug("queue/local: %s stays in this process: %s", request, error)
-            self.stats.inc_value("queue/local")
+            self._keeps_local(request, error)
             self.local.append(request)
             return True
         self._send(request, pushed)
@@ -175,12 +189,12 @@ class Fleet:
         """Raises NotShareable for a request that the fleet could not take."""
         self.packer.payload(request)
 
-    async def next_seed(self) -> tuple[bytes, str] | None:
+    async def next_seed(self, seconds: float = BELL_SECONDS) -> tuple[bytes, str] | None:
         """A seed and its name, as soon as there is one; None after a while without.
 
         The fleet knows this worker before it takes one, so that a seed in its hands is seen by all."""
         await asyncio.shield(self._known)
-        return await self.seeds.next(BELL_SECONDS)
+        return await self.seeds.next(seconds)
 
     async def remove_seed(self, nonce: str) -> None:
         await self.seeds.remove(nonce)
@@ -258,8 +272,20 @@ class Fleet:
         if parent := self.ledger.get(request.meta.get(PARENT)):
             parent.children.append(pushed)
         nonce = request.meta.get(SEED)
+        if nonce:
+            self.seeds.enqueued(nonce)
         self.outbox.push(pushed, partial(self.seeds.remove, nonce) if nonce else None)
         self.stats.inc_value("queue/pushed")
+
+    def _keeps_local(self, request: Request, error: NotShareable) -> None:
+        """Count a request that only this process can run, and say so once for each cause."""
+        self.stats.inc_value("queue/local")
+        cause = str(error)
+        is_new = self.serving and cause not in self._kept_local and len(self._kept_local) < MOST_CAUSES
+        if is_new:
+            self._kept_local.add(cause)
+        message = "queue/local: %s cannot be stored in Redis and is lost if this worker dies: %s"
+        logger.log(logging.WARNING if is_new else logging.DEBUG, message, request, cause)
 
     def _go_on(self, request: Request, held: Held) -> None:
         """A retry waits its time in the queue, where any worker may take it; so does what is put off, at no cost. A
