@@ -103,7 +103,8 @@ def _own_errback(request: Request, spider: Spider) -> Any:
 
 
 def _method(spider: Spider, name: object) -> Any:
-    if not isinstance(name, str) or not _may_be_called(type(spider), name):
+    kind: Any = type(spider)
+    if not isinstance(name, str) or not _may_be_called(kind, name):
         raise MalformedRequest(f"{spider.name} has no callback {name!r}")
     return getattr(spider, name)
 
