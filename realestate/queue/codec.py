@@ -11,7 +11,7 @@ from scrapy.http import JsonRequest, XmlRpcRequest
 from scrapy.spiders import CrawlSpider
 from scrapy_redis.spiders import RedisCrawlSpider
 
-from realestate.accelerate.requests import request_to
+from realestate.queue.plain_urls import request_to
 
 #: The first byte of every value; raised when its form changes, so that a fleet of two versions cannot misread.
 VERSION = b"\x01"
@@ -39,6 +39,17 @@ class NotShareable(ValueError):
     carries an object."""
 
 
+def _plain(value: Any) -> Any:
+    """The plain value of a subclass, such as the text of a link that lxml found."""
+    for kind in (str, bytes, int, float, dict, list, tuple):
+        if isinstance(value, kind):
+            return kind(value)
+    raise NotImplementedError(f"a {type(value).__name__} in meta or cb_kwargs")
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain)
+
+
 def encode(request: Request, spider: Spider, *, meta: Mapping[str, Any] | None = None) -> bytes:
     """`meta`, where given, travels instead of the request's own."""
     if type(request) not in _LIKE_PLAIN:
@@ -60,8 +71,8 @@ def encode(request: Request, spider: Spider, *, meta: Mapping[str, Any] | None =
         "errback": _name(_own_errback(request, spider), spider),
     }
     try:
-        data = VERSION + msgspec.msgpack.encode({name: value for name, value in told.items() if value})
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        data = VERSION + _ENCODER.encode({name: value for name, value in told.items() if value})
+    except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError) as error:
         raise NotShareable(str(error)) from error
     if len(data) > MOST_BYTES:
         raise NotShareable(f"{len(data)} bytes are too many for a request")
@@ -95,7 +106,7 @@ def _name(method: Any, spider: Spider) -> str | None:
 
 def _own_errback(request: Request, spider: Spider) -> Any:
     """The errback of the request, or None: a CrawlSpider whose rule has no errback gives one that hides failures."""
-    errback = request.errback
+    errback = getattr(request.errback, "wrapped", request.errback)  # that of `LeasedErrback`
     if isinstance(spider, CrawlSpider) and errback == spider._errback:
         rule = spider._rules[request.meta["rule"]]
         return errback if rule.errback else None

@@ -102,9 +102,13 @@ class SeedMiddleware:
         settings = self.crawler.settings
         if settings.getbool("UNTIL_DONE"):
             return 0.0
-        if isinstance(spider, RedisMixin):
-            return float(spider.max_idle_time) or None
-        return settings.getfloat("SCHEDULER_IDLE_BEFORE_CLOSE")
+        before_close = settings.getfloat("SCHEDULER_IDLE_BEFORE_CLOSE")
+        if not isinstance(spider, RedisMixin):
+            return before_close
+        if before_close:
+            name = "SCHEDULER_IDLE_BEFORE_CLOSE"
+            logger.warning("queue/setting_ignored: %s: a RedisSpider uses MAX_IDLE_TIME_BEFORE_CLOSE", name)
+        return float(spider.max_idle_time) or None
 
     async def _forget(self, fleet: Fleet) -> None:
         """The crawl is over. Without SCHEDULER_PERSIST the next one fetches the same pages again."""
@@ -148,7 +152,8 @@ class Idle:
         fleet = self.fleet
         engine = fleet.crawler.engine
         assert engine is not None
-        if len(fleet.outbox) or len(fleet.ledger) or fleet.local or in_work(engine):
+        is_busy = len(fleet.outbox) > 0 or len(fleet.ledger) > 0 or bool(fleet.local)
+        if is_busy or in_work(engine):
             return False
         return await fleet.nothing_left()
 

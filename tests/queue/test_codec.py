@@ -71,6 +71,16 @@ def test_other_kinds_of_requests_do_not_travel(spider: ImmowebSpider) -> None:
         encode(OwnRequest("https://x.example/"), spider)
 
 
+class LinkText(str):
+    """As lxml returns texts."""
+
+
+def test_a_kind_of_text_travels_as_text(spider: ImmowebSpider) -> None:
+    again = decode(encode(Request("https://x.example/", meta={"link_text": LinkText("next")}), spider), spider)
+    assert again.meta == {"link_text": "next"}
+    assert type(again.meta["link_text"]) is str
+
+
 class AnySpider(RedisCrawlSpider):  # type: ignore[misc]
     name = "any"
     rules = (Rule(LinkExtractor(), callback="page"), Rule(LinkExtractor(), callback="page", errback="failed"))
