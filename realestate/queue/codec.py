@@ -39,9 +39,12 @@ class NotShareable(ValueError):
     carries an object."""
 
 
+_PLAIN_KINDS: tuple[type[Any], ...] = (str, bytes, int, float, dict, list, tuple)
+
+
 def _plain(value: Any) -> Any:
     """The plain value of a subclass, such as the text of a link that lxml found."""
-    for kind in (str, bytes, int, float, dict, list, tuple):
+    for kind in _PLAIN_KINDS:
         if isinstance(value, kind):
             return kind(value)
     raise NotImplementedError(f"a {type(value).__name__} in meta or cb_kwargs")
