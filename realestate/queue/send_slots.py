@@ -39,7 +39,7 @@ class SendSlotMiddleware:
         missed = request.meta.pop(MISSED, 0)
         if missed >= MISSED_MAX or not self._is_late(request):
             return None
-        self.stats.inc_value("pace/missed")
+        self.stats.inc_value("rate_limit/missed")
         again = put_off(request, 0.0)
         again.meta[MISSED] = missed + 1
         return again
