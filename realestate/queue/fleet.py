@@ -37,6 +37,7 @@ from realestate.queue.patience import patiently
 from realestate.queue.refetch import refetch
 from realestate.queue.request_queue import Lease, Pulse, Pushed, QueueSettings, RequestQueue, Taken
 from realestate.queue.robots import RobotsTexts
+from realestate.queue.seed_source import SeedSource
 from realestate.queue.seeds import SeedList
 from realestate.queue.workers import worker_name
 
@@ -49,6 +50,9 @@ SWALLOWED_BEATS = 3
 #: A worker that stops waits this long for a Redis that is away; then its leases expire by themselves.
 LEAVING_SECONDS = 20.0
 
+#: A warning is logged for so many different causes why a request cannot be stored.
+MOST_CAUSES = 20
+
 _FLEETS: "WeakKeyDictionary[Crawler, Fleet]" = WeakKeyDictionary()
 
 
@@ -60,6 +64,15 @@ def fleet_of(crawler: Crawler) -> "Fleet | None":
 def register_fleet(crawler: Crawler, fleet: "Fleet") -> None:
     """From now on `fleet_of(crawler)` returns this handle."""
     _FLEETS[crawler] = fleet
+
+
+def _dupefilter_class(path: Any) -> type[DupeFilter]:
+    found = load_object(path)
+    if not issubclass(found, DupeFilter):
+        ours = f"{DupeFilter.__module__}.{DupeFilter.__qualname__}"
+        raise ValueError(f"DUPEFILTER_CLASS is {path}; the queue needs DUPEFILTER_CLASS = {ours!r}")
+    kind: type[DupeFilter] = found
+    return kind
 
 
 class Fleet:
@@ -90,8 +103,11 @@ class Fleet:
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
         limits = QueueSettings.from_settings(settings, getattr(spider, "pace", None))
         self.queue = queue_class(self.redis, spider.name, limits)
-        self.dupefilter = load_object(settings["DUPEFILTER_CLASS"]).from_spider(spider)
-        self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats)
+        self.queue.seeds = SeedSource.of_spider(spider, settings)
+        self.dupefilter = _dupefilter_class(settings["DUPEFILTER_CLASS"]).from_spider(spider)
+        self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats, self.queue.seeds)
+        self._local_causes: set[str] = set()
+        self._local_seen: set[bytes] = set()
         self.outbox = Outbox(self.queue, self.stats)
         self.ledger = Ledger(self.outbox.end)
         self.pages = Pages(self.ledger, self._give_up_page, crawler.signals)
@@ -137,11 +153,8 @@ class Fleet:
         try:
             pushed = self.packer.pushed(request)
         except NotShareable as error:
-            logger.debug("queue/local: %s stays in this process: %s", request, error)
-            self.stats.inc_value("queue/local")
             request.meta.pop(PARENT, None)  # it is counted once, also if it is redirected
-            self.local.append(request)
-            return True
+            return self._keep_local(request, error)
         self._send(request, pushed)
         return True
 
@@ -182,12 +195,12 @@ class Fleet:
         """Raises NotShareable for a request that the fleet could not take."""
         self.packer.payload(request)
 
-    async def next_seed(self) -> tuple[bytes, str] | None:
+    async def next_seed(self, seconds: float = BELL_SECONDS) -> tuple[bytes, str] | None:
         """A seed and its name, as soon as there is one; None after a while without.
 
         The fleet knows this worker before it takes one, so that a seed in its hands is seen by all."""
         await asyncio.shield(self._known)
-        return await self.seeds.next(BELL_SECONDS)
+        return await self.seeds.next(seconds)
 
     async def remove_seed(self, nonce: str) -> None:
         await self.seeds.remove(nonce)
@@ -274,8 +287,27 @@ class Fleet:
         if parent := self.ledger.get(request.meta.get(PARENT)):
             parent.children.append(pushed)
         nonce = request.meta.get(SEED)
+        if nonce:
+            self.seeds.enqueued(nonce)
         self.outbox.push(pushed, partial(self.seeds.remove, nonce) if nonce else None)
         self.stats.inc_value("queue/pushed")
+
+    def _keep_local(self, request: Request, error: NotShareable) -> bool:
+        """Keep a request that only this process can run, unless it has had it before. Say so once for each cause."""
+        if not request.dont_filter:
+            fingerprint = self.dupefilter.fingerprinter.fingerprint(request)
+            if fingerprint in self._local_seen:
+                return False
+            self._local_seen.add(fingerprint)
+        self.stats.inc_value("queue/local")
+        cause = str(error)
+        is_new = self.serving and cause not in self._local_causes and len(self._local_causes) < MOST_CAUSES
+        if is_new:
+            self._local_causes.add(cause)
+        message = "queue/local: %s cannot be stored in Redis and is lost if this worker dies: %s"
+        logger.log(logging.WARNING if is_new else logging.DEBUG, message, request, cause)
+        self.local.append(request)
+        return True
 
     def _go_on(self, request: Request, held: Held) -> None:
         """A retry waits its time in the queue, where any worker may take it; so does what is put off, at no cost. A
