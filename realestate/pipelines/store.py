@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from scrapy import signals as scrapy_signals
 from scrapy.crawler import Crawler
@@ -23,6 +23,8 @@ from realestate.pipelines.page_versions import page_of
 from realestate.pipelines.worker_thread import WorkerThread
 from realestate.queue import signals
 from realestate.queue.engine import in_work
+from realestate.queue.fleet import fleet_of
+from realestate.queue.ledger import NO_HOLD, Hold
 from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written, open_store
 from realestate.storage.handle import provide_store
 from realestate.storage.history import Observed
@@ -58,6 +60,15 @@ class BatchSettings:
         )
 
 
+class Waiting(NamedTuple):
+    """An item that is not stored yet."""
+
+    item: Kept
+    run: str
+    hold: Hold
+    """Released when the item is stored."""
+
+
 class StorePipeline:
     """Hands items to the next batch and returns; waits only while the database is far behind.
 
@@ -73,7 +84,7 @@ class StorePipeline:
         self.stats: StatsCollector = crawler.stats
         self._open_it = open_it
         self._store: Store | None = None
-        self._waiting: list[tuple[Kept, str]] = []
+        self._waiting: list[Waiting] = []
         self._writing = 0
         self._opened_or_failed = asyncio.Event()
         self._wake = asyncio.Event()
@@ -126,7 +137,6 @@ class StorePipeline:
         if not _is_kept(item.__class__):
             return item
         self._begin()
-        self.crawler.signals.send_catch_log(signals.item_waits, item=item)
         return item if self._has_room() else self._when_there_is_room(item)
 
     async def _when_there_is_room(self, item: Kept) -> Kept:
@@ -143,14 +153,19 @@ class StorePipeline:
         if not _is_kept(item.__class__):
             return
         job = response.meta.get("job") if response is not None else None
-        self._add(item, job or "none")
+        self._add(item, job or "none", self._hold(response))
         if isinstance(item, Listing) and response is not None and (page := page_of(item, response)):
-            self._add(page, job or "none")  # after its listing, lest it speak of what is not stored
+            self._add(page, job or "none", NO_HOLD)  # after its listing, lest it speak of what is not stored
 
-    def page_kept(self, ref: SnapshotRef) -> None:
+    def _hold(self, response: Response | None) -> Hold:
+        """The lease of the page stays open until its item is stored."""
+        fleet = fleet_of(self.crawler)
+        return fleet.hold(response) if fleet is not None else NO_HOLD
+
+    def page_kept(self, ref: SnapshotRef, hold: Hold = NO_HOLD) -> None:
         """A raw page's place in the index is written with the next batch."""
         self._begin()
-        self._add(ref, ref.job or "none")
+        self._add(ref, ref.job or "none", hold)
 
     def nothing_to_do(self) -> None:
         """Nothing is on its way that could fill the batch: why wait?"""
@@ -158,8 +173,8 @@ class StorePipeline:
             self._is_idle = True
             self._wake.set()
 
-    def _add(self, item: Kept, run: str) -> None:
-        self._waiting.append((item, run))
+    def _add(self, item: Kept, run: str, hold: Hold) -> None:
+        self._waiting.append(Waiting(item, run, hold))
         self._is_idle = False
         self._tell()
         if len(self._waiting) >= self.batch.size:
@@ -211,21 +226,23 @@ class StorePipeline:
                 self._writing = len(items)
                 self._count(await self._write(items))
                 self._writing = 0
-                self.crawler.signals.send_catch_log(signals.items_stored, items=[item for item, _ in items])
+                for each in items:
+                    each.hold.release()
+                self.crawler.signals.send_catch_log(signals.items_stored, items=[each.item for each in items])
                 self._tell()
                 self._room.set()
 
-    async def _write(self, items: list[tuple[Kept, str]]) -> Written:
+    async def _write(self, items: list[Waiting]) -> Written:
         assert self._store is not None
-        observed = [(each, run) for item, run in items for each in _observed(item)]
-        quarantined = [item for item, _ in items if isinstance(item, Quarantined)]
-        snapshots = [item for item, _ in items if isinstance(item, SnapshotRef)]
-        others = [(item, run) for item, run in items if isinstance(item, Other)]
+        observed = [(each, run) for item, run, _ in items for each in _observed(item)]
+        quarantined = [item for item, _, _ in items if isinstance(item, Quarantined)]
+        snapshots = [item for item, _, _ in items if isinstance(item, SnapshotRef)]
+        others = [(item, run) for item, run, _ in items if isinstance(item, Other)]
         batch = Batch(observed, quarantined, snapshots, others)
         written = await self._patiently(partial(self._store.write, batch))
-        if pages := [item for item, _ in items if isinstance(item, PageRead)]:
+        if pages := [item for item, _, _ in items if isinstance(item, PageRead)]:
             await self._patiently(partial(self._store.keep_validators, pages))
-        if self.contacts and (found := self.contacts.of(item for item, _ in items)):
+        if self.contacts and (found := self.contacts.of(item for item, _, _ in items)):
             await self._patiently(partial(self._store.keep_contacts, found, self.contacts.days))
         return written
 
