@@ -244,7 +244,7 @@ def after_the_other() -> None:
 
 def patient() -> None:
     """A worker whose batch waits to be full or old, although nothing more is on its way."""
-    StorePipeline.nothing_to_do = lambda self: None  # type: ignore[method-assign]
+    StorePipeline.scheduler_empty = lambda self: None  # type: ignore[method-assign]
 
 
 def never() -> None:

@@ -150,11 +150,11 @@ def test_a_small_batch_is_written_when_nothing_more_will_come(crawler: Crawler) 
         pipeline = make(crawler, store := Recorder(), seconds=60)
         at_work(crawler, Request("https://x.example/"))
         await put(pipeline, a_listing())
-        pipeline.nothing_to_do()
+        pipeline.scheduler_empty()
         await asyncio.sleep(0.1)
         assert not store.batches, "a page is on its way"
         at_work(crawler)
-        pipeline.nothing_to_do()
+        pipeline.scheduler_empty()
         while not store.batches:
             await asyncio.sleep(0.01)
         await pipeline.close_spider()
@@ -171,7 +171,7 @@ def test_a_database_that_is_away_is_waited_for(crawler: Crawler) -> None:
         return store
 
     assert asyncio.run(crawl()).batches == [["21000001"]]
-    assert stat(crawler, "store/away") == 2
+    assert stat(crawler, "store/unavailable") == 2
 
 
 class Closable:
