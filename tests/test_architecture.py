@@ -16,13 +16,14 @@ MAY_IMPORT = {
     "items": set(),
     "schema": {"items"},
     "parsing": set(),
-    "environment": {"middlewares"},  # the form of a proxy's address
+    "old_names": set(),
+    "environment": {"middlewares", "old_names"},  # the form of a proxy's address; settings that were renamed
     "settings": {"environment", "queue"},  # the names of the keys
     "privacy": {"parsing"},
     "accelerate": set(),
     "queue": {"accelerate"},
     "storage": {"items", "schema"},
-    "crawling": {"items", "parsing", "privacy", "accelerate"},
+    "crawling": {"items", "parsing", "privacy", "queue", "storage", "accelerate"},
     "spiders": {"crawling", "items", "parsing", "privacy", "accelerate"},
     "middlewares": {"queue", "storage", "accelerate"},
     "monitoring": {"queue"},

@@ -20,29 +20,14 @@ from tests import recorded
 
 RECORDED = Path(__file__).parent / "portals"
 FOLDER = Path(__file__).parents[1] / "realestate" / "spiders"
-NO_PORTALS = {
-    "__init__",
-    "base",
-    "conclusion",
-    "counting",
-    "engine",
-    "entrance",
-    "outcomes",
-    "paging",
-    "planning",
-    "results",
-    "searches",
-}
-NO_PORTALS |= {"saved", "seeds", "graphql", "moments", "old_markup", "reading", "sitemaps", "telephones", "walk"}
-NO_PORTALS |= {"embedding", "linkeddata"}
 #: Portals that prove their family: all they have of their own is where the data sits.
 SMALL = ("daft", "willhaben", "otodom", "onthemarket", "property24")
 #: Portals of their own kind. What their words mean stands in `words/`, what two of them share in a module beside.
 LARGE = ("bina", "emlak", "immoweb", "lalafo", "tap")
 #: What collects no homes: only what every spider keeps to is asked of it.
 OTHERS = ("ecommerce", "finance")
-PORTALS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in {*NO_PORTALS, *OTHERS})
-EVERYTHING = sorted((*PORTALS, *OTHERS))
+EVERYTHING = sorted(path.stem for path in FOLDER.glob("[!_]*.py") if not path.stem.endswith("_words"))
+PORTALS = [portal for portal in EVERYTHING if portal not in OTHERS]
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from realestate.items import Part
+from realestate.storage.handle import store_of
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ class Conclusions:
     def __init__(self, spider: Any) -> None:
         self.spider = spider
         self.stats = spider.crawler.stats
-        self.scheduler = spider.crawler.engine.scheduler
+        self.fleet = spider.fleet
 
     async def run(self) -> None:
         while True:
@@ -48,9 +49,9 @@ class Conclusions:
                 self.stats.inc_value("job/not_concluded")
 
     async def _look(self) -> None:
-        jobs = self.scheduler.jobs
+        jobs = self.fleet.jobs
         for job, told in (await jobs.some()).items():
-            if not await self.scheduler.queue.is_over(job) or not await jobs.claim(job):
+            if not await self.fleet.queue.is_over(job) or not await jobs.claim(job):
                 continue
             try:
                 await self._remind(job, told)
@@ -63,18 +64,22 @@ class Conclusions:
     async def _remind(self, job: str, told: Any) -> None:
         """A database that lost its last moments may have forgotten the job, and with it what the job saw: then nothing
         follows from what it did not see."""
-        if await self.spider.ask_store(lambda store: store.begin_run(job, self.spider.name, told.mode, told.scope)):
+        if await store_of(self.spider.crawler).ask(
+            lambda store: store.begin_run(job, self.spider.name, told.mode, told.scope)
+        ):
             reason = "the store has lost its beginning"
             logger.warning("sweep/forgotten: job %s of %s: %s", job, self.spider.name, reason)
             self.stats.inc_value("sweep/forgotten")
-            await self.spider.ask_store(lambda store: store.end_sweep(job, complete=False, reason=reason))
+            await store_of(self.spider.crawler).ask(lambda store: store.end_sweep(job, complete=False, reason=reason))
 
     async def _check(self, job: str, told: Any) -> bool:
         """Ask for the pages of all that a complete run did not see. Whether there is any. They are read whole: of what
         is gone, some sites still say that nothing changed."""
-        parts = await self.spider.ask_store(lambda store: store.parts(job))
+        parts = await store_of(self.spider.crawler).ask(lambda store: store.parts(job))
         reason = await self._given_up(job) or uncovered(parts)
-        missing = await self.spider.ask_store(lambda store: store.end_sweep(job, complete=not reason, reason=reason))
+        missing = await store_of(self.spider.crawler).ask(
+            lambda store: store.end_sweep(job, complete=not reason, reason=reason)
+        )
         if reason:
             logger.warning("sweep/incomplete: job %s of %s: %s", job, self.spider.name, reason)
             self.stats.inc_value("sweep/incomplete")
@@ -85,12 +90,12 @@ class Conclusions:
         logger.info("sweep/missing: job %s of %s did not see %d listings", job, self.spider.name, len(missing))
         self.stats.inc_value("sweep/missing", len(missing))
         checks = (self.spider.check(each.url, job, told.mode, each.rent_period) for each in missing)
-        await self.scheduler.push(checks)
-        await self.scheduler.jobs.check(job, told)
+        await self.fleet.push(checks)
+        await self.fleet.jobs.check(job, told)
         return True
 
     async def _given_up(self, job: str) -> str | None:
-        pages = sum([await self.scheduler.jobs.given_up(job, stage) for stage in ("plan", "discover")])
+        pages = sum([await self.fleet.jobs.given_up(job, stage) for stage in ("plan", "discover")])
         return f"{pages} search pages given up" if pages else None
 
     async def _set_watermarks(self, job: str, parts: Iterable[Part]) -> None:
@@ -98,10 +103,10 @@ class Conclusions:
         for part in parts:
             if part.parent is None and part.newest is not None:
                 told = (part.portal, part.search, str(part.newest), job)
-                await self.spider.ask_store(partial(_set_watermark, told))
+                await store_of(self.spider.crawler).ask(partial(_set_watermark, told))
 
     async def _conclude(self, job: str) -> None:
-        conclusion = await self.spider.ask_store(lambda store: store.conclude(job))
+        conclusion = await store_of(self.spider.crawler).ask(lambda store: store.conclude(job))
         self.stats.inc_value("job/concluded")
         self.stats.inc_value("listing/delisted", conclusion.delisted)
         if conclusion.verdict == "withheld":

@@ -30,7 +30,7 @@ class CountingSpider(SeededSpider):
         """A request without a page: forbidden by robots.txt, refused, or never answered."""
         request: Request = failure.request  # type: ignore[attr-defined]
         self.failed(request, failure.value)
-        self.crawler.engine.scheduler.finished(request)
+        self.fleet.finished(request)
 
     def failed(self, request: Request, error: BaseException | None) -> None:
         stage = request.meta["stage"]
@@ -59,16 +59,17 @@ class CountingSpider(SeededSpider):
     def tries_again(self, response: Response) -> bool:
         """Whether a page that cannot be read is asked for once more before that is believed."""
         self._unread.append(True)
-        return sum(self._unread) < CHANGED and self.crawler.engine.scheduler.doubt(response.request)
+        assert response.request is not None
+        return sum(self._unread) < CHANGED and self.fleet.doubt(response.request)
 
     def was_read(self, response: Response) -> None:
         self._unread.append(False)
-        if "misled" in response.meta:
-            self.crawler.engine.scheduler.manners.believed(response.request)
+        if "misled" in response.meta and response.request is not None:
+            self.fleet.feedback.was_misled(response.request)
 
     def count(self, stage: Stage, outcome: str) -> None:
         self.crawler.stats.inc_value(f"page/{stage}/{outcome}")
 
     def give_up(self, reason: Any, error: str, request: Request | None, **what: Any) -> None:
         assert request is not None
-        self.crawler.engine.scheduler.give_up(reason, error, request, url=request.url, **what)
+        self.fleet.give_up(reason, error, request, url=request.url, **what)

@@ -1,9 +1,9 @@
 """Where a spider's work comes from: seeds, for ever, as they come; and the address at which its portal is found."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
@@ -15,8 +15,8 @@ from scrapy_redis.spiders import RedisSpider
 from realestate.crawling import seeds
 from realestate.crawling.conclusion import Conclusions
 from realestate.parsing.addresses import is_at
-
-T = TypeVar("T")
+from realestate.queue.fleet import Fleet, fleet_of
+from realestate.storage.handle import store_of
 
 
 class SeededSpider(RedisSpider):  # type: ignore[misc]
@@ -27,9 +27,6 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
 
     searches: ClassVar[tuple[str, ...]]
     """Paths of the searches that together show every listing; what `realestate crawl` begins with."""
-
-    ask_store: Callable[[Callable[[Any], T]], Awaitable[T]]
-    """Runs a question in the store's thread and waits for a store that is away; given by who holds the store."""
 
     def seed_request(self, seed: seeds.Seed) -> Request:
         """The request a seed asks for."""
@@ -71,57 +68,64 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
     def seed_urls(cls, simulator: str | None = None) -> list[str]:
         return [cls.address(simulator) + path for path in cls.searches]
 
+    @property
+    def fleet(self) -> Fleet:
+        """The fleet this spider works for."""
+        fleet = fleet_of(self.crawler)
+        assert fleet is not None
+        return fleet
+
     def setup_redis(self, crawler: Crawler | None = None) -> None:
         """Nothing: scrapy-redis would open a connection of its own and read seeds when idle; `start` reads them
         all the time, over the scheduler's."""
 
     async def start(self) -> AsyncIterator[Request]:
         """Seeds, for ever, as they come."""
-        scheduler = self.crawler.engine.scheduler
-        scheduler.serve()
+        fleet = self.fleet
+        fleet.serve()
         concluding = asyncio.create_task(Conclusions(self).run())
         try:
             while True:
-                if (found := await scheduler.next_seed()) is None:
-                    if self.settings.getbool("UNTIL_DONE") and await scheduler.nothing_left():
+                if (found := await fleet.next_seed()) is None:
+                    if self.settings.getbool("UNTIL_DONE") and await fleet.nothing_left():
                         return
                     continue
                 data, nonce = found
                 request = self.make_request_from_data(data)
                 if request is None:
-                    await scheduler.remove_seed(nonce)
+                    await fleet.remove_seed(nonce)
                     continue
                 request.meta["seed"] = nonce
                 request.meta.setdefault("job", nonce)
                 if request.meta["stage"] == "plan" and request.meta["mode"] == "refresh":
                     await self._refresh(request)
-                    await scheduler.remove_seed(nonce)
+                    await fleet.remove_seed(nonce)
                     continue
                 if request.meta["stage"] == "plan":
                     await self._open_job(request)
                 yield request
         finally:
             concluding.cancel()
-            scheduler.stop_serving()
+            fleet.stop_serving()
 
     async def _open_job(self, request: Request) -> None:
         """From now on the job is looked after until it is concluded."""
-        jobs, meta = self.crawler.engine.scheduler.jobs, request.meta
+        jobs, meta = self.fleet.jobs, request.meta
         job, mode, scope = meta["job"], meta["mode"], meta.pop("scope", "")
         if not await jobs.is_open(job):
-            await self.ask_store(lambda store: store.begin_run(job, self.name, mode, scope))
+            await store_of(self.crawler).ask(lambda store: store.begin_run(job, self.name, mode, scope))
             await jobs.open(job, mode, scope)
 
     async def _refresh(self, request: Request) -> None:
         """No search page is asked for: what is due is known. Pushed before the seed goes, and once however often it is
         taken up."""
         job, mode = request.meta["job"], request.meta["mode"]
-        due = await self.ask_store(lambda store: store.due(self.name))
+        due = await store_of(self.crawler).ask(lambda store: store.due(self.name))
         self.logger.info("refresh/due: job %s of %s: %d listings", job, self.name, len(due))
         self.crawler.stats.inc_value("refresh/due", len(due))
         known_by = await self.revisits(due)
         checks = (self.check(each.url, job, mode, each.rent_period, known_by.get(each.ref)) for each in due)
-        await self.crawler.engine.scheduler.push(checks)
+        await self.fleet.push(checks)
         await self._open_job(request)
 
     def make_request_from_data(self, data: bytes) -> Request | None:
@@ -131,13 +135,13 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
             if not self.owns(seed.url):
                 raise seeds.BadSeed(f"outside {self.name}'s domains: {seed.url[:200]}")
             request = self.seed_request(seed)
-            self.crawler.engine.scheduler.check(request)
+            self.fleet.check(request)
             return request
         except Exception as error:  # whatever somebody pushed, it must not end the worker
             self.logger.warning("seed/refused: %s", error)
             self.crawler.stats.inc_value("seed/refused")
             text = data.decode("utf-8", "backslashreplace")[:2000]
-            self.crawler.engine.scheduler.give_up("seed", str(error), seed=text)
+            self.fleet.give_up("seed", str(error), seed=text)
             return None
 
     def owns(self, url: str) -> bool:

@@ -18,8 +18,8 @@ from scrapy.utils.misc import load_object
 from realestate.middlewares.blocks import Rules, Usual, is_html_for_json, read_rules
 from realestate.middlewares.conditional import NOT_MODIFIED, UNCHANGED
 from realestate.middlewares.policies import ANSWERS, BROKEN, BUSY_WALL, WALL, Escalation, Policy, of_failure
-from realestate.queue.manners import Manners
-from realestate.queue.scheduler import Scheduler
+from realestate.queue.feedback import Feedback
+from realestate.queue.fleet import fleet_of
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class BackoffMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        extra = crawler.settings.get("BLOCK_RULES")
+        extra = crawler.settings.get("BAN_RULES")
         failures = tuple(load_object(each) for each in crawler.settings.getlist("RETRY_EXCEPTIONS"))
         # Who has rules of his own wants every page to be held against them.
         marks = () if extra else getattr(crawler.spidercls, "page_marks", ())
@@ -91,7 +91,7 @@ class BackoffMiddleware:
             else:
                 self.usual.saw(stage, response.body)
         self.escalation.fine()
-        self._tell(lambda manners: manners.praise(request))
+        self._tell(lambda feedback: feedback.request_succeeded(request))
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
@@ -123,9 +123,9 @@ class BackoffMiddleware:
         if level == "stop":
             logger.error("block/stopped: %s shows us walls (%s) and is paused; see `realestate resume`", portal, kind)
             self._count(f"block/{portal}/stopped")
-            self._tell(lambda manners: manners.pause())
+            self._tell(lambda feedback: feedback.pause())
         elif level == "slower":
-            self._tell(lambda manners: manners.refused(f"a wall: {kind}", 0.0))
+            self._tell(lambda feedback: feedback.site_refused(f"a wall: {kind}", 0.0))
         again = self._troubled(request, policy, f"wall/{kind}", wait)
         if again is None:
             raise Wall(f"a wall: {kind}")
@@ -133,7 +133,7 @@ class BackoffMiddleware:
 
     def _troubled(self, request: Request, policy: Policy, reason: str, wait: float = 0.0) -> Request | None:
         """The request to be tried again; None when it has been often enough."""
-        self._tell(lambda manners: manners.trouble(request, policy.blame, reason, wait, slows=policy.slows))
+        self._tell(lambda feedback: feedback.request_failed(request, policy.blame, reason, wait, slows=policy.slows))
         spider: Any = self.crawler.spider
         tries = self.times + policy.more_tries
         asked = unled(request)
@@ -142,11 +142,11 @@ class BackoffMiddleware:
             again.meta["retry_delay"] = policy.delay
         return again
 
-    def _tell(self, act: Callable[[Manners], object]) -> None:
+    def _tell(self, act: Callable[[Feedback], object]) -> None:
         """The fleet, if this is one of it."""
-        scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
-        if isinstance(scheduler, Scheduler) and scheduler.serving:
-            act(scheduler.manners)
+        fleet = fleet_of(self.crawler)
+        if fleet is not None and fleet.serving:
+            act(fleet.feedback)
 
     def _count(self, stat: str) -> None:
         assert self.crawler.stats is not None

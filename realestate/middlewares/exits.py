@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 from scrapy import Request
 from scrapy import signals as scrapy_signals
@@ -19,9 +19,9 @@ from realestate.middlewares.proxies import Pool, Proxy
 from realestate.middlewares.sources import Source, Sources, from_settings
 from realestate.queue import signals
 from realestate.queue.engine import LEASE
-from realestate.queue.manners import WORN, undress
+from realestate.queue.feedback import WORN, undress
+from realestate.queue.fleet import fleet_of
 from realestate.queue.packing import put_off
-from realestate.queue.scheduler import Scheduler
 from realestate.queue.suspicion import EXIT
 from realestate.queue.workers import worker_name
 
@@ -80,9 +80,9 @@ class ExitsMiddleware:
             self._tasks = [asyncio.create_task(self.sources.run()), asyncio.create_task(self._look())]
 
     def changed(self) -> None:
-        scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
-        if isinstance(scheduler, Scheduler):
-            scheduler.manners.use(self.pool.exits())
+        fleet = fleet_of(self.crawler)
+        if fleet is not None:
+            fleet.feedback.use_proxies(self.pool.exits())
 
     async def closed(self) -> None:
         for task in self._tasks:
@@ -132,18 +132,20 @@ class ExitsMiddleware:
     def _seconds(self) -> float:
         """Redis' time, which is the same for all workers."""
         now = 0.0
-        scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
-        if isinstance(scheduler, Scheduler) and scheduler.serving:
-            now = scheduler.buffer.now() / 1000
+        fleet = fleet_of(self.crawler)
+        if fleet is not None and fleet.serving:
+            now = fleet.now() / 1000
         return now
 
     async def _look(self) -> None:
         """For ever. What was known will do while Redis is away."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            scheduler: Any = self.crawler.engine.scheduler if self.crawler.engine is not None else None
+            fleet = fleet_of(self.crawler)
+            if fleet is None:
+                continue
             try:
-                standings = await scheduler.manners.standings.all()
+                standings = await fleet.feedback.standings.all()
             except Exception as error:
                 logger.warning("exits/unknown: %s", error)
                 continue

@@ -7,6 +7,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
 
 from realestate.queue.engine import LEASE
+from realestate.queue.fleet import fleet_of
 
 
 class FailureMiddleware:
@@ -20,11 +21,10 @@ class FailureMiddleware:
         return cls(crawler)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        if request.errback is None and request.meta.get(LEASE) and self.crawler.engine is not None:
-            scheduler = self.crawler.engine.scheduler
+        if request.errback is None and request.meta.get(LEASE) and (fleet := fleet_of(self.crawler)):
             told = f"{type(exception).__name__}: {exception}"
-            scheduler.give_up(_reason(exception), told, request, url=request.url)  # type: ignore[union-attr]
-            scheduler.finished(request)  # type: ignore[union-attr]
+            fleet.give_up(_reason(exception), told, request, url=request.url)
+            fleet.finished(request)
 
 
 def _reason(exception: Exception) -> Any:

@@ -11,8 +11,8 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from realestate.accelerate.engine import take_over
 from realestate.queue import signals as ours
 from realestate.queue.engine import LEASE
+from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.packing import PARENT
-from realestate.queue.scheduler import Scheduler
 
 #: What every request of a job carries; its priority comes on top of its stage's.
 INHERITED = ("job", "mode", "job_priority")
@@ -41,10 +41,10 @@ class LeaseMiddleware:
         return middleware
 
     @property
-    def scheduler(self) -> Scheduler:
-        assert self.crawler.engine is not None
-        scheduler: Any = self.crawler.engine.scheduler
-        return scheduler  # type: ignore[no-any-return]
+    def fleet(self) -> Fleet:
+        fleet = fleet_of(self.crawler)
+        assert fleet is not None
+        return fleet
 
     def opened(self) -> None:
         """A lease may end with its callback only because nothing of it is read ahead."""
@@ -63,14 +63,14 @@ class LeaseMiddleware:
                 each.meta[PARENT] = key
             each.priority += meta.get("job_priority", 0)
         elif key:
-            self.scheduler.ledger.item_out(key)
+            self.fleet.ledger.item_out(key)
 
     def page_ends(self, response: Response, error: Exception | None) -> None:
         """Not called for a callback cut short by the end of the worker: it is not over, and its page goes back."""
         if error is not None:
             self._gave_up(response, error)
         elif key := response.meta.get(LEASE):
-            self.scheduler.ledger.finished(key)
+            self.fleet.ledger.finished(key)
 
     def process_spider_exception(self, response: Response, exception: Exception) -> None:
         """A status that no errback takes: Scrapy passes over it, we do not. Of all else `page_ends` hears."""
@@ -81,11 +81,11 @@ class LeaseMiddleware:
         if response.request is None or not (key := response.meta.get(LEASE)):
             return
         if isinstance(error, CloseSpider):  # not the page's fault: somebody else will read it
-            self.scheduler.ledger.end(key, "back")
+            self.fleet.ledger.end(key, "back")
         else:
             told = f"{type(error).__name__}: {error}"
-            self.scheduler.give_up("parse", told, response.request, url=response.url)
-            self.scheduler.finished(response.request)
+            self.fleet.give_up("parse", told, response.request, url=response.url)
+            self.fleet.finished(response.request)
 
     def item_waits(self, item: Any) -> None:
         self._waiting[id(item)] = item
@@ -94,7 +94,7 @@ class LeaseMiddleware:
         for item in items:
             self._waiting.pop(id(item), None)
             if key := self._lease_of.pop(id(item), None):
-                self.scheduler.ledger.item_in(key)
+                self.fleet.ledger.item_in(key)
 
     def item_scraped(self, item: Any, response: Response | None) -> None:
         """Through all pipelines: durable already, unless it waits for the store."""
@@ -102,9 +102,9 @@ class LeaseMiddleware:
         if key and id(item) in self._waiting:
             self._lease_of[id(item)] = key
         elif key:
-            self.scheduler.ledger.item_in(key)
+            self.fleet.ledger.item_in(key)
 
     def item_lost(self, item: Any, response: Response | None) -> None:
         """Dropped on purpose, or its pipeline raised, which Scrapy counts and logs."""
         if response is not None and (key := response.meta.get(LEASE)):
-            self.scheduler.ledger.item_in(key)
+            self.fleet.ledger.item_in(key)

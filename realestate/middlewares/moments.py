@@ -7,8 +7,8 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from realestate.queue.engine import LEASE
+from realestate.queue.fleet import fleet_of
 from realestate.queue.packing import put_off
-from realestate.queue.scheduler import Scheduler
 
 #: Where a request carries how many moments it has missed.
 MISSED = "moments_missed"
@@ -24,7 +24,7 @@ class MomentMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if not crawler.settings.getfloat("PACE_RATE"):
+        if not crawler.settings.getfloat("RATE_LIMIT"):
             raise NotConfigured
         assert crawler.stats is not None
         self.crawler = crawler
@@ -44,8 +44,8 @@ class MomentMiddleware:
         return again
 
     def _is_late(self, request: Request) -> bool:
-        scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
-        if not isinstance(scheduler, Scheduler):
+        fleet = fleet_of(self.crawler)
+        if fleet is None:
             return False
-        held = scheduler.ledger.get(request.meta.get(LEASE))
-        return held is not None and scheduler.buffer.is_missed(held.lease)
+        held = fleet.ledger.get(request.meta.get(LEASE))
+        return held is not None and fleet.buffer.is_missed(held.lease)

@@ -26,9 +26,9 @@ from realestate.middlewares.blocks import Rules, read_rules
 from realestate.middlewares.policies import ANSWERS, of_failure
 from realestate.middlewares.robotrules import RobotRules, origin_of, said, wait_seconds
 from realestate.queue.engine import LEASE
+from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.packing import put_off
 from realestate.queue.robots import Copy
-from realestate.queue.scheduler import Scheduler
 from realestate.queue.suspicion import EXIT, SENT
 
 logger = logging.getLogger(__name__)
@@ -85,26 +85,26 @@ class RobotsMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        extra = crawler.settings.get("BLOCK_RULES")
+        extra = crawler.settings.get("BAN_RULES")
         return cls(crawler, read_rules(Path(extra) if extra else None))
 
     async def process_request(self, request: Request) -> Request | None:
         if request.meta.get("dont_obey_robotstxt") or not request.url.startswith(("http://", "https://")):
             return None
         origin = origin_of(request.url)
-        scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
-        if not isinstance(scheduler, Scheduler) or LEASE not in request.meta:
+        fleet = fleet_of(self.crawler)
+        if fleet is None or LEASE not in request.meta:
             self._obey(await self._alone(origin, request), request)
             return None
         known, asks = self._known.get(origin), False
-        if known is None or scheduler.buffer.now() >= known.look_at:
-            known, asks = await self._look(scheduler, origin)
+        if known is None or fleet.now() >= known.look_at:
+            known, asks = await self._look(fleet, origin)
         if asks:
-            known = await self._ask(scheduler, origin, request)
+            known = await self._ask(fleet, origin, request)
         if known.rules is None:
-            return self._wait(scheduler, request, known)
+            return self._wait(fleet, request, known)
         self._obey(known.rules, request)
-        queue = scheduler.queue
+        queue = fleet.queue
         if asks and (queue.limits.rate or queue.exits is not None or known.rules.delay_seconds):
             return put_off(request, 0.0)  # its moment is spent
         return None
@@ -116,10 +116,10 @@ class RobotsMiddleware:
             self.stats.inc_value("robotstxt/forbidden")
             raise Forbidden("Forbidden by robots.txt")
 
-    def _wait(self, scheduler: Scheduler, request: Request, known: Known) -> Request:
+    def _wait(self, fleet: Fleet, request: Request, known: Known) -> Request:
         """For somebody's answer, a moment; for a site that cannot be asked, until it is asked again."""
         self.stats.inc_value("robotstxt/put_off")
-        seconds = (known.again_at - scheduler.buffer.now()) / 1000
+        seconds = (known.again_at - fleet.now()) / 1000
         if seconds <= 0:
             return put_off(request, random.uniform(1, 2) * MOMENT_MS / 1000)
         waited = request.meta.get(WAITED, 0)
@@ -131,22 +131,22 @@ class RobotsMiddleware:
 
     # ----- what the fleet knows
 
-    async def _look(self, scheduler: Scheduler, origin: str) -> tuple[Known, bool]:
+    async def _look(self, fleet: Fleet, origin: str) -> tuple[Known, bool]:
         """And whether this worker is to ask. While Redis is away, what was known will do."""
         async with self._looking:
-            known, now = self._known.get(origin) or Known(), scheduler.buffer.now()
+            known, now = self._known.get(origin) or Known(), fleet.now()
             if now < known.look_at:
                 return known, False
             try:
-                copy = await scheduler.robots.look(origin)
+                copy = await fleet.robots.look(origin)
             except (RedisError, OSError) as error:
                 logger.warning("robots/unknown: %s", error)
                 self._known[origin] = replace(known, look_at=now + 4 * MOMENT_MS)
                 return self._known[origin], False
-            self._known[origin] = self._learned(scheduler, origin, copy, known)
+            self._known[origin] = self._learned(fleet, origin, copy, known)
             return self._known[origin], copy.asks
 
-    def _learned(self, scheduler: Scheduler, origin: str, copy: Copy, known: Known) -> Known:
+    def _learned(self, fleet: Fleet, origin: str, copy: Copy, known: Known) -> Known:
         """Told to the pace by everybody who reads it: that does no harm, and agrees with who we are now."""
         look_at = copy.now + MOMENT_MS if copy.is_being_asked else min(copy.again_at, copy.now + LOOK_MS)
         rules = known.rules
@@ -154,32 +154,32 @@ class RobotsMiddleware:
             rules = None
         elif rules is None or copy.text != known.text:
             rules = RobotRules(copy.text, self.user_agent)
-            scheduler.manners.floor(rules.delay_seconds, origin)
+            fleet.feedback.set_crawl_delay(rules.delay_seconds, origin)
         return Known(rules, copy.text, look_at, copy.again_at, copy.failures, copy.reason)
 
-    async def _ask(self, scheduler: Scheduler, origin: str, request: Request) -> Known:
+    async def _ask(self, fleet: Fleet, origin: str, request: Request) -> Known:
         try:
-            text, reason = await self._asked(origin, request, scheduler)
+            text, reason = await self._asked(origin, request, fleet)
         except IgnoreRequest:
-            await _told(scheduler.robots.missed(origin, "not to be asked", 0))
+            await _told(fleet.robots.missed(origin, "not to be asked", 0))
             raise
         known = self._known[origin]
         if text is not None:
             seconds, copied = self.keep_seconds, Copy(0, False, 0, 0, text, "")
-            telling = scheduler.robots.heard(origin, text, seconds)
+            telling = fleet.robots.heard(origin, text, seconds)
         else:
             failures = known.failures + 1
             seconds, copied = (
                 wait_seconds(failures, self.retry_seconds),
                 Copy(0, False, 0, failures, known.text, reason),
             )
-            telling = scheduler.robots.missed(origin, reason, seconds)
+            telling = fleet.robots.missed(origin, reason, seconds)
             self.stats.inc_value("robotstxt/unreachable")
             logger.warning("robots/unreachable: %s: %s; asked again in %.0f s", origin, reason, seconds)
         await _told(telling)
-        now = scheduler.buffer.now()
+        now = fleet.now()
         copied = copied._replace(now=now, again_at=now + seconds * 1000)
-        self._known[origin] = self._learned(scheduler, origin, copied, known)
+        self._known[origin] = self._learned(fleet, origin, copied, known)
         return self._known[origin]
 
     async def _alone(self, origin: str, request: Request) -> RobotRules:
@@ -197,33 +197,31 @@ class RobotsMiddleware:
 
     # ----- asking the site
 
-    async def _asked(
-        self, origin: str, request: Request, scheduler: Scheduler | None = None
-    ) -> tuple[bytes | None, str]:
+    async def _asked(self, origin: str, request: Request, fleet: Fleet | None = None) -> tuple[bytes | None, str]:
         """What counts as the site's word; or None, and why."""
         self.stats.inc_value("robotstxt/request_count")
         try:
-            response, is_redirected = await self._answer(f"{origin}/robots.txt", request, scheduler)
+            response, is_redirected = await self._answer(f"{origin}/robots.txt", request, fleet)
         except Exception as error:
             if getattr(error, "reason", None) and isinstance(error, IgnoreRequest):
                 raise  # nobody may ask there at all, for the page neither
             self.stats.inc_value(f"robotstxt/exception_count/{type(error).__name__}")
-            if scheduler is not None and not isinstance(error, IgnoreRequest):
-                scheduler.manners.trouble(request, of_failure(error).blame, "robots.txt", 0.0)
+            if fleet is not None and not isinstance(error, IgnoreRequest):
+                fleet.feedback.request_failed(request, of_failure(error).blame, "robots.txt", 0.0)
             return None, type(error).__name__
         self.stats.inc_value("robotstxt/response_count")
         self.stats.inc_value(f"robotstxt/response_status_count/{response.status}")
         wall = self.walls.kind_of(response.status, response.url, response.body, was_redirected=is_redirected)
         text = said(response.status, response.body, wall)
         reason = f"a wall: {wall}" if wall else f"status {response.status}"
-        if scheduler is not None and text is None and (policy := ANSWERS.get(response.status)):
+        if fleet is not None and text is None and (policy := ANSWERS.get(response.status)):
             wait = seconds_to_wait(response)
-            scheduler.manners.trouble(request, policy.blame, f"robots.txt: {reason}", wait, slows=policy.slows)
+            fleet.feedback.request_failed(request, policy.blame, f"robots.txt: {reason}", wait, slows=policy.slows)
         return text, reason
 
-    async def _answer(self, url: str, request: Request, scheduler: Scheduler | None) -> tuple[Response, bool]:
+    async def _answer(self, url: str, request: Request, fleet: Fleet | None) -> tuple[Response, bool]:
         """Wherever the site sends us for it, a few times at most and at its pace; and whether it did."""
-        rate = scheduler.queue.limits.rate if scheduler is not None else 0.0
+        rate = fleet.queue.limits.rate if fleet is not None else 0.0
         meta = {name: request.meta[name] for name in (EXIT, SENT) if name in request.meta}
         meta |= {"dont_obey_robotstxt": True, "dont_redirect": True, "allow_offsite": True}
         assert self.crawler.engine is not None

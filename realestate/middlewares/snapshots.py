@@ -18,7 +18,7 @@ from scrapy.settings import BaseSettings
 from realestate.middlewares.conditional import NOT_MODIFIED
 from realestate.queue import signals as ours
 from realestate.queue.engine import LEASE
-from realestate.queue.scheduler import Scheduler
+from realestate.queue.fleet import Fleet, fleet_of
 from realestate.storage import Quarantined
 from realestate.storage.snapshots import Kind, Page, Recorder, SnapshotError, SnapshotRef, SnapshotWriter, open_place
 
@@ -95,14 +95,14 @@ class SnapshotMiddleware:
         return middleware
 
     @property
-    def scheduler(self) -> Scheduler:
-        assert self.crawler.engine is not None
-        scheduler: Any = self.crawler.engine.scheduler
-        return scheduler  # type: ignore[no-any-return]
+    def fleet(self) -> Fleet:
+        fleet = fleet_of(self.crawler)
+        assert fleet is not None
+        return fleet
 
     def serving(self) -> None:
         """Only a worker's pages are kept, not what somebody looks at in `scrapy shell`."""
-        self._recorder = self.settings.recorder(self.scheduler.worker)
+        self._recorder = self.settings.recorder(self.fleet.worker)
 
     # ----- a page and its items
 
@@ -111,7 +111,7 @@ class SnapshotMiddleware:
         if self._recorder is not None:
             self._watched[id(response)] = Watched(response)
             if lease := response.meta.get(LEASE):
-                self.scheduler.ledger.item_out(lease)
+                self.fleet.ledger.item_out(lease)
 
     async def page_ends(self, response: Response, error: Exception | None) -> None:
         """A failing page is waited for, so that they slow the crawl to what the disk can take."""
@@ -186,7 +186,7 @@ class SnapshotMiddleware:
 
     def _release(self, lease: str | None) -> None:
         if lease:
-            self.scheduler.ledger.item_in(lease)
+            self.fleet.ledger.item_in(lease)
 
     def _soon(self, act: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(act)

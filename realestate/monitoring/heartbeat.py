@@ -10,7 +10,7 @@ from scrapy import Spider, signals
 from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
 
-from realestate.queue.scheduler import Scheduler
+from realestate.queue.fleet import fleet_of
 from realestate.queue.workers import Beat
 
 logger = logging.getLogger(__name__)
@@ -40,10 +40,10 @@ class Heartbeat:
 
     async def _beat_on(self) -> None:
         while True:
-            scheduler = self.crawler.engine.scheduler if self.crawler.engine is not None else None
-            if isinstance(scheduler, Scheduler) and scheduler.at_work:
+            fleet = fleet_of(self.crawler)
+            if fleet is not None and fleet.at_work:
                 try:
-                    await scheduler.beat(msgspec.json.encode(self._now()))
+                    await fleet.beat(msgspec.json.encode(self._now()))
                 except (RedisError, OSError) as error:
                     logger.warning("heartbeat: missed: %s", error)
             await asyncio.sleep(self.seconds)

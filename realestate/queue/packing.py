@@ -8,8 +8,8 @@ from scrapy import Request, Spider
 from realestate.queue.codec import encode
 from realestate.queue.dupefilter import DupeFilter
 from realestate.queue.engine import LEASE
+from realestate.queue.feedback import is_dressed, undress
 from realestate.queue.ledger import Ledger
-from realestate.queue.manners import is_dressed, undress
 from realestate.queue.request_queue import Pushed
 from realestate.queue.suspicion import EXIT, SENT
 

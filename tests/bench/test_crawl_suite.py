@@ -119,7 +119,7 @@ def test_every_override_is_printed_and_no_password(
         "REDIS_URL",
         "STORE_URL",
         "SIMULATOR_URL",
-        "PACE_RATE",
+        "RATE_LIMIT",
         "no_proxy",
     }
     assert said.rstrip().endswith("scrapy crawl immoweb")

@@ -20,62 +20,27 @@ from realestate.items import Sighting, Sightings
 from realestate.middlewares.backoff import Wall
 from realestate.middlewares.robots import Forbidden
 from realestate.parsing.prices import Price
-from realestate.queue.codec import encode
 from realestate.spiders.immoweb import ImmowebSpider
+from realestate.storage.handle import provide_store
+from tests.crawling.fake_fleet import FakeFleet
+from tests.handles import DirectHandle
 
 LISTING = "https://www.immoweb.be/en/classified/21000001"
 SEARCH = "https://www.immoweb.be/en/search-results/house/for-sale?page=1"
 
 
-class Jobs:
-    """Remembers which jobs were opened."""
-
-    def __init__(self) -> None:
-        self.opened: list[str] = []
-
-    async def is_open(self, job: str) -> bool:
-        return False
-
-    async def open(self, job: str, mode: str, scope: str) -> None:
-        self.opened.append(job)
-
-
-class Letters:
-    """A scheduler that only remembers what was given up and what is finished."""
-
-    def __init__(self) -> None:
-        self.jobs = Jobs()
-        self.given_up: list[dict[str, Any]] = []
-        self.over: list[Request] = []
-
-    def doubt(self, request: Request) -> bool:
-        return False
-
-    def give_up(self, reason: str, error: str, request: Request | None = None, **what: Any) -> None:
-        self.given_up.append({"reason": reason, "error": error, "request": request, **what})
-
-    def finished(self, request: Request) -> None:
-        self.over.append(request)
-
-    def check(self, request: Request) -> None:
-        encode(request, ImmowebSpider())
+@pytest.fixture
+def fleet() -> FakeFleet:
+    return FakeFleet()
 
 
 @pytest.fixture
-def letters() -> Letters:
-    return Letters()
-
-
-@pytest.fixture
-def spider(letters: Letters, make_crawler: Callable[..., Crawler]) -> ImmowebSpider:
+def spider(fleet: FakeFleet, make_crawler: Callable[..., Crawler]) -> ImmowebSpider:
     crawler = make_crawler(ImmowebSpider)
-    crawler.engine = SimpleNamespace(scheduler=letters)  # type: ignore[assignment]
+    fleet.register(crawler)
     spider = crawler.spider = ImmowebSpider.from_crawler(crawler)
 
-    async def ask(question: Callable[[Any], Any]) -> Any:
-        return question(SimpleNamespace(begin_run=lambda *told: None))
-
-    spider.ask_store = ask
+    provide_store(crawler, DirectHandle(SimpleNamespace(begin_run=lambda *values: None)))
     return spider
 
 
@@ -130,9 +95,9 @@ def test_a_seed_says_how_it_is_fetched(spider: ImmowebSpider) -> None:
         b'{"url": "https://www.immoweb.be/", "body": "' + b"x" * 300_000 + b'"}',
     ],
 )
-def test_a_bad_seed_is_refused_told_and_kept(spider: ImmowebSpider, letters: Letters, data: bytes) -> None:
+def test_a_bad_seed_is_refused_told_and_kept(spider: ImmowebSpider, fleet: FakeFleet, data: bytes) -> None:
     assert spider.make_request_from_data(data) is None
-    (letter,) = letters.given_up
+    (letter,) = fleet.dead_letters
     assert letter["reason"] == "seed"
     assert letter["error"]
     assert letter["seed"] == data.decode("utf-8", "backslashreplace")[:2000]
@@ -156,15 +121,15 @@ def read(results: AsyncIterator[Any]) -> list[Any]:
     return asyncio.run(inside())
 
 
-def test_a_page_that_is_read_is_counted(spider: ImmowebSpider, letters: Letters) -> None:
+def test_a_page_that_is_read_is_counted(spider: ImmowebSpider, fleet: FakeFleet) -> None:
     assert outcomes(spider, lambda response: iter(["a"]), page()) == ["a"]
     assert stats(spider) == {"page/extract/ok": 1}
-    assert letters.given_up == []
+    assert fleet.dead_letters == []
 
 
 @pytest.mark.parametrize("error", [BrokenPage("no data"), KeyError("id"), TypeError("x"), RecursionError("deep")])
 def test_a_broken_page_is_counted_and_kept_and_ends_nothing(
-    spider: ImmowebSpider, letters: Letters, error: Exception
+    spider: ImmowebSpider, fleet: FakeFleet, error: Exception
 ) -> None:
     def parse(response: Response) -> Iterator[Any]:
         yield "before"
@@ -172,12 +137,12 @@ def test_a_broken_page_is_counted_and_kept_and_ends_nothing(
 
     assert outcomes(spider, parse, page()) == []
     assert stats(spider) == {"page/extract/broken": 1}
-    (letter,) = letters.given_up
+    (letter,) = fleet.dead_letters
     assert (letter["reason"], letter["url"], letter["request"].meta["job"]) == ("parse", LISTING, "j")
     assert type(error).__name__ in letter["error"]
 
 
-def test_gone_is_neither_broken_nor_a_dead_letter(spider: ImmowebSpider, letters: Letters) -> None:
+def test_gone_is_neither_broken_nor_a_dead_letter(spider: ImmowebSpider, fleet: FakeFleet) -> None:
     def parse(response: Response) -> Iterator[Any]:
         raise ListingGone("expired")
         yield
@@ -189,8 +154,8 @@ def test_gone_is_neither_broken_nor_a_dead_letter(spider: ImmowebSpider, letters
     (redirected,) = read(spider.read_listing(away))
     assert (redirected.ref, redirected.url, redirected.evidence) == ("21000001", LISTING, "absent")
     assert stats(spider) == {"page/extract/gone": 2}
-    assert letters.given_up == []
-    assert letters.jobs.opened == ["j", "j"], "so that the evidence is weighed, whatever the job began with"
+    assert fleet.dead_letters == []
+    assert fleet.jobs.opened == ["j", "j"], "so that the evidence is weighed, whatever the job began with"
 
 
 @pytest.mark.parametrize(
@@ -219,11 +184,11 @@ BROKEN_BODIES = {
 
 
 @pytest.mark.parametrize("body", BROKEN_BODIES.values(), ids=BROKEN_BODIES.keys())
-def test_a_real_parser_never_raises_on_a_broken_page(spider: ImmowebSpider, letters: Letters, body: bytes) -> None:
+def test_a_real_parser_never_raises_on_a_broken_page(spider: ImmowebSpider, fleet: FakeFleet, body: bytes) -> None:
     assert read(spider.read_listing(page(body=body))) == []
     assert read(spider.read_search(page(SEARCH, body, "discover"))) == []
     assert stats(spider) == {"page/extract/broken": 1, "page/discover/broken": 1}
-    assert len(letters.given_up) == 2
+    assert len(fleet.dead_letters) == 2
 
 
 def test_a_broken_page_is_marked_for_keeping_and_no_other(spider: ImmowebSpider) -> None:
@@ -233,14 +198,14 @@ def test_a_broken_page_is_marked_for_keeping_and_no_other(spider: ImmowebSpider)
     assert (broken.flags, gone.flags) == (["broken"], [])
 
 
-def test_outside_a_crawl_a_page_says_what_it_is(spider: ImmowebSpider, letters: Letters) -> None:
+def test_outside_a_crawl_a_page_says_what_it_is(spider: ImmowebSpider, fleet: FakeFleet) -> None:
     with pytest.raises(BrokenPage):
         list(spider.parsed(page(), "extract"))
     with pytest.raises(ListingGone):
         list(spider.parsed(page("https://www.immoweb.be/en/search/"), "extract"))
     assert ListingGone.outcome == "gone"
     assert stats(spider) == {}
-    assert letters.given_up == []
+    assert fleet.dead_letters == []
 
 
 def failure(error: Exception, stage: str = "extract") -> Failure:
@@ -250,27 +215,27 @@ def failure(error: Exception, stage: str = "extract") -> Failure:
 
 
 @pytest.mark.parametrize("status", [404, 410])
-def test_a_listing_without_a_page_is_gone(spider: ImmowebSpider, letters: Letters, status: int) -> None:
+def test_a_listing_without_a_page_is_gone(spider: ImmowebSpider, fleet: FakeFleet, status: int) -> None:
     missing = page()
     missing.status = status
     (gone,) = read(spider.read_listing(missing))
     assert (gone.portal, gone.ref, gone.evidence) == ("immoweb", "21000001", str(status))
-    assert letters.given_up == []
+    assert fleet.dead_letters == []
 
 
 @pytest.mark.parametrize(("status", "stage"), [(404, "discover"), (403, "extract"), (500, "extract")])
-def test_any_other_refusal_is_kept(spider: ImmowebSpider, letters: Letters, status: int, stage: str) -> None:
+def test_any_other_refusal_is_kept(spider: ImmowebSpider, fleet: FakeFleet, status: int, stage: str) -> None:
     spider.on_failure(failure(HttpError(Response(LISTING, status=status)), stage))
     assert stats(spider) == {f"page/{stage}/failed": 1}
-    assert [letter["status"] for letter in letters.given_up] == [status]
+    assert [letter["status"] for letter in fleet.dead_letters] == [status]
 
 
-def test_a_search_is_never_gone(spider: ImmowebSpider, letters: Letters) -> None:
+def test_a_search_is_never_gone(spider: ImmowebSpider, fleet: FakeFleet) -> None:
     missing = page(SEARCH, stage="discover")
     missing.status = 404
     assert read(spider.read_search(missing)) == []
     assert stats(spider) == {"page/discover/failed": 1}
-    assert [(letter["reason"], letter["status"]) for letter in letters.given_up] == [("http", 404)]
+    assert [(letter["reason"], letter["status"]) for letter in fleet.dead_letters] == [("http", 404)]
 
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
@@ -302,12 +267,10 @@ def test_a_search_page_tells_what_it_shows_and_asks_for_what_the_mode_wants(
         refs = ("21000001", "21000002")
         return Results([spider.found(f"/en/classified/{ref}", price, "month", agent=7) for ref in refs], total=2)
 
-    async def ask(question: Callable[[Any], Any]) -> Any:
-        return question(SimpleNamespace(known=lambda portal, refs: {"21000001": known}, validators=lambda *asked: {}))
-
     known = SimpleNamespace(status="active", price=100, last_fetched_at=datetime.now(UTC))
     spider.parse_search = parse  # type: ignore[method-assign]
-    spider.ask_store = ask
+    store = SimpleNamespace(known=lambda portal, refs: {"21000001": known}, validators=lambda *values: {})
+    provide_store(spider.crawler, DirectHandle(store))
     search = page(SEARCH, stage="discover")
     search.meta["mode"] = mode
     results = read(spider.read_search(search))
@@ -330,9 +293,9 @@ def test_a_search_page_tells_what_it_shows_and_asks_for_what_the_mode_wants(
     ],
 )
 def test_a_request_without_an_answer_is_kept(
-    spider: ImmowebSpider, letters: Letters, error: Exception, outcome: str, reason: str
+    spider: ImmowebSpider, fleet: FakeFleet, error: Exception, outcome: str, reason: str
 ) -> None:
     spider.on_failure(failure(error))
     assert stats(spider) == {f"page/extract/{outcome}": 1}
-    assert len(letters.over) == 1, "the errback is over, so the lease may end"
-    assert [letter["reason"] for letter in letters.given_up] == [reason]
+    assert len(fleet.finished_requests) == 1, "the errback is over, so the lease may end"
+    assert [letter["reason"] for letter in fleet.dead_letters] == [reason]

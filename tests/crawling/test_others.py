@@ -15,7 +15,10 @@ from realestate.items.others import Quote
 from realestate.queue.codec import encode
 from realestate.spiders.ecommerce import EcommerceSpider
 from realestate.spiders.finance import FinanceSpider
-from tests.crawling.test_base import Letters, read
+from realestate.storage.handle import provide_store
+from tests.crawling.fake_fleet import FakeFleet
+from tests.crawling.test_base import read
+from tests.handles import DirectHandle
 
 SHOP = "https://shop.example/products"
 QUOTES = "https://quotes.example/quotes"
@@ -73,21 +76,19 @@ def test_what_is_no_plain_number_is_missing_and_so_is_its_currency(price: str) -
 
 
 @pytest.fixture
-def letters() -> Letters:
-    return Letters()
+def fleet() -> FakeFleet:
+    return FakeFleet()
 
 
 @pytest.fixture
-def serve(letters: Letters, make_crawler: Callable[..., Crawler]) -> Callable[[Any], Any]:
+def serve(fleet: FakeFleet, make_crawler: Callable[..., Crawler]) -> Callable[[Any], Any]:
     def serve(kind: Any) -> Any:
         crawler = make_crawler(kind)
-        crawler.engine = SimpleNamespace(scheduler=letters)  # type: ignore[assignment]
+        fleet.register(crawler)
         spider = crawler.spider = kind.from_crawler(crawler)
 
-        async def ask(question: Callable[[Any], Any]) -> Any:
-            return question(SimpleNamespace(keep_part=lambda *told: None, watermark=lambda *told: None))
-
-        spider.ask_store = ask
+        store = SimpleNamespace(keep_part=lambda *values: None, watermark=lambda *values: None)
+        provide_store(crawler, DirectHandle(store))
         return spider
 
     return serve
@@ -107,18 +108,18 @@ def test_products_are_read_one_by_one_and_quotes_where_they_stand(serve: Callabl
 
 
 def test_a_product_that_is_gone_is_counted_and_tells_the_store_nothing(
-    serve: Callable[[Any], Any], letters: Letters
+    serve: Callable[[Any], Any], fleet: FakeFleet
 ) -> None:
     spider = serve(EcommerceSpider)
     assert read(spider.read_page(page(f"{SHOP}/7", "", status=404))) == []
     assert spider.crawler.stats.get_value("page/extract/gone") == 1
-    assert letters.given_up == []
-    assert letters.jobs.opened == []
+    assert fleet.dead_letters == []
+    assert fleet.jobs.opened == []
 
 
-def test_a_broken_page_is_a_dead_letter(serve: Callable[[Any], Any], letters: Letters) -> None:
+def test_a_broken_page_is_a_dead_letter(serve: Callable[[Any], Any], fleet: FakeFleet) -> None:
     assert read(serve(EcommerceSpider).read_page(page(f"{SHOP}/7", "<h1>Oops</h1>"))) == []
-    assert [letter["reason"] for letter in letters.given_up] == ["parse"]
+    assert [letter["reason"] for letter in fleet.dead_letters] == ["parse"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from realestate.spiders.bina import BinaSpider
 from realestate.storage.contacts import Contacts
 from realestate.storage.postgres import PostgresStore
 from realestate.storage.vault import Vault
+from tests.crawling.fake_fleet import FakeFleet
 from tests.examples import a_listing
 from tests.recorded import FOLDER
 
@@ -31,27 +31,16 @@ NUMBERS = ("+994501234567", "+994557654321")
 KEY = Fernet.generate_key().decode()
 
 
-class Letters:
-    def __init__(self) -> None:
-        self.given_up: list[str] = []
-
-    def doubt(self, request: Request) -> bool:
-        return False
-
-    def give_up(self, *told: Any, **what: Any) -> None:
-        self.given_up.append(repr((told, what)))
+@pytest.fixture
+def fleet() -> FakeFleet:
+    return FakeFleet()
 
 
 @pytest.fixture
-def letters() -> Letters:
-    return Letters()
-
-
-@pytest.fixture
-def crawler(make_crawler: Callable[..., Crawler], letters: Letters, request: pytest.FixtureRequest) -> Crawler:
+def crawler(make_crawler: Callable[..., Crawler], fleet: FakeFleet, request: pytest.FixtureRequest) -> Crawler:
     is_on = getattr(request, "param", True)
     crawler = make_crawler(BinaSpider, CONTACTS=is_on, CONTACTS_KEYS=[KEY])
-    crawler.engine = SimpleNamespace(scheduler=letters)  # type: ignore[assignment]
+    fleet.register(crawler)
     crawler.spider = BinaSpider.from_crawler(crawler)
     return crawler
 
@@ -131,12 +120,12 @@ def test_an_answer_that_comes_when_it_is_off_is_forgotten(spider: Any) -> None:
     ],
 )
 def test_a_fault_is_told_without_what_was_answered(
-    spider: Any, letters: Letters, caplog: pytest.LogCaptureFixture, body: str, status: int
+    spider: Any, fleet: FakeFleet, caplog: pytest.LogCaptureFixture, body: str, status: int
 ) -> None:
     with caplog.at_level(logging.DEBUG):
         assert told(spider, body, status) == []
-    assert len(letters.given_up) == 1
-    for text in (letters.given_up[0], caplog.text):
+    assert len(fleet.dead_letters) == 1
+    for text in (repr(fleet.dead_letters[0]), caplog.text):
         assert "123" not in text.replace("0123abcd", "")
     assert spider.crawler.stats.get_value("page/extract/unanswered") == 1
 

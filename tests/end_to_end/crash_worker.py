@@ -124,7 +124,7 @@ def in_the_batch(acknowledged: bool = False) -> None:
         async def run(self: StorePipeline, items: list[Any]) -> Any:
             if not any(isinstance(item, Listing) for item, _ in items):
                 return await write(self, items)
-            outbox = self.crawler.engine.scheduler.outbox  # type: ignore[union-attr]
+            outbox = self.crawler.engine.scheduler.fleet.outbox  # type: ignore[union-attr]
             while acknowledged and len(outbox):
                 await asyncio.sleep(0.01)
             die(items=len(items))

@@ -12,7 +12,7 @@ from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
 from realestate.middlewares.exits import ExitsMiddleware
 from realestate.middlewares.proxies import DIRECT, BadProxy, Pool, Proxy, parse
 from realestate.queue.codec import encode
-from realestate.queue.manners import undress
+from realestate.queue.feedback import undress
 from realestate.queue.suspicion import EXIT
 from realestate.spiders.immoweb import ImmowebSpider
 

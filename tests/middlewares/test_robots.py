@@ -57,8 +57,8 @@ class World:
 
     async def register(self) -> None:
         asked_at = monotonic_ms()
-        pulse = await self.scheduler.queue.beat(self.scheduler.worker, b"{}", [])
-        self.scheduler.buffer.set_clock(pulse.now, asked_at)
+        pulse = await self.scheduler.fleet.queue.beat(self.scheduler.fleet.worker, b"{}", [])
+        self.scheduler.fleet.buffer.set_clock(pulse.now, asked_at)
 
     async def ask(self, url: str = PAGE, /, **meta: Any) -> Any:
         """Seconds it is put off; None if it may go; what is wrong otherwise."""
@@ -91,7 +91,7 @@ Run = Callable[..., Any]
 def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> Run:
     def inside(act: Callable[..., Awaitable[Any]], workers: int = 1, **changes: Any) -> Any:
         async def connected() -> Any:
-            settings = {"REDIS_URL": redis_url, "PACE_RATE": 0, "RETRY_TIMES": 0, "RETRY_DELAY_SECONDS": 2, **changes}
+            settings = {"REDIS_URL": redis_url, "RATE_LIMIT": 0, "RETRY_TIMES": 0, "RETRY_DELAY_SECONDS": 2, **changes}
             worlds = [World(make_crawler(ImmowebSpider, **settings)) for _ in range(workers)]
             for world in worlds:
                 await world.register()
@@ -99,7 +99,7 @@ def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> 
                 return await act(*worlds)
             finally:
                 for world in worlds:
-                    await world.scheduler._close()
+                    await world.scheduler.fleet.close()
 
         return asyncio.run(connected())
 
@@ -129,7 +129,7 @@ def test_with_a_pace_it_takes_the_moment_and_the_exit_of_the_request(run: Run) -
         assert (world.asked[0].meta[EXIT], world.asked[0].meta["dont_obey_robotstxt"]) == ("e1", True)
         assert await world.ask() is None
 
-    run(act, PACE_RATE=10)
+    run(act, RATE_LIMIT=10)
 
 
 def test_what_nobody_may_ask_for_does_not_wait_for_its_moment(run: Run) -> None:
@@ -137,7 +137,7 @@ def test_what_nobody_may_ask_for_does_not_wait_for_its_moment(run: Run) -> None:
         world.answer((200, TEXT))
         assert await world.ask(PRIVATE) == "Forbidden by robots.txt"
 
-    run(act, PACE_RATE=10)
+    run(act, RATE_LIMIT=10)
 
 
 def test_many_at_once_ask_once_and_the_others_wait_in_the_queue(run: Run) -> None:
@@ -159,7 +159,7 @@ def test_many_at_once_ask_once_and_the_others_wait_in_the_queue(run: Run) -> Non
 @pytest.mark.parametrize("rate", [0, 10])
 def test_the_crawl_delay_is_told_by_whoever_reads_it(run: Run, server: Redis, rate: int) -> None:
     async def floor(world: World) -> Any:
-        await asyncio.gather(*world.scheduler._errands)
+        await asyncio.gather(*world.scheduler.fleet._background)
         return server.hget(keys.pace("immoweb"), "floor")
 
     async def act(first: World, second: World) -> None:
@@ -173,7 +173,7 @@ def test_the_crawl_delay_is_told_by_whoever_reads_it(run: Run, server: Redis, ra
         assert await first.ask() == (0.0 if rate else None)
         assert await floor(first) is None, "it asks for none any more"
 
-    run(act, workers=2, PACE_RATE=rate)
+    run(act, workers=2, RATE_LIMIT=rate)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_a_worker_looks_again_what_the_fleet_knows(run: Run, monkeypatch: pytest
         first.later()
         await first.ask()
         assert await second.ask(PRIVATE) is None, "for a while it does not look"
-        monkeypatch.setattr(second.scheduler.buffer, "now", lambda: 10.0**15)
+        monkeypatch.setattr(second.scheduler.fleet.buffer, "now", lambda: 10.0**15)
         assert await second.ask(PRIVATE) == "Forbidden by robots.txt"
 
     run(act, workers=2)
@@ -315,7 +315,7 @@ def test_a_refusal_is_told_to_the_fleet(run: Run, server: Redis) -> None:
     async def act(world: World) -> None:
         world.answer((429, b"", ("Retry-After", "30")))
         await world.ask()
-        await asyncio.gather(*world.scheduler._errands)
+        await asyncio.gather(*world.scheduler.fleet._background)
 
     run(act)
     told: Any = server.hgetall(keys.pace("immoweb"))
@@ -329,15 +329,15 @@ def test_while_redis_is_away_what_was_known_will_do(run: Run, monkeypatch: pytes
 
     async def act(world: World) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(world.scheduler.queue, "run", away)
+            patch.setattr(world.scheduler.fleet.queue, "run", away)
             assert 0 < await world.ask() < 1, "nothing is known: it waits, and the worker does not"
             assert world.asked == []
         world.answer((200, TEXT))
-        monkeypatch.setattr(world.scheduler.buffer, "now", lambda: 10.0**15)
+        monkeypatch.setattr(world.scheduler.fleet.buffer, "now", lambda: 10.0**15)
         assert await world.ask() is None
         with monkeypatch.context() as patch:
-            patch.setattr(world.scheduler.queue, "run", away)
-            patch.setattr(world.scheduler.buffer, "now", lambda: 10.0**16)
+            patch.setattr(world.scheduler.fleet.queue, "run", away)
+            patch.setattr(world.scheduler.fleet.buffer, "now", lambda: 10.0**16)
             assert [await world.ask(), await world.ask(PRIVATE)] == [None, "Forbidden by robots.txt"]
 
     run(act)
@@ -346,14 +346,14 @@ def test_while_redis_is_away_what_was_known_will_do(run: Run, monkeypatch: pytes
 def test_what_was_heard_while_redis_was_away_counts_here(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     async def act(world: World) -> None:
         world.answer((200, TEXT))
-        tell = world.scheduler.robots.heard
+        tell = world.scheduler.fleet.robots.heard
 
         async def untold(*told: Any) -> None:
             raise OSError("away")
 
-        monkeypatch.setattr(world.scheduler.robots, "heard", untold)
+        monkeypatch.setattr(world.scheduler.fleet.robots, "heard", untold)
         assert [await world.ask(), await world.ask(PRIVATE)] == [None, "Forbidden by robots.txt"]
-        monkeypatch.setattr(world.scheduler.robots, "heard", tell)
+        monkeypatch.setattr(world.scheduler.fleet.robots, "heard", tell)
 
     run(act)
 

@@ -15,8 +15,9 @@ from realestate.queue import keys
 from realestate.queue.buffer import monotonic_ms
 from realestate.queue.deadletters import DeadLetters
 from realestate.queue.engine import LEASE
+from realestate.queue.fleet import SWALLOWED_BEATS
 from realestate.queue.packing import PARENT
-from realestate.queue.scheduler import SWALLOWED_BEATS, Scheduler
+from realestate.queue.scheduler import Scheduler
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.redis_process import RedisProcess
 
@@ -52,7 +53,7 @@ def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> 
             try:
                 return await act(scheduler)
             finally:
-                await scheduler._close()
+                await scheduler.fleet.close()
 
         return asyncio.run(inside())
 
@@ -60,7 +61,7 @@ def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> 
 
 
 def listing(scheduler: Scheduler, **parts: Any) -> Request:
-    request: Request = scheduler.spider.check(LISTING, "j", "full")  # type: ignore[attr-defined]
+    request: Request = scheduler.spider.check(LISTING, "j", "full")
     changed: Request = request.replace(**parts)
     return changed
 
@@ -74,14 +75,14 @@ def where(server: Redis) -> dict[str, int]:
 
 async def taken(scheduler: Scheduler) -> Request:
     scheduler.enqueue_request(listing(scheduler))
-    scheduler.serve()
+    scheduler.fleet.serve()
     return await next_request(scheduler)
 
 
 def test_nothing_is_taken_before_the_spider_serves(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> None:
         scheduler.enqueue_request(listing(scheduler))
-        await scheduler.outbox.flush()
+        await scheduler.fleet.outbox.flush()
         assert scheduler.next_request() is None
         await asyncio.sleep(0.05)
         assert scheduler.next_request() is None
@@ -102,10 +103,10 @@ def test_a_shells_request_stays_in_its_process(run: Run, server: Redis) -> None:
 
 def test_a_request_may_ask_to_be_sent_later(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> dict[str, int]:
-        scheduler.serve()
-        await scheduler.queue.beat("other", b"{}", [])
+        scheduler.fleet.serve()
+        await scheduler.fleet.queue.beat("other", b"{}", [])
         asked_at = monotonic_ms()
-        scheduler.buffer.set_clock((await scheduler.queue.take("other", 0)).now, asked_at)
+        scheduler.fleet.buffer.set_clock((await scheduler.fleet.queue.take("other", 0)).now, asked_at)
         scheduler.enqueue_request(listing(scheduler, meta={"stage": "extract", "job": "j", "delay_seconds": 600}))
         await until(lambda: where(server))
         return where(server)
@@ -117,7 +118,7 @@ def test_a_page_is_done_when_its_callback_is_over(run: Run, server: Redis) -> No
     async def act(scheduler: Scheduler) -> None:
         request = await taken(scheduler)
         assert where(server) == {"in flight": 1}
-        scheduler.finished(request)
+        scheduler.fleet.finished(request)
         await until(lambda: where(server) == {})
 
     run(act)
@@ -128,12 +129,12 @@ def test_a_page_is_not_done_before_its_items_are_durable(run: Run, server: Redis
         request = await taken(scheduler)
         key = request.meta[LEASE]
         for _ in range(2):
-            scheduler.ledger.item_out(key)
-        scheduler.ledger.finished(key)
-        scheduler.ledger.item_in(key)
-        await scheduler.outbox.flush()
+            scheduler.fleet.ledger.item_out(key)
+        scheduler.fleet.ledger.finished(key)
+        scheduler.fleet.ledger.item_in(key)
+        await scheduler.fleet.outbox.flush()
         assert where(server) == {"in flight": 1}
-        scheduler.ledger.item_in(key)
+        scheduler.fleet.ledger.item_in(key)
         await until(lambda: where(server) == {})
 
     run(act)
@@ -142,13 +143,13 @@ def test_a_page_is_not_done_before_its_items_are_durable(run: Run, server: Redis
 def test_children_go_out_before_their_page_is_done(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> None:
         request = await taken(scheduler)
-        scheduler.stop_serving()
+        scheduler.fleet.stop_serving()
         for dont_filter in (False, True, True):
             child = listing(scheduler, url=LISTING + "2", dont_filter=dont_filter)
             child.meta[PARENT] = request.meta[LEASE]
             assert scheduler.enqueue_request(child)
         await until(lambda: where(server) == {"ready": 3, "in flight": 1})
-        scheduler.finished(request)
+        scheduler.fleet.finished(request)
         await until(lambda: where(server) == {"ready": 3})
 
     run(act)
@@ -161,10 +162,10 @@ def test_a_redirect_goes_on_under_the_same_lease(run: Run, server: Redis) -> Non
         assert scheduler.enqueue_request(redirected)
         assert scheduler.next_request() is redirected
         assert where(server) == {"in flight": 1}
-        scheduler.finished(redirected)
+        scheduler.fleet.finished(redirected)
         await until(lambda: where(server) == {})
 
-    run(act, PACE_RATE=0)
+    run(act, RATE_LIMIT=0)
 
 
 def test_a_redirect_at_a_site_with_a_pace_asks_for_its_moment(run: Run, server: Redis) -> None:
@@ -174,13 +175,13 @@ def test_a_redirect_at_a_site_with_a_pace_asks_for_its_moment(run: Run, server: 
         again = await next_request(scheduler)
         assert again.url == LISTING + "?redirected"
         assert again.meta[LEASE] != request.meta[LEASE]
-        held = scheduler.ledger.get(again.meta[LEASE])
+        held = scheduler.fleet.ledger.get(again.meta[LEASE])
         assert held is not None
         assert held.lease.tries == 0, "a redirect is no failure"
-        scheduler.finished(again)
+        scheduler.fleet.finished(again)
         await until(lambda: where(server) == {})
 
-    run(act, PACE_RATE=50)
+    run(act, RATE_LIMIT=50)
 
 
 def test_a_retry_waits_in_the_queue_for_any_worker(run: Run, server: Redis) -> None:
@@ -188,12 +189,12 @@ def test_a_retry_waits_in_the_queue_for_any_worker(run: Run, server: Redis) -> N
         request = await taken(scheduler)
         again = request.replace(meta={**request.meta, "retry_times": 1})
         assert scheduler.enqueue_request(again)
-        await scheduler.outbox.flush()
+        await scheduler.fleet.outbox.flush()
         assert where(server) in ({"delayed": 1}, {"in flight": 1})
         second = await next_request(scheduler)
         assert second.meta["retry_times"] == 1
         assert second.meta[LEASE] != request.meta[LEASE]
-        scheduler.finished(second)
+        scheduler.fleet.finished(second)
         await until(lambda: where(server) == {})
 
     run(act, RETRY_DELAY_SECONDS=0.2)
@@ -202,10 +203,10 @@ def test_a_retry_waits_in_the_queue_for_any_worker(run: Run, server: Redis) -> N
 def test_what_is_given_up_is_a_dead_letter_once_its_callback_is_over(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> dict[str, Any]:
         request = await taken(scheduler)
-        scheduler.give_up("http", "status 403", request, url=request.url, status=403)
-        scheduler.finished(request)
+        scheduler.fleet.give_up("http", "status 403", request, url=request.url, status=403)
+        scheduler.fleet.finished(request)
         await until(lambda: where(server) == {"dead": 1})
-        (letter,) = await DeadLetters(scheduler.queue).newest()
+        (letter,) = await DeadLetters(scheduler.fleet.queue).newest()
         return letter.told
 
     told = run(act)
@@ -224,9 +225,9 @@ def test_a_malformed_value_is_a_dead_letter_and_the_next_is_taken(run: Run, serv
         server.hset(keys.requests("immoweb"), "bad", head + b"garbage")
         server.zadd(keys.ready("immoweb"), {"bad": -(2.0**60), "no body": -(2.0**61)})
         request = await taken(scheduler)
-        scheduler.finished(request)
+        scheduler.fleet.finished(request)
         await until(lambda: where(server) == {"dead": 1})
-        (letter,) = await DeadLetters(scheduler.queue).newest()
+        (letter,) = await DeadLetters(scheduler.fleet.queue).newest()
         return str(letter.told["reason"])
 
     assert run(act) == "malformed"
@@ -237,9 +238,9 @@ def test_a_request_that_a_middleware_swallows_is_not_held_for_ever(run: Run, ser
         await taken(scheduler)
         for _ in range(SWALLOWED_BEATS):
             assert where(server) == {"in flight": 1}
-            await scheduler.beat(b"{}")
+            await scheduler.fleet.beat(b"{}")
         await until(lambda: where(server) == {"dead": 1})
-        (letter,) = await DeadLetters(scheduler.queue).newest()
+        (letter,) = await DeadLetters(scheduler.fleet.queue).newest()
         return str(letter.told["reason"])
 
     assert run(act) == "swallowed"
@@ -251,9 +252,9 @@ def test_a_request_on_its_way_is_not_taken_for_swallowed(run: Run, server: Redis
         assert scheduler.crawler.engine is not None
         scheduler.crawler.engine.downloader.active.add(request)
         for _ in range(2 * SWALLOWED_BEATS):
-            await scheduler.beat(b"{}")
+            await scheduler.fleet.beat(b"{}")
         assert where(server) == {"in flight": 1}
-        scheduler.finished(request)
+        scheduler.fleet.finished(request)
 
     run(act)
 
@@ -264,11 +265,11 @@ def test_who_stops_hands_back_at_once_what_was_not_sent(run: Run, server: Redis)
         for number in range(5):
             scheduler.enqueue_request(listing(scheduler, url=f"{LISTING}{number}"))
         await until(lambda: where(server).get("in flight") == 6)
-        scheduler.stop_serving()
+        scheduler.fleet.stop_serving()
         await until(lambda: where(server) == {"ready": 5, "in flight": 1})
-        scheduler.finished(request)
+        scheduler.fleet.finished(request)
 
-    run(act, PACE_RATE=0.001, PACE_BURST=100)
+    run(act, RATE_LIMIT=0.001, RATE_LIMIT_BURST=100)
     assert where(server) == {"ready": 5}
 
 
@@ -276,20 +277,20 @@ def test_a_paused_portal_gets_its_buffer_back(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> None:
         for number in range(6):
             scheduler.enqueue_request(listing(scheduler, url=f"{LISTING}{number}"))
-        scheduler.serve()
+        scheduler.fleet.serve()
         await next_request(scheduler)
         await until(lambda: where(server) == {"in flight": 6})
-        await scheduler.queue.pause()
-        await scheduler.beat(b"{}")
+        await scheduler.fleet.queue.pause()
+        await scheduler.fleet.beat(b"{}")
         await until(lambda: where(server) == {"ready": 5, "in flight": 1})
-        assert len(scheduler.buffer) == 0
+        assert len(scheduler.fleet.buffer) == 0
 
     run(act)
 
 
 def test_while_redis_is_away_nothing_is_raised_and_nothing_lost(run: Run, redis_process: RedisProcess) -> None:
     async def act(scheduler: Scheduler) -> set[str]:
-        scheduler.serve()
+        scheduler.fleet.serve()
         assert scheduler.enqueue_request(listing(scheduler, url=f"{LISTING}1"))
         assert scheduler.next_request() is None
         await asyncio.sleep(0.2)
@@ -297,12 +298,12 @@ def test_while_redis_is_away_nothing_is_raised_and_nothing_lost(run: Run, redis_
         first = await next_request(scheduler)
         redis_process.stop()
         assert scheduler.enqueue_request(listing(scheduler, url=f"{LISTING}2"))
-        scheduler.finished(first)
+        scheduler.fleet.finished(first)
         await asyncio.sleep(0.2)
         redis_process.start()
         second = await next_request(scheduler)
-        scheduler.finished(second)
-        await until(lambda: len(scheduler.outbox) == 0)
+        scheduler.fleet.finished(second)
+        await until(lambda: len(scheduler.fleet.outbox) == 0)
         return {first.url, second.url}
 
     assert run(act, REDIS_URL=redis_process.url) == {f"{LISTING}1", f"{LISTING}2"}

@@ -117,8 +117,8 @@ def test_for_a_spell_half_of_the_pages_are_empty_and_later_the_layout_is_another
 
 def test_an_answer_without_content_is_not_damaged() -> None:
     crawl, moved = Crawl(adversary("hostile")), Answer("listing", b"", 301, location="/elsewhere")
-    manners = {crawl.ask(f"/{number}", answer=moved).manner for number in range(2_000)}
-    assert manners == {"whole", "reset"}
+    feedback = {crawl.ask(f"/{number}", answer=moved).manner for number in range(2_000)}
+    assert feedback == {"whole", "reset"}
 
 
 def test_refusals_are_counted_by_address_and_reason() -> None:

@@ -1,4 +1,4 @@
-"""The simulated lalafo: its documents say what the truth says, and its feed has the manners of the real one."""
+"""The simulated lalafo: its documents say what the truth says, and its feed has the feedback of the real one."""
 
 import json
 import re

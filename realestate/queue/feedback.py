@@ -39,7 +39,7 @@ def is_dressed(request: Request) -> bool:
     return not _DRESS.isdisjoint(request.meta) or has(request.headers, "Proxy-Authorization")
 
 
-class Manners:
+class Feedback:
     """Told by who fetches. `soon` does something in the background; `hand_back` gives back what is not yet sent, all or
     by one exit."""
 
@@ -60,25 +60,25 @@ class Manners:
         self._good: Counter[str] = Counter()
         self._alarmed_at = -float(ALARM_MS)
 
-    def use(self, exits: Sequence[Exit]) -> None:
+    def use_proxies(self, exits: Sequence[Exit]) -> None:
         """From now on these are the ways out."""
         self.queue.exits = exits
 
-    def has(self, exit: str) -> bool:
+    def has_proxy(self, exit: str) -> bool:
         """Whether the worker can still leave by it; the own address is none."""
         return not exit or any(each.id == exit for each in self.queue.exits or ())
 
-    def started(self, request: Request, exit: str) -> None:
+    def request_sent(self, request: Request, exit: str) -> None:
         """It is on its way."""
         if exit:
             request.meta.update({EXIT: exit, SENT: self.now()})
 
-    def praise(self, request: Request) -> None:
+    def request_succeeded(self, request: Request) -> None:
         """A good answer came."""
         if exit := request.meta.get(EXIT):
             self._good[exit] += 1
 
-    def trouble(
+    def request_failed(
         self, request: Request, blame: Signal | None, reason: str, wait_seconds: float, *, slows: bool = False
     ) -> None:
         """None came. An exit is blamed for itself alone; where there is none, it is us."""
@@ -89,22 +89,22 @@ class Manners:
             sent_at = request.meta[SENT]
             self._soon(partial(self._blame, exit, blame, sent_at, wait_seconds, reason), "blaming an exit")
         if slows or (not exit and blame in ("refused", "banned")):
-            self.refused(reason, wait_seconds)
+            self.site_refused(reason, wait_seconds)
 
-    def believed(self, request: Request) -> None:
+    def was_misled(self, request: Request) -> None:
         """Its page could be read, and could not before: the exit of then had put something else in its place."""
         if misled := request.meta.get(MISLED):
             exit, sent_at = misled
             self._soon(partial(self._blame, exit, "bad", sent_at, 0.0, "misled"), "blaming an exit")
 
-    def refused(self, reason: str, wait_seconds: float) -> None:
+    def site_refused(self, reason: str, wait_seconds: float) -> None:
         """The site refuses us: the whole fleet slows down, and stops for as long as the site says."""
         self.stats.inc_value("pace/refused")
         if wait_seconds:
             self._hand_back()
         self._soon(partial(self.queue.refuse, reason, wait_seconds), "slowing down")
 
-    def floor(self, seconds: float, origin: str) -> None:
+    def set_crawl_delay(self, seconds: float, origin: str) -> None:
         """The Crawl-delay of one of the site's hosts; 0: none."""
         self._soon(partial(self.queue.floor, seconds, origin), "telling the Crawl-delay")
 
@@ -113,7 +113,7 @@ class Manners:
         self._hand_back()
         self._soon(self.queue.pause, "pausing")
 
-    async def settle(self) -> None:
+    async def flush(self) -> None:
         """What is known of the exits' good answers is told."""
         good, self._good = self._good, Counter()
         await self.standings.praise(good)
@@ -122,7 +122,7 @@ class Manners:
         self.stats.inc_value(f"exits/{signal}")
         if not await self.standings.blame(exit, signal, sent_at, wait_seconds):
             return
-        self.refused(f"most exits are refused: {reason}", 0.0)
+        self.site_refused(f"most exits are refused: {reason}", 0.0)
         if self.now() - self._alarmed_at >= ALARM_MS:
             self._alarmed_at = self.now()
             logger.error("exits/refused: %s refuses most of our exits: it means us; slower", self.queue.portal)
