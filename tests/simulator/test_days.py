@@ -19,9 +19,6 @@ from realestate.simulator.server import Simulator
 from tests.recorded import spider_class
 from tests.simulator.conftest import Lived
 
-#: One worker process builds the simulator that several tests look at.
-pytestmark = pytest.mark.xdist_group("simulated days")
-
 
 def removed_by(simulator: Simulator, portal: str, how: str) -> Advert:
     """Let days pass until an advert goes this way."""

@@ -12,8 +12,6 @@ from realestate.simulator.server import Simulator
 from realestate.simulator.world import World
 from tests.simulator.conftest import BASES, Lived
 
-#: One worker process builds the simulators that all these tests look at.
-pytestmark = pytest.mark.xdist_group("simulated days")
 
 DAYS = 12
 ON_BOTH = {"listed", "price_changed", "price_meaning_changed", "updated", "delisted", "relisted"}
