@@ -3,7 +3,7 @@
 import random
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,8 @@ from realestate.jobs.work import seed_urls
 from realestate.storage import WHOLE
 from realestate.storage.history import Event
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulated, Worker, compared, finished, running, until
+from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, Worker, compared, finished, running, until
 
-Simulate = Callable[[int], Simulated]
 PORTALS = ("immoweb", "emlak")
 LISTINGS = 120
 DAYS = 10
