@@ -93,7 +93,7 @@ def test_ctrl_c_stops_a_crawl_cleanly_and_a_second_run_resumes(
         until(lambda: simulated.requests("emlak") > 40, "40 pages")
         first.process.send_signal(signal.SIGINT)
         assert first.process.wait(PATIENCE) == 130
-        assert "stopped; what is left waits" in first.text()
+        assert "stopped; run the command again" in first.text()
     until(lambda: not users_of(home), "the services to stop")
     until(lambda: embedded.running(home) is None, "nothing to run")
     so_far = simulated.requests("emlak")
@@ -131,7 +131,7 @@ def test_a_limit_stops_early_and_says_that_more_waits(laptop: dict[str, str], si
     env = {**laptop, "SIMULATOR_URL": simulate(200).url, "RATE_LIMIT": "40"}
     done = run(env, "crawl", "emlak", "--limit", "10")
     assert done.returncode == 0, done.stderr
-    assert "the rest waits" in done.stdout
+    assert "requests are left, run it again" in done.stdout
     kept = int(done.stdout.split(" in all")[0].split()[-1])
     assert 10 <= kept < 200
 
@@ -200,7 +200,7 @@ def test_the_doctor_names_each_fault_with_its_remedy(
     [
         (["crwal"], "crwal"),
         (["crawl"], "portal"),
-        (["crawl", "nowhere"], f"there are: {', '.join(everything())}"),
+        (["crawl", "nowhere"], f"the portals are: {', '.join(everything())}"),
         (["crawl", "emlak", "not-an-address"], "not-an-address"),
         (["crawl", "emlak", "https://example.com/x"], "no address of emlak"),
         (["crawl", "emlak", "--limit", "many"], "--limit"),
