@@ -177,7 +177,7 @@ def test_redis_may_be_restarted_and_even_forget(site: Talking, fleet: Fleet, red
         finished(server)
         assert site.times_asked() == 1, "what was known is known"
         server.flushall()
-        until(lambda: server.hlen(keys.beats(PORTAL)) == 2, "the workers' hearts")
+        until(lambda: server.hlen(keys.heartbeats(PORTAL)) == 2, "the workers' hearts")
         pushed(redis_process.url, site, COUNT)
         finished(server)
         assert [worker.process.poll() for worker in workers] == [None, None]

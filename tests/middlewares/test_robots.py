@@ -57,7 +57,7 @@ class World:
 
     async def register(self) -> None:
         asked_at = monotonic_ms()
-        pulse = await self.scheduler.fleet.queue.beat(self.scheduler.fleet.worker, b"{}", [])
+        pulse = await self.scheduler.fleet.queue.heartbeat(self.scheduler.fleet.worker, b"{}", [])
         self.scheduler.fleet.buffer.set_clock(pulse.now, asked_at)
 
     async def ask(self, url: str = PAGE, /, **meta: Any) -> Any:

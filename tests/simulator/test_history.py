@@ -12,7 +12,6 @@ from realestate.simulator.server import Simulator
 from realestate.simulator.world import World
 from tests.simulator.conftest import BASES, Lived
 
-
 DAYS = 12
 ON_BOTH = {"listed", "price_changed", "price_meaning_changed", "updated", "delisted", "relisted"}
 TYPES = dict.fromkeys(("emlak", "lalafo", "bina", "tap"), ON_BOTH)

@@ -1,8 +1,8 @@
--- One worker lives, and these of its requests are being downloaded. Answers {now, paused, blocked_until, known}:
--- known is 0 for a worker that was taken for dead, whose leases are others' now.
+-- A worker's heartbeat; args.started are the ids it is downloading. Returns {now, paused, blocked_until, known}:
+-- known is 0 if the worker counted as dead, so that its leases have expired.
 local known = redis.call('ZSCORE', WORKERS, args.worker) and 1 or 0
-heard(args.worker, args.lease)
-redis.call('HSET', key('beats'), args.worker, args.beat)
+keep_alive(args.worker, args.lease)
+redis.call('HSET', key('heartbeats'), args.worker, args.heartbeat)
 local started = key('started:' .. args.worker)
 redis.call('DEL', started)
 if #args.started > 0 then

@@ -1,4 +1,4 @@
-"""Jobs whose end has not been drawn: when nothing of one is left, somebody has to look what it did not find."""
+"""Jobs that are not finished. When no request of a job is left, a worker looks for what the job did not find."""
 
 from typing import Any
 
@@ -7,19 +7,19 @@ from redis.asyncio import Redis
 
 from realestate.queue import keys
 
-#: A worker that concludes a job and dies holds the others up so long. Doing it twice does no harm.
+#: If the worker that finishes a job dies, another takes over after this time. Finishing twice does no harm.
 CLAIM_SECONDS = 30
-#: Looked at in one turn, so that very many jobs cannot hold a worker up.
-MOST = 100
+#: Jobs looked at in one turn, so that very many jobs cannot delay a worker.
+MAXIMUM = 100
 
 
 class OpenJob(msgspec.Struct, frozen=True):
-    """What was asked for, and how far it has come."""
+    """What was asked for, and the progress."""
 
     mode: str
     scope: str = ""
     checking: bool = False
-    """Its search pages are over, and what it did not find is being looked for."""
+    """Its search pages are done; listings that were not found are being checked."""
 
 
 class OpenJobs:
@@ -35,25 +35,25 @@ class OpenJobs:
         return bool(await self.server.hexists(self.key, job))
 
     async def open(self, job: str, mode: str, scope: str) -> None:
-        """The first to say so counts."""
+        """Record the job, unless another worker has."""
         await self.server.hsetnx(self.key, job, msgspec.json.encode(OpenJob(mode, scope)).decode())
 
     async def some(self) -> dict[str, OpenJob]:
-        """The next few; asked again and again, all."""
+        """The next few jobs. Repeated calls return all of them."""
         found: Any
-        self._cursor, found = await self.server.hscan(self.key, self._cursor, count=MOST)
-        return {job.decode(): told for job, value in found.items() if (told := _read(value))}
+        self._cursor, found = await self.server.hscan(self.key, self._cursor, count=MAXIMUM)
+        return {job.decode(): state for job, value in found.items() if (state := _read(value))}
 
     async def claim(self, job: str) -> bool:
-        """Whether this worker is to conclude it."""
-        return bool(await self.server.set(keys.concluding(self.portal, job), 1, nx=True, ex=CLAIM_SECONDS))
+        """Whether this worker may finish the job: no other worker is doing it."""
+        return bool(await self.server.set(keys.finishing(self.portal, job), 1, nx=True, ex=CLAIM_SECONDS))
 
     async def release(self, job: str) -> None:
-        await self.server.unlink(keys.concluding(self.portal, job))
+        await self.server.unlink(keys.finishing(self.portal, job))
 
-    async def check(self, job: str, told: OpenJob) -> None:
-        """Its search pages are over."""
-        checking = msgspec.structs.replace(told, checking=True)
+    async def check(self, job: str, state: OpenJob) -> None:
+        """Record that its search pages are done."""
+        checking = msgspec.structs.replace(state, checking=True)
         await self.server.hset(self.key, job, msgspec.json.encode(checking).decode())
 
     async def close(self, job: str) -> None:

@@ -7,7 +7,7 @@ from redis import Redis
 
 from realestate.queue import keys
 from realestate.queue.connection import connect_to
-from realestate.queue.openjobs import OpenJob, OpenJobs
+from realestate.queue.open_jobs import OpenJob, OpenJobs
 
 Run = Callable[[Callable[[OpenJobs], Awaitable[Any]]], Any]
 
@@ -40,8 +40,8 @@ def test_the_first_to_open_a_job_says_what_it_is(run: Run) -> None:
 def test_a_job_is_checked_then_closed(run: Run) -> None:
     async def act(jobs: OpenJobs) -> list[Any]:
         await jobs.open("j", "full", "all")
-        (told,) = (await jobs.some()).values()
-        await jobs.check("j", told)
+        (state,) = (await jobs.some()).values()
+        await jobs.check("j", state)
         checking = await jobs.some()
         await jobs.close("j")
         return [checking, await jobs.some()]
@@ -56,7 +56,7 @@ def test_one_worker_at_a_time_concludes_a_job(run: Run, server: Redis) -> None:
         return [*claims, await jobs.claim("j")]
 
     assert run(act) == [True, False, True, True]
-    assert 0 < server.ttl(keys.concluding("p", "j")) <= 30, "who dies meanwhile holds nobody up for long"
+    assert 0 < server.ttl(keys.finishing("p", "j")) <= 30, "who dies meanwhile holds nobody up for long"
 
 
 def test_very_many_jobs_are_all_seen_in_turns(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""What was given up: the request or seed, and why. Kept for replay, so that nothing is lost in silence."""
+"""Dead letters: requests and seeds that failed for good, each with its reason. They can be replayed."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ Reason = Literal[
 ]
 
 
-def letter(reason: Reason, error: str, **what: Any) -> str:
-    """`what` is whatever helps to see and repeat it: url, seed, job, status."""
+def dead_letter(reason: Reason, error: str, **what: Any) -> str:
+    """The JSON of a dead letter. `what` holds more facts: url, seed, job, status."""
     return msgspec.json.encode({"reason": reason, "error": error[:500], **what}, enc_hook=repr).decode()
 
 
@@ -35,10 +35,13 @@ def letter(reason: Reason, error: str, **what: Any) -> str:
 class DeadLetter:
     id: bytes
     at: datetime
-    told: dict[str, Any]
+    details: dict[str, Any]
+    """`reason`, `error`, and what else is known: url, job, stage, tries, seed."""
 
     def matches(self, reason: str | None, job: str | None) -> bool:
-        return (reason is None or self.told.get("reason") == reason) and (job is None or self.told.get("job") == job)
+        is_of_reason = reason is None or self.details.get("reason") == reason
+        is_of_job = job is None or self.details.get("job") == job
+        return is_of_reason and is_of_job
 
 
 class DeadLetters:
@@ -59,7 +62,7 @@ class DeadLetters:
         return found
 
     async def replay(self, ids: Sequence[bytes], per_second: float) -> int:
-        """Put them into the queue again, so many a second; a refused seed is pushed as a seed again."""
+        """Put them into the queue again, `per_second` each second. A refused seed becomes a seed again."""
         seeds = [await self._seed(id) for id in ids]
         for id, seed in zip(ids, seeds, strict=True):
             if seed is not None:
@@ -73,18 +76,18 @@ class DeadLetters:
 
     async def _all(self) -> AsyncIterator[DeadLetter]:
         begin, step = 0, 500
-        key = keys.dead(self.portal)
+        key = keys.dead_letter_times(self.portal)
         while True:
             page: Any = await self.server.zrange(key, begin, begin + step - 1, desc=True, withscores=True)
             if not page:
                 return
-            told: Any = await self.server.hmget(keys.letters(self.portal), [id for id, _ in page])
-            for (id, at), text in zip(page, told, strict=True):
+            values: Any = await self.server.hmget(keys.dead_letters(self.portal), [id for id, _ in page])
+            for (id, at), text in zip(page, values, strict=True):
                 if text is not None:
                     yield DeadLetter(id, datetime.fromtimestamp(at / 1000, UTC), msgspec.json.decode(text))
             begin += step
 
     async def _seed(self, id: bytes) -> str | None:
-        text: Any = await self.server.hget(keys.letters(self.portal), id)
-        told = msgspec.json.decode(text) if text else {}
-        return told.get("seed") if told.get("reason") == "seed" else None
+        text: Any = await self.server.hget(keys.dead_letters(self.portal), id)
+        details = msgspec.json.decode(text) if text else {}
+        return details.get("seed") if details.get("reason") == "seed" else None
