@@ -1,4 +1,4 @@
-"""Nothing is sent long after the moment it was granted."""
+"""Sends no request long after the send slot that was granted for it."""
 
 from typing import Self
 
@@ -10,17 +10,18 @@ from realestate.queue.engine import LEASE
 from realestate.queue.fleet import fleet_of
 from realestate.queue.packing import put_off
 
-#: Where a request carries how many moments it has missed.
-MISSED = "moments_missed"
-#: After so many it goes when it can: where everything takes longer than an interval, nothing would ever be sent.
-MOST_MISSED = 5
+#: `request.meta` key: how many send slots the request has missed.
+MISSED = "send_slots_missed"
+#: A request that has missed so many is sent late. Otherwise nothing would be sent on a machine where everything takes
+#: longer than the interval between two requests.
+MAX_MISSED = 5
 
 
-class MomentMiddleware:
-    """A request that was held up on its way here asks for another moment.
+class SendSlotMiddleware:
+    """Sends a request that missed its send slot back to the queue, for another slot.
 
-    Be it by a process that stood still, or by robots.txt or the store looked up for the first time: all that were held
-    up together would reach the site together.
+    The process may have stood still, or the request waited for robots.txt or for the store. Without this, all requests
+    that waited together would reach the site together.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -36,7 +37,7 @@ class MomentMiddleware:
 
     def process_request(self, request: Request) -> Request | None:
         missed = request.meta.pop(MISSED, 0)
-        if missed >= MOST_MISSED or not self._is_late(request):
+        if missed >= MAX_MISSED or not self._is_late(request):
             return None
         self.stats.inc_value("rate_limit/missed")
         again = put_off(request, 0.0)

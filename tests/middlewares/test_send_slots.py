@@ -1,4 +1,4 @@
-"""What was held up on its way to the site asks for another moment; on a real queue."""
+"""Requests that missed their send slot get another one. With a real queue."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
-from realestate.middlewares.moments import MISSED, MOST_MISSED, MomentMiddleware
+from realestate.middlewares.send_slots import MAX_MISSED, MISSED, SendSlotMiddleware
 from realestate.queue.engine import LEASE
 from realestate.queue.scheduler import Scheduler
 from realestate.spiders.immoweb import ImmowebSpider
@@ -22,7 +22,7 @@ Run = Callable[..., Any]
 
 
 class Worker:
-    """One of the fleet, with a middleware and no site."""
+    """A worker with the middleware and without a site."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.stats = crawler.stats
@@ -30,7 +30,7 @@ class Worker:
         self.scheduler = Scheduler.from_crawler(crawler)
         crawler.engine = SimpleNamespace(scheduler=self.scheduler, _slot=None)  # type: ignore[assignment]
         self.scheduler.open(spider)
-        self.middleware = MomentMiddleware.from_crawler(crawler)
+        self.middleware = SendSlotMiddleware.from_crawler(crawler)
 
     async def take(self, count: int) -> list[Request]:
         taken: list[Request] = []
@@ -40,7 +40,7 @@ class Worker:
             await asyncio.sleep(0.01)
         return taken
 
-    def moment(self, request: Request) -> float:
+    def send_at(self, request: Request) -> float:
         held = self.scheduler.fleet.ledger.get(request.meta[LEASE])
         assert held is not None
         return held.lease.send_at
@@ -59,8 +59,8 @@ def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> 
             scheduler = worker.scheduler
             try:
                 for number in range(count):
-                    asked: Any = scheduler.spider
-                    scheduler.enqueue_request(asked.check(LISTING.format(number), "j", "full"))
+                    spider: Any = scheduler.spider
+                    scheduler.enqueue_request(spider.check(LISTING.format(number), "j", "full"))
                 scheduler.fleet.serve()
                 async with asyncio.timeout(60):
                     return await act(worker)
@@ -72,7 +72,7 @@ def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> 
     return inside
 
 
-def test_what_is_in_time_goes_on(run: Run) -> None:
+def test_a_request_in_time_is_sent(run: Run) -> None:
     async def act(worker: Worker) -> None:
         (request,) = await worker.take(1)
         assert worker.middleware.process_request(request) is None
@@ -81,10 +81,10 @@ def test_what_is_in_time_goes_on(run: Run) -> None:
     run(act, rate=0.01)
 
 
-def test_what_was_held_up_together_is_spaced_out_again(run: Run, server: Redis) -> None:
+def test_late_requests_get_new_send_slots(run: Run, server: Redis) -> None:
     async def act(worker: Worker) -> None:
         held_up = await worker.take(2)
-        time.sleep(0.3)  # the process stands still
+        time.sleep(0.3)  # the process is blocked
         for request in held_up:
             again = worker.middleware.process_request(request)
             assert again is not None
@@ -94,18 +94,18 @@ def test_what_was_held_up_together_is_spaced_out_again(run: Run, server: Redis) 
         later = await worker.take(2)
         assert {request.url for request in later} == {request.url for request in held_up}
         assert [request.meta[MISSED] for request in later] == [1, 1]
-        assert all("retry_times" not in request.meta for request in later), "it was not their fault"
-        first, second = sorted(map(worker.moment, later))
+        assert all("retry_times" not in request.meta for request in later), "it does not count as a retry"
+        first, second = sorted(map(worker.send_at, later))
         assert second - first >= 100
 
     run(act, rate=10, count=2)
 
 
-def test_who_is_always_late_goes_after_all(run: Run) -> None:
-    """Where all that comes before takes longer than an interval, nothing would ever be sent."""
+def test_a_request_that_is_always_late_is_sent_after_some_tries(run: Run) -> None:
+    """Otherwise nothing would be sent where everything takes longer than the interval."""
 
     async def act(worker: Worker) -> None:
-        for _ in range(MOST_MISSED):
+        for _ in range(MAX_MISSED):
             (request,) = await worker.take(1)
             time.sleep(0.15)
             again = worker.middleware.process_request(request)
@@ -114,19 +114,19 @@ def test_who_is_always_late_goes_after_all(run: Run) -> None:
         (request,) = await worker.take(1)
         time.sleep(0.15)
         assert worker.middleware.process_request(request) is None
-        assert worker.missed == MOST_MISSED
+        assert worker.missed == MAX_MISSED
         assert MISSED not in request.meta
 
     run(act, rate=10)
 
 
-def test_what_nobody_granted_a_moment_has_none_to_miss(run: Run) -> None:
+def test_a_request_without_a_lease_is_sent(run: Run) -> None:
     async def act(worker: Worker) -> None:
         assert worker.middleware.process_request(Request("https://www.immoweb.be/robots.txt")) is None
 
     run(act, rate=10, count=0)
 
 
-def test_without_a_pace_there_is_nothing_to_look_at(make_crawler: Callable[..., Crawler]) -> None:
+def test_without_a_rate_limit_the_middleware_is_off(make_crawler: Callable[..., Crawler]) -> None:
     with pytest.raises(NotConfigured):
-        MomentMiddleware.from_crawler(make_crawler(ImmowebSpider, RATE_LIMIT=0))
+        SendSlotMiddleware.from_crawler(make_crawler(ImmowebSpider, RATE_LIMIT=0))
