@@ -25,6 +25,9 @@ Reason = Literal[
     "swallowed",  # left no trace
 ]
 
+#: Statuses by which a site refuses us, whatever the page says. A request that ends with one is given up as `ban`.
+REFUSED_STATUSES = frozenset({401, 403, 429})
+
 
 def dead_letter(reason: Reason, error: str, **what: Any) -> str:
     """The JSON of a dead letter. `what` holds more facts: url, seed, job, status."""

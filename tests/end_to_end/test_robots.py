@@ -144,7 +144,7 @@ def test_who_cannot_be_asked_for_too_long_is_given_up_and_kept(
     assert site.listings() == []
     told = letters(redis_url, PORTAL)
     assert {(letter["reason"], letter["error"]) for letter in told} == {
-        ("robots", "robots.txt cannot be asked: status 500")
+        ("robots", "robots.txt cannot be fetched: status 500")
     }
     assert len(told) == 3
     assert "'page/extract/forbidden': 3" in workers[0].text()

@@ -1,4 +1,4 @@
-"""What leaves is what was asked, byte for byte; what comes back is a whole answer, or none."""
+"""The download handler: requests are sent byte for byte as they are; a response is complete, or an error."""
 
 import asyncio
 import codecs
@@ -20,29 +20,31 @@ from scrapy.exceptions import (
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 from scrapy.utils.misc import load_object
 
-from realestate.middlewares.handler import ENTERED
-from realestate.middlewares.packing import TooLarge
+from realestate.middlewares.decompression import TooLarge
+from realestate.queue.feedback import GATEWAY_URL
 from realestate.spiders.immoweb import ImmowebSpider
-from tests.middlewares.conftest import PATIENCE
-from tests.middlewares.raw_server import Answer, RawServer, Writer, page, resetting, saying, silence
-from tests.middlewares.test_packing import PACK
+from tests.middlewares.conftest import MAX_SECONDS
+from tests.middlewares.raw_server import RawServer, Respond, Writer, page, resetting, responding, silence
+from tests.middlewares.test_decompression import COMPRESS
 
 MAKE = Callable[..., Crawler]
 
 
 @pytest.fixture
 def handling(handling: Any) -> Callable[..., Any]:
-    """One that may ask this machine."""
+    """A handler that may fetch from this machine."""
     return partial(handling, ALLOW_PRIVATE_ADDRESSES=True)
 
 
 @pytest.fixture
 def fetched(run: Any, handling: Any) -> Callable[..., Any]:
-    """What comes of one request to a server with this answer."""
+    """The response to one request to a server that responds like this."""
 
-    def fetched(answer: Answer, path: str = "/homes/5", settings: dict[str, Any] | None = None, **request: Any) -> Any:
+    def fetched(
+        respond: Respond, path: str = "/homes/5", settings: dict[str, Any] | None = None, **request: Any
+    ) -> Any:
         async def work() -> Response:
-            async with RawServer(answer).listening() as server, handling(**settings or {}) as handler:
+            async with RawServer(respond).listening() as server, handling(**settings or {}) as handler:
                 response: Response = await handler.download_request(Request(server.url + path, **request))
                 return response
 
@@ -51,10 +53,10 @@ def fetched(run: Any, handling: Any) -> Callable[..., Any]:
     return fetched
 
 
-# ----- what leaves
+# ----- what is sent
 
 
-def test_headers_leave_in_their_order_and_spelling(run: Any, handling: Any) -> None:
+def test_headers_are_sent_in_their_order_and_spelling(run: Any, handling: Any) -> None:
     headers = {
         "Sec-CH-UA": '"Chromium";v="130"',
         "Upgrade-Insecure-Requests": "1",
@@ -68,7 +70,7 @@ def test_headers_leave_in_their_order_and_spelling(run: Any, handling: Any) -> N
     }
 
     async def work() -> bytes:
-        async with RawServer(saying(page())).listening() as server, handling() as handler:
+        async with RawServer(responding(page())).listening() as server, handling() as handler:
             await handler.download_request(
                 Request(f"{server.url}/a%20b/%c3%A9/./x%2Fy?q=a+b%2F&x=1,(2);&&=#part", headers=headers)
             )
@@ -93,9 +95,9 @@ def test_headers_leave_in_their_order_and_spelling(run: Any, handling: Any) -> N
     )
 
 
-def test_nothing_is_added(run: Any, handling: Any) -> None:
+def test_no_headers_are_added(run: Any, handling: Any) -> None:
     async def work() -> tuple[list[bytes], list[bytes]]:
-        async with RawServer(saying(page())).listening() as server, handling() as handler:
+        async with RawServer(responding(page())).listening() as server, handling() as handler:
             await handler.download_request(Request(server.url, headers={"Proxy-Authorization": "Basic c2VjcmV0"}))
             await handler.download_request(Request(server.url + "?q=1", method="POST", body=b'{"a": 1}'))
             await handler.download_request(Request(server.url, method="POST"))
@@ -107,14 +109,14 @@ def test_nothing_is_added(run: Any, handling: Any) -> None:
     assert bodies == [b"", b'{"a": 1}', b""]
 
 
-def test_a_header_cannot_smuggle_another(fetched: Any) -> None:
+def test_a_header_value_cannot_add_another_header(fetched: Any) -> None:
     with pytest.raises(ValueError, match=r"[Nn]ewline|[Hh]eader|control"):
-        fetched(saying(page()), headers={"X-Own": "1\r\nX-Other: 2"})
+        fetched(responding(page()), headers={"X-Own": "1\r\nX-Other: 2"})
 
 
-def test_connections_are_kept(run: Any, handling: Any) -> None:
+def test_connections_are_reused(run: Any, handling: Any) -> None:
     async def work() -> tuple[int, int]:
-        async with RawServer(saying(page())).listening() as server, handling() as handler:
+        async with RawServer(responding(page())).listening() as server, handling() as handler:
             for number in range(5):
                 await handler.download_request(Request(f"{server.url}/{number}"))
             alone = server.connections
@@ -124,7 +126,7 @@ def test_connections_are_kept(run: Any, handling: Any) -> None:
     assert run(work()) == (1, 4)
 
 
-def test_no_more_connections_than_requests_at_a_time(run: Any, handling: Any) -> None:
+def test_the_number_of_connections_is_limited(run: Any, handling: Any) -> None:
     async def slowly(writer: Writer) -> None:
         await asyncio.sleep(0.01)
         writer.write(page())
@@ -137,11 +139,11 @@ def test_no_more_connections_than_requests_at_a_time(run: Any, handling: Any) ->
     assert run(work()) == 3
 
 
-def test_a_gateway_is_asked_in_the_sites_place(run: Any, handling: Any) -> None:
+def test_the_gateway_url_is_fetched_instead_of_the_site(run: Any, handling: Any) -> None:
     async def work() -> tuple[Response, bytes]:
-        async with RawServer(saying(page())).listening() as server, handling() as handler:
+        async with RawServer(responding(page())).listening() as server, handling() as handler:
             url = "https://www.immoweb.be/en/classified/1"
-            response = await handler.download_request(Request(url, meta={ENTERED: f"{server.url}/site/en/1"}))
+            response = await handler.download_request(Request(url, meta={GATEWAY_URL: f"{server.url}/site/en/1"}))
             return response, server.heads[0]
 
     response, head = run(work())
@@ -149,12 +151,12 @@ def test_a_gateway_is_asked_in_the_sites_place(run: Any, handling: Any) -> None:
     assert head.startswith(b"GET /site/en/1 HTTP/1.1\r\nHost: 127.0.0.1:")
 
 
-# ----- what comes back
+# ----- what is received
 
 
-def test_an_answer_as_it_was(fetched: Any) -> None:
+def test_a_response_has_its_headers_and_body(fetched: Any) -> None:
     request_headers = {"Accept": "*/*"}
-    response = fetched(saying(page(b"<p>x</p>", b"Set-Cookie: a=1", b"Set-Cookie: b=2")), headers=request_headers)
+    response = fetched(responding(page(b"<p>x</p>", b"Set-Cookie: a=1", b"Set-Cookie: b=2")), headers=request_headers)
     assert isinstance(response, HtmlResponse)
     assert (response.status, response.body, response.protocol) == (200, b"<p>x</p>", "HTTP/1.1")
     assert response.headers.getlist("Set-Cookie") == [b"a=1", b"b=2"]
@@ -162,14 +164,14 @@ def test_an_answer_as_it_was(fetched: Any) -> None:
     assert response.url.endswith("/homes/5")
 
 
-def test_how_long_it_took_to_answer_is_told(run: Any, handling: Any) -> None:
+def test_the_download_latency_is_recorded(run: Any, handling: Any) -> None:
     async def work() -> Request:
-        async with RawServer(saying(page())).listening() as server, handling() as handler:
+        async with RawServer(responding(page())).listening() as server, handling() as handler:
             request = Request(server.url)
             await handler.download_request(request)
             return request
 
-    assert 0 < run(work()).meta["download_latency"] < PATIENCE
+    assert 0 < run(work()).meta["download_latency"] < MAX_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -183,9 +185,11 @@ def test_how_long_it_took_to_answer_is_told(run: Any, handling: Any) -> None:
         (b"application/octet-stream", b"<html></html>", HtmlResponse),
     ],
 )
-def test_a_response_of_its_kind(fetched: Any, content_type: bytes, body: bytes, kind: type[Response]) -> None:
+def test_the_response_class_follows_the_content(
+    fetched: Any, content_type: bytes, body: bytes, kind: type[Response]
+) -> None:
     text = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" % (content_type, len(body)) + body
-    response = fetched(saying(text))
+    response = fetched(responding(text))
     assert type(response) is kind
     assert response.body == body
 
@@ -199,51 +203,51 @@ def test_a_response_of_its_kind(fetched: Any, content_type: bytes, body: bytes, 
         (b"text/html; charset=nonsense", "<p>ş</p>".encode()),
         (b"text/html; charset=latin1", codecs.BOM_UTF16_LE + "<p>ş</p>".encode("utf-16-le")),
     ],
-    ids=["its header says it", "its first character", "its head", "nobody", "in two bytes"],
+    ids=["header", "byte order mark", "meta element", "unknown charset", "utf-16"],
 )
 def test_a_page_is_decoded_as_scrapy_would(fetched: Any, content_type: bytes, body: bytes) -> None:
     text = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" % (content_type, len(body)) + body
-    response = fetched(saying(text))
+    response = fetched(responding(text))
     expected = HtmlResponse("http://x.example/", body=body, headers={"Content-Type": content_type})
     assert (response.encoding, response.text) == (expected.encoding, expected.text)
     assert "<p>ş</p>" in response.text
 
 
-@pytest.mark.parametrize("name", PACK)
-def test_a_packed_page_is_unpacked(fetched: Any, name: str) -> None:
-    parcel = PACK[name](b"<html>" + b"home " * 1000)
-    response = fetched(saying(page(parcel, b"Content-Encoding: " + name.encode())))
+@pytest.mark.parametrize("name", COMPRESS)
+def test_a_compressed_page_is_decompressed(fetched: Any, name: str) -> None:
+    body = COMPRESS[name](b"<html>" + b"home " * 1000)
+    response = fetched(responding(page(body, b"Content-Encoding: " + name.encode())))
     assert type(response) is HtmlResponse
     assert response.body == b"<html>" + b"home " * 1000
     assert "Content-Encoding" not in response.headers
 
 
-def test_what_nobody_can_unpack_is_handed_on(fetched: Any) -> None:
-    response = fetched(saying(page(b"<html>", b"Content-Encoding: x-unknown")))
+def test_an_unknown_encoding_is_passed_on(fetched: Any) -> None:
+    response = fetched(responding(page(b"<html>", b"Content-Encoding: x-unknown")))
     assert response.body == b"<html>"
     assert response.headers["Content-Encoding"] == b"x-unknown"
 
 
-def test_an_answer_of_an_old_server(fetched: Any) -> None:
-    """Without a length: it ends with the connection."""
-    response = fetched(saying(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<html>old</html>", closes=True))
+def test_a_response_of_http_1_0(fetched: Any) -> None:
+    """Without a length, the body ends with the connection."""
+    response = fetched(responding(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<html>old</html>", close=True))
     assert (response.body, response.protocol) == (b"<html>old</html>", "HTTP/1.0")
 
 
-def test_an_answer_in_chunks(fetched: Any) -> None:
+def test_a_chunked_response(fetched: Any) -> None:
     text = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n<html\r\n1\r\n>\r\n0\r\n\r\n"
-    assert fetched(saying(text)).body == b"<html>"
+    assert fetched(responding(text)).body == b"<html>"
 
 
 @pytest.mark.parametrize(
     ("method", "status"), [("HEAD", b"200 OK"), ("GET", b"204 No Content"), ("GET", b"304 Not Modified")]
 )
-def test_answers_without_a_body(run: Any, handling: Any, method: str, status: bytes) -> None:
-    """Whatever length they tell; the connection is fit for the next."""
+def test_responses_without_a_body(run: Any, handling: Any, method: str, status: bytes) -> None:
+    """Whatever their Content-Length is; the connection can be used again."""
     head = b"HTTP/1.1 %s\r\nContent-Length: 500\r\nContent-Encoding: gzip\r\nETag: x\r\n\r\n" % status
 
     async def work() -> tuple[list[Response], int]:
-        async with RawServer(saying(head)).listening() as server, handling() as handler:
+        async with RawServer(responding(head)).listening() as server, handling() as handler:
             request = Request(server.url, method=method)
             return [await handler.download_request(request) for _ in range(2)], server.connections
 
@@ -253,23 +257,23 @@ def test_answers_without_a_body(run: Any, handling: Any, method: str, status: by
     assert connections <= 2
 
 
-def test_a_redirect_is_an_answer(fetched: Any) -> None:
-    response = fetched(saying(page(b"", b"Location: http://169.254.169.254/", status=b"302 Found")))
+def test_a_redirect_is_returned_as_a_response(fetched: Any) -> None:
+    response = fetched(responding(page(b"", b"Location: http://169.254.169.254/", status=b"302 Found")))
     assert (response.status, response.headers["Location"]) == (302, b"http://169.254.169.254/")
 
 
-def test_headers_may_be_anything(fetched: Any) -> None:
+def test_headers_may_contain_any_bytes(fetched: Any) -> None:
     headers = (b"Content-Encoding: \xff\xfe", b"Content-Type: \xe9/\xff; charset=\xff", b"X-Other: caf\xe9", b"X-None:")
-    response = fetched(saying(b"\r\n".join([b"HTTP/1.1 200 \xff", *headers, b"Content-Length: 1", b"", b"x"])))
+    response = fetched(responding(b"\r\n".join([b"HTTP/1.1 200 \xff", *headers, b"Content-Length: 1", b"", b"x"])))
     assert response.body == b"x"
     assert response.headers["X-Other"] == b"caf\xe9"
 
 
 def test_long_headers_are_read(fetched: Any) -> None:
-    assert fetched(saying(page(b"x", b"Content-Security-Policy: " + b"x" * 30_000))).body == b"x"
+    assert fetched(responding(page(b"x", b"Content-Security-Policy: " + b"x" * 30_000))).body == b"x"
 
 
-# ----- what is no answer
+# ----- bad responses
 
 LENGTH = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -313,70 +317,70 @@ async def then_silence(writer: Writer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"),
+    ("respond", "error"),
     [
-        pytest.param(saying(LENGTH % (500, b"x" * 499), closes=True), ResponseDataLossError, id="too short"),
+        pytest.param(responding(LENGTH % (500, b"x" * 499), close=True), ResponseDataLossError, id="too short"),
         pytest.param(resetting(LENGTH % (500, b"x" * 100)), ResponseDataLossError, id="reset"),
-        pytest.param(saying(CHUNKED + b"5\r\n<html\r\n", closes=True), ResponseDataLossError, id="no last chunk"),
-        pytest.param(saying(CHUNKED + b"50\r\n<html", closes=True), ResponseDataLossError, id="half a chunk"),
+        pytest.param(responding(CHUNKED + b"5\r\n<html\r\n", close=True), ResponseDataLossError, id="no last chunk"),
+        pytest.param(responding(CHUNKED + b"50\r\n<html", close=True), ResponseDataLossError, id="half a chunk"),
         pytest.param(resetting(CHUNKED + b"5\r\n<html\r\n"), ResponseDataLossError, id="reset between chunks"),
         pytest.param(resetting(UNTIL_CLOSED + b"<html"), ResponseDataLossError, id="reset, no length"),
         pytest.param(endless_chunks, TooLarge, id="endless chunks"),
         pytest.param(endless_stream, TooLarge, id="endless"),
-        pytest.param(saying(LENGTH % (10**12, b"x")), TooLarge, id="a terabyte is announced"),
+        pytest.param(responding(LENGTH % (10**12, b"x")), TooLarge, id="a terabyte announced"),
         pytest.param(endless_headers, DownloadFailedError, id="endless headers"),
-        pytest.param(saying(b"220 mail.example ESMTP\r\n\r\n", closes=True), DownloadFailedError, id="no HTTP"),
-        pytest.param(saying(LENGTH % (-5, b"")), DownloadFailedError, id="less than nothing"),
-        pytest.param(saying(b"", closes=True), DownloadFailedError, id="hangs up"),
+        pytest.param(responding(b"220 mail.example ESMTP\r\n\r\n", close=True), DownloadFailedError, id="no HTTP"),
+        pytest.param(responding(LENGTH % (-5, b"")), DownloadFailedError, id="negative length"),
+        pytest.param(responding(b"", close=True), DownloadFailedError, id="closed at once"),
         pytest.param(resetting(b""), DownloadFailedError, id="reset at once"),
         pytest.param(silence, DownloadTimeoutError, id="silent"),
         pytest.param(then_silence, DownloadTimeoutError, id="falls silent"),
-        pytest.param(drip, DownloadTimeoutError, id="drips"),
+        pytest.param(drip, DownloadTimeoutError, id="very slow"),
     ],
 )
-def test_what_is_no_answer_fails_and_is_tried_again(
-    fetched: Any, make_crawler: MAKE, answer: Answer, error: type[Exception]
+def test_a_bad_response_raises_an_error_that_is_retried(
+    fetched: Any, make_crawler: MAKE, respond: Respond, error: type[Exception]
 ) -> None:
     limits = {"DOWNLOAD_MAXSIZE": 1_000_000, "DOWNLOAD_STALL_TIMEOUT": 0.3, "DOWNLOAD_TIMEOUT": 1.0}
     with pytest.raises(error) as raised:
-        fetched(answer, settings=limits)
+        fetched(respond, settings=limits)
     settings = make_crawler(ImmowebSpider).settings
     retried = tuple(load_object(each) for each in settings.getlist("RETRY_EXCEPTIONS"))
     assert isinstance(raised.value, retried)
 
 
-@pytest.mark.parametrize("name", PACK)
-def test_a_bomb_is_cut_off(fetched: Any, name: str) -> None:
-    bomb = PACK[name](b" " * 50_000_000)
+@pytest.mark.parametrize("name", COMPRESS)
+def test_a_decompression_bomb_is_too_large(fetched: Any, name: str) -> None:
+    bomb = COMPRESS[name](b" " * 8_000_000)
     with pytest.raises(TooLarge):
-        fetched(saying(page(bomb, b"Content-Encoding: " + name.encode())), settings={"DOWNLOAD_MAXSIZE": 1_000_000})
+        fetched(responding(page(bomb, b"Content-Encoding: " + name.encode())), settings={"DOWNLOAD_MAXSIZE": 1_000_000})
 
 
-@pytest.mark.parametrize("name", PACK)
-def test_half_a_parcel_is_no_page(fetched: Any, name: str) -> None:
-    parcel = PACK[name](b"<html>" + bytes(range(256)) * 50)
+@pytest.mark.parametrize("name", COMPRESS)
+def test_an_incomplete_body_is_an_error(fetched: Any, name: str) -> None:
+    body = COMPRESS[name](b"<html>" + bytes(range(256)) * 50)
     with pytest.raises(ResponseDataLossError):
-        fetched(saying(page(parcel[:-5], b"Content-Encoding: " + name.encode())))
+        fetched(responding(page(body[:-5], b"Content-Encoding: " + name.encode())))
 
 
-def test_a_request_has_limits_of_its_own(fetched: Any) -> None:
+def test_a_request_can_set_its_own_limits(fetched: Any) -> None:
     with pytest.raises(TooLarge):
-        fetched(saying(page(b"x" * 101)), meta={"download_maxsize": 100})
+        fetched(responding(page(b"x" * 101)), meta={"download_maxsize": 100})
     with pytest.raises(DownloadTimeoutError):
         fetched(silence, meta={"download_timeout": 0.2})
 
 
-def test_more_than_was_announced_is_not_the_next_answer(run: Any, handling: Any) -> None:
-    """A body longer than its length could be read as the answer to another request."""
+def test_data_after_the_body_is_not_taken_for_the_next_response(run: Any, handling: Any) -> None:
+    """The rest of a body that is longer than its Content-Length could be read as the response to another request."""
     lying = (LENGTH % (6, b"<html>")) + page(b"not yours")
     answers = iter([lying, page(b"one"), page(b"two"), page(b"three")])
 
-    async def answer(writer: Writer) -> None:
+    async def respond(writer: Writer) -> None:
         writer.write(next(answers))
 
     async def work() -> list[bytes]:
         found = []
-        async with RawServer(answer).listening() as server, handling() as handler:
+        async with RawServer(respond).listening() as server, handling() as handler:
             for number in range(3):
                 try:
                     response = await handler.download_request(Request(f"{server.url}/{number}"))
@@ -390,11 +394,11 @@ def test_more_than_was_announced_is_not_the_next_answer(run: Any, handling: Any)
     assert others == [b"one", b"two"]
 
 
-def test_who_hangs_up_is_not_asked_twice(run: Any, handling: Any) -> None:
-    """Trying again is for the fleet's pace to grant."""
+def test_a_closed_new_connection_is_not_tried_again(run: Any, handling: Any) -> None:
+    """A retry needs another send slot."""
 
     async def work() -> int:
-        async with RawServer(saying(b"", closes=True)).listening() as server, handling() as handler:
+        async with RawServer(responding(b"", close=True)).listening() as server, handling() as handler:
             with pytest.raises(DownloadFailedError):
                 await handler.download_request(Request(server.url))
             return len(server.heads)
@@ -402,22 +406,22 @@ def test_who_hangs_up_is_not_asked_twice(run: Any, handling: Any) -> None:
     assert run(work()) == 1
 
 
-def test_a_kept_connection_that_died_is_no_failure(run: Any, handling: Any) -> None:
-    """The server ends it at the very moment the next request is sent."""
-    answers = iter([saying(page(b"one")), saying(b"", closes=True), saying(page(b"two"))])
+def test_a_closed_reused_connection_is_tried_again(run: Any, handling: Any) -> None:
+    """The server closes it just when the next request is sent."""
+    answers = iter([responding(page(b"one")), responding(b"", close=True), responding(page(b"two"))])
 
-    async def answer(writer: Writer) -> None:
+    async def respond(writer: Writer) -> None:
         await next(answers)(writer)
 
     async def work() -> tuple[list[bytes], int]:
-        async with RawServer(answer).listening() as server, handling() as handler:
+        async with RawServer(respond).listening() as server, handling() as handler:
             bodies = [(await handler.download_request(Request(server.url))).body for _ in range(2)]
             return bodies, server.connections
 
     assert run(work()) == ([b"one", b"two"], 2)
 
 
-def test_nobody_is_there(run: Any, handling: Any) -> None:
+def test_no_server_and_no_such_host(run: Any, handling: Any) -> None:
     async def work() -> None:
         async with RawServer(silence).listening() as server:
             url = server.url
@@ -430,34 +434,34 @@ def test_nobody_is_there(run: Any, handling: Any) -> None:
     run(work())
 
 
-# ----- who listens
+# ----- signals
 
 
-def test_who_listens_hears_the_pieces_and_may_stop_them(run: Any, handling: Any) -> None:
-    heard: list[bytes] = []
+def test_a_handler_of_bytes_received_can_stop_the_download(run: Any, handling: Any) -> None:
+    received: list[bytes] = []
 
-    def hears(data: bytes, request: Request, spider: Any) -> None:
-        heard.append(data)
+    def stop(data: bytes, request: Request, spider: Any) -> None:
+        received.append(data)
         raise StopDownload(fail=False)
 
     async def work() -> Response:
-        listeners = {signals.bytes_received: hears}
+        listeners = {signals.bytes_received: stop}
         async with RawServer(endless_chunks).listening() as server, handling(listeners=listeners) as handler:
             response: Response = await handler.download_request(Request(server.url))
             return response
 
     response = run(work())
-    assert response.body == heard[0]
+    assert response.body == received[0]
     assert response.flags == ["download_stopped"]
 
 
-def test_who_listens_to_headers_may_fail_it(run: Any, handling: Any) -> None:
-    def hears(headers: Any, body_length: int | None, request: Request, spider: Any) -> None:
+def test_a_handler_of_headers_received_can_fail_the_download(run: Any, handling: Any) -> None:
+    def stop(headers: Any, body_length: int | None, request: Request, spider: Any) -> None:
         raise StopDownload
 
     async def work() -> None:
-        listeners = {signals.headers_received: hears}
-        async with RawServer(saying(page())).listening() as server, handling(listeners=listeners) as handler:
+        listeners = {signals.headers_received: stop}
+        async with RawServer(responding(page())).listening() as server, handling(listeners=listeners) as handler:
             with pytest.raises(StopDownload) as stopped:
                 await handler.download_request(Request(server.url))
             assert stopped.value.response is not None

@@ -1,4 +1,4 @@
-"""Where proxies come from: what is good gets into the pool, what is not is told once, credentials are told never."""
+"""Proxy sources: good proxies get into the pool, errors are logged once, credentials are never shown."""
 
 import asyncio
 import logging
@@ -14,12 +14,18 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from scrapy.settings import Settings
 from scrapy.statscollectors import StatsCollector
 
-from realestate.middlewares.proxies import Pool, Proxy, parse
-from realestate.middlewares.sources import Source, SourceAway, SourceRefused, Sources, from_settings
-from realestate.middlewares.sources.asking import Unanswered, ask
-from realestate.middlewares.sources.lists import LOOKS_WITHOUT_END, Watched, Written
-from realestate.middlewares.sources.pages import Page, named_in
-from realestate.middlewares.sources.provider import Account, Provider
+from realestate.middlewares.proxies import Proxy, ProxyPool, parse_proxy
+from realestate.middlewares.proxy_sources import (
+    ProxySource,
+    ProxySources,
+    SourceRefused,
+    SourceUnavailable,
+    sources_from_settings,
+)
+from realestate.middlewares.proxy_sources.fetch import FetchFailed, fetch
+from realestate.middlewares.proxy_sources.free_proxy_page import FreeProxyPage, find_proxies
+from realestate.middlewares.proxy_sources.lists import CHECKS_WITHOUT_LINE_END, ProxyFile, ProxyList
+from realestate.middlewares.proxy_sources.provider import Provider, ProviderAccount
 from tests.middlewares.forward_proxy import ForwardProxy
 
 GEO = "http://geo.example/where.json"
@@ -45,33 +51,33 @@ def addresses(proxies: Sequence[Proxy]) -> list[str | None]:
 # ----- the glue
 
 
-class Told:
-    """A source that does what it is told, and each thing once."""
+class FakeSource:
+    """A source that gives each of its results once."""
 
     seconds = 0.0
 
-    def __init__(self, name: str, *answers: Sequence[Proxy] | Exception) -> None:
+    def __init__(self, name: str, *result: Sequence[Proxy] | Exception) -> None:
         self.name = name
-        self.answers = list(answers)
+        self.result = list(result)
         self.is_closed = False
 
     async def proxies(self) -> Sequence[Proxy]:
-        if not self.answers:
+        if not self.result:
             await asyncio.Event().wait()
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        result = self.result.pop(0)
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     async def close(self) -> None:
         self.is_closed = True
         raise OSError("http://me:s3cr3t@h:1")
 
 
-async def followed(sources: Sources) -> list[list[str]]:
-    """Until nothing is left to be told; the exits at each change."""
+async def refreshed(sources: ProxySources) -> list[list[str]]:
+    """Runs until all results are given; returns the proxy ids at each change."""
     seen: list[list[str]] = []
-    sources.changed = lambda: seen.append(sorted(exit.id for exit in sources.pool.exits()))
+    sources.changed = lambda: seen.append(sorted(ref.id for ref in sources.pool.refs()))
     running = asyncio.create_task(sources.run())
     await sources.ready()
     for _ in range(50):
@@ -81,58 +87,64 @@ async def followed(sources: Sources) -> list[list[str]]:
     return seen
 
 
-def test_the_pool_follows_all_sources(stats: Stats) -> None:
-    one, two, three = (parse(f"h:{port}") for port in (1, 2, 3))
-    first, second = Told("first", [one], [one, two], [two]), Told("second", [three])
-    seen = asyncio.run(followed(Sources(Pool(), [first, second], stats=stats)))
+def test_the_pool_contains_the_proxies_of_all_sources(stats: Stats) -> None:
+    one, two, three = (parse_proxy(f"h:{port}") for port in (1, 2, 3))
+    first, second = FakeSource("first", [one], [one, two], [two]), FakeSource("second", [three])
+    seen = asyncio.run(refreshed(ProxySources(ProxyPool(), [first, second], stats=stats)))
     assert seen[-1] == sorted([two.id, three.id])
     assert len(seen) == len({tuple(each) for each in seen})
     assert first.is_closed
     assert second.is_closed
-    assert (stats.get_value("proxies/first/exits"), stats.get_value("proxies/second/exits")) == (1, 1)
+    assert (stats.get_value("proxy/source/first/count"), stats.get_value("proxy/source/second/count")) == (1, 1)
 
 
-def test_a_source_that_is_away_keeps_what_it_told_and_one_that_is_refused_does_not(
+def test_an_unavailable_source_keeps_its_proxies_and_a_refused_one_does_not(
     stats: Stats, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one = parse("h:1")
-    away = Told("a", [one], SourceAway("no answer"), SourceAway("no answer"), OSError("me:s3cr3t@h"))
-    seen = asyncio.run(followed(Sources(Pool(), [away], stats=stats)))
+    one = parse_proxy("h:1")
+    failing = FakeSource(
+        "a", [one], SourceUnavailable("no response"), SourceUnavailable("no response"), OSError("me:s3cr3t@h")
+    )
+    seen = asyncio.run(refreshed(ProxySources(ProxyPool(), [failing], stats=stats)))
     assert seen == [[one.id]]
-    assert caplog.messages.count("proxies/away: a: no answer") == 1
-    assert stats.get_value("proxies/a/away") == 3
-    refused = Told("b", [one], SourceRefused("it lies"), SourceRefused("it lies"))
-    assert asyncio.run(followed(Sources(Pool(), [refused], stats=stats))) == [[one.id], []]
+    assert caplog.messages.count("proxy/source_unavailable: source=a: no response") == 1
+    assert stats.get_value("proxy/source/a/unavailable") == 3
+    refused = FakeSource("b", [one], SourceRefused("it lies"), SourceRefused("it lies"))
+    assert asyncio.run(refreshed(ProxySources(ProxyPool(), [refused], stats=stats))) == [[one.id], []]
     errors = [record.message for record in caplog.records if record.levelno == logging.ERROR]
-    assert errors == ["proxies/away: a: OSError", "proxies/refused: b: it lies"]
+    assert errors == ["proxy/source_unavailable: source=a: OSError", "proxy/source_refused: source=b: it lies"]
     assert "s3cr3t" not in caplog.text
 
 
-def test_no_exit_at_all_is_an_alarm(stats: Stats, caplog: pytest.LogCaptureFixture) -> None:
-    asyncio.run(followed(Sources(Pool(), [Told("a", SourceAway("x")), Told("b", [])], stats=stats)))
-    assert "proxies/none: no source gives any exit" in caplog.messages
-    assert stats.get_value("proxies/none") == 1
+def test_no_proxy_at_all_is_logged_as_an_error(stats: Stats, caplog: pytest.LogCaptureFixture) -> None:
+    asyncio.run(
+        refreshed(
+            ProxySources(ProxyPool(), [FakeSource("a", SourceUnavailable("x")), FakeSource("b", [])], stats=stats)
+        )
+    )
+    assert any(message.startswith("proxy/none: ") for message in caplog.messages)
+    assert stats.get_value("proxy/none") == 1
 
 
-def test_a_slow_source_is_not_waited_for_if_another_gives_an_exit(
-    stats: Stats, caplog: pytest.LogCaptureFixture
-) -> None:
-    one = parse("h:1")
-    assert asyncio.run(followed(Sources(Pool(), [Told("slow"), Told("a", [one])], stats=stats))) == [[one.id]]
-    assert "proxies/none" not in caplog.text
+def test_ready_does_not_wait_for_a_slow_source(stats: Stats, caplog: pytest.LogCaptureFixture) -> None:
+    one = parse_proxy("h:1")
+    assert asyncio.run(
+        refreshed(ProxySources(ProxyPool(), [FakeSource("slow"), FakeSource("a", [one])], stats=stats))
+    ) == [[one.id]]
+    assert "proxy/none" not in caplog.text
 
 
-def test_without_sources_nothing_is_waited_for(stats: Stats) -> None:
-    assert asyncio.run(followed(Sources(Pool(), [], stats=stats))) == []
+def test_without_sources_ready_returns_at_once(stats: Stats) -> None:
+    assert asyncio.run(refreshed(ProxySources(ProxyPool(), [], stats=stats))) == []
 
 
 # ----- lists
 
 
-def test_a_file_is_read_again_when_it_has_changed_and_been_left_alone(tmp_path: Path, stats: Stats) -> None:
+def test_a_changed_file_is_read_again_when_it_is_complete(tmp_path: Path, stats: Stats) -> None:
     path = tmp_path / "proxies.txt"
     path.write_text("# ours\nh:1\n\n  h:2 tier=residential\r\n")
-    source = Watched(path, stats)
+    source = ProxyFile(path, stats)
 
     def look() -> list[str | None]:
         return addresses(asyncio.run(source.proxies()))
@@ -145,75 +157,73 @@ def test_a_file_is_read_again_when_it_has_changed_and_been_left_alone(tmp_path: 
     assert look() == ["http://h:3", "http://h:4", "http://h:5"]
 
 
-def test_half_a_line_is_not_taken_for_a_whole_one(tmp_path: Path, stats: Stats) -> None:
+def test_an_incomplete_last_line_is_not_read(tmp_path: Path, stats: Stats) -> None:
     path = tmp_path / "proxies.txt"
     path.write_text("h:1\n")
-    source = Watched(path, stats)
+    source = ProxyFile(path, stats)
 
     def look() -> list[str | None]:
         return addresses(asyncio.run(source.proxies()))
 
     assert look() == ["http://h:1"]
     path.write_text("h:2\nh:80")  # …80
-    assert {tuple(look()) for _ in range(LOOKS_WITHOUT_END)} == {("http://h:1",)}
+    assert {tuple(look()) for _ in range(CHECKS_WITHOUT_LINE_END)} == {("http://h:1",)}
     assert look() == ["http://h:2", "http://h:80"], "nobody writes so long: the last line has no end"
 
 
 @pytest.mark.parametrize("content", [b"", b"\n# nothing\n", b"\xff\xfe\x00\n", b"no proxy\n"])
-def test_a_file_without_any_proxy_changes_nothing(tmp_path: Path, stats: Stats, content: bytes) -> None:
+def test_a_file_without_a_proxy_changes_nothing(tmp_path: Path, stats: Stats, content: bytes) -> None:
     path = tmp_path / "proxies.txt"
     path.write_text("h:1\n")
-    source = Watched(path, stats)
+    source = ProxyFile(path, stats)
     asyncio.run(source.proxies())
     path.write_bytes(content)
-    for _ in range(LOOKS_WITHOUT_END + 2):
+    for _ in range(CHECKS_WITHOUT_LINE_END + 2):
         assert addresses(asyncio.run(source.proxies())) == ["http://h:1"]
 
 
-def test_a_missing_file_is_away_and_may_come(tmp_path: Path, stats: Stats) -> None:
-    source = Watched(tmp_path / "proxies.txt", stats)
-    with pytest.raises(SourceAway, match=r"^PROXIES_FILE: No such file"):
+def test_a_missing_file_is_unavailable_until_it_exists(tmp_path: Path, stats: Stats) -> None:
+    source = ProxyFile(tmp_path / "proxies.txt", stats)
+    with pytest.raises(SourceUnavailable, match=r"^PROXIES_FILE: No such file"):
         asyncio.run(source.proxies())
     (tmp_path / "proxies.txt").write_text("h:1")
     assert addresses(asyncio.run(source.proxies())) == ["http://h:1"]
 
 
-def test_bad_lines_are_counted_and_told_once_without_credentials(
+def test_bad_lines_are_counted_and_logged_once_without_credentials(
     tmp_path: Path, stats: Stats, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "proxies.txt"
     path.write_text("h:1\nhttp://me:s3cr3t@host\nsocks5://me:s3cr3t@h:1\n")
-    source = Watched(path, stats)
+    source = ProxyFile(path, stats)
     for _ in range(3):
         asyncio.run(source.proxies())
-    assert caplog.messages == [
-        "proxies/file: 2 lines are no proxies; the first is line 2: a host and a port are needed"
-    ]
-    assert stats.get_value("proxies/file/bad") == 2
+    assert caplog.messages == ["proxy/file: bad_lines=2: the first is line 2: host and port are missing or not valid"]
+    assert stats.get_value("proxy/source/file/bad_lines") == 2
 
 
 # ----- a provider
 
 
-def account(proxy: ForwardProxy, **changes: object) -> Account:
-    told = {"customer": "hl_1", "zone": "homes", "password": "s3cr3t", "address": f"http://{proxy.place}"}
-    return Account(**{**told, "country": "BE", "sessions": 3, **changes})  # type: ignore[arg-type]
+def account(proxy: ForwardProxy, **changes: object) -> ProviderAccount:
+    values = {"customer": "hl_1", "zone": "homes", "password": "s3cr3t", "address": f"http://{proxy.place}"}
+    return ProviderAccount(**{**values, "country": "BE", "sessions": 3, **changes})  # type: ignore[arg-type]
 
 
-async def asked(proxy: ForwardProxy, geo: str = GEO, **changes: object) -> Sequence[Proxy]:
+async def proxies_of(proxy: ForwardProxy, geo: str = GEO, **changes: object) -> Sequence[Proxy]:
     async with proxy.listening():
         return await Provider(account(proxy, **changes), geo).proxies()
 
 
-def test_a_provider_that_leaves_from_the_right_country_gives_an_exit_a_session() -> None:
-    proxy = ForwardProxy(needs=("brd-customer-hl_1-zone-homes-country-be-session-", "s3cr3t"))
-    exits = asyncio.run(asked(proxy))
-    assert [each.user for each in exits] == [
+def test_a_provider_in_the_right_country_gives_one_proxy_per_session() -> None:
+    proxy = ForwardProxy(login=("brd-customer-hl_1-zone-homes-country-be-session-", "s3cr3t"))
+    found = asyncio.run(proxies_of(proxy))
+    assert [each.user for each in found] == [
         f"brd-customer-hl_1-zone-homes-country-be-session-{session}" for session in (1, 2, 3)
     ]
-    assert len({each.id for each in exits}) == 3
-    assert {each.tier for each in exits} == {"residential"}
-    assert proxy.asked == [GEO]
+    assert len({each.id for each in found}) == 3
+    assert {each.tier for each in found} == {"residential"}
+    assert proxy.urls == [GEO]
 
 
 def test_a_provider_is_verified_once() -> None:
@@ -224,34 +234,37 @@ def test_a_provider_is_verified_once() -> None:
 
     proxy = ForwardProxy()
     asyncio.run(twice(proxy))
-    assert proxy.asked == [GEO]
+    assert proxy.urls == [GEO]
 
 
-def test_anywhere_is_a_country_too() -> None:
+def test_any_country_is_accepted_if_configured() -> None:
     proxy = ForwardProxy(body=lambda url: b'{"country": "NZ"}')
-    assert asyncio.run(asked(proxy, country="any"))[0].user == "brd-customer-hl_1-zone-homes-session-1"
+    assert asyncio.run(proxies_of(proxy, country="any"))[0].user == "brd-customer-hl_1-zone-homes-session-1"
 
 
 @pytest.mark.parametrize(
     ("proxy", "why"),
     [
-        (ForwardProxy(body=lambda url: b'{"country": "US"}'), "leaves from US, not from BE"),
-        (ForwardProxy(needs=("somebody", "else")), "does not work: status 407"),
+        (ForwardProxy(body=lambda url: b'{"country": "US"}'), "is in US, not in BE"),
+        (ForwardProxy(login=("somebody", "else")), "does not work: status 407"),
         (ForwardProxy(status=502), "does not work: status 502"),
-        (ForwardProxy(body=lambda url: b"<html>hello"), "does not work: no JSON with a country"),
-        (ForwardProxy(body=lambda url: b'{"country": "me:s3cr3t\\n"}'), "does not work: no country in the answer"),
-        (ForwardProxy(body=lambda url: b'{"country": null}'), "does not work: no JSON with a country"),
+        (ForwardProxy(body=lambda url: b"<html>hello"), "does not work: the response is not JSON with a country"),
+        (
+            ForwardProxy(body=lambda url: b'{"country": "me:s3cr3t\\n"}'),
+            "does not work: the response contains no country",
+        ),
+        (ForwardProxy(body=lambda url: b'{"country": null}'), "does not work: the response is not JSON with a country"),
         (ForwardProxy(body=lambda url: b" " * 200_000), "does not work: more than 100000 bytes"),
         (ForwardProxy(body=lambda url: None), "does not work: ServerDisconnectedError"),
     ],
 )
-def test_a_provider_that_does_not_verify_is_refused_in_one_line(proxy: ForwardProxy, why: str) -> None:
+def test_a_provider_that_fails_the_check_is_refused_in_one_line(proxy: ForwardProxy, why: str) -> None:
     with pytest.raises(SourceRefused) as caught:
-        asyncio.run(asked(proxy))
+        asyncio.run(proxies_of(proxy))
     assert str(caught.value) == f"http://{proxy.place} {why}"
 
 
-def test_a_provider_that_is_not_there_is_refused_without_its_credentials(
+def test_an_unreachable_provider_is_refused_without_its_credentials(
     stats: Stats, caplog: pytest.LogCaptureFixture
 ) -> None:
     gone = ForwardProxy()
@@ -260,16 +273,16 @@ def test_a_provider_that_is_not_there_is_refused_without_its_credentials(
     provider.seconds = 0.0
 
     async def run() -> None:
-        sources = Sources(Pool(), [provider], stats=stats)
+        sources = ProxySources(ProxyPool(), [provider], stats=stats)
         running = asyncio.create_task(sources.run())
         await sources.ready()
-        while stats.get_value("proxies/provider/refused") < 3:
+        while stats.get_value("proxy/source/provider/refused") < 3:
             await asyncio.sleep(0.01)
         running.cancel()
 
     asyncio.run(run())
     assert [m for m in caplog.messages if "refused" in m] == [
-        "proxies/refused: provider: http://127.0.0.1:1 does not work: ClientProxyConnectionError"
+        "proxy/source_refused: source=provider: http://127.0.0.1:1 does not work: ClientProxyConnectionError"
     ]
     assert all(secret not in caplog.text + repr(provider.account) for secret in ("s3cr3t", "hl_1", "homes"))
 
@@ -303,26 +316,26 @@ def authority(folder: Path) -> tuple[Path, ssl.SSLContext]:
     return ca, shown
 
 
-def test_a_proxy_with_an_authority_of_its_own_is_believed_only_if_told_so(tmp_path: Path) -> None:
+def test_the_ca_of_a_proxy_is_trusted_only_if_configured(tmp_path: Path) -> None:
     ca, shown = authority(tmp_path)
     proxy = ForwardProxy(certificate=shown)
     secure = "https://geo.example/where.json"
 
     async def through(options: str) -> bytes:
         async with proxy.listening():
-            return await ask(secure, through=parse(f"{proxy.place} {options}"))
+            return await fetch(secure, through=parse_proxy(f"{proxy.place} {options}"))
 
     assert asyncio.run(through(f"ca={ca}")) == b'{"country": "BE"}'
     assert asyncio.run(through("verify=no")) == b'{"country": "BE"}'
-    with pytest.raises(Unanswered, match="Certificate"):
+    with pytest.raises(FetchFailed, match="Certificate"):
         asyncio.run(through(""))
     (tmp_path / "none.pem").write_text("no authority")
-    with pytest.raises(Unanswered, match="SSLError"):
+    with pytest.raises(FetchFailed, match="SSLError"):
         asyncio.run(through(f"ca={tmp_path / 'none.pem'}"))
-    proxy.needs = ("somebody", "else")
-    with pytest.raises(Unanswered, match=r"^the proxy says 407$"):
+    proxy.login = ("somebody", "else")
+    with pytest.raises(FetchFailed, match=r"^the proxy responded with status 407$"):
         asyncio.run(through("verify=no"))
-    assert proxy.asked == [secure] * 2
+    assert proxy.urls == [secure] * 2
 
 
 # ----- a page of free proxies
@@ -335,7 +348,7 @@ me:pw@1.1.1.1:80 version 1.2.3.4.5:80 1.1.1.1:99999 1.1.1.1:1234567 [127.0.0.1:9
 
 
 def test_proxies_are_found_in_a_text_or_a_table() -> None:
-    assert named_in(PAGE) == [
+    assert find_proxies(PAGE) == [
         ("8.8.4.4", 3128),
         ("8.8.8.8", 80),
         ("9.9.9.9", 8080),
@@ -347,14 +360,14 @@ def test_proxies_are_found_in_a_text_or_a_table() -> None:
 
 @pytest.mark.parametrize("noise", ["1.", "a-", "1.1.1.1</td>", "http://", "<td", "a.b:x ", ":80 ", "</td><td "])
 def test_a_hostile_page_gives_nothing(noise: str) -> None:
-    """And takes no time: nothing in it is looked at more than a few times."""
-    assert named_in(noise * (1_000_000 // len(noise))) == []
+    """It also takes little time: each part of the page is searched only a few times."""
+    assert find_proxies(noise * (1_000_000 // len(noise))) == []
 
 
 async def listed(
     stats: Stats, proxies: Sequence[ForwardProxy], *, rounds: int = 1, **how: object
 ) -> list[Sequence[Proxy]]:
-    """What a page that names these gives, asked so many times."""
+    """The proxies of a page that lists these, fetched so many times."""
     found: list[Sequence[Proxy]] = []
     page = ForwardProxy()
     async with asyncio.TaskGroup() as group:
@@ -370,7 +383,7 @@ async def listed(
         for _ in (page, *proxies):
             await ready.acquire()
         page.body = lambda url: "\n".join(proxy.place for proxy in proxies).encode()
-        source = Page(f"http://{page.place}/list.txt", GEO, stats, **{"allow_private": True, **how})  # type: ignore[arg-type]
+        source = FreeProxyPage(f"http://{page.place}/list.txt", GEO, stats, **{"allow_private": True, **how})  # type: ignore[arg-type]
         try:
             for _ in range(rounds):
                 found.append(await source.proxies())
@@ -379,54 +392,54 @@ async def listed(
     return found
 
 
-def test_only_those_that_work_are_used(stats: Stats) -> None:
+def test_only_working_proxies_are_used(stats: Stats) -> None:
     good, lying, dead = ForwardProxy(), ForwardProxy(body=lambda url: b"<html>buy"), ForwardProxy(body=lambda url: None)
     (found,) = asyncio.run(listed(stats, [dead, lying, good]))
     assert addresses(found) == [f"http://{good.place}"]
-    assert stats.get_value("proxies/page/thrown_out") == 2
+    assert stats.get_value("proxy/source/page/failed_test") == 2
 
 
-def test_one_that_worked_is_thrown_out_when_it_does_no_more(stats: Stats) -> None:
-    answers = iter([b'{"country": "BE"}'])
-    fading, good = ForwardProxy(body=lambda url: next(answers, None)), ForwardProxy()
+def test_a_proxy_that_stops_working_is_removed(stats: Stats) -> None:
+    result = iter([b'{"country": "BE"}'])
+    fading, good = ForwardProxy(body=lambda url: next(result, None)), ForwardProxy()
     before, after = asyncio.run(listed(stats, [fading, good], rounds=2))
     assert addresses(before) == [f"http://{each.place}" for each in (fading, good)]
     assert addresses(after) == [f"http://{good.place}"]
 
 
-def test_no_more_are_used_than_wanted(stats: Stats) -> None:
-    (found,) = asyncio.run(listed(stats, [ForwardProxy() for _ in range(5)], most=2))
+def test_the_number_of_proxies_is_limited(stats: Stats) -> None:
+    (found,) = asyncio.run(listed(stats, [ForwardProxy() for _ in range(5)], max_proxies=2))
     assert len(found) == 2
 
 
-def test_a_page_cannot_lead_us_to_ourselves(stats: Stats, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither by what it names, nor by where it is."""
+def test_a_page_cannot_lead_to_private_addresses(stats: Stats, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither by the proxies that it lists, nor by its own address."""
     inside = ForwardProxy()
     with pytest.raises(ExceptionGroup) as caught:
         asyncio.run(listed(stats, [inside], allow_private=False))
-    assert caught.group_contains(SourceAway, match=r"PROXY_LIST_URL: ClientConnectorError")
+    assert caught.group_contains(SourceUnavailable, match=r"PROXY_LIST_URL: ClientConnectorError")
 
     async def given(url: str, **how: object) -> bytes:
         return f"{inside.place} localhost:{inside.port} 169.254.169.254:80".encode()
 
-    monkeypatch.setattr("realestate.middlewares.sources.pages.ask", given)
-    with pytest.raises(SourceAway, match="none of 3 works"):
-        asyncio.run(Page("http://list.example", GEO, stats).proxies())
-    assert stats.get_value("proxies/page/refused_addresses") == 3
-    assert inside.asked == []
+    monkeypatch.setattr("realestate.middlewares.proxy_sources.free_proxy_page.fetch", given)
+    with pytest.raises(SourceUnavailable, match="none of 3 proxies works"):
+        asyncio.run(FreeProxyPage("http://list.example", GEO, stats).proxies())
+    assert stats.get_value("proxy/source/page/refused_addresses") == 3
+    assert inside.urls == []
 
 
 # ----- what is configured
 
 
-def test_what_is_configured_is_what_is_asked(stats: Stats, tmp_path: Path) -> None:
-    told = Settings()
-    told.setmodule("realestate.settings")
+def test_the_configured_sources_are_used(stats: Stats, tmp_path: Path) -> None:
+    settings = Settings()
+    settings.setmodule("realestate.settings")
 
     def names(**changes: object) -> list[str]:
-        changed = told.copy()
+        changed = settings.copy()
         changed.update(changes)
-        found: list[Source] = from_settings(
+        found: list[ProxySource] = sources_from_settings(
             changed, portal="p", site="https://p.example", country="BE", worker="w", stats=stats
         )
         return [each.name for each in found]
@@ -439,5 +452,5 @@ def test_what_is_configured_is_what_is_asked(stats: Stats, tmp_path: Path) -> No
     assert names(PROXY_AWS_REGIONS="eu-central-1, eu-west-1") == ["aws"]
 
 
-def test_a_list_stays_as_it_is() -> None:
-    assert asyncio.run(Written([parse("h:1")]).proxies()) == [parse("h:1")]
+def test_a_list_does_not_change() -> None:
+    assert asyncio.run(ProxyList([parse_proxy("h:1")]).proxies()) == [parse_proxy("h:1")]
