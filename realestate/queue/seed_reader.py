@@ -15,7 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy_redis.spiders import RedisMixin
 
 from realestate.queue.engine import in_work
-from realestate.queue.fleet import BELL_SECONDS, Fleet, fleet_of
+from realestate.queue.fleet import WAKE_UP_SECONDS, Fleet, fleet_of
 from realestate.queue.packing import SEED
 
 logger = logging.getLogger(__name__)
@@ -127,7 +127,7 @@ class Idle:
     @property
     def wait_seconds(self) -> float:
         """How long to wait for a seed before the next look."""
-        return BELL_SECONDS if self.longest is None else min(BELL_SECONDS, max(self.longest / 2, 0.5))
+        return WAKE_UP_SECONDS if self.longest is None else min(WAKE_UP_SECONDS, max(self.longest / 2, 0.5))
 
     def restart(self) -> None:
         self._since = None

@@ -11,11 +11,11 @@ import json
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import Any, Self
 
 import scrapy
 from scrapy import Request
-from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.exceptions import DropItem, IgnoreRequest
 from scrapy.http import Response
 
@@ -24,6 +24,9 @@ from realestate.queue.ledger import Ledger
 HERE = "tests.queue.settlement_crawl"
 #: Nothing listens on port 1.
 NOBODY = "http://127.0.0.1:1"
+
+#: More than Scrapy reads ahead: twice CONCURRENT_ITEMS.
+MANY = 60
 
 #: By path: what its page has yielded, and what of it has been handled.
 yielded: Counter[str] = Counter()
@@ -71,9 +74,17 @@ class Downloads:
 class Handles:
     """A spider middleware that handles one kind of error."""
 
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
     def process_spider_exception(self, response: Response, exception: Exception) -> Any:
         if isinstance(exception, ZeroDivisionError):
-            return [{"of": path_of(response.url)}, Request(response.url + "-child", AnySpider.parse_nothing)]
+            spider: Any = self.crawler.spider
+            return [{"of": path_of(response.url)}, spider.child(response)]
         return None
 
 
@@ -117,9 +128,9 @@ class AnySpider(scrapy.Spider):
             yield Request(f"{self.site}/{path}", callback)
         for path in ("moved", "retried", "missing", "forbidden", "ignored", "refused-page", "swallowed"):
             yield Request(f"{self.site}/{path}", self.parse_nothing)
-        yield Request(f"{self.site}/slow", self.parse_nothing, meta={"download_timeout": 0.3, "dont_retry": True})
+        yield Request(f"{self.site}/slow", self.parse_nothing, meta={"download_timeout": 0.5, "dont_retry": True})
         yield Request(f"{self.site}/missing?errback", self.parse_nothing, errback=self.on_error)
-        at_nobody = {"callback": self.parse_nothing, "meta": {"dont_retry": True}}
+        at_nobody: dict[str, Any] = {"callback": self.parse_nothing, "meta": {"dont_retry": True}}
         yield Request(f"{NOBODY}/unreachable", **at_nobody)
         yield Request(f"{NOBODY}/unreachable?errback", errback=self.on_error, **at_nobody)
         yield Request(f"{NOBODY}/unreachable?raises", errback=self.on_error_raise, **at_nobody)
@@ -167,8 +178,7 @@ class AnySpider(scrapy.Spider):
         yield {**self.item(response), "break": True}
 
     def parse_many(self, response: Response) -> Iterator[Any]:
-        """More than Scrapy reads ahead."""
-        for number in range(250):
+        for number in range(MANY):
             yield self.child(response, f"-{number}")
             if not number % 10:
                 yield self.item(response)
@@ -188,7 +198,10 @@ class AnySpider(scrapy.Spider):
 
     def parse_local(self, response: Response) -> Iterator[Any]:
         """A request that cannot be stored in Redis."""
-        yield Request(response.url + "-child", lambda response: None)
+
+        def own_callback(response: Response) -> None: ...
+
+        yield Request(response.url + "-child", own_callback)
 
     def on_error(self, failure: Any) -> Iterator[Any]:
         yield self.item(failure)
@@ -209,11 +222,12 @@ def settings(accelerate: str, redis_url: str) -> dict[str, Any]:
         "RETRY_DELAY_SECONDS": 0.05,
         "RETRY_HTTP_CODES": [503],
         "RETRY_TIMES": 1,
+        "CONCURRENT_ITEMS": 5,
         "DOWNLOADER_MIDDLEWARES": {f"{HERE}.Downloads": 540},
         "SPIDER_MIDDLEWARES": {f"{HERE}.Handles": 500},
         "ITEM_PIPELINES": {f"{HERE}.Pipeline": 1},
         "TELNETCONSOLE_ENABLED": False,
-        "LOG_LEVEL": "DEBUG",
+        "LOG_LEVEL": "CRITICAL",
     }
 
 
@@ -229,4 +243,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from tests.queue import settlement_crawl  # under the name by which Scrapy imports its components
+
+    settlement_crawl.main()

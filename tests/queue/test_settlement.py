@@ -16,6 +16,7 @@ import pytest
 from redis import Redis
 
 from realestate.queue import keys
+from tests.queue.settlement_crawl import MANY
 
 #: By path: how its lease ended, the reason of its dead letter, and how many children were stored with it.
 EXPECTED: dict[str, tuple[str, str | None, int]] = {
@@ -28,7 +29,7 @@ EXPECTED: dict[str, tuple[str, str | None, int]] = {
     "handled-error": ("done", None, 1),
     "dropped-item": ("done", None, 0),
     "broken-item": ("done", None, 0),
-    "many": ("done", None, 250),
+    "many": ("done", None, MANY),
     "duplicates": ("done", None, 2),
     "same-object": ("done", None, 2),
     "offsite": ("done", None, 0),
@@ -60,7 +61,7 @@ ROWS: dict[str, str] = {
     "robots.txt is not known yet, or cannot be fetched": "tests/middlewares/test_robots.py::",
     "robots.txt forbids it, or cannot be fetched for too long": "tests/middlewares/test_robots.py::",
     "a middleware drops it, such as offsite": "ignored",
-    "its address is not public": "tests/middlewares/test_handler_addresses.py::",
+    "its address is not public": "tests/middlewares/test_public_addresses.py::",
     "the listing was erased": "tests/middlewares/test_erased.py::",
     "download error": "unreachable",
     "its value in Redis is not a request": "tests/queue/test_scheduler.py::",
@@ -68,6 +69,8 @@ ROWS: dict[str, str] = {
     "the worker stops": "tests/end_to_end/test_crashes.py::",
     "the worker dies": "tests/end_to_end/test_crashes.py::",
 }
+#: One crawl for all tests of a mode: they run in one process.
+pytestmark = pytest.mark.xdist_group("settlement")
 ROOT = Path(__file__).parents[2]
 
 
@@ -137,7 +140,7 @@ def test_a_retry_ends_one_lease_and_begins_another(crawl: dict[str, Any]) -> Non
 
 def test_no_lease_ends_before_everything_that_its_page_yielded_is_handled(crawl: dict[str, Any]) -> None:
     assert crawl["too_early"] == []
-    assert crawl["handled"]["many"] == 25
+    assert crawl["handled"]["many"] == MANY // 10
     assert crawl["handled"]["handled-error"] == 2
 
 
@@ -145,7 +148,7 @@ def test_every_child_is_fetched(crawl: dict[str, Any]) -> None:
     fetched = crawl["fetched"]
     once = ["async-child", "list-child", "raises-midway-child", "raises-midway-async-child", "handled-error-child"]
     once += ["duplicates-child", "local-child", "missing?errback-after", "unreachable?errback-after"]
-    once += [f"many-{number}" for number in range(250)]
+    once += [f"many-{number}" for number in range(MANY)]
     assert {path: fetched.get(path) for path in once} == dict.fromkeys(once, 1)
     assert fetched["same-object-child"] == 2, "they are not to be filtered"
 
