@@ -22,6 +22,12 @@ from realestate.storage.handle import store_of
 class SeededSpider(RedisSpider):  # type: ignore[misc]
     """A spider that serves its portal's seed list."""
 
+    callback_prefixes: ClassVar[tuple[str, ...]] = ("read_", "parse_", "on_")
+    """Methods that a request stored in Redis may call."""
+
+    reads_its_seeds: ClassVar[bool] = True
+    """`start` reads them, so the queue does not."""
+
     site: ClassVar[str]
     """Address of the portal, without a slash at its end."""
 
