@@ -48,7 +48,7 @@ def list_runs(
     from realestate.cli import local, tell
 
     with local.opened_store() as store:
-        tell.runs(store.runs(portal, limit), as_json=json)
+        tell.runs(store.jobs(portal, limit), as_json=json)
 
 
 @runs.command(epilog="Example: realestate runs parts 5f0c1d2e3a4b")

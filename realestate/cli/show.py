@@ -179,7 +179,7 @@ def reparsed(told: Reparsed, *, dry_run: bool, as_json: bool) -> None:
     pages, listings, fields = dict(told.pages), dict(told.listings), dict(told.fields)
     if as_json:
         counted = {"dry_run": dry_run, "pages": pages, "listings": listings, "fields": fields}
-        _print_json({"portal": told.portal, "run": told.run, **counted, "changes": told.changes, "broken": told.broken})
+        _print_json({"portal": told.portal, "job": told.job, **counted, "changes": told.changes, "broken": told.broken})
         return
     for change in told.changes[:_CHANGES_SHOWN]:
         print(f"{change.ref}: {change.name}: {reprlib.repr(change.old)} -> {reprlib.repr(change.new)}")

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from realestate.items import Part
 from realestate.storage.history import Event, PriceSeen
-from realestate.storage.store import Conclusion, Numbered, Run
+from realestate.storage.store import Conclusion, Job, Numbered
 
 _console = Console()
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
@@ -40,18 +40,18 @@ def events(found: Sequence[Numbered], *, as_json: bool) -> None:
         print(f"{each.seq:>8}  {event.at:%m-%d %H:%M}  {what:<18} {event.type:<22} {_data(event)}")
 
 
-def runs(found: Sequence[Run], *, as_json: bool) -> None:
+def runs(found: Sequence[Job], *, as_json: bool) -> None:
     if as_json:
         _json([asdict(each) for each in found])
         return
     table = Table(
-        "run", "portal", "mode", "started", "complete", "gone", "verdict", "why", box=None, header_style="dim"
+        "job", "portal", "mode", "started", "complete", "gone", "verdict", "why", box=None, header_style="dim"
     )
     for each in found:
         complete = {None: "", True: "yes", False: "no"}[each.complete]
         gone, verdict = str(each.departures or ""), each.verdict or ""
         started = f"{each.started_at:%m-%d %H:%M}"
-        table.add_row(each.run, each.portal, each.mode, started, complete, gone, verdict, each.reason or "")
+        table.add_row(each.job, each.portal, each.mode, started, complete, gone, verdict, each.reason or "")
     _console.print(table)
 
 

@@ -113,7 +113,7 @@ class MaintenanceStore(Protocol):
     def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Current]:
         """The listings as they are stored, by ref; without those that are not."""
 
-    def release(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
+    def release(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
         """Store what was too bad to be stored when its page was fetched (`last_fetched_at`), by the rules of
         `releasing.release`, and take out of quarantine what was kept of the listing up to then. How many were
         `released`, `refused` by the database, and are `erased`. Safe to do again."""

@@ -7,7 +7,7 @@ import pytest
 
 from realestate.cli import tell
 from realestate.storage.history import Event, PriceSeen
-from realestate.storage.store import Conclusion, Numbered, Run
+from realestate.storage.store import Conclusion, Job, Numbered
 
 AT = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
 MONTHLY = {"price": 305, "currency": "AZN", "price_basis": "total", "rent_period": "month"}
@@ -67,7 +67,7 @@ def test_a_history_has_its_prices_and_says_what_is_doubted(capsys: pytest.Captur
 
 
 def test_a_run_says_why_it_is_not_complete(capsys: pytest.CaptureFixture[str]) -> None:
-    run = Run(
+    run = Job(
         "5f0c", "emlak", "full", "all", AT, complete=False, reason="2 search pages", verdict="withheld", departures=9
     )
     tell.runs([run], as_json=False)

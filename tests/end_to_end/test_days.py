@@ -81,7 +81,7 @@ class World:
         return [self._as_truth(each) for each in found]
 
     def _as_truth(self, event: Event) -> dict[str, Any]:
-        told = {"portal": event.portal, "ref": event.ref, "day": self.day_of[event.run], "type": event.type}
+        told = {"portal": event.portal, "ref": event.ref, "day": self.day_of[event.job], "type": event.type}
         match event.type:
             case "delisted":
                 return told | {"evidence": event.data["evidence"]["evidence"]}
@@ -137,7 +137,7 @@ def test_ten_days_with_crashes_give_exactly_the_truths_events(world: World, flee
         assert comparison.missing == ()
         assert comparison.duplicates == 0
         assert offered <= {row["ref"] for row in world.store.records(portal) if row["status"] != "delisted"}
-    assert {run.verdict for run in world.store.runs(limit=1000)} == {"applied"}
+    assert {run.verdict for run in world.store.jobs(limit=1000)} == {"applied"}
 
 
 WEATHERS = {
@@ -164,7 +164,7 @@ def test_bad_weather_delists_nothing_and_the_next_fine_day_finds_what_is_gone(
     delisted = {event["ref"] for event in world.recorded(portal) if event["type"] == "delisted"}
     assert delisted <= gone, "bad weather delists nobody who lives"
     if kind not in ("half_empty", "all_404", "all_redirected"):
-        (told,) = [each for each in world.store.runs(portal) if each.run == run]
+        (told,) = [each for each in world.store.jobs(portal) if each.job == run]
         assert told.complete is False
     if (portal, kind) in TOO_MANY:
         assert delisted == set(), "too many at once: none is believed"

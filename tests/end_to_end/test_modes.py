@@ -129,9 +129,9 @@ def test_a_search_with_more_than_the_portal_shows_is_read_whole(world: Callable[
     crawled.crawl("full")
     comparison = compared(crawled.store, crawled.simulated, "immoweb")
     assert (comparison.missing, comparison.duplicates) == ((), 0)
-    (run,) = crawled.store.runs("immoweb")
+    (run,) = crawled.store.jobs("immoweb")
     assert run.complete
-    split = [part for part in crawled.store.parts(run.run) if part.is_split]
+    split = [part for part in crawled.store.parts(run.job) if part.is_split]
     assert split, "the largest search is over the cap"
 
 
@@ -149,7 +149,7 @@ def test_four_workers_read_a_cursor_ten_times_as_fast_as_one_chain_could(world: 
     one_chain = ceil(CURSOR_LISTINGS / PAGE_SIZE) * CURSOR_SECONDS
     assert one_chain / took >= 10, f"{took:.1f} s for {asked} requests; one chain takes {one_chain:.1f} s"
     finished(crawled.server, "tap", patience=300)
-    (run,) = crawled.store.runs("tap")
+    (run,) = crawled.store.jobs("tap")
     assert run.complete
     seen = [row for row in crawled.store.records("tap") if datetime.fromisoformat(row["last_seen_at"]) > run.started_at]
     assert len(seen) == CURSOR_LISTINGS

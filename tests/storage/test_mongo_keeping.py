@@ -65,9 +65,9 @@ def traces(db: Db, ref: str) -> list[str]:
 
 
 def test_all_that_is_left_of_an_erased_listing_is_its_name(store: MongoStore, db: Db) -> None:
-    store.begin_run("run", PORTAL, "full", "part")
+    store.begin_job("job", PORTAL, "full", "part")
     store.write(batch(page("one"), page("two")))
-    store.write(batch(gone("one"), run="run"))
+    store.write(batch(gone("one"), job="job"))
     store.write(Batch(quarantined=[quarantined("one")]))
     store.keep_contacts([Sealed(PORTAL, "one", b"sealed", ("k:a",))], 30)
     assert sorted(traces(db, "one")) == ["contacts", "departures", "events", "listings", "quarantine"]
@@ -162,7 +162,7 @@ def test_erased_between_a_workers_look_and_its_write(
 
     monkeypatch.setattr(write, "known_of", known_then_erased)
     told: list[Any] = [page("one", title="New"), page("two"), page("new"), gone("left")]
-    written = store.write(Batch([(item, "run") for item in told], [quarantined("bad")]))
+    written = store.write(Batch([(item, "job") for item in told], [quarantined("bad")]))
     assert (written.new, written.known) == (0, 1)
     assert [traces(db, ref) for ref in ("one", "new", "left", "bad")] == [[]] * 4
 
@@ -208,7 +208,7 @@ def told(store: MongoStore) -> list[str]:
 def file(store: MongoStore, db: Db, tmp_path: Path) -> Path:
     """Of a store that is empty again."""
     store.write(batch(*pages(5, extra={"number": 2**40})))
-    store.write(batch(page("1", title="New"), run="b"))
+    store.write(batch(page("1", title="New"), job="b"))
     store.erase(PORTAL, "2")
     backup(store, tmp_path / "file", NOW)
     for name in db.list_collection_names():
@@ -320,7 +320,7 @@ def test_what_happens_while_everything_is_read_is_told_whole_or_not(store: Mongo
     found: dict[str, list[Any]] = {}
     for part, each in store.everything():
         if part == "listings" and "listings" not in found:
-            another.write(batch(page("1", title="New"), page("0"), run="b"))
+            another.write(batch(page("1", title="New"), page("0"), job="b"))
         found.setdefault(part, []).append(each)
     assert [each.listing["title"] for each in found["listings"]] == [page().title] * 2
     assert [(each.event.ref, each.event.type) for each in found["events"]] == [("1", "listed"), ("2", "listed")]

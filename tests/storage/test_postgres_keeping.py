@@ -20,7 +20,7 @@ TABLES = (
     "listings",
     "events",
     "prices",
-    "runs",
+    "jobs",
     "parts",
     "departures",
     "watermarks",

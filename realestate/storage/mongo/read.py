@@ -102,9 +102,9 @@ class ListingReader:
             found = database["watermarks"].find_one({"_id": f"{portal}:{scope}"})
         return found["value"] if found else None
 
-    def set_watermark(self, portal: str, scope: str, value: str, run: str) -> None:
+    def set_watermark(self, portal: str, scope: str, value: str, job: str) -> None:
         with self.connection.database() as database:
-            told = {"portal": portal, "scope": scope, "value": value, "run": run, "set_at": server_time(database)}
+            told = {"portal": portal, "scope": scope, "value": value, "job": job, "set_at": server_time(database)}
             database["watermarks"].update_one({"_id": f"{portal}:{scope}"}, {"$set": told}, upsert=True)
 
     def market(self, country: str | None = None) -> list[MarketRow]:
