@@ -21,7 +21,7 @@ RELEASED = "released"
 #: and on one whose texts have gone, for it left the market long ago.
 TRIMMED = "trimmed"
 
-Weight = Literal["fine", "mended", "advice", "fault"]
+Weight = Literal["fine", "repaired", "advice", "fault"]
 
 
 class NotEmpty(StoreError):
@@ -126,9 +126,9 @@ class MaintenanceStore(Protocol):
     def reindex(self, file: str, rows: Sequence[SnapshotRef]) -> None:
         """From now on these and no others are the rows of the file."""
 
-    def forget_snapshots(self, files: Sequence[str]) -> None: ...
+    def drop_snapshots(self, files: Sequence[str]) -> None: ...
 
-    def forget_pages(self, kind: Kind, days: float) -> None:
+    def drop_old_pages(self, kind: Kind, days: float) -> None:
         """The rows of pages fetched so long ago, wherever their files were: those of a machine that is no more are
         removed by nobody."""
 
@@ -165,7 +165,7 @@ class MaintenanceStore(Protocol):
     # ----- health
 
     def upkeep(self) -> Iterator[Finding]:
-        """Look after the database, mend what can be mended without harm, and tell of the rest."""
+        """Look after the database, repair what can be repaired without harm, and tell of the rest."""
 
     # ----- the whole
 

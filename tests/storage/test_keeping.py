@@ -231,7 +231,7 @@ def test_a_file_is_reindexed_alone(any_store: FullStore) -> None:
     moved = replace(first, offset=7, length=9)
     any_store.reindex(first.file, [moved])
     assert any_store.snapshots(PORTAL, "1") == [second, moved]
-    any_store.forget_snapshots([second.file, "nothing"])
+    any_store.drop_snapshots([second.file, "nothing"])
     assert any_store.snapshots(PORTAL, "1") == [moved]
     any_store.reindex(first.file, [])
     assert any_store.snapshots(PORTAL, "1") == []
@@ -240,7 +240,7 @@ def test_a_file_is_reindexed_alone(any_store: FullStore) -> None:
 def test_rows_are_forgotten_with_their_days_though_nobody_has_the_file(any_store: FullStore) -> None:
     rows = [a_row("1", -number, kind=kind) for number, kind in enumerate(("failed", "sampled") * 3)]
     any_store.reindex(rows[0].file, rows)
-    any_store.forget_pages("failed", 1.5)
+    any_store.drop_old_pages("failed", 1.5)
     left = [(row.kind, round((NOW - row.fetched_at) / DAY)) for row in any_store.snapshots(PORTAL, "1")]
     assert left == [("failed", 0), ("sampled", 1), ("sampled", 3), ("sampled", 5)]
 
@@ -483,6 +483,6 @@ def test_an_erased_contact_is_remembered(any_store: FullStore) -> None:
 def test_upkeep_of_a_healthy_store_finds_no_fault(known: FullStore) -> None:
     found = list(known.upkeep())
     assert found
-    assert {finding.weight for finding in found} <= {"fine", "mended"}
+    assert {finding.weight for finding in found} <= {"fine", "repaired"}
     assert list(known.upkeep())
     assert known.write(batch(page("5"))).new == 1, "it goes on as before"

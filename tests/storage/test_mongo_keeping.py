@@ -94,7 +94,7 @@ def test_an_erasure_cut_short_is_finished(store: MongoStore, db: Db, where: Any,
         case "retain":
             store.expire(quarantine_days=None, delisted_days=None)
         case "upkeep":
-            assert Finding("erased", "1 erasures were cut short; finished", "", "mended") in list(store.upkeep())
+            assert Finding("erased", "1 erasures were cut short; finished", "", "repaired") in list(store.upkeep())
     assert traces(db, "one") == []
     assert store.write(batch(page("one"))).new == 0
     assert {finding.weight for finding in store.upkeep()} == {"fine"}
@@ -252,8 +252,8 @@ def test_what_a_dead_restore_left_is_dropped_after_a_day(store: MongoStore, db: 
     old, young = (new_prefix(NOW - age) + "listings" for age in (DEAD_AFTER * 2, DEAD_AFTER / 2))
     for name in (old, young, "restoring_nonsense"):
         db[name].insert_one({})
-    (mended,) = [finding for finding in store.upkeep() if finding.weight == "mended"]
-    assert mended.found == f"{old}: left behind by one that was cut short; dropped"
+    (repaired,) = [finding for finding in store.upkeep() if finding.weight == "repaired"]
+    assert repaired.found == f"{old}: left behind by one that was cut short; dropped"
     names = db.list_collection_names()
     assert (old in names, young in names, "restoring_nonsense" in names) == (False, True, True)
 
@@ -358,8 +358,8 @@ def test_a_mark_keeps_its_time(store: MongoStore) -> None:
 
 def test_a_missing_index_is_built_again(store: MongoStore, db: Db) -> None:
     db["listings"].drop_index("unlogged")
-    (mended,) = [finding for finding in store.upkeep() if finding.weight == "mended"]
-    assert mended.found == "listings.unlogged: missing; built again"
+    (repaired,) = [finding for finding in store.upkeep() if finding.weight == "repaired"]
+    assert repaired.found == "listings.unlogged: missing; built again"
     assert "unlogged" in db["listings"].index_information()
 
 
@@ -367,6 +367,6 @@ def test_events_left_behind_are_logged_and_sizes_are_told(store: MongoStore) -> 
     with killed_at(Log, "append"):
         store.write(batch(page("1")))
     found = {finding.what: finding for finding in store.upkeep()}
-    assert found["events"].weight == "mended"
+    assert found["events"].weight == "repaired"
     assert "listings " in found["sizes"].found
     assert [each.event.type for each in all_events(store)] == ["listed"]

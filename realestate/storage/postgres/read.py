@@ -188,10 +188,10 @@ class QuarantineAndPageIndex(Statements):
         told = ({column: getattr(row, name) for name, column in INDEX.items()} for row in rows)
         self._ask(_REINDEX, {"file": file, "rows": as_json(map(encoded, told))})
 
-    def forget_snapshots(self, files: Sequence[str]) -> None:
+    def drop_snapshots(self, files: Sequence[str]) -> None:
         self._ask("DELETE FROM snapshots WHERE file = ANY (%s)", (list(files),))
 
-    def forget_pages(self, kind: Kind, days: float) -> None:
+    def drop_old_pages(self, kind: Kind, days: float) -> None:
         old = "DELETE FROM snapshots WHERE kind = %s AND fetched_at < now() - make_interval(secs => %s)"
         self._ask(old, (kind, days * 86400))
 
