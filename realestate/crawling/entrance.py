@@ -119,7 +119,7 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
         jobs, meta = self.fleet.jobs, request.meta
         job, mode, scope = meta["job"], meta["mode"], meta.pop("scope", "")
         if not await jobs.is_open(job):
-            await store_of(self.crawler).ask(lambda store: store.begin_run(job, self.name, mode, scope))
+            await store_of(self.crawler).ask(lambda store: store.begin_job(job, self.name, mode, scope))
             await jobs.open(job, mode, scope)
 
     async def _refresh(self, request: Request) -> None:

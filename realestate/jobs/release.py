@@ -27,8 +27,8 @@ class Outcome:
 
 
 def let_pass(store: MaintenanceStore, entries: Sequence[InQuarantine], *, dry_run: bool = False) -> list[Outcome]:
-    run = f"release-{uuid4().hex[:12]}"
-    return [_let_pass(store, entry, run, dry_run) for entry in entries]
+    job = f"release-{uuid4().hex[:12]}"
+    return [_let_pass(store, entry, job, dry_run) for entry in entries]
 
 
 def page_of(entry: InQuarantine, kept: Sequence[SnapshotRef]) -> SnapshotRef | None:
@@ -37,7 +37,7 @@ def page_of(entry: InQuarantine, kept: Sequence[SnapshotRef]) -> SnapshotRef | N
     return max(before, key=lambda row: row.fetched_at, default=None)
 
 
-def _let_pass(store: MaintenanceStore, entry: InQuarantine, run: str, dry_run: bool) -> Outcome:
+def _let_pass(store: MaintenanceStore, entry: InQuarantine, job: str, dry_run: bool) -> Outcome:
     told = Outcome(entry.id, entry.portal, entry.ref, stored=False)
     try:
         listing = _as_it_is(entry)
@@ -48,7 +48,7 @@ def _let_pass(store: MaintenanceStore, entry: InQuarantine, run: str, dry_run: b
         return replace(told, why="a newer page of it is stored: drop this")
     if entry.ref in store.erased(entry.portal):
         return replace(told, why="it was erased: drop this")
-    counts = {"released": 1} if dry_run else store.release([listing], run)
+    counts = {"released": 1} if dry_run else store.release([listing], job)
     return replace(told, stored=True) if counts.get("released") else replace(told, why="the database refuses it")
 
 

@@ -11,7 +11,7 @@ from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Batch, Quarantined, Written
 
 Key = tuple[str, str]
-#: All that was observed of one listing, each with its run.
+#: All that was observed of one listing, each with its job.
 Observations = Sequence[tuple[Observed, str]]
 
 
@@ -20,8 +20,8 @@ _SIGHTS = (Listing, Sighting)
 
 def by_listing(batch: Batch) -> dict[Key, Observations]:
     found: dict[Key, list[tuple[Observed, str]]] = {}
-    for item, run in batch.observed:
-        found.setdefault((item.portal, item.ref), []).append((item, run))
+    for item, job in batch.observed:
+        found.setdefault((item.portal, item.ref), []).append((item, job))
     return dict(found)
 
 

@@ -40,7 +40,7 @@ def spider(fleet: FakeFleet, make_crawler: Callable[..., Crawler]) -> ImmowebSpi
     fleet.register(crawler)
     spider = crawler.spider = ImmowebSpider.from_crawler(crawler)
 
-    provide_store(crawler, DirectHandle(SimpleNamespace(begin_run=lambda *values: None)))
+    provide_store(crawler, DirectHandle(SimpleNamespace(begin_job=lambda *values: None)))
     return spider
 
 

@@ -32,7 +32,7 @@ from realestate.storage.mongo.documents import (
     state_of,
 )
 from realestate.storage.mongo.event_log import SOURCES, Log, entries, last_entry
-from realestate.storage.mongo.jobs import part_name, run_document, run_of
+from realestate.storage.mongo.jobs import job_document, job_of, part_name
 from realestate.storage.mongo.retention import contacts_document, contacts_of
 from realestate.storage.mongo.schema import (
     demand_empty,
@@ -49,8 +49,8 @@ from realestate.storage.records import (
     ErasedMark,
     Numbering,
     PlannedPart,
+    StoredJob,
     StoredListing,
-    StoredRun,
     Watermark,
     listing_of,
 )
@@ -66,7 +66,7 @@ def everything(database: Database[Document]) -> Iterator[tuple[str, Any]]:
         for part, of in _HISTORY.items():
             yield from ((part, record) for record in of(database, told))
         weighing: dict[str, str] = {}
-        yield from (("runs", record) for record in _runs(database, weighing))
+        yield from (("jobs", record) for record in _jobs(database, weighing))
         yield from (("departures", record) for record in _departures(database, weighing))
         for part, read in _PLAIN.items():
             yield from ((part, read(document)) for page in pages(database[part]) for document in page)
@@ -117,7 +117,7 @@ def _others(database: Database[Document], told: _Exported) -> Iterator[StoredOth
 
 def _stored(document: Document) -> StoredListing:
     state = state_of(document)
-    return StoredListing(as_record(state.listing), state.revision, document.get("last_run", ""), state.suspect)
+    return StoredListing(as_record(state.listing), state.revision, document.get("last_job", ""), state.suspect)
 
 
 def _events(database: Database[Document], told: _Exported) -> Iterator[Any]:
@@ -141,18 +141,18 @@ def _prices(database: Database[Document], told: _Exported) -> Iterator[Any]:
             )
 
 
-def _runs(database: Database[Document], weighing: dict[str, str]) -> Iterator[StoredRun]:
-    """`weighing` learns what each run's verdict was about."""
-    for page in pages(database["runs"]):
+def _jobs(database: Database[Document], weighing: dict[str, str]) -> Iterator[StoredJob]:
+    """`weighing` learns what each job's verdict was about."""
+    for page in pages(database["jobs"]):
         for each in page:
             weighing[each["_id"]] = each.get("weighing", "")
-            yield StoredRun(run_of(each), each["offered"])
+            yield StoredJob(job_of(each), each["offered"])
 
 
 def _departures(database: Database[Document], weighing: Mapping[str, str]) -> Iterator[Departure]:
     for page in pages(database["departures"]):
         for each in page:
-            weighed = weighing.get(each["run"], "") in each["weighed"]
+            weighed = weighing.get(each["job"], "") in each["weighed"]
             yield _plain(Departure)({**each, "weighed": weighed})
 
 
@@ -187,7 +187,7 @@ _PLAIN: Mapping[str, Callable[[Document], Any]] = {
 
 #: Records on their way at a time.
 _TOGETHER = 1000
-#: What the verdicts of runs were about, by the name that `runs` looks for.
+#: What the verdicts of jobs were about, by the name that `jobs` looks for.
 _WEIGHED = "restored"
 
 
@@ -275,25 +275,25 @@ def _listing_document(stored: StoredListing) -> Document:
     state = State(listing_of(stored.listing), stored.revision, stored.suspect)
     kept = {name: value for name, value in state_document(state).items() if value is not None}
     history: Document = {"events": [], "prices": [], "unlogged": []}
-    return {"_id": id_of(state.listing.portal, state.listing.ref), **kept, "last_run": stored.last_run, **history}
+    return {"_id": id_of(state.listing.portal, state.listing.ref), **kept, "last_job": stored.last_job, **history}
 
 
 def _other_document(stored: StoredOther) -> Document:
     return {**other_document(stored), "events": [], "unlogged": []}
 
 
-def _job_document(stored: StoredRun) -> Document:
-    weighing = {} if stored.run.verdict is None else {"weighing": _WEIGHED}
-    return {**run_document(stored.run), "offered": stored.offered, **weighing}
+def _job_document(stored: StoredJob) -> Document:
+    weighing = {} if stored.job.verdict is None else {"weighing": _WEIGHED}
+    return {**job_document(stored.job), "offered": stored.offered, **weighing}
 
 
 def _departure_document(told: Departure) -> Document:
-    name = departure_name(told.run, told.portal, told.ref, told.evidence)
+    name = departure_name(told.job, told.portal, told.ref, told.evidence)
     return {"_id": name, **asdict(told), "at": moment(told.at), "weighed": [_WEIGHED] if told.weighed else []}
 
 
 def _part_document(told: PlannedPart) -> Document:
-    return {"_id": part_name(told.run, told.search), **asdict(told)}
+    return {"_id": part_name(told.job, told.search), **asdict(told)}
 
 
 def _watermark_document(told: Watermark) -> Document:
@@ -312,7 +312,7 @@ def _id_of_mark(told: ErasedMark) -> str:
 _DOCUMENTS: Mapping[str, Callable[[Any], Document]] = {
     "listings": _listing_document,
     "others": _other_document,
-    "runs": _job_document,
+    "jobs": _job_document,
     "departures": _departure_document,
     "parts": _part_document,
     "watermarks": _watermark_document,

@@ -166,7 +166,7 @@ class Change:
     before: State | None
     outcome: Outcome
     now: datetime
-    run: str = ""
+    job: str = ""
     """By which it was seen."""
     seen: bool = False
     read: bool = False
@@ -193,7 +193,7 @@ class Change:
         state, told = state_document(self.outcome.state), self._told()
         kept = {name: value for name, value in state.items() if value is not None}
         if self.seen or self.before is None:
-            kept["last_run"] = self.run
+            kept["last_job"] = self.job
         if self.before is None:
             return InsertOne(screened({"_id": self.id, **kept, **told}))
         update = {

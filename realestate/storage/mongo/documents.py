@@ -132,7 +132,7 @@ def listing_document(listing: Listing) -> Document:
 
 def state_document(state: State) -> Document:
     """All of a listing but what happened to it."""
-    suspect = state.suspect and {"price": amount(state.suspect.price), "run": state.suspect.run}
+    suspect = state.suspect and {"price": amount(state.suspect.price), "job": state.suspect.job}
     return {**listing_document(state.listing), "revision": state.revision, "suspect": suspect}
 
 
@@ -146,7 +146,7 @@ def listing_of(document: Document) -> Listing:
 
 def state_of(document: Document) -> State:
     suspect = document.get("suspect")
-    doubt = Suspect(money(suspect["price"]), suspect["run"]) if suspect else None
+    doubt = Suspect(money(suspect["price"]), suspect["job"]) if suspect else None
     return State(listing_of(document), document["revision"], doubt)
 
 
@@ -178,12 +178,12 @@ _PRICE = tuple(each.name for each in fields(PriceSeen) if each.name not in _OF_T
 
 
 def event_document(event: Event) -> Document:
-    told = {"revision": event.revision, "type": event.type, "at": moment(event.at), "run": event.run}
+    told = {"revision": event.revision, "type": event.type, "at": moment(event.at), "job": event.job}
     return {**told, "data": packed(event.data)}
 
 
 def event_of(portal: str, ref: str, document: Document) -> Event:
-    told = {name: document[name] for name in ("revision", "type", "at", "run")}
+    told = {name: document[name] for name in ("revision", "type", "at", "job")}
     return Event(portal, ref, **told, data=unpacked(document["data"]))
 
 
@@ -205,12 +205,12 @@ _PAGE_FIELDS = tuple(each.name for each in fields(SnapshotRef))
 
 def page_document(place: SnapshotRef) -> Document:
     told: Document = storable(asdict(place))
-    run, name = told.pop("job"), f"{place.file}:{place.offset}"
-    return {"_id": storable(name), **told, "run": run, "fetched_at": moment(place.fetched_at)}
+    job, name = told.pop("job"), f"{place.file}:{place.offset}"
+    return {"_id": storable(name), **told, "job": job, "fetched_at": moment(place.fetched_at)}
 
 
 def page_of(document: Document) -> SnapshotRef:
-    told = {**document, "job": document["run"]}
+    told = {**document, "job": document["job"]}
     return SnapshotRef(**{name: told[name] for name in _PAGE_FIELDS})
 
 

@@ -102,9 +102,9 @@ class ListingReader:
             found = database["watermarks"].find_one({"_id": f"{portal}:{scope}"})
         return found["value"] if found else None
 
-    def set_watermark(self, portal: str, scope: str, value: str, run: str) -> None:
+    def set_watermark(self, portal: str, scope: str, value: str, job: str) -> None:
         with self.connection.database() as database:
-            told = {"portal": portal, "scope": scope, "value": value, "run": run, "set_at": server_time(database)}
+            told = {"portal": portal, "scope": scope, "value": value, "job": job, "set_at": server_time(database)}
             database["watermarks"].update_one({"_id": f"{portal}:{scope}"}, {"$set": told}, upsert=True)
 
     def market(self, country: str | None = None) -> list[MarketRow]:
@@ -219,11 +219,11 @@ class QuarantineAndPageIndex:
             bulk(index, [ReplaceOne({"_id": name}, each, upsert=True) for name, each in documents.items()])
             index.delete_many({"file": file, "_id": {"$nin": list(documents)}})
 
-    def forget_snapshots(self, files: Sequence[str]) -> None:
+    def drop_snapshots(self, files: Sequence[str]) -> None:
         with self.connection.database() as database:
             database["snapshots"].delete_many({"file": {"$in": list(files)}})
 
-    def forget_pages(self, kind: Kind, days: float) -> None:
+    def drop_old_pages(self, kind: Kind, days: float) -> None:
         with self.connection.database() as database:
             old = server_time(database) - timedelta(days=days)
             database["snapshots"].delete_many({"kind": kind, "fetched_at": {"$lt": old}})
@@ -263,7 +263,7 @@ class PageValidators:
                     for key, each in newest.items()
                 ],
             )
-            forget_pages(database, [id_of(*key) for key in erased_among(database, newest)])
+            drop_validators(database, [id_of(*key) for key in erased_among(database, newest)])
 
     def validators(
         self, portal: str, refs: Sequence[str], parser_version: int, contacts: Source | None = None
@@ -279,7 +279,7 @@ class PageValidators:
         return found
 
 
-def forget_pages(database: Database[Document], ids: Sequence[str]) -> int:
+def drop_validators(database: Database[Document], ids: Sequence[str]) -> int:
     return database[VALIDATORS].delete_many({"_id": {"$in": ids}}).deleted_count if ids else 0
 
 

@@ -1,4 +1,4 @@
-"""The health of the database: mends what can be mended beside running workers, and tells of the rest."""
+"""The health of the database: repairs what can be repaired beside running workers, and tells of the rest."""
 
 import re
 import time
@@ -126,19 +126,19 @@ class Maintenance(Statements):
     def _analyzed(self, tables: list[Table]) -> Finding:
         begun = time.monotonic()
         self._ask(f"ANALYZE {', '.join(table.name for table in tables)}", watched=False)
-        return Finding("statistics", f"{len(tables)} tables analysed in {time.monotonic() - begun:.1f} s", "", "mended")
+        return Finding("statistics", f"{len(tables)} tables analysed in {time.monotonic() - begun:.1f} s", "", "repaired")
 
     def _cleaned(self, table: Table) -> Finding:
         self._ask(f"VACUUM {table.name}", watched=False)
         found = f"{table.name}: {table.dead} dead rows; autovacuum should have come at {table.bearable:.0f}; vacuumed"
-        return Finding("dead rows", found, "is autovacuum off, or hindered by an old transaction?", "mended")
+        return Finding("dead rows", found, "is autovacuum off, or hindered by an old transaction?", "repaired")
 
     def _repaired(self, index: Index) -> Finding:
         if _LEFT_BEHIND.search(index.name.strip('"')):
             self._ask(f"DROP INDEX CONCURRENTLY {index.name}", watched=False)
-            return Finding("index", f"{index.name}: left behind by a REINDEX that was cut short; dropped", "", "mended")
+            return Finding("index", f"{index.name}: left behind by a REINDEX that was cut short; dropped", "", "repaired")
         self._ask(f"REINDEX INDEX CONCURRENTLY {index.name}", watched=False)
-        return Finding("index", f"{index.name}: was invalid, and served no question; built again", "", "mended")
+        return Finding("index", f"{index.name}: was invalid, and served no question; built again", "", "repaired")
 
 
 def judged_indexes(indexes: list[Index], watched_for: timedelta, limits: Limits) -> list[Finding]:

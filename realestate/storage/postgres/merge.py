@@ -72,19 +72,19 @@ def _quarantine_row(item: Quarantined) -> bytes:
 LOCK = 0x7772697465  # "write"
 
 _KEY = {"portal": "text", "ref": "text"}
-_BESIDE = {"revision": "integer", "last_run": "text", "suspect_price": "numeric(14, 2)", "suspect_run": "text"}
+_BESIDE = {"revision": "integer", "last_job": "text", "suspect_price": "numeric(14, 2)", "suspect_job": "text"}
 _WRITTEN = {**COLUMNS, **_BESIDE}
 STAGED = {**_WRITTEN, "expected": "integer", "seen": "boolean", "read": "boolean", "unseen_since": "timestamptz"}
-TOLD = {**_KEY, "revision": "integer", "at": "timestamptz", "run": "text"}
+TOLD = {**_KEY, "revision": "integer", "at": "timestamptz", "job": "text"}
 _EVENT = {**TOLD, "type": "text", "data": "jsonb"}
 PRICE = {**TOLD, "source": "text", "price": "numeric(14, 2)", "currency": "text", "price_basis": "text"}
 PRICE |= {"rent_period": "text", "suspect": "boolean"}
 #: Events and prices share a table.
 HISTORY = {**_EVENT, **PRICE}
-TOUCHED = {**_KEY, "revision": "integer", "last_run": "text", "read": "boolean"}
+TOUCHED = {**_KEY, "revision": "integer", "last_job": "text", "read": "boolean"}
 _SNAPSHOT = {**_KEY, "url": "text", "stage": "text", "job": "text", "kind": "text", "status": "integer"}
 _SNAPSHOT |= {"fetched_at": "timestamptz", "file": "text", '"offset"': "bigint", "length": "bigint", "digest": "text"}
-_DEPARTURE = {**_KEY, "run": "text", "evidence": "text", "detail": "text", "url": "text"}
+_DEPARTURE = {**_KEY, "job": "text", "evidence": "text", "detail": "text", "url": "text"}
 
 
 #: A table of the connection's own.
@@ -108,10 +108,10 @@ _ADDED = f"""
 _CHANGED = f"""
     changed AS (
         UPDATE listings AS known SET
-            {", ".join(f"{name} = staged.{name}" for name in _WRITTEN if name not in (*_KEY, "last_run"))},
+            {", ".join(f"{name} = staged.{name}" for name in _WRITTEN if name not in (*_KEY, "last_job"))},
             last_seen_at = CASE WHEN staged.seen THEN {_SEEN_NOW} ELSE known.last_seen_at END,
             last_fetched_at = CASE WHEN staged.read THEN {_READ_NOW} ELSE known.last_fetched_at END,
-            last_run = CASE WHEN staged.seen THEN staged.last_run ELSE known.last_run END
+            last_job = CASE WHEN staged.seen THEN staged.last_job ELSE known.last_job END
         FROM staged, clock
         WHERE known.portal = staged.portal AND known.ref = staged.ref AND known.revision = staged.expected
           AND (staged.unseen_since IS NULL OR known.last_seen_at <= staged.unseen_since)
@@ -131,7 +131,7 @@ _TOLD_OF = f"""
 _TOUCHES = f"""
     touches AS MATERIALIZED (SELECT * FROM {unnested("touched", TOUCHED)}),
     touched AS (
-        UPDATE listings AS known SET last_seen_at = {_SEEN_NOW}, last_run = touches.last_run,
+        UPDATE listings AS known SET last_seen_at = {_SEEN_NOW}, last_job = touches.last_job,
             last_fetched_at = CASE WHEN touches.read THEN {_READ_NOW} ELSE known.last_fetched_at END
         FROM touches, clock
         WHERE known.portal = touches.portal AND known.ref = touches.ref AND known.revision = touches.revision
@@ -144,7 +144,7 @@ _DEPARTURES = f"""
     )"""
 _SNAPSHOTS = f"""
     snapped AS (
-        INSERT INTO snapshots ({", ".join("run" if name == "job" else name for name in _SNAPSHOT)})
+        INSERT INTO snapshots ({", ".join(_SNAPSHOT)})
         SELECT * FROM {recordset("snapped", _SNAPSHOT)} ON CONFLICT DO NOTHING
     )"""
 _PARTS = {"added": _ADDED, "changed": _CHANGED, "touched": _TOUCHES, "departed": _DEPARTURES}
@@ -181,7 +181,7 @@ class Change:
 
     before: State | None
     outcome: Outcome
-    run: str
+    job: str
     seen: bool = False
     read: bool = False
     unseen_since: datetime | None = None
@@ -190,9 +190,9 @@ class Change:
     def row(self) -> Sequence[Any]:
         state = self.outcome.state
         assert state is not None
-        price, run = (state.suspect.price, state.suspect.run) if state.suspect else (None, None)
+        price, job = (state.suspect.price, state.suspect.job) if state.suspect else (None, None)
         expected = self.before.revision if self.before else None
-        beside = (state.revision, self.run, price, run, expected, self.seen, self.read, self.unseen_since)
+        beside = (state.revision, self.job, price, job, expected, self.seen, self.read, self.unseen_since)
         return (*fields_of(state.listing), *beside)
 
 
@@ -202,7 +202,7 @@ class Touch(NamedTuple):
     portal: str
     ref: str
     revision: int
-    last_run: str
+    last_job: str
     read: bool
 
 
@@ -257,7 +257,7 @@ class Merge:
         if self.touches:
             found |= arrays("touched", TOUCHED, self.touches)
         if self.departures:
-            found["departed"] = as_json(joined(gone, {"run": run}) for gone, run in self.departures)
+            found["departed"] = as_json(joined(gone, {"job": job}) for gone, job in self.departures)
         if self.quarantined:
             found["quarantined"] = as_json(map(_quarantine_row, self.quarantined))
         if self.snapshots:

@@ -20,8 +20,8 @@ from realestate.storage.validators import TRUSTED, PageRead, Validators
 #: Rows of one answer, where all are asked for.
 _PAGE = 1000
 
-_EVENT = "portal, ref, revision, type, at, run, data"
-_PRICE = "portal, ref, revision, at, run, source, price, currency, price_basis, rent_period, suspect"
+_EVENT = "portal, ref, revision, type, at, job, data"
+_PRICE = "portal, ref, revision, at, job, source, price, currency, price_basis, rent_period, suspect"
 _COUNTS = """
     SELECT portal, sum(listings)::int, sum(quarantined)::int FROM (
         SELECT portal, count(*) AS listings, 0 AS quarantined FROM listings GROUP BY portal
@@ -99,12 +99,12 @@ class ListingReader:
         rows = self._rows("SELECT value FROM watermarks WHERE (portal, scope) = (%s, %s)", portal, scope)
         return rows[0][0] if rows else None
 
-    def set_watermark(self, portal: str, scope: str, value: str, run: str) -> None:
+    def set_watermark(self, portal: str, scope: str, value: str, job: str) -> None:
         with self.connection.cursor() as cursor:
             cursor.execute(
-                "INSERT INTO watermarks (portal, scope, value, run) VALUES (%s, %s, %s, %s) ON CONFLICT (portal, scope)"
-                " DO UPDATE SET value = excluded.value, run = excluded.run, set_at = now()",
-                (portal, scope, value, run),
+                "INSERT INTO watermarks (portal, scope, value, job) VALUES (%s, %s, %s, %s) ON CONFLICT (portal, scope)"
+                " DO UPDATE SET value = excluded.value, job = excluded.job, set_at = now()",
+                (portal, scope, value, job),
             )
 
     def market(self, country: str | None = None) -> list[MarketRow]:
@@ -137,7 +137,7 @@ _FAULTS = f"""
     WHERE %(portal)s IS NULL OR portal = %(portal)s GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2
 """
 #: A row's fields by their columns.
-INDEX = {each.name: "run" if each.name == "job" else each.name for each in fields(SnapshotRef)}
+INDEX = {each.name: "job" if each.name == "job" else each.name for each in fields(SnapshotRef)}
 _INDEX_TYPES = {**dict.fromkeys(INDEX.values(), "text"), "offset": "bigint", "length": "bigint", "status": "integer"}
 _INDEX_TYPES |= {"fetched_at": "timestamptz"}
 _INDEX_COLUMNS = ", ".join(f'"{column}"' for column in INDEX.values())
@@ -188,10 +188,10 @@ class QuarantineAndPageIndex(Statements):
         told = ({column: getattr(row, name) for name, column in INDEX.items()} for row in rows)
         self._ask(_REINDEX, {"file": file, "rows": as_json(map(encoded, told))})
 
-    def forget_snapshots(self, files: Sequence[str]) -> None:
+    def drop_snapshots(self, files: Sequence[str]) -> None:
         self._ask("DELETE FROM snapshots WHERE file = ANY (%s)", (list(files),))
 
-    def forget_pages(self, kind: Kind, days: float) -> None:
+    def drop_old_pages(self, kind: Kind, days: float) -> None:
         old = "DELETE FROM snapshots WHERE kind = %s AND fetched_at < now() - make_interval(secs => %s)"
         self._ask(old, (kind, days * 86400))
 

@@ -139,7 +139,7 @@ COLUMNS = {
     "extra": "jsonb",
 }
 #: What a store knows of a listing: its fields, and these.
-STATE = (*FIELDS, "revision", "suspect_price", "suspect_run")
+STATE = (*FIELDS, "revision", "suspect_price", "suspect_job")
 
 _values = attrgetter(*COLUMNS)
 _DELISTED = list(COLUMNS).index("delisted_at") - len(_LONG)
@@ -198,5 +198,5 @@ def listing_of(row: tuple[Any, ...]) -> Listing:
 
 def state_of(row: tuple[Any, ...]) -> State:
     """From the columns of STATE."""
-    *fields, revision, price, run = row
-    return State(listing_of(tuple(fields)), revision, None if price is None else Suspect(price, run))
+    *fields, revision, price, job = row
+    return State(listing_of(tuple(fields)), revision, None if price is None else Suspect(price, job))
