@@ -343,6 +343,7 @@ def test_an_item_is_told_to_wait_and_then_to_be_durable(crawler: Crawler) -> Non
     assert told == [("waits", "1"), ("stored", 1)]
 
 
+@pytest.mark.xdist_group("database")
 def test_into_a_real_database(store: PostgresStore, crawler: Crawler) -> None:
     async def crawl() -> None:
         pipeline = make(crawler, PostgresStore(store.url))
