@@ -200,7 +200,7 @@ DOWNLOAD_HANDLERS = {
 COMPRESSION_ENABLED = False
 #: Each handles every page, and none has anything to do here: no portal redirects in its HTML, who we are comes with the
 #: exit, and so does the proxy; how deep a request lies, where it came from and how long it is, nobody asks.
-METAREFRESH_ENABLED = HTTPPROXY_ENABLED = DOWNLOADER_STATS = False
+METAREFRESH_ENABLED = HTTPPROXY_ENABLED = False
 _NO_USE_BEFORE = (
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware",
     "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware",
@@ -211,6 +211,7 @@ _DONE_IN_LESS = (
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware",
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware",
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware",
+    "scrapy.downloadermiddlewares.stats.DownloaderStats",
 )
 _NO_USE_AFTER = (
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware",
@@ -239,6 +240,7 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.accelerate.offsite.OffsiteMiddleware": 50,  # these where Scrapy has its own
     "realestate.accelerate.plain.RedirectMiddleware": 600,
     "realestate.accelerate.plain.CookiesMiddleware": 700,
+    "realestate.accelerate.downloader_stats.DownloaderStats": 850,
 }
 
 # --- personal data ---------------------------------------------------------------------

@@ -11,7 +11,7 @@ from realestate import embedded, settings
 from realestate.cli.errors import UsageError
 from realestate.jobs.work import everything, refusal
 from realestate.queue.connection import connect_blocking
-from realestate.storage import KeptStore, open_store
+from realestate.storage import FullStore, open_store
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def connected() -> Iterator[Addresses]:
 
 
 @contextmanager
-def opened_store() -> Iterator[KeptStore]:
+def opened_store() -> Iterator[FullStore]:
     """The store, with its schema up to date. Starts the embedded one if it is needed."""
     with connected() as addresses:
         store = open_store(addresses.store_url)

@@ -14,7 +14,7 @@ from realestate.cli.options import DryRunFlag, JsonFlag
 if TYPE_CHECKING:
     from realestate.storage.backup import Header
     from realestate.storage.erasure import RawPages
-    from realestate.storage.keeping import Erased, Finding
+    from realestate.storage.maintenance import Erased, Finding
     from realestate.storage.retention import Days, Retained
 
 _LABELS = {"fine": "ok ", "mended": "ok ", "advice": "   ", "fault": "BAD"}

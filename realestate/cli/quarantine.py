@@ -11,7 +11,7 @@ from realestate.cli.options import DryRunFlag, JsonFlag, NewestOption, PortalOpt
 
 if TYPE_CHECKING:
     from realestate.jobs.release import Outcome
-    from realestate.storage.keeping import InQuarantine, KeptStore
+    from realestate.storage.maintenance import FullStore, InQuarantine
 
 app = typer.Typer(
     help="Listings that failed validation: list, show, release, drop.", no_args_is_help=True, rich_markup_mode=None
@@ -106,7 +106,7 @@ def drop(
     print(f"{'would drop' if dry_run else 'dropped'} {count}")
 
 
-def _entries(store: "KeptStore", ids: Sequence[str]) -> "list[InQuarantine]":
+def _entries(store: "FullStore", ids: Sequence[str]) -> "list[InQuarantine]":
     """The entries with these ids, each once. A UsageError if one is missing."""
     from realestate.cli.errors import UsageError
 

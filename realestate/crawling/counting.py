@@ -65,7 +65,7 @@ class CountingSpider(SeededSpider):
     def was_read(self, response: Response) -> None:
         self._unread.append(False)
         if "misled" in response.meta and response.request is not None:
-            self.fleet.feedback.was_misled(response.request)
+            self.fleet.feedback.refetch_succeeded(response.request)
 
     def count(self, stage: Stage, outcome: str) -> None:
         self.crawler.stats.inc_value(f"page/{stage}/{outcome}")

@@ -7,7 +7,7 @@ from typing import Any
 from redis import Redis
 
 from realestate.queue import keys
-from realestate.queue.pace import Pace
+from realestate.queue.rate_limit import RateLimit
 from realestate.queue.workers import Beat, read_beat
 
 
@@ -21,7 +21,7 @@ class State:
     in_flight: int
     dead: int
     open_jobs: int
-    pace: Pace
+    pace: RateLimit
     workers: Mapping[str, Beat]
 
     @property
@@ -54,10 +54,10 @@ def look(server: Redis, portal: str) -> State:
         for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead):
             lengths.zcard(key(portal))
         lengths.hlen(keys.open_jobs(portal))
-        lengths.hgetall(keys.pace(portal))
+        lengths.hgetall(keys.rate_limit(portal))
         ready, suspects, delayed, in_flight, dead, open_jobs, pace = lengths.execute()
     # By a script, since a cluster has no one time: that of the node which has the portal counts.
-    seconds, micros = map(int, server.eval("return redis.call('TIME')", 1, keys.pace(portal)))
+    seconds, micros = map(int, server.eval("return redis.call('TIME')", 1, keys.rate_limit(portal)))
     return State(
         seeds=max(unseen, seeds + sum(taken)),
         ready=ready + suspects,
@@ -65,6 +65,6 @@ def look(server: Redis, portal: str) -> State:
         in_flight=in_flight,
         dead=dead,
         open_jobs=open_jobs,
-        pace=Pace.read(pace, seconds * 1000 + micros / 1000),
+        pace=RateLimit.read(pace, seconds * 1000 + micros / 1000),
         workers=beats,
     )

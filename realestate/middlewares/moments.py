@@ -38,7 +38,7 @@ class MomentMiddleware:
         missed = request.meta.pop(MISSED, 0)
         if missed >= MOST_MISSED or not self._is_late(request):
             return None
-        self.stats.inc_value("pace/missed")
+        self.stats.inc_value("rate_limit/missed")
         again = put_off(request, 0.0)
         again.meta[MISSED] = missed + 1
         return again

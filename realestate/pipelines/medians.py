@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import Any
 
-from realestate.pipelines.aside import Aside
+from realestate.pipelines.worker_thread import WorkerThread
 from realestate.storage import StoreError
 
 logger = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class LiveMedians:
 
     async def keep_up(self) -> None:
         """For ever. While the database is away, the last ones will do."""
-        thread = Aside("medians")
+        thread = WorkerThread("medians")
         try:
             while True:
                 try:

@@ -10,8 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 
 from realestate.items import FIELDS, OURS, Listing, Telephones
-from realestate.privacy.dialling import PLANS
-from realestate.privacy.persons import strip_persons
+from realestate.privacy import COUNTRIES, strip_persons
 from realestate.queue import signals
 from realestate.storage import Quarantined
 from realestate.storage.contacts import Contacts
@@ -73,7 +72,7 @@ class PrivacyPipeline:
         values = _VALUES(listing)
         told = {name: value for name, value in zip(_SEARCHED, values, strict=True) if type(value) not in _WORDLESS}
         # A home abroad is sold by somebody of the portal's country, or of any.
-        country = listing.country if listing.country in PLANS else self.portal_country
+        country = listing.country if listing.country in COUNTRIES else self.portal_country
         fields, names, found = strip_persons(told, country)
         for name, value in fields.items():
             if value is not told[name]:

@@ -18,9 +18,9 @@ from scrapy.statscollectors import StatsCollector
 
 from realestate.items import Gone, Listing, Sighting, Sightings, Telephones
 from realestate.items.others import Other
-from realestate.pipelines.aside import Aside
 from realestate.pipelines.contacts import FoundContacts
-from realestate.pipelines.pages import page_of
+from realestate.pipelines.page_versions import page_of
+from realestate.pipelines.worker_thread import WorkerThread
 from realestate.queue import signals
 from realestate.queue.engine import in_work
 from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written, open_store
@@ -81,7 +81,7 @@ class StorePipeline:
         self._writer: asyncio.Task[None] | None = None
         self._told_to_stop = asyncio.Event()
         self._is_closing = self._is_idle = False
-        self._thread = Aside("store")
+        self._thread = WorkerThread("store")
         self.contacts: FoundContacts | None = None
 
     @classmethod

@@ -15,7 +15,7 @@ from realestate.items import FIELDS, Listing, as_record
 from realestate.items.others import Other, kind_of, other_record
 from realestate.pipelines.medians import LiveMedians, Row
 from realestate.pipelines.rules import RULES, Broken, broken_by
-from realestate.pipelines.schemas import SchemaCheck
+from realestate.pipelines.schema_check import SchemaCheck
 from realestate.queue import signals
 from realestate.schema import listing_schema, other_schemas
 from realestate.storage import Quarantined, Store, open_store

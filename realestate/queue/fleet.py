@@ -31,10 +31,10 @@ from realestate.queue.openjobs import OpenJobs
 from realestate.queue.outbox import Outbox
 from realestate.queue.packing import DELAY, PARENT, SEED, Packer
 from realestate.queue.patience import patiently
+from realestate.queue.refetch import refetch
 from realestate.queue.request_queue import Lease, Pulse, Pushed, QueueSettings, RequestQueue, Taken
 from realestate.queue.robots import RobotsTexts
 from realestate.queue.seeds import SeedList
-from realestate.queue.suspicion import doubted
 from realestate.queue.workers import worker_name
 
 logger = logging.getLogger(__name__)
@@ -201,7 +201,7 @@ class Fleet:
 
     def doubt(self, request: Request) -> bool:
         """Its page cannot be read. Whether it is asked for once more."""
-        again = doubted(request, self.spider)
+        again = refetch(request, self.spider)
         return again is not None and self.enqueue_request(again)
 
     async def push(self, requests: Iterable[Request]) -> None:
@@ -230,7 +230,7 @@ class Fleet:
     # ----- inside
 
     def _started(self, key: str, lease: Lease) -> Request | None:
-        if not self.feedback.has_proxy(lease.exit):
+        if not self.feedback.has_proxy(lease.proxy_id):
             self.ledger.end(key, "back")
             return None
         if (request := self._decoded(key, lease)) is None:
@@ -240,7 +240,7 @@ class Fleet:
         held.started = True
         held.url = request.url
         request.meta[LEASE] = key
-        self.feedback.request_sent(request, lease.exit)
+        self.feedback.request_sent(request, lease.proxy_id)
         self.stats.inc_value("queue/taken")
         return request
 
@@ -263,7 +263,7 @@ class Fleet:
 
     def _go_on(self, request: Request, held: Held) -> None:
         """A retry waits its time in the queue, where any worker may take it; so does what is put off, at no cost. A
-        redirect goes on at once, unless the site or its exit has a pace: then it asks for its moment like any other."""
+        redirect goes on at once, unless the site or its proxy has a rate limit: then it waits for a send slot."""
         key = request.meta[LEASE]
         if (seconds := request.meta.get(DELAY)) is not None:
             self.ledger.end(key, "retry", (int(seconds * 1000), self.packer.payload(request), 0))
@@ -271,7 +271,7 @@ class Fleet:
             longest = request.meta.pop("retry_delay", 1.0) * self.retry_seconds * 2**held.lease.tries
             delay = int(random.uniform(0, longest) * 1000)
             self.ledger.end(key, "retry", (delay, self.packer.payload(request), 1))
-        elif self.queue.limits.rate or self.queue.exits is not None:
+        elif self.queue.limits.rate or self.queue.proxies is not None:
             self.ledger.end(key, "retry", (0, self.packer.payload(request), 0))
         else:
             self.local.append(request)
@@ -324,8 +324,8 @@ class Fleet:
         if pulse.paused or pulse.blocked_until > self.buffer.now() or expired:
             self._hand_back()
 
-    def _hand_back(self, exit: str | None = None) -> None:
-        for key in self.buffer.drain(exit):
+    def _hand_back(self, proxy_id: str | None = None) -> None:
+        for key in self.buffer.drain(proxy_id):
             self.ledger.end(key, "back")
 
     def _look_for_swallowed(self) -> None:

@@ -21,13 +21,13 @@
 | `{<portal>}:tries`, `{<portal>}:crashes` | hash | id -> retries; workers it took down | until done or dropped |
 | `{<portal>}:dead` | zset | ids given up, by when | the newest DEADLETTERS_KEEP |
 | `{<portal>}:letters` | hash | id -> why it was given up (JSON) | as long as it is dead |
-| `{<portal>}:pace` | hash | rate, factor, free_at, blocked_until, paused … | for ever |
-| `{<portal>}:exits` | hash | exit -> how it stands with the site (JSON) | 15 days unused, or little more |
-| `{<portal>}:exits:free` | hash | exit -> when it may be used next | as long as `exits` |
-| `{<portal>}:robots:<origin>` | hash | what a host's robots.txt says, and when | 30 days after it was asked |
-| `{<portal>}:asking:<origin>` | string | the worker that asks for it | until it was answered, 5 minutes at most |
-| `{<portal>}:floors` | hash | origin -> its Crawl-delay, in ms | for ever |
-| `{<portal>}:exits:asked` | hash | exit -> when it was last asked for something | as long as `exits` |
+| `{<portal>}:rate_limit` | hash | rate, factor, free_at, blocked_until, paused … | for ever |
+| `{<portal>}:proxies` | hash | proxy id -> its health at the site (JSON) | about 15 days after its last use |
+| `{<portal>}:proxies:free_at` | hash | proxy id -> when it may be used next | as long as `proxies` |
+| `{<portal>}:robots:<origin>` | hash | a host's robots.txt, and when it was fetched | 30 days after the fetch |
+| `{<portal>}:robots:<origin>:lock` | string | the worker that fetches it | until it is fetched, 5 minutes at most |
+| `{<portal>}:crawl_delays` | hash | origin -> its Crawl-delay, in ms | for ever |
+| `{<portal>}:proxies:used_at` | hash | proxy id -> when it was last used | as long as `proxies` |
 | `{<portal>}:seen:<job>:<n>` | set or hash | the job's fingerprints, or each with when | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:job:<job>` | set | ids of the job that are not done or dead | until the last is |
 | `{<portal>}:jobs` | zset | jobs by when they last moved | the newest 1,000 |
@@ -102,12 +102,12 @@ def letters(portal: str) -> str:
     return prefix(portal) + "letters"
 
 
-def pace(portal: str) -> str:
-    return prefix(portal) + "pace"
+def rate_limit(portal: str) -> str:
+    return prefix(portal) + "rate_limit"
 
 
-def exits(portal: str) -> str:
-    return prefix(portal) + "exits"
+def proxies(portal: str) -> str:
+    return prefix(portal) + "proxies"
 
 
 def robots(portal: str, origin: str) -> str:

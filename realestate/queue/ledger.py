@@ -77,7 +77,7 @@ class Ledger:
         """End it now, whatever is open."""
         if held := self._held.pop(key, None):
             is_unsent = outcome == "back" or (outcome == "retry" and not detail[2])
-            unused = held.lease.exit if is_unsent else ""
+            unused = held.lease.proxy_id if is_unsent else ""
             self._end(Ending(held.lease.id, held.lease.token, outcome, detail, tuple(held.children), unused))
 
     def without_trace(self, busy: set[object], looks: int) -> Iterator[tuple[str, Held]]:

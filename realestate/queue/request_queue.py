@@ -11,14 +11,14 @@ from redis.asyncio import Redis
 from scrapy.settings import BaseSettings
 
 from realestate.queue import keys
-from realestate.queue.exits import ALONE_MS, KEEP_MS, START_RATE, Exit
 from realestate.queue.identity import Identity, buckets_for
+from realestate.queue.proxy_health import KEEP_MS, ONE_AT_A_TIME_MS, START_RATE, ProxyRef
 
 Outcome = Literal["done", "retry", "dead", "back"]
 Scope = Literal["job", "portal"]
 
-#: The share of an exit's interval by which a request may be later: intervals that are all alike give a robot away.
-EXIT_JITTER = 0.6
+#: The share of a proxy's interval by which a request may be later: intervals that are all equal show a robot.
+PROXY_JITTER = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +27,8 @@ class QueueSettings:
 
     lease: int = 9_000
     ahead: int = 2_000
-    exit_ahead: int = 600
-    """With exits no more: what is on its way when its exit is refused is refused too."""
+    proxy_ahead: int = 600
+    """`ahead` with proxies: requests that are leased when their proxy is refused are refused too."""
     keep_seconds: int = 7 * 24 * 3600
     scope: Scope = "job"
     last_seen: bool = False
@@ -90,8 +90,8 @@ class Lease(NamedTuple):
     job: str
     stage: str
     payload: bytes
-    exit: str = ""
-    """The way out it was granted; none where there is only one."""
+    proxy_id: str = ""
+    """The proxy that was granted with it; "" is the direct connection."""
 
 
 class Ending(NamedTuple):
@@ -104,7 +104,7 @@ class Ending(NamedTuple):
     detail: Any = None
     children: Sequence[Pushed] = ()
     unused: str = ""
-    """The exit by which nothing was asked after all."""
+    """The id of the proxy that was granted and not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,8 @@ class RequestQueue:
         self.portal = portal
         self.limits = limits
         self.prefix = keys.prefix(portal)
-        self.exits: Sequence[Exit] | None = None
-        """What the worker can leave by, if only by these; with none of them it waits."""
+        self.proxies: Sequence[ProxyRef] | None = None
+        """The worker's proxies: None is the direct connection, an empty list takes nothing."""
         self._scripts: dict[str, Any] = {}
         # One memory for all jobs is called after the empty job, whose name nobody can have.
         self._scope = "" if limits.scope == "portal" else None
@@ -153,7 +153,7 @@ class RequestQueue:
             most=most,
             mine=mine,
             lease=limits.lease,
-            ahead=limits.ahead if self.exits is None else min(limits.ahead, limits.exit_ahead),
+            ahead=limits.ahead if self.proxies is None else min(limits.ahead, limits.proxy_ahead),
             poison=limits.poison,
             letters=limits.letters,
             rate=limits.rate,
@@ -161,10 +161,10 @@ class RequestQueue:
             concurrency=limits.concurrency,
             jitter=limits.jitter,
             recover=limits.recover,
-            exits=self.exits,
-            exit_rate=START_RATE,
-            exit_jitter=EXIT_JITTER,
-            exit_alone=ALONE_MS,
+            proxies=self.proxies,
+            proxy_rate=START_RATE,
+            proxy_jitter=PROXY_JITTER,
+            proxy_one_at_a_time=ONE_AT_A_TIME_MS,
         )
         return Taken(now, again, bool(paused), [_lease(*each) for each in leases])
 
@@ -187,10 +187,10 @@ class RequestQueue:
         """The site refused: slower for all, and nothing at all before the wait is over."""
         await self.run("refuse", reason=reason, wait=int(wait_seconds * 1000), least=1 / 64)
 
-    async def stand(self, exit: str, old: bytes | None, new: bytes) -> bool:
-        """An exit stands otherwise with the site now, unless somebody else was faster to say so."""
-        told = {"exit": exit, "old": False if old is None else old, "new": new}
-        return bool(await self.run("stand", **told, keep=KEEP_MS))
+    async def set_proxy_health(self, proxy_id: str, old: bytes | None, new: bytes) -> bool:
+        """Replace a proxy's health. Returns False if it is not `old` any more: another worker has changed it."""
+        previous = False if old is None else old
+        return bool(await self.run("proxy_health", proxy=proxy_id, old=previous, new=new, keep=KEEP_MS))
 
     async def bury(self, id: bytes, letter: str) -> None:
         """A dead letter of something that never was a request."""
@@ -202,16 +202,16 @@ class RequestQueue:
     async def drop(self, ids: Sequence[bytes]) -> int:
         return int(await self.run("drop", ids=ids))
 
-    async def floor(self, seconds: float, origin: str) -> None:
-        """The Crawl-delay of one of the portal's hosts, 0 for none: no rate is faster than the slowest of them."""
-        await self.run("floor", origin=origin, floor=int(seconds * 1000))
+    async def set_crawl_delay(self, seconds: float, origin: str) -> None:
+        """Set the Crawl-delay of one of the portal's hosts, 0 for none. The longest limits the portal's rate."""
+        await self.run("crawl_delay", origin=origin, delay=int(seconds * 1000))
 
     async def pause(self) -> None:
         """Stop the portal everywhere at once."""
-        await self.server.hset(keys.pace(self.portal), "paused", "1")
+        await self.server.hset(keys.rate_limit(self.portal), "paused", "1")
 
     async def resume(self) -> None:
-        await self.server.hdel(keys.pace(self.portal), "paused")
+        await self.server.hdel(keys.rate_limit(self.portal), "paused")
         await self.server.lpush(keys.bell(self.portal), 1)
 
     async def forget(self, job: str, identity: Identity | None = None) -> None:
@@ -269,9 +269,9 @@ class RequestQueue:
 
 
 def _lease(id: bytes, token: bytes, send_at: float, tries: int, priority: int, *rest: bytes) -> Lease:
-    job, stage, payload, exit = rest
+    job, stage, payload, proxy_id = rest
     return Lease(
-        id, token.decode(), float(send_at), tries, priority, job.decode(), stage.decode(), payload, exit.decode()
+        id, token.decode(), float(send_at), tries, priority, job.decode(), stage.decode(), payload, proxy_id.decode()
     )
 
 

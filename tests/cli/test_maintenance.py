@@ -18,7 +18,7 @@ from realestate.cli import app, errors, maintenance
 from realestate.jobs.release import page_of
 from realestate.storage import Batch, Quarantined, open_store
 from realestate.storage.contacts import Contacts, Sealed
-from realestate.storage.keeping import Finding, InQuarantine, KeptStore
+from realestate.storage.maintenance import Finding, FullStore, InQuarantine
 from realestate.storage.snapshots import SnapshotRef, pages
 from realestate.storage.vault import Vault
 from tests.storage.batches import PORTAL, batch, page, record, types
@@ -48,7 +48,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[KeptStore]:
+def store(url: str) -> Iterator[FullStore]:
     store = open_store(url)
     store.migrate()
     yield store
@@ -81,7 +81,7 @@ def bad(ref: str = "1", error: str = "rooms: 5000 is greater than 1000", **chang
     return Quarantined.of(page(ref, **{"rooms": 5000, **changes}), error)
 
 
-def keep(store: KeptStore, raw: Path, *refs: str, **changes: Any) -> list[SnapshotRef]:
+def keep(store: FullStore, raw: Path, *refs: str, **changes: Any) -> list[SnapshotRef]:
     with closing(a_writer(raw)) as writer:
         rows = [writer.write(a_page(ref=ref, body=f"page of {ref}".encode(), **changes)) for ref in refs]
     for file in {row.file for row in rows}:
@@ -92,7 +92,7 @@ def keep(store: KeptStore, raw: Path, *refs: str, **changes: Any) -> list[Snapsh
 # ----- quarantine
 
 
-def test_quarantine_is_listed_with_counts(store: KeptStore, run: Run) -> None:
+def test_quarantine_is_listed_with_counts(store: FullStore, run: Run) -> None:
     store.write(Batch(quarantined=[bad("1"), bad("2"), bad("3", "price: [bad]", portal="emlak")]))
     done = run("quarantine", "list")
     assert done.code == 0
@@ -105,7 +105,7 @@ def test_quarantine_is_listed_with_counts(store: KeptStore, run: Run) -> None:
     assert "no entry in quarantine matches" in run("quarantine", "list", "--ref", "9").out
 
 
-def test_one_is_shown_with_its_page(store: KeptStore, run: Run, raw: Path, tmp_path: Path) -> None:
+def test_one_is_shown_with_its_page(store: FullStore, run: Run, raw: Path, tmp_path: Path) -> None:
     now = datetime.now(UTC)
     keep(store, raw, "1", fetched_at=now - timedelta(days=1))
     (wanted,) = keep(store, raw, "1", fetched_at=now)
@@ -125,7 +125,7 @@ def test_one_is_shown_with_its_page(store: KeptStore, run: Run, raw: Path, tmp_p
     assert (done.code, done.err) == (2, f"realestate: the raw page of entry {other.id!r} was not kept\n")
 
 
-def test_a_person_lets_one_pass(store: KeptStore, run: Run) -> None:
+def test_a_person_lets_one_pass(store: FullStore, run: Run) -> None:
     store.write(Batch(quarantined=[bad("1"), bad("2")]))
     (entry,) = store.quarantined(ref="1")
     dry = run("quarantine", "release", entry.id, "--dry-run")
@@ -151,7 +151,7 @@ def test_a_person_lets_one_pass(store: KeptStore, run: Run) -> None:
     ],
 )
 def test_what_cannot_be_stored_as_it_is_stays_and_says_why(
-    store: KeptStore, run: Run, changes: dict[str, Any], why: str
+    store: FullStore, run: Run, changes: dict[str, Any], why: str
 ) -> None:
     entry = bad("1")
     store.write(Batch(quarantined=[replace(entry, record={**entry.record, **changes}), bad("2")]))
@@ -164,7 +164,7 @@ def test_what_cannot_be_stored_as_it_is_stays_and_says_why(
     assert store.counts()[PORTAL] == (1, 1)
 
 
-def test_a_newer_reading_is_not_overwritten(store: KeptStore, run: Run) -> None:
+def test_a_newer_reading_is_not_overwritten(store: FullStore, run: Run) -> None:
     store.write(Batch(quarantined=[bad("1")]))
     store.write(batch(page("1", title="Newer")))
     (entry,) = store.quarantined()
@@ -173,7 +173,7 @@ def test_a_newer_reading_is_not_overwritten(store: KeptStore, run: Run) -> None:
     assert record(store)["title"] == "Newer"
 
 
-def test_what_is_thrown_away_is_said_before_and_after(store: KeptStore, run: Run) -> None:
+def test_what_is_thrown_away_is_said_before_and_after(store: FullStore, run: Run) -> None:
     store.write(Batch(quarantined=[bad(str(ref)) for ref in range(5)] + [bad("9", "price: bad")]))
     assert run("quarantine", "drop", "--fault", "rooms", "--dry-run").out == "would drop 5\n"
     assert run("quarantine", "drop", store.quarantined(ref="1")[0].id).out == "dropped 1\n"
@@ -199,7 +199,7 @@ def test_the_page_of_an_entry_is_the_one_before_it() -> None:
 # ----- what goes
 
 
-def test_retain_says_what_would_go_and_then_what_went(store: KeptStore, run: Run, raw: Path) -> None:
+def test_retain_says_what_would_go_and_then_what_went(store: FullStore, run: Run, raw: Path) -> None:
     keep(store, raw, "1", kind="failed")
     keep(store, raw, "2", kind="sampled")
     store.write(Batch(quarantined=[bad("1")]))
@@ -226,7 +226,7 @@ def test_retain_says_what_would_go_and_then_what_went(store: KeptStore, run: Run
     assert "0 files deleted" in run(*asked).out
 
 
-def test_a_page_nobody_has_any_more_is_asked_for_only_as_long_as_it_would_be_kept(store: KeptStore, run: Run) -> None:
+def test_a_page_nobody_has_any_more_is_asked_for_only_as_long_as_it_would_be_kept(store: FullStore, run: Run) -> None:
     old = a_page(ref="1", fetched_at=datetime.now(UTC) - timedelta(days=60))
     row = SnapshotRef.of(old, "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 10)
     store.reindex(row.file, [row])
@@ -247,7 +247,7 @@ def test_days_are_those_of_the_settings_and_0_is_for_ever(monkeypatch: pytest.Mo
     assert days.raw == {"failed": 90, "sampled": 7}
 
 
-def test_an_erased_listing_is_gone_everywhere(store: KeptStore, run: Run, raw: Path) -> None:
+def test_an_erased_listing_is_gone_everywhere(store: FullStore, run: Run, raw: Path) -> None:
     store.write(batch(page("1"), page("2")))
     keep(store, raw, "1", "2")
     done = run("erase", "--ref", "immoweb/1")
@@ -260,7 +260,7 @@ def test_an_erased_listing_is_gone_everywhere(store: KeptStore, run: Run, raw: P
     assert [(each["portal"], each["ref"]) for each in again["erased"]] == [("immoweb", "1"), ("emlak", "a/b")]
 
 
-def test_a_page_that_cannot_be_erased_yet_is_no_success(store: KeptStore, run: Run, raw: Path) -> None:
+def test_a_page_that_cannot_be_erased_yet_is_no_success(store: FullStore, run: Run, raw: Path) -> None:
     with closing(a_writer(raw)) as writer:
         row = writer.write(a_page(ref="1"))
         writer.flush()
@@ -273,7 +273,7 @@ def test_a_page_that_cannot_be_erased_yet_is_no_success(store: KeptStore, run: R
     assert list(pages(str(raw))) == []
 
 
-def test_pages_outside_the_index_are_found_by_reading_all(store: KeptStore, run: Run, raw: Path) -> None:
+def test_pages_outside_the_index_are_found_by_reading_all(store: FullStore, run: Run, raw: Path) -> None:
     with closing(a_writer(raw)) as writer:
         writer.write(a_page(ref="1"))
     run("erase", "--ref", "immoweb/1")
@@ -300,7 +300,7 @@ def test_a_wrong_wish_is_one_line(run: Run, arguments: list[str], message: str) 
     assert message in line
 
 
-def test_by_telephone_or_address_whoever_has_it(store: KeptStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_by_telephone_or_address_whoever_has_it(store: FullStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "CONTACTS_KEYS", (Fernet.generate_key().decode(),))
     vault = Vault(settings.CONTACTS_KEYS)
     store.write(batch(page("1"), page("2"), page("3")))
@@ -322,14 +322,14 @@ def test_by_telephone_or_address_whoever_has_it(store: KeptStore, run: Run, monk
 # ----- health, and the whole
 
 
-def test_upkeep_tells_what_it_found_and_did(store: KeptStore, run: Run) -> None:
+def test_upkeep_tells_what_it_found_and_did(store: FullStore, run: Run) -> None:
     done = run("upkeep")
     assert done.code == 0
     assert " all " in done.out
     assert {finding["what"] for finding in run("upkeep", "--json").json} >= {"indexes", "sizes"}
 
 
-def test_a_fault_is_no_success(store: KeptStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_no_success(store: FullStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = Finding("age", "old", "VACUUM FREEZE", "fault")
     monkeypatch.setattr(type(store), "upkeep", lambda self: iter([fault]))
     done = run("upkeep")
@@ -337,7 +337,7 @@ def test_a_fault_is_no_success(store: KeptStore, run: Run, monkeypatch: pytest.M
 
 
 def test_a_backup_and_its_restore(
-    store: KeptStore,
+    store: FullStore,
     run: Run,
     second_store_url: str,
     tmp_path: Path,

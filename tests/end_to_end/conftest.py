@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -108,6 +109,11 @@ class Worker:
 
     def text(self) -> str:
         return self.log.read_text("utf-8")
+
+    def stats(self) -> dict[str, int]:
+        """The counts among the statistics that Scrapy logs at the end."""
+        dumped = self.text().partition("Dumping Scrapy stats")[2]
+        return {name: int(value) for name, value in re.findall(r"'([^']+)': (\d+)[,}]", dumped)}
 
 
 @contextmanager

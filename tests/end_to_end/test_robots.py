@@ -101,7 +101,7 @@ def test_who_is_killed_while_it_asks_is_replaced(site: Talking, fleet: Fleet, re
     with fleet(2) as workers:
         pushed(redis_url, site)
         until(site.times_asked, "the first question")
-        asking: Any = server.get(f"{{{PORTAL}}}:asking:{site.url}")
+        asking: Any = server.get(f"{{{PORTAL}}}:robots:{site.url}:lock")
         asker = next(worker for worker in workers if f":{worker.process.pid}:" in asking.decode())
         asker.process.send_signal(signal.SIGKILL)
         killed = time.monotonic()
@@ -207,7 +207,7 @@ def test_a_crawl_delay_is_kept_by_all(site: Talking, fleet: Fleet, redis_url: st
     moments = site.arrivals()[2:]  # what was granted before it was known was put off or on its way
     assert len(moments) == 7
     assert most_within(moments, 1.0) <= 3
-    assert look(server, PORTAL).pace.floor_seconds == 0.5
+    assert look(server, PORTAL).pace.crawl_delay_seconds == 0.5
 
 
 def test_a_simulated_portal_sees_one_question_of_two_workers(

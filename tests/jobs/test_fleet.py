@@ -3,12 +3,12 @@ from redis import Redis
 from realestate.jobs.fleet import State, look
 from realestate.jobs.submit import submit
 from realestate.queue import keys
-from realestate.queue.pace import Pace
+from realestate.queue.rate_limit import RateLimit
 
 
 def state(**changes: int) -> State:
     nothing = {"seeds": 0, "ready": 0, "delayed": 0, "in_flight": 0, "dead": 0, "open_jobs": 0}
-    return State(workers={}, pace=Pace(), **{**nothing, **changes})
+    return State(workers={}, pace=RateLimit(), **{**nothing, **changes})
 
 
 def test_a_look_counts_what_is_there(server: Redis) -> None:

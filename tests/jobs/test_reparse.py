@@ -17,8 +17,8 @@ from realestate.cli.reparse import print_result
 from realestate.items import Listing
 from realestate.jobs.reparse import Corrections, Parser, Reparsed, differences, judge, reparse, response_of
 from realestate.storage.history import State, Suspect
-from realestate.storage.keeping import SLACK, Current
-from realestate.storage.money import rehashed
+from realestate.storage.maintenance import SLACK, Current
+from realestate.storage.prices import rehashed
 from realestate.storage.snapshots import Page, pages
 from tests.examples import a_listing
 from tests.recorded import FOLDER

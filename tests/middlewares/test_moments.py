@@ -48,7 +48,7 @@ class Worker:
     @property
     def missed(self) -> int:
         assert self.stats is not None
-        return int(self.stats.get_value("pace/missed", 0))
+        return int(self.stats.get_value("rate_limit/missed", 0))
 
 
 @pytest.fixture

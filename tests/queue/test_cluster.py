@@ -123,10 +123,10 @@ def test_what_a_dead_worker_held_is_reclaimed(run: Run) -> None:
     assert run(act, lease=150) == ["innocent", "suspect"]
 
 
-def test_pause_floor_resume_and_the_bell(run: Run) -> None:
+def test_pause_crawl_delay_resume_and_the_bell(run: Run) -> None:
     async def act(queue: RequestQueue) -> None:
         await queue.pause()
-        await queue.floor(0.5, "https://www.example.com")
+        await queue.set_crawl_delay(0.5, "https://www.example.com")
         await queue.push([request("a"), request("b")])
         assert (await queue.take("w", 2)).paused
         await queue.server.delete(keys.bell(queue.portal))

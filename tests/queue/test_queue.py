@@ -297,9 +297,9 @@ def test_a_refusal_halves_the_rate_and_blocks_everybody(run: Run) -> None:
     assert spacing >= 100, "ten a second, where it was twenty"
 
 
-def test_a_crawl_delay_is_a_floor(run: Run) -> None:
+def test_a_crawl_delay_limits_the_rate(run: Run) -> None:
     async def act(queue: RequestQueue) -> float:
-        await queue.floor(0.5, "https://www.example.com")
+        await queue.set_crawl_delay(0.5, "https://www.example.com")
         await queue.push([request(1), request(2)])
         first, second = (await queue.take("w", 2)).leases
         return second.send_at - first.send_at

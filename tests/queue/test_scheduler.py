@@ -61,7 +61,8 @@ def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> 
 
 
 def listing(scheduler: Scheduler, **parts: Any) -> Request:
-    request: Request = scheduler.spider.check(LISTING, "j", "full")
+    spider: Any = scheduler.spider
+    request: Request = spider.check(LISTING, "j", "full")
     changed: Request = request.replace(**parts)
     return changed
 

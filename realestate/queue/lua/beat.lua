@@ -9,5 +9,5 @@ if #args.started > 0 then
   redis.call('SADD', started, unpack(args.started))
   redis.call('PEXPIRE', started, args.lease * 100)
 end
-local pace = redis.call('HMGET', PACE, 'paused', 'blocked_until')
-return {now, pace[1] == '1' and 1 or 0, tonumber(pace[2] or 0), known}
+local limit = redis.call('HMGET', RATE_LIMIT, 'paused', 'blocked_until')
+return {now, limit[1] == '1' and 1 or 0, tonumber(limit[2] or 0), known}

@@ -9,7 +9,7 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
 local REQUESTS, READY, DELAYED, INFLIGHT = key('requests'), key('ready'), key('delayed'), key('inflight')
 local LEASES, WORKERS, SUSPECTS, DEAD = key('leases'), key('workers'), key('suspects'), key('dead')
-local TRIES, CRASHES, PACE, LETTERS = key('tries'), key('crashes'), key('pace'), key('letters')
+local TRIES, CRASHES, RATE_LIMIT, LETTERS = key('tries'), key('crashes'), key('rate_limit'), key('letters')
 
 -- Jobs that status can name: enough for weeks of a timetable.
 local JOBS_KEEP = 1000

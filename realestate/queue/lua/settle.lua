@@ -1,5 +1,5 @@
--- End leases, each wholly or not at all: {id, token, outcome, detail, children, unused}; nothing was asked by the exit
--- `unused` after all, and nobody waits for its answer. Requests in args.early are children
+-- End leases, each wholly or not at all: {id, token, outcome, detail, children, unused}; the proxy `unused`
+-- was granted and not used, so it is free again. Requests in args.early are children
 -- sent before their page is settled; the settlement repeats them, and they are then known.
 -- Answers 1 for each lease that was ours to end, 0 for one that another worker has taken meanwhile.
 
@@ -19,7 +19,7 @@ for index, entry in ipairs(args.leases) do
   if head and string.match(lease, '^(%d+):') == token then
     answers[index], ended[id], jobs[head.job] = 1, true, true
     for _, child in ipairs(entry[5]) do children[#children + 1] = child end
-    if entry[6] and entry[6] ~= '' then redis.call('HDEL', key('exits:asked'), entry[6]) end
+    if entry[6] and entry[6] ~= '' then redis.call('HDEL', key('proxies:used_at'), entry[6]) end
     if outcome == 'done' then
       done[#done + 1], done_leases[#done + 1], done_heads[#done + 1] = id, lease, head
       add(head.job, head.stage, 'done')

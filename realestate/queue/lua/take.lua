@@ -1,6 +1,6 @@
--- Lease up to args.most requests to args.worker, as far as the site's pace allows within args.ahead milliseconds.
--- Answers {now, wait, paused, {id, token, send_at, tries, priority, job, stage, payload, exit}, …}: `wait` is when to
--- ask again at the latest (-1: only the bell tells). args.exits is what the worker can leave by, as {name, tier}.
+-- Lease up to args.most requests to args.worker, as far as the site's rate limit allows within args.ahead milliseconds.
+-- Answers {now, wait, paused, {id, token, send_at, tries, priority, job, stage, payload, proxy_id}, …}: `wait` is when
+-- to ask again at the latest (-1: only the bell tells). args.proxies are the worker's proxies, as {id, tier}.
 
 heard(args.worker, args.lease)
 
@@ -69,111 +69,112 @@ if #due > 0 then
   all('ZADD', READY, scored)
 end
 
-local pace = {}
-local fields = redis.call('HGETALL', PACE)
-for i = 1, #fields, 2 do pace[fields[i]] = fields[i + 1] end
+local limit = {}
+local fields = redis.call('HGETALL', RATE_LIMIT)
+for i = 1, #fields, 2 do limit[fields[i]] = fields[i + 1] end
 
-if pace.paused == '1' then return {now, -1, 1} end
+if limit.paused == '1' then return {now, -1, 1} end
 
 -- The rate recovers a step at a time after a refusal.
-local blocked = tonumber(pace.blocked_until or 0)
-local factor = tonumber(pace.factor or 1)
-if factor < 1 and now - math.max(tonumber(pace.refused_at or 0), blocked) >= args.recover then
+local blocked = tonumber(limit.blocked_until or 0)
+local factor = tonumber(limit.factor or 1)
+if factor < 1 and now - math.max(tonumber(limit.refused_at or 0), blocked) >= args.recover then
   factor = math.min(1, factor * 2)
-  redis.call('HSET', PACE, 'factor', factor, 'refused_at', now)
+  redis.call('HSET', RATE_LIMIT, 'factor', factor, 'refused_at', now)
 end
 local interval = args.rate > 0 and 1000 / (args.rate * factor) or 0
-interval = math.max(interval, tonumber(pace.floor or 0))
-redis.call('HSET', PACE, 'rate', args.rate, 'burst', args.burst)
+interval = math.max(interval, tonumber(limit.floor or 0))
+redis.call('HSET', RATE_LIMIT, 'rate', args.rate, 'burst', args.burst)
 
-local free = tonumber(pace.free_at or 0)
+local free = tonumber(limit.free_at or 0)
 local room = args.concurrency > 0 and args.concurrency - redis.call('ZCARD', INFLIGHT) or args.most
 local most = math.min(args.most, room)
 
 local answer = {now, -1, 0}
 local held = key('held:' .. args.worker)
 
--- The exits that can be used: those of the cheapest tier of which one is not resting. `resting` is when the first of all
--- has rested. Each has its own pace, as it was learned (`exits`), kept like the site's; of one that is asked one thing
--- at a time the answer is awaited for args.exit_alone.
-local exits, resting = nil, nil
-if args.exits then
+-- The proxies that can be used: those of the cheapest tier with one that does not rest. `resting` is when the first of
+-- the others has rested. Each has its own rate, as it was learned (`proxy_health.py`), kept like the site's. A proxy
+-- that gets one request at a time waits for the response, args.proxy_one_at_a_time milliseconds at most.
+local proxies, resting = nil, nil
+if args.proxies then
   local names = {}
-  for index, exit in ipairs(args.exits) do names[index] = exit[1] end
-  local standings, frees = read_all(key('exits'), names), read_all(key('exits:free'), names)
-  local asked = read_all(key('exits:asked'), names)
+  for index, proxy in ipairs(args.proxies) do names[index] = proxy[1] end
+  local healths, frees = read_all(key('proxies'), names), read_all(key('proxies:free_at'), names)
+  local asked = read_all(key('proxies:used_at'), names)
   local tier
-  exits = {}
-  for index, exit in ipairs(args.exits) do
-    local standing = standings[index] and cjson.decode(standings[index]) or {}
-    local ends = tonumber(standing['until']) or 0
+  proxies = {}
+  for index, proxy in ipairs(args.proxies) do
+    local health = healths[index] and cjson.decode(healths[index]) or {}
+    local ends = tonumber(health['until']) or 0
     if ends > now + args.ahead then
       resting = math.min(resting or ends, ends)
     else
-      if not tier or exit[2] < tier then exits, tier = {}, exit[2] end
-      if exit[2] == tier then
-        local alone = standing.alone ~= false
-        local answers = alone and tonumber(asked[index] or 0) + args.exit_alone or 0
-        exits[#exits + 1] = {name = exit[1], free = math.max(ends, answers, tonumber(frees[index] or 0)),
-                             interval = 1000 / (tonumber(standing.rate) or args.exit_rate), alone = alone}
+      if not tier or proxy[2] < tier then proxies, tier = {}, proxy[2] end
+      if proxy[2] == tier then
+        local alone = health.alone ~= false
+        local answers = alone and tonumber(asked[index] or 0) + args.proxy_one_at_a_time or 0
+        proxies[#proxies + 1] = {name = proxy[1], free = math.max(ends, answers, tonumber(frees[index] or 0)),
+                             interval = 1000 / (tonumber(health.rate) or args.proxy_rate), alone = alone}
       end
     end
   end
 end
 
--- The exit that is free first.
-local function next_exit()
+-- The proxy that is free first.
+local function next_proxy()
   local best
-  for _, exit in ipairs(exits) do
-    if not best or exit.free < best.free then best = exit end
+  for _, proxy in ipairs(proxies) do
+    if not best or proxy.free < best.free then best = proxy end
   end
   return best
 end
 
 -- When the next may be sent: GCRA, its spacing never shorter than the interval, longer by a random part of it.
 local function next_slot()
-  local at, exit = math.max(now, blocked, free - (args.burst - 1) * interval), nil
-  if exits then
-    exit = next_exit()
-    if not exit then return nil, math.max(at, resting or now + args.ahead) end
-    at = math.max(at, exit.free)
+  local at, proxy = math.max(now, blocked, free - (args.burst - 1) * interval), nil
+  if proxies then
+    proxy = next_proxy()
+    if not proxy then return nil, math.max(at, resting or now + args.ahead) end
+    at = math.max(at, proxy.free)
   end
   if at - now > args.ahead then return nil, at end
-  return at, nil, exit
+  return at, nil, proxy
 end
 
--- The moments of up to `most` sendings, by which exit, and when the site is free after each; `later` is when the next
--- would be. A random part of an interval is one of the number of the grant: scripts have to be the same on a replica.
-local counted = interval > 0 or exits
+-- The send slots of up to `most` requests, the proxy of each, and when the site is free after each; `later` is when the
+-- next slot would be. The random part of an interval comes from the number of the grant: a script has to do the same on a
+-- replica.
+local counted = interval > 0 or proxies
 local grants = counted and tonumber(redis.call('GET', key('grants')) or 0)
 local function part_of(number) return (number * 7919 % 1000) / 1000 end
 local function slots(most)
-  local moments, after, leaving, later, was = {}, {[0] = free}, {}, nil, free
-  while #moments < most do
-    local at, exit
-    at, later, exit = next_slot()
+  local slot_times, after, used_proxies, later, was = {}, {[0] = free}, {}, nil, free
+  while #slot_times < most do
+    local at, proxy
+    at, later, proxy = next_slot()
     if not at then break end
-    local part = counted and part_of(grants + #moments + 1)
+    local part = counted and part_of(grants + #slot_times + 1)
     if interval > 0 then free = math.max(at, free) + interval + interval * args.jitter * part end
-    moments[#moments + 1] = at
-    after[#moments] = free
-    if exit then
-      local free_at = at + exit.interval * (1 + args.exit_jitter * part)
-      leaving[#moments] = {exit.name, free_at, at}
-      exit.free = exit.alone and at + args.exit_alone or free_at
+    slot_times[#slot_times + 1] = at
+    after[#slot_times] = free
+    if proxy then
+      local free_at = at + proxy.interval * (1 + args.proxy_jitter * part)
+      used_proxies[#slot_times] = {proxy.name, free_at, at}
+      proxy.free = proxy.alone and at + args.proxy_one_at_a_time or free_at
     end
   end
   free = was
-  return moments, after, leaving, later
+  return slot_times, after, used_proxies, later
 end
 
 -- Leases the first of `place`, as many as may be sent. Answers how many, and whether there was one without a body, in
 -- whose stead another may go.
 local function lease(place, most)
-  local moments, after, leaving, later = slots(math.min(most, redis.call('ZCARD', place)))
+  local slot_times, after, used_proxies, later = slots(math.min(most, redis.call('ZCARD', place)))
   if later then answer[2] = later end
-  if #moments == 0 then return 0, false end
-  local ids, popped = {}, redis.call('ZPOPMIN', place, #moments)
+  if #slot_times == 0 then return 0, false end
+  local ids, popped = {}, redis.call('ZPOPMIN', place, #slot_times)
   for index = 1, #popped, 2 do ids[#ids + 1] = popped[index] end
   local bodies, tries = read_all(REQUESTS, ids), read_all(TRIES, ids)
   local token = redis.call('INCRBY', key('tokens'), #ids) - #ids
@@ -182,24 +183,24 @@ local function lease(place, most)
     local head = head_from(bodies[index])
     if head then
       leased[#leased + 1] = id
-      local at = moments[#leased]
+      local at = slot_times[#leased]
       token = token + 1
       leases[#leases + 1] = id
       leases[#leases + 1] = token .. ':' .. args.worker
       sent[#sent + 1] = at
       sent[#sent + 1] = id
-      local exit = leaving[#leased] or {''}
-      used[#used + 1], used[#used + 2] = exit[1], exit[2]
-      asked[#asked + 1], asked[#asked + 2] = exit[1], exit[3]
+      local proxy = used_proxies[#leased] or {''}
+      used[#used + 1], used[#used + 2] = proxy[1], proxy[2]
+      asked[#asked + 1], asked[#asked + 2] = proxy[1], proxy[3]
       answer[#answer + 1] = {id, tostring(token), at, tonumber(tries[index] or 0), head.priority, head.job, head.stage,
-                             head.payload, exit[1]}
+                             head.payload, proxy[1]}
     end
   end
   free = after[#leased]
   if counted then grants = redis.call('INCRBY', key('grants'), #leased) end
-  if exits then
-    all('HSET', key('exits:free'), used)
-    all('HSET', key('exits:asked'), asked)
+  if proxies then
+    all('HSET', key('proxies:free_at'), used)
+    all('HSET', key('proxies:used_at'), asked)
   end
   all('HSET', LEASES, leases)
   all('ZADD', INFLIGHT, sent)
@@ -237,7 +238,7 @@ else
     most = most - leased
   until not lost
 end
-if interval > 0 then redis.call('HSET', PACE, 'free_at', free) end
+if interval > 0 then redis.call('HSET', RATE_LIMIT, 'free_at', free) end
 
 if answer[2] == -1 and redis.call('ZCARD', SUSPECTS) > 0 then answer[2] = now + SUSPECT_WAIT end
 if answer[2] == -1 then
