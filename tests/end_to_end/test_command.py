@@ -119,13 +119,16 @@ def stored_is_true(home: Path, simulated: Simulated, portal: str) -> bool:
     return comparison.right
 
 
-def test_a_third_crawl_begins_anew(laptop: dict[str, str], simulate: Callable[[int], Simulated]) -> None:
+def test_a_third_crawl_begins_anew(laptop: dict[str, str], home: Path, simulate: Callable[[int], Simulated]) -> None:
     simulated = simulate(30)
     env = {**laptop, "SIMULATOR_URL": simulated.url}
     for new in (30, 0):
         told = json.loads(run(env, "crawl", "emlak", "--json").stdout)
         assert (told["new"], told["kept"], told["resumed"]) == (new, 30, 0)
         assert told["pages"] >= 32, "30 listings and 2 search pages are read each time"
+    log = (home / "logs" / "worker-1.log").read_text("utf-8")
+    assert 0 < log.count(" INFO: ") <= 2 * 20, "a healthy worker logs its start and its end at INFO, but no page"
+    assert " WARNING: " not in log
 
 
 def test_a_limit_stops_early_and_says_that_more_waits(
