@@ -14,7 +14,7 @@ import pytest
 from realestate import embedded
 from realestate.demo.crawl import SHOWN
 from realestate.demo.truth import compare
-from realestate.jobs.work import everything
+from realestate.jobs.work import all_portals
 from realestate.storage import open_store
 from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulated, running, until
 
@@ -206,7 +206,7 @@ def test_the_doctor_names_each_fault_with_its_remedy(
     [
         (["crwal"], "crwal"),
         (["crawl"], "portal"),
-        (["crawl", "nowhere"], f"the portals are: {', '.join(everything())}"),
+        (["crawl", "nowhere"], f"the portals are: {', '.join(all_portals())}"),
         (["crawl", "emlak", "not-an-address"], "not-an-address"),
         (["crawl", "emlak", "https://example.com/x"], "no address of emlak"),
         (["crawl", "emlak", "--limit", "many"], "--limit"),
