@@ -40,9 +40,8 @@ class Progress:
 
     def total(self, portal: str, name: str) -> int:
         """The sum of one number of the portal's heartbeats, such as `pages`."""
-        return sum(
-            getattr(beat, name) for (name_of_portal, _), beat in self._latest.items() if name_of_portal == portal
-        )
+        heartbeats = [beat for (crawled, _), beat in self._latest.items() if crawled == portal]
+        return sum(getattr(beat, name) for beat in heartbeats)
 
 
 def start_workers(

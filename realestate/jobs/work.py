@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import chain
 from typing import Any
 
+from scrapy.addons import AddonManager
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
 from scrapy.spiderloader import SpiderLoaderProtocol, get_spider_loader
@@ -14,7 +14,7 @@ from scrapy.utils.misc import load_object
 #: The kind of a portal whose items are listings of homes.
 HOMES = "listing"
 #: The settings that name most components of a worker.
-COMPONENT_SETTINGS = ("EXTENSIONS", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES")
+COMPONENT_SETTINGS = ("ADDONS", "EXTENSIONS", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES")
 
 
 def portals(simulator: str | None = None) -> list[str]:
@@ -55,11 +55,10 @@ def without_crawl(portal: str, settings: Settings) -> Crawler:
 def import_components() -> None:
     """Import the components of a worker now. Call it while the services start: both take about as long."""
     settings = project_settings()
-    for path in (
-        settings["SCHEDULER"],
-        settings["DOWNLOAD_HANDLERS"]["https"],
-        *chain(*map(settings.getdict, COMPONENT_SETTINGS)),
-    ):
+    paths = [settings["SCHEDULER"], settings["DOWNLOAD_HANDLERS"]["https"]]
+    for name in COMPONENT_SETTINGS:
+        paths += settings.getdict(name)
+    for path in paths:
         load_object(path)
 
 
@@ -80,6 +79,7 @@ def project_settings() -> Settings:
     """The settings of the project, from any folder."""
     settings = Settings()
     settings.setmodule("realestate.settings", priority="project")
+    AddonManager.load_pre_crawler_settings(settings)
     return settings
 
 

@@ -15,8 +15,8 @@ from realestate.queue.connection import connect_blocking
 from realestate.settings import LEASE_SECONDS
 from realestate.storage.postgres import PostgresStore
 from tests import redis_fleet
-from tests.end_to_end.conftest import PYTHON, Worker, until
-from tests.end_to_end.site import LISTINGS, PORTAL, Simulate, Site, assert_all_live_and_stop, until_finished
+from tests.end_to_end.conftest import PYTHON, Simulate, Worker, until
+from tests.end_to_end.site import LISTINGS, PORTAL, Site, assert_all_live_and_stop, until_finished
 from tests.redis_process import RedisProcess
 from tests.relay import Line
 

@@ -35,9 +35,9 @@ def test_the_components_of_a_worker_are_imported_while_services_start() -> None:
     assert found >= {
         "realestate.queue.scheduler",
         "realestate.middlewares.handler",
-        "realestate.middlewares.leases",
+        "realestate.queue.leases",
         "realestate.pipelines.store",
-        "realestate.monitoring.heartbeat",
+        "realestate.queue.heartbeat",
     }
     assert "twisted.internet.reactor" not in found, "Scrapy has to choose the reactor when it starts"
 
