@@ -39,7 +39,7 @@ def test_scrapy_lists_every_portal() -> None:
     settings = Settings()
     settings.setmodule("realestate.settings", priority="project")
     assert sorted(get_spider_loader(settings).list()) == EVERYTHING
-    assert (work.everything(), work.portals()) == (EVERYTHING, PORTALS)
+    assert (work.all_portals(), work.portals()) == (EVERYTHING, PORTALS)
 
 
 @pytest.mark.parametrize(

@@ -238,7 +238,7 @@ def test_a_site_that_refuses_is_left_alone_for_as_long_as_it_says_and_then_asked
         with_queue(redis_url, lambda queue: queue.refuse("429", wait_seconds=wait))
         told = time.monotonic()
         finished(server)
-        pace = look(server, PORTAL).pace
+        pace = look(server, PORTAL).rate_limit
     arrivals = site.arrivals()
     again = refused + wait
     assert [moment - told for moment in arrivals if told + NOTICE_SECONDS < moment < again] == []

@@ -207,7 +207,7 @@ def test_a_crawl_delay_is_kept_by_all(site: Talking, fleet: Fleet, redis_url: st
     moments = site.arrivals()[2:]  # what was granted before it was known was put off or on its way
     assert len(moments) == 7
     assert most_within(moments, 1.0) <= 3
-    assert look(server, PORTAL).pace.crawl_delay_seconds == 0.5
+    assert look(server, PORTAL).rate_limit.crawl_delay_seconds == 0.5
 
 
 def test_a_simulated_portal_sees_one_question_of_two_workers(

@@ -126,7 +126,9 @@ class Maintenance(Statements):
     def _analyzed(self, tables: list[Table]) -> Finding:
         begun = time.monotonic()
         self._ask(f"ANALYZE {', '.join(table.name for table in tables)}", watched=False)
-        return Finding("statistics", f"{len(tables)} tables analysed in {time.monotonic() - begun:.1f} s", "", "repaired")
+        return Finding(
+            "statistics", f"{len(tables)} tables analysed in {time.monotonic() - begun:.1f} s", "", "repaired"
+        )
 
     def _cleaned(self, table: Table) -> Finding:
         self._ask(f"VACUUM {table.name}", watched=False)
@@ -136,7 +138,9 @@ class Maintenance(Statements):
     def _repaired(self, index: Index) -> Finding:
         if _LEFT_BEHIND.search(index.name.strip('"')):
             self._ask(f"DROP INDEX CONCURRENTLY {index.name}", watched=False)
-            return Finding("index", f"{index.name}: left behind by a REINDEX that was cut short; dropped", "", "repaired")
+            return Finding(
+                "index", f"{index.name}: left behind by a REINDEX that was cut short; dropped", "", "repaired"
+            )
         self._ask(f"REINDEX INDEX CONCURRENTLY {index.name}", watched=False)
         return Finding("index", f"{index.name}: was invalid, and served no question; built again", "", "repaired")
 
