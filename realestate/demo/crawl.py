@@ -47,8 +47,8 @@ class Outcome:
         )
 
     def as_json(self) -> str:
-        told = {**asdict(self), "right": self.right, "summary": self.last_line}
-        return msgspec.json.format(_JSON.encode(told), indent=2).decode()
+        record = {**asdict(self), "right": self.right, "summary": self.last_line}
+        return msgspec.json.format(_JSON.encode(record), indent=2).decode()
 
 
 @contextmanager

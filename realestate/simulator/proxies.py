@@ -53,7 +53,7 @@ class Proxy:
     lies: Counter[Lie] = field(default_factory=Counter)
 
     def as_record(self) -> dict[str, Any]:
-        """What may be told: no credentials."""
+        """What may be shown: no credentials."""
         at = urlsplit(self.url)
         return {
             "url": f"http://{at.hostname}:{at.port}",
@@ -209,8 +209,8 @@ class _Door:
     def _authorize(self, asked: _Asked) -> None:
         if self._wanted is None:
             return
-        scheme, _, told = (asked.header("proxy-authorization") or "").partition(" ")
-        if scheme.lower() != "basic" or told.strip() != self._wanted:
+        scheme, _, credentials = (asked.header("proxy-authorization") or "").partition(" ")
+        if scheme.lower() != "basic" or credentials.strip() != self._wanted:
             self._proxy.unauthorized += 1
             raise _Refused("407 Proxy Authentication Required", 'Proxy-Authenticate: Basic realm="simulator"')
 

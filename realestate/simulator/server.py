@@ -166,7 +166,7 @@ class Simulator:
         others = {name: stand.advance(self.world.day, self.world.now) for name, stand in self.others.items()}
         return {
             **self._today(),
-            "portals": {name: _told(changed, self.sites[name]) for name, changed in changes.items()},
+            "portals": {name: _by_ref(changed, self.sites[name]) for name, changed in changes.items()},
             "others": others,
         }
 
@@ -262,7 +262,7 @@ class _Distance(msgspec.Struct, forbid_unknown_fields=True):
     seconds: Annotated[float, msgspec.Meta(ge=0, le=600)]
 
 
-def _told(changes: Changes, site: Site) -> dict[str, Any]:
+def _by_ref(changes: Changes, site: Site) -> dict[str, Any]:
     """The refs; of the removed, how they went too."""
     refs = {what: [site.ref(advert) for advert in adverts] for what, adverts in changes.items()}
     return {**refs, "removed": {site.ref(advert): advert.gone for advert in changes["removed"]}}

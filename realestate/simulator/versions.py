@@ -11,13 +11,13 @@ NOT_MODIFIED = 304
 
 def unless_known(answer: Answer, headers: Mapping[str, str]) -> Answer:
     """What a visitor with these headers gets of the answer; an ETag counts more than a date."""
-    told = answer.extra or {}
+    sent = answer.extra or {}
     if answer.status != 200:
         return answer
     if (known := headers.get("If-None-Match")) is not None:
-        same = told.get("ETag") in [each.strip().removeprefix("W/") for each in known.split(",")]
+        same = sent.get("ETag") in [each.strip().removeprefix("W/") for each in known.split(",")]
     else:
-        same = _is_since(told.get("Last-Modified"), headers.get("If-Modified-Since"))
+        same = _is_since(sent.get("Last-Modified"), headers.get("If-Modified-Since"))
     return replace(answer, body=b"", status=NOT_MODIFIED) if same else answer
 
 

@@ -5,8 +5,8 @@ where that is longer: so many requests as the rate allows in the window may come
 of them has left it. At 20 a second that is 60 in 3 s, at 5 it is 15 in 3 s, at 1 it is 3 in 3 s, at 0.5 it is 3 in 6 s.
 
 An excess is answered with 429 and Retry-After. The address is held until then, and begins with an empty window after:
-who waits as long as he was told is let in. What comes in the meantime is refused too; it is a further excess unless it
-was on its way already (GRACE_SECONDS). The excess that is one too many within FORGIVEN_SECONDS brings a ban: 403 for
+a client that waits as long as Retry-After says is let in. What comes in the meantime is refused too; it is a further
+excess unless it was on its way already (GRACE_SECONDS). The excess that is one too many within FORGIVEN_SECONDS brings a ban: 403 for
 everything until it is over. Nothing that comes during a ban makes it longer. Times are passed in, in seconds.
 """
 

@@ -65,8 +65,8 @@ class Bina(Site):
 
     def _phones(self, advert: Advert, asked: Question) -> Answer:
         """For a page's own script alone: it tells the page's token, and that it is a script."""
-        told = (asked.headers.get("x-requested-with"), asked.headers.get("x-csrf-token"))
-        if told != ("XMLHttpRequest", token(advert)):
+        sent = (asked.headers.get("x-requested-with"), asked.headers.get("x-csrf-token"))
+        if sent != ("XMLHttpRequest", token(advert)):
             return Answer("other", b"<title>422</title>", 422)
         return Answer("other", msgspec.json.encode({"phones": facts_of(advert).phones}), content_type=JSON)
 

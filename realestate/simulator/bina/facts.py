@@ -136,8 +136,8 @@ def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
     chosen = rng.sample(AZ_SENTENCES, rng.randint(2, 8))
     if rng.random() < 0.04:
         return ()
-    told = {"city": home.place.city, "noun": AZ_NOUNS[home.kind], "area": area_text(home)}
-    text = [sentence.format(**told) for sentence in chosen]
+    words = {"city": home.place.city, "noun": AZ_NOUNS[home.kind], "area": area_text(home)}
+    text = [sentence.format(**words) for sentence in chosen]
     return tuple(" ".join(text[at : at + 3]) for at in range(0, len(text), 3))
 
 

@@ -78,9 +78,9 @@ def _rows(advert: Advert, facts: Facts) -> str:
         ("Sahə" if home.area_m2 is not None else "Torpaq sahəsi", area_text(home)),
         ("Torpaq sahəsi", f"{facts.land_sot} sot" if facts.land_sot else None),
         ("Otaq sayı", facts.rooms),
-        ("Çıxarış", _told(facts.has_deed)),
-        ("İpoteka", _told(facts.has_mortgage)),
-        ("Təmir", _told(facts.has_repair)),
+        ("Çıxarış", _yes_or_no(facts.has_deed)),
+        ("İpoteka", _yes_or_no(facts.has_mortgage)),
+        ("Təmir", _yes_or_no(facts.has_repair)),
     ]
     return "".join(
         f'<div class="product-properties__i"><label class="product-properties__i-name">{name}</label>'
@@ -90,7 +90,7 @@ def _rows(advert: Advert, facts: Facts) -> str:
     )
 
 
-def _told(value: bool | None) -> str:
+def _yes_or_no(value: bool | None) -> str:
     return "" if value is None else _WORDS[value]
 
 

@@ -65,7 +65,7 @@ class SmallSite(Site):
         """A page of a search."""
 
     @abstractmethod
-    def told(self, advert: Advert, facts: Facts) -> dict[str, Any]:
+    def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
         """What the page tells beside what all pages do."""
 
     def listing(self, advert: Advert) -> Listing:
@@ -89,7 +89,7 @@ class SmallSite(Site):
             "agency_name": None if facts.is_private else facts.agency,
             "status": "delisted" if advert.gone else "reserved" if advert.is_reserved else "active",
         }
-        return Listing(**known | self.told(advert, facts))
+        return Listing(**known | self.portal_fields(advert, facts))
 
     def canonical(self, advert: Advert) -> str:
         """A page's word on its own address, for its head."""

@@ -68,7 +68,7 @@ def rows(advert: Advert, facts: Facts) -> list[tuple[str, str]]:
     """Label and value, as both forms of the page show them."""
     home, number = advert.home, size_text(advert.home)
     unit = "sot" if home.kind == "land" else "m²"
-    told = [
+    rows = [
         ("Şəhər", home.place.city),
         ("Elanın tipi", _deal(home)),
         ("Kirayə müddəti", PERIODS.get(advert.rent_period or "")),
@@ -80,8 +80,8 @@ def rows(advert: Advert, facts: Facts) -> list[tuple[str, str]]:
         ("Yerləşmə yeri", facts.whereabouts),
     ]
     if facts.is_shuffled:
-        dice(advert.key, "rows").shuffle(told)
-    return [(label, str(value)) for label, value in told if value is not None]
+        dice(advert.key, "rows").shuffle(rows)
+    return [(label, str(value)) for label, value in rows if value is not None]
 
 
 def size_text(home: Home) -> str:
