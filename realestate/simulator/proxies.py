@@ -140,7 +140,7 @@ class _Asked:
 
 
 class _Door:
-    """Answers what is asked of one proxy."""
+    """Handles the requests to one proxy."""
 
     def __init__(
         self, proxy: Proxy, host: str, ports: frozenset[int], password: str | None, seed: int, *, is_mute: bool
@@ -221,7 +221,7 @@ class _Door:
             raise _Refused("502 Bad Gateway") from None
 
     def _lie(self, asked: _Asked) -> Lie | None:
-        """Nobody can lie about what he tunnels."""
+        """A tunnel is passed on unchanged."""
         if self._proxy.kind != "lying" or asked.method == "CONNECT":
             return None
         lies: tuple[Lie, ...] = ("talk", "inject", "replace")

@@ -104,7 +104,7 @@ class Simulator:
         return self.bases | {f"proxy{number}": proxy.url for number, proxy in enumerate(self.proxies, 1)}
 
     def portal(self, name: str) -> Handler:
-        """Answers the requests to one portal."""
+        """Handles the requests to one portal."""
         site: Site | Stand = self.others[name] if name in OTHERS else self.sites[name]
         stats, adversary = self.stats[name], self.adversaries.get(name)
 
@@ -318,7 +318,7 @@ def serve(
     ready: Ready | None = None,
     adversity: Adversity = Adversity(),  # noqa: B008
 ) -> None:
-    """Run the simulator until SIGTERM or SIGINT; `ready` hears the addresses once all of them answer."""
+    """Run the simulator until SIGTERM or SIGINT. `ready` is called with the addresses when all of them work."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(World(seed, listings), port, host, ready, adversity))
 

@@ -1,4 +1,4 @@
-"""What a portal answers to who has today's version of a page already."""
+"""Conditional requests: the response to a client that has today's version of a page already."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,7 +10,7 @@ NOT_MODIFIED = 304
 
 
 def unless_known(answer: Answer, headers: Mapping[str, str]) -> Answer:
-    """What a visitor with these headers gets of the answer; an ETag counts more than a date."""
+    """Return the response, or a 304 if the headers show that the client has it. An ETag counts before a date."""
     sent = answer.extra or {}
     if answer.status != 200:
         return answer

@@ -1,4 +1,4 @@
-"""An answer over a real connection, in the manner that was decided: whole, in drops, in part, or not at all."""
+"""Send a response over a real connection: whole, slowly, in part, or not at all."""
 
 import asyncio
 import socket

@@ -64,7 +64,7 @@ class Bina(Site):
         super().forget({*adverts, *old})
 
     def _phones(self, advert: Advert, asked: Question) -> Answer:
-        """For a page's own script alone: it tells the page's token, and that it is a script."""
+        """Only for the script of the page, which sends the token of the page and a header of scripts."""
         sent = (asked.headers.get("x-requested-with"), asked.headers.get("x-csrf-token"))
         if sent != ("XMLHttpRequest", token(advert)):
             return Answer("other", b"<title>422</title>", 422)

@@ -1,4 +1,4 @@
-"""What one bina advert tells of its home, and what it leaves out; the search, the page and the truth all read it."""
+"""The facts that one bina advert shows of its home. The search, the page and the truth all use them."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -23,7 +23,7 @@ METRO, DISTRICT, SETTLEMENT = "m.", "r.", "q."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None stands for what the advert does not tell."""
+    """None is what the advert does not show."""
 
     form: Form
     title: str
@@ -142,7 +142,7 @@ def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
 
 
 def _phones(rng: Random) -> tuple[str, ...]:
-    """Numbers nobody has."""
+    """Telephone numbers that are not assigned."""
     return tuple(
         f"({rng.choice(('050', '055', '070'))}) 000-{rng.randint(0, 99):02}-00" for _ in range(rng.randint(1, 2))
     )

@@ -20,7 +20,7 @@ _WORDS = {True: "var", False: "yoxdur"}
 
 
 def token(advert: Advert) -> str:
-    """Who asks for the telephones has to have read the page."""
+    """The token of the page. A request for the telephones must send it."""
     return f"{dice(advert.key, 'token').getrandbits(160):040x}"
 
 

@@ -1,4 +1,4 @@
-"""What one immoweb advert tells of its home, and what it leaves out; the page and the truth both read it."""
+"""The facts that one immoweb advert shows of its home. The page and the truth both use them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ Value = TypeVar("Value", int, str)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None stands for what the advert does not tell."""
+    """None is what the advert does not show."""
 
     language: str
     own_title: str | None

@@ -22,7 +22,7 @@ def path(advert: Advert) -> str:
 
 
 def details(advert: Advert, *, in_russian: bool = False) -> dict[str, Any]:
-    """Everything there is to tell of an advert."""
+    """All fields of an advert."""
     facts = facts_of(advert)
     return {
         **_what(advert, facts),

@@ -1,4 +1,4 @@
-"""What one lalafo advert tells of its home, and what it leaves out; its documents and the truth both read it."""
+"""The facts that one lalafo advert shows of its home. Its documents and the truth both use them."""
 
 import re
 from collections.abc import Callable
@@ -44,7 +44,7 @@ Shape = Literal["text", "comma", "number"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None stands for what the advert does not tell."""
+    """None is what the advert does not show."""
 
     text: str
     rooms: int | None

@@ -1,4 +1,4 @@
-"""A site like any: each page tells its home to search engines in one of four ways; its only search is a sitemap."""
+"""A site without known structure: pages describe homes for search engines in four ways. Its only search is a sitemap."""
 
 import re
 from html import escape

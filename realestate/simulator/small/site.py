@@ -1,4 +1,4 @@
-"""What the small portals share: searches by deal and kind, pages as they are asked for, ways to be gone, the truth."""
+"""What the small portals share: searches by deal and kind, pages, removed adverts, the truth."""
 
 import re
 from abc import abstractmethod
@@ -21,7 +21,7 @@ LOST = b"<!DOCTYPE html><html><head><title>Not found</title></head><body><h1>Thi
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was asked for, without the page."""
+    """A search without the page number."""
 
     deal: str
     kinds: tuple[str, ...]
@@ -54,7 +54,7 @@ class SmallSite(Site):
         return self._advert(self.number(match[1])) if match else None
 
     def begin(self, page: int | None) -> int:
-        """How many results stand before the page asked for."""
+        """The number of results before the requested page."""
         return (max(page or 1, 1) - 1) * self.page_size
 
     def number(self, ref: str) -> int:
@@ -66,7 +66,7 @@ class SmallSite(Site):
 
     @abstractmethod
     def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
-        """What the page tells beside what all pages do."""
+        """The fields that only this portal shows."""
 
     def listing(self, advert: Advert) -> Listing:
         facts, price, home = facts_of(advert), advert.price, advert.home

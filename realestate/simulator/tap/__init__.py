@@ -71,7 +71,7 @@ class Tap(Site):
         return Answer("search", page.list_page("Elanlar", shown, link, self.world.now))
 
     def _graphql(self, body: bytes) -> Answer:
-        """An error is an answer too, with status 200."""
+        """An error has status 200 too."""
         try:
             question = graphql.Question.read(body)
             data = {name: self._field(name, question) for name in question.selection}

@@ -1,4 +1,4 @@
-"""What one tap advert tells of its home, and what it leaves out; both forms of its page and the truth read it."""
+"""The facts that one tap advert shows of its home. Both forms of its page and the truth use them."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -38,7 +38,7 @@ OLD_FORM = 0.15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None stands for what the advert does not tell."""
+    """None is what the advert does not show."""
 
     title: str
     rooms: int | None
@@ -153,7 +153,7 @@ def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
 
 
 def _phones(rng: Random) -> tuple[str, ...]:
-    """Numbers nobody has."""
+    """Telephone numbers that are not assigned."""
     numbers = [f"({rng.choice(('050', '055', '070'))}) 000-{rng.randint(0, 99):02}-00" for _ in range(2)]
     return tuple(numbers[: rng.randint(1, 2)])
 

@@ -28,7 +28,7 @@ class Unknown(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was asked for, without the cursor. None stands for any."""
+    """A search without the cursor. None means any value."""
 
     category: str | None = None
     region: str | None = None
