@@ -119,24 +119,24 @@ def stored_is_true(home: Path, simulated: Simulated, portal: str) -> bool:
 
 
 def test_a_third_crawl_begins_anew(laptop: dict[str, str], home: Path, simulate: Simulate) -> None:
-    simulated = simulate(30)
+    simulated = simulate(40)
     env = {**laptop, "SIMULATOR_URL": simulated.url}
-    for new in (30, 0):
+    for new in (40, 0):
         told = json.loads(run(env, "crawl", "emlak", "--json").stdout)
-        assert (told["new"], told["kept"], told["resumed"]) == (new, 30, 0)
-        assert told["pages"] >= 32, "30 listings and 2 search pages are read each time"
+        assert (told["new"], told["kept"], told["resumed"]) == (new, 40, 0)
+        assert told["pages"] >= 42, "40 listings and 2 search pages are read each time"
     log = (home / "logs" / "worker-1.log").read_text("utf-8")
     assert 0 < log.count(" INFO: ") <= 2 * 20, "a healthy worker logs its start and its end at INFO, but no page"
     assert " WARNING: " not in log
 
 
 def test_a_limit_stops_early_and_says_that_more_waits(laptop: dict[str, str], simulate: Simulate) -> None:
-    env = {**laptop, "SIMULATOR_URL": simulate(200).url, "RATE_LIMIT": "40"}
+    env = {**laptop, "SIMULATOR_URL": simulate(300).url, "RATE_LIMIT": "40"}
     done = run(env, "crawl", "emlak", "--limit", "10")
     assert done.returncode == 0, done.stderr
     assert "requests are left, run it again" in done.stdout
     kept = int(done.stdout.split(" in all")[0].split()[-1])
-    assert 10 <= kept < 200
+    assert 10 <= kept < 300
 
 
 def test_two_commands_at_once_share_the_services(
@@ -247,7 +247,7 @@ def test_what_is_not_there_is_one_line_and_1(laptop: dict[str, str], variables: 
 
 
 def test_a_busy_port_is_one_line_and_1(laptop: dict[str, str], simulate: Simulate) -> None:
-    port = simulate(5).url.rsplit(":", 1)[1]
+    port = simulate(40).url.rsplit(":", 1)[1]
     done = run(laptop, "simulate", "--port", port)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()

@@ -44,8 +44,8 @@ main()
 
 
 @pytest.fixture
-def simulated(simulate: Simulate) -> Simulated:
-    return simulate(LISTINGS)
+def simulated(simulate_alone: Simulate) -> Simulated:
+    return simulate_alone(LISTINGS)
 
 
 @pytest.fixture(params=["store_url", "mongodb_url"])

@@ -38,14 +38,14 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["ecommerce", "finance"])
 def test_what_is_stored_is_true_and_a_day_is_told_as_it_was(
     name: str,
-    simulate: Simulate,
+    simulate_alone: Simulate,
     server: "Redis",
     redis_url: str,
     store: PostgresStore,
     env: dict[str, str],
     tmp_path: Path,
 ) -> None:
-    simulated = simulate(10)
+    simulated = simulate_alone(10)
     command = [PYTHON, "-m", "realestate", "work", name]
     told = {**env, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
 

@@ -189,7 +189,7 @@ def test_a_site_sees_no_more_of_eight_workers_than_of_one(
 def test_a_worker_that_stood_still_does_not_make_up_for_it_in_a_burst(
     site: Site, fleet: Fleet, redis_url: str, server: Redis, store: PostgresStore
 ) -> None:
-    count = 100
+    count = 70
     with fleet(2, rate=10) as workers:
         push(redis_url, [request(site, number) for number in range(count)])
         for asked in (20, 40):

@@ -225,6 +225,6 @@ def test_a_simulated_portal_sees_one_question_of_two_workers(
         until(lambda: store.counts().get("generic", (0, 0)) != (0, 0), "the first listings")
         until(lambda: look(server, "generic").finished, "the end")
         assert [first.stop(), second.stop()] == [0, 0]
-    seen = simulated._json("/_stats")["generic"]["by_kind"]
+    seen = simulated.by_kind("generic")
     assert (seen["robots"], seen["search"]) == (2, 1), "to obey it, and to read its sitemaps"
     assert sum(store.counts()["generic"]) == seen["listing"] == len(simulated.truth("generic"))

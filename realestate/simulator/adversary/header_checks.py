@@ -1,6 +1,6 @@
-"""What a request says of itself: agents that are no browsers, headers that contradict each other, talkative proxies.
+"""Checks of the request headers: user agents of libraries, headers that contradict each other, headers of proxies.
 
-Names that are honest are let in: an agent is refused for being a library's, not for being a robot's.
+An honest name of a crawler is allowed; the default user agent of a library is refused.
 """
 
 import re

@@ -4,7 +4,7 @@ import pytest
 from multidict import CIMultiDict
 
 from realestate.middlewares.identities import browser, known_agents, named
-from realestate.simulator.adversary.suspicion import objection
+from realestate.simulator.adversary.header_checks import objection
 
 WINDOWS = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"

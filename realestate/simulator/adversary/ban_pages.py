@@ -1,5 +1,5 @@
-"""Pages that are not the page, at 200: challenges, captchas and others. All of their words are invented; what gives
-each kind away in the wild (an address, a variable, a class) is there."""
+"""Ban pages with status 200: challenges, captchas and others. The text is invented. The marks of each kind (an address,
+a variable, a class) are those of real ban pages."""
 
 from collections.abc import Mapping
 
@@ -60,7 +60,7 @@ KINDS = (*WALLS, "login")
 
 
 def wall(kind: str, asked: Kind, base: str) -> Answer:
-    """A wall in place of an answer."""
+    """A ban page instead of the response."""
     if kind == "login":
         return Answer(asked, b"", 302, location=base + LOGIN_PATH)
     return Answer(asked, WALLS[kind])

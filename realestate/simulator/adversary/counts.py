@@ -1,4 +1,4 @@
-"""What the adversary did to whom."""
+"""Counts of what the adversary did, per client address."""
 
 from collections import Counter
 from collections.abc import Iterable
