@@ -85,7 +85,7 @@ LEASE_SECONDS = 9.0
 POISON_WORKERS = 3
 #: The longest wait before the first retry. It doubles with each retry. Any worker may take the retry.
 RETRY_DELAY_SECONDS = number("RETRY_DELAY_SECONDS", 2.0)
-#: Retries per request. Some failures get more (middlewares/policies.py).
+#: Retries per request. Some failures get more (middlewares/retry.py).
 RETRY_TIMES = int(number("RETRY_TIMES", 4))
 
 # --- the rate limit: one per site for the whole fleet ----------------------------------
@@ -140,7 +140,7 @@ SESSION_SECONDS = 1800.0
 #: How often a worker reads from the store which listings were erased. The store refuses them at once in any case;
 #: this also saves the requests and the raw pages.
 ERASED_SECONDS = 60.0
-#: Our own retry middleware knows more kinds of failures (middlewares/policies.py).
+#: Our own retry middleware knows more kinds of failures (middlewares/retry.py).
 RETRY_ENABLED = False
 #: What our download handler raises. Scrapy's default list also names the errors of its own handlers, and importing
 #: those takes a tenth of a second at each start.
@@ -193,7 +193,7 @@ PROXY_AWS_REGIONS = form("PROXY_AWS_REGIONS", rf"{_REGION}(\s*,\s*{_REGION})*", 
 
 #: No site is asked by FTP, for which Scrapy would get ready at every start.
 DOWNLOAD_HANDLERS = {
-    **dict.fromkeys(("http", "https"), "realestate.middlewares.handler.ExitHandler"),
+    **dict.fromkeys(("http", "https"), "realestate.middlewares.download_handler.DownloadHandler"),
     **dict.fromkeys(("ftp", "s3")),
 }
 #: Our handler unpacks; what is damaged never gets past it.
@@ -222,10 +222,10 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt is asked for its sake
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "realestate.middlewares.robots.RobotsMiddleware": 100,  # in its place
-    "realestate.middlewares.exits.ExitsMiddleware": 350,  # before DefaultHeaders (400) and UserAgent (500) say other
+    "realestate.middlewares.proxy_middleware.ProxyMiddleware": 350,  # before DefaultHeaders (400), UserAgent (500)
     "realestate.middlewares.signing.SigningMiddleware": 580,  # what it sets is fresh, also for a retry
-    "realestate.middlewares.backoff.BackoffMiddleware": 610,  # sees a redirect before it is followed (600)
-    "realestate.middlewares.conditional.ConditionalMiddleware": 620,  # tells Backoff which 304 was asked for
+    "realestate.middlewares.retry.RetryMiddleware": 610,  # sees a redirect before it is followed (600)
+    "realestate.middlewares.conditional.ConditionalMiddleware": 620,  # flags a requested 304 for RetryMiddleware
     **dict.fromkeys(_NO_USE_BEFORE),
 }
 

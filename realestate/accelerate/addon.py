@@ -7,7 +7,7 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.downloadermiddlewares.redirect import RedirectMiddleware
-from scrapy.downloadermiddlewares.stats import DownloaderStats as ScrapyDownloaderStats
+from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.settings import BaseSettings
 
 SETTINGS = {
@@ -52,7 +52,7 @@ class Accelerate:
             (OffsiteMiddleware, offsite.OffsiteMiddleware, 50),
             (RedirectMiddleware, plain.RedirectMiddleware, 600),
             (CookiesMiddleware, plain.CookiesMiddleware, 700),
-            (ScrapyDownloaderStats, downloader_stats.DownloaderStats, 850),
+            (DownloaderStats, downloader_stats.DownloaderStats, 850),
         )
         for scrapys, ours, order in replaced:
             settings.set_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", scrapys, None)

@@ -274,7 +274,7 @@ class SearchSpider(CountingSpider, Saved):
             return
         made = self._read(response, "extract", **hints)
         if len(made) == 1:
-            response.flags.append("alone")  # its version may be kept: see `pipelines.page_versions`
+            response.flags.append("alone")  # its version may be kept: see `pipelines.store.page_version`
         for each in made:
             if not isinstance(each, AnyLink):
                 yield each

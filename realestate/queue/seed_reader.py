@@ -15,7 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy_redis.spiders import RedisMixin
 
 from realestate.queue.engine import in_work
-from realestate.queue.fleet import BELL_SECONDS, Fleet, fleet_of
+from realestate.queue.fleet import WAKE_UP_SECONDS, Fleet, fleet_of
 from realestate.queue.packing import SEED
 
 logger = logging.getLogger(__name__)
@@ -40,7 +40,10 @@ class SeedMiddleware:
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         spider = self.crawler.spider
         fleet = fleet_of(self.crawler)
-        if fleet is None or spider is None or getattr(spider, "reads_its_seeds", False):
+        if fleet is None:
+            raise RuntimeError("QueueAddon needs SCHEDULER = 'realestate.queue.scheduler.Scheduler'")
+        assert spider is not None
+        if getattr(spider, "reads_its_seeds", False) or is_started_by_a_command(spider):
             async for each in start:
                 yield each
             return
@@ -127,7 +130,7 @@ class Idle:
     @property
     def wait_seconds(self) -> float:
         """How long to wait for a seed before the next look."""
-        return BELL_SECONDS if self.longest is None else min(BELL_SECONDS, max(self.longest / 2, 0.5))
+        return WAKE_UP_SECONDS if self.longest is None else min(WAKE_UP_SECONDS, max(self.longest / 2, 0.5))
 
     def restart(self) -> None:
         self._since = None
@@ -156,6 +159,11 @@ class Idle:
         if is_busy or in_work(engine):
             return False
         return await fleet.nothing_left()
+
+
+def is_started_by_a_command(spider: Spider) -> bool:
+    """Whether `scrapy fetch`, `parse` or `view` gave the spider a `start` of their own. They must take no requests."""
+    return getattr(type(spider).start, "__module__", "").startswith("scrapy.commands.")
 
 
 def stop_reading_seeds(spider: Any, crawler: Crawler) -> None:

@@ -60,7 +60,7 @@ def test_a_redis_spider_survives_the_kill_of_a_worker(
             stack.enter_context(crawling("books", redis_url, tmp_path / f"{number}.log", *options))
             for number in range(2)
         ]
-        until(lambda: server.hlen(keys.beats("books")) == 2, "two workers")
+        until(lambda: server.hlen(keys.heartbeats("books")) == 2, "two workers")
         until(lambda: len(delivered(server, "books")) >= 10, "the middle of the crawl")
         killed, survivor = workers
         killed.process.send_signal(signal.SIGKILL)

@@ -3,7 +3,7 @@
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,9 @@ from redis import Redis
 from realestate.demo.truth import compare
 from realestate.storage import FullStore, open_store
 from realestate.storage.snapshots import pages
-from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulated, finished, running
+from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulate, Simulated, finished, running
 from tests.storage.batches import all_events
 
-Simulate = Callable[[int], Simulated]
 PORTAL = "emlak"
 LISTINGS = 40
 

@@ -9,9 +9,8 @@ from redis import Redis
 
 from realestate.storage import open_store
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulated, compared, finished, letters, running, until
+from tests.end_to_end.conftest import PYTHON, Simulate, compared, finished, letters, running, until
 
-Simulate = Callable[[int], Simulated]
 Ask = Callable[..., list[tuple[Any, ...]]]
 
 

@@ -34,7 +34,7 @@ def test_who_waits_for_services_has_imported_what_it_is_made_of() -> None:
     found = imported_by(WITHOUT_WAITING)
     assert found >= {
         "realestate.queue.scheduler",
-        "realestate.middlewares.handler",
+        "realestate.middlewares.download_handler",
         "realestate.queue.leases",
         "realestate.pipelines.store",
         "realestate.queue.heartbeat",
@@ -46,5 +46,5 @@ def test_who_waits_for_services_has_imported_what_it_is_made_of() -> None:
 def test_a_worker_imports_no_other_way_to_ask_than_its_own(module: str) -> None:
     """Either takes a tenth of a second of every start."""
     found = imported_by(ITS_PARTS)
-    assert "realestate.middlewares.handler" in found
+    assert "realestate.middlewares.download_handler" in found
     assert module not in found

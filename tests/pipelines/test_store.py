@@ -17,7 +17,7 @@ from realestate.queue.engine import LEASE
 from realestate.queue.fleet import Fleet, register_fleet
 from realestate.queue.ledger import Ledger
 from realestate.queue.pages import lease_of
-from realestate.queue.request_queue import Ending, Lease
+from realestate.queue.request_queue import Lease, Settlement
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Batch, Quarantined, StoreAway, StoreError, Written
 from realestate.storage.postgres import PostgresStore
@@ -150,11 +150,11 @@ def test_a_small_batch_is_written_when_nothing_more_will_come(crawler: Crawler) 
         pipeline = make(crawler, store := Recorder(), seconds=60)
         at_work(crawler, Request("https://x.example/"))
         await put(pipeline, a_listing())
-        pipeline.nothing_to_do()
+        pipeline.scheduler_empty()
         await asyncio.sleep(0.1)
         assert not store.batches, "a page is on its way"
         at_work(crawler)
-        pipeline.nothing_to_do()
+        pipeline.scheduler_empty()
         while not store.batches:
             await asyncio.sleep(0.01)
         await pipeline.close_spider()
@@ -171,7 +171,7 @@ def test_a_database_that_is_away_is_waited_for(crawler: Crawler) -> None:
         return store
 
     assert asyncio.run(crawl()).batches == [["21000001"]]
-    assert stat(crawler, "store/away") == 2
+    assert stat(crawler, "store/unavailable") == 2
 
 
 class Closable:
@@ -333,7 +333,7 @@ def test_the_crawl_waits_when_too_many_items_wait(crawler: Crawler) -> None:
 
 
 def test_an_item_holds_the_lease_of_its_page_until_it_is_stored(crawler: Crawler) -> None:
-    ended: list[Ending] = []
+    ended: list[Settlement] = []
     stored: list[int] = []
 
     def items_stored(items: list[Any]) -> None:
