@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "storage": {"items", "schema"},
     "crawling": {"items", "parsing", "privacy", "queue", "storage", "accelerate"},
     "spiders": {"crawling", "items", "parsing", "privacy", "accelerate"},
-    "middlewares": {"queue", "storage", "accelerate"},
+    "middlewares": {"parsing", "queue", "storage", "accelerate"},
     "monitoring": {"queue"},
     "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
     "embedded": set(),

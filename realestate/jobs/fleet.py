@@ -8,7 +8,7 @@ from redis import Redis
 
 from realestate.queue import keys
 from realestate.queue.rate_limit import RateLimit
-from realestate.queue.workers import Beat, read_beat
+from realestate.queue.workers import HeartbeatData, read_heartbeat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class State:
     dead: int
     open_jobs: int
     rate_limit: RateLimit
-    workers: Mapping[str, Beat]
+    workers: Mapping[str, HeartbeatData]
 
     @property
     def waiting(self) -> int:
@@ -41,18 +41,18 @@ def look(server: Redis, portal: str) -> State:
     Seeds are read first: a seed that moves into the queue meanwhile is counted twice rather than never."""
     seeds_before: Any = server.llen(keys.start_urls(portal))
     with server.pipeline(transaction=True) as pipeline:
-        pipeline.hgetall(keys.beats(portal))
-        pipeline.smembers(keys.departed(portal))
-        heartbeats, departed = pipeline.execute()
-    workers = {worker.decode(): beat for worker, value in heartbeats.items() if (beat := read_beat(value))}
+        pipeline.hgetall(keys.heartbeats(portal))
+        pipeline.smembers(keys.dead_workers(portal))
+        values, dead_workers = pipeline.execute()
+    workers = {worker.decode(): heartbeat for worker, value in values.items() if (heartbeat := read_heartbeat(value))}
     # In one transaction: the seeds of a dead worker may just be moving back.
     with server.pipeline(transaction=True) as pipeline:
         pipeline.llen(keys.start_urls(portal))
-        for worker in {*heartbeats, *departed}:
+        for worker in {*values, *dead_workers}:
             pipeline.llen(keys.taken_seeds(portal, worker.decode()))
         seeds, *taken = pipeline.execute()
     with server.pipeline(transaction=True) as pipeline:
-        for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead):
+        for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead_letter_times):
             pipeline.zcard(key(portal))
         pipeline.hlen(keys.open_jobs(portal))
         pipeline.hgetall(keys.rate_limit(portal))

@@ -11,7 +11,7 @@ from redis import Redis
 
 from realestate.embedded import children
 from realestate.jobs.fleet import State, look
-from realestate.queue.workers import Beat
+from realestate.queue.workers import HeartbeatData
 
 #: Long enough for the slowest page in flight (DOWNLOAD_TIMEOUT) and the last batch.
 STOP_SECONDS = 45.0
@@ -30,7 +30,7 @@ class Progress:
 
     states: Mapping[str, State] = field(default_factory=dict)
     seconds: float = 0.0
-    _latest: dict[tuple[str, str], Beat] = field(default_factory=dict)
+    _latest: dict[tuple[str, str], HeartbeatData] = field(default_factory=dict)
 
     def update(self, states: Mapping[str, State], seconds: float) -> None:
         self.states = states

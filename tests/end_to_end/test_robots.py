@@ -144,7 +144,7 @@ def test_who_cannot_be_asked_for_too_long_is_given_up_and_kept(
     assert site.listings() == []
     told = letters(redis_url, PORTAL)
     assert {(letter["reason"], letter["error"]) for letter in told} == {
-        ("robots", "robots.txt cannot be asked: status 500")
+        ("robots", "robots.txt cannot be fetched: status 500")
     }
     assert len(told) == 3
     assert "'page/extract/forbidden': 3" in workers[0].text()
@@ -177,7 +177,7 @@ def test_redis_may_be_restarted_and_even_forget(site: Talking, fleet: Fleet, red
         finished(server)
         assert site.times_asked() == 1, "what was known is known"
         server.flushall()
-        until(lambda: server.hlen(keys.beats(PORTAL)) == 2, "the workers' hearts")
+        until(lambda: server.hlen(keys.heartbeats(PORTAL)) == 2, "the workers' hearts")
         pushed(redis_process.url, site, COUNT)
         finished(server)
         assert [worker.process.poll() for worker in workers] == [None, None]

@@ -34,7 +34,7 @@ def test_the_components_of_a_worker_are_imported_while_services_start() -> None:
     found = imported_by(IMPORTED_FIRST)
     assert found >= {
         "realestate.queue.scheduler",
-        "realestate.middlewares.handler",
+        "realestate.middlewares.download_handler",
         "realestate.queue.leases",
         "realestate.pipelines.store",
         "realestate.queue.heartbeat",
@@ -46,5 +46,5 @@ def test_the_components_of_a_worker_are_imported_while_services_start() -> None:
 def test_a_worker_imports_no_download_handler_but_its_own(module: str) -> None:
     """Each would add a tenth of a second to every start."""
     found = imported_by(COMPONENTS)
-    assert "realestate.middlewares.handler" in found
+    assert "realestate.middlewares.download_handler" in found
     assert module not in found
