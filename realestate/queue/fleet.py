@@ -241,7 +241,7 @@ class Fleet:
         """Keep the lease of a response open until the returned object is released."""
         return self.ledger.hold(lease_of(response))
 
-    async def heartbeat(self, heartheartbeat: bytes) -> None:
+    async def heartbeat(self, heartbeat: bytes) -> None:
         """Extend all leases of this worker with one command."""
         started = [held.lease.id for _, held in self.ledger if held.started and not held.callback_finished]
         reply = await self.queue.heartbeat(self.worker, heartbeat, started)

@@ -8,9 +8,9 @@ from realestate.queue.request_queue import RequestQueue
 #: Old name -> new name, both without the prefix of the portal.
 RENAMED_KEYS = {
     "beats": "heartbeats",
-    "reply": "last_heartbeat",
+    "pulse": "last_heartbeat",
     "mercy": "grace_until",
-    "dead_workers": "dead_workers",
+    "departed": "dead_workers",
     "emptying": "suspect_worker",
     "seeding": "seed_names",
     "dead": "dead_letters:times",

@@ -181,7 +181,7 @@ class RequestQueue:
         )
         return [bool(ours) for ours in answers]
 
-    async def heartbeat(self, worker: str, heartheartbeat: bytes, started: Sequence[bytes]) -> HeartbeatReply:
+    async def heartbeat(self, worker: str, heartbeat: bytes, started: Sequence[bytes]) -> HeartbeatReply:
         now, paused, blocked, known = await self.run(
             "heartbeat", worker=worker, lease=self.limits.lease, heartbeat=heartbeat, started=started
         )
@@ -200,7 +200,7 @@ class RequestQueue:
         previous = False if old is None else old
         return bool(await self.run("proxy_health", proxy=proxy_id, old=previous, new=new, keep=KEEP_MS))
 
-    async def add_dead_letter(self, id: bytes, dead_dead_letter: str) -> None:
+    async def add_dead_letter(self, id: bytes, dead_letter: str) -> None:
         """Add a dead letter that is not a request, such as a refused seed."""
         await self.run("add_dead_letter", id=id, dead_letter=dead_letter, keep=self.limits.dead_letters_keep)
 

@@ -166,7 +166,7 @@ local function delete_all(ids, leases, heads)
   for job, its in pairs(jobs) do all('SREM', key('job:' .. job), its) end
 end
 
--- Makes a request a dead dead_letter. Its body is kept for a replay. The oldest dead letters make room for the newest.
+-- Makes a request a dead letter. Its body is kept for a replay. The oldest dead letters make room for the newest.
 local function add_dead_letter(id, head, dead_letter, keep)
   take_out(id)
   if head then

@@ -22,7 +22,7 @@ if args.mine then
 end
 
 -- The requests of a dead worker are ready again. A request whose download had begun may have crashed the worker: it is
--- leased alone, and becomes a dead dead_letter after args.poison crashes.
+-- leased alone, and becomes a dead letter after args.poison crashes.
 local function reclaim(worker)
   local started = {}
   for _, id in ipairs(redis.call('SMEMBERS', key('started:' .. worker))) do started[id] = true end
