@@ -11,7 +11,7 @@ from scrapy.downloadermiddlewares import stats
 from scrapy.http import Headers, Response
 from scrapy.utils.request import request_httprepr
 
-from realestate.accelerate.requests import is_plain
+from realestate.queue.plain_urls import is_plain
 
 #: The parts of the first two lines of a request that are always the same, and the empty line at its end.
 _FIXED_BYTES = len(b"  HTTP/1.1\r\n") + len(b"Host: \r\n") + len(b"\r\n")

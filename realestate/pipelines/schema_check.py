@@ -1,4 +1,4 @@
-"""An item beside the JSON Schema of its kind: whether it keeps to it, and if not, why."""
+"""Checks an item against the JSON Schema of its kind."""
 
 from collections.abc import Callable
 from math import isfinite
@@ -12,10 +12,10 @@ _LONGEST_MESSAGE = 300
 
 
 class SchemaCheck:
-    """Of one kind of item, whose name its stats begin with."""
+    """The schema of one kind of item. `kind` is the beginning of the names of its statistics."""
 
     is_valid: Callable[[Any], bool]
-    """The validator's own: asked of every item."""
+    """Return whether a record is valid. It is the validator's own method: it is called for every item."""
 
     def __init__(self, kind: str, schema: dict[str, Any], stats: StatsCollector) -> None:
         self._kind = kind
@@ -25,25 +25,25 @@ class SchemaCheck:
         self.is_valid = self._validator.is_valid
 
     def errors(self, record: dict[str, Any]) -> list[str]:
-        """All that is wrong, as `field: message` or `rule: message`; counted by field and by rule."""
+        """Return all errors of a record, as `field: message` or `rule: message`, and count them in the statistics."""
         errors = sorted(self._validator.iter_errors(record), key=lambda error: list(map(str, error.instance_path)))
         for field in {str(error.instance_path[0]) for error in errors if error.instance_path}:
             self._stats.inc_value(f"{self._kind}/field/{field}/invalid")
         for name in {rule["title"] for error in errors if (rule := self._rule_of(error))}:
             self._stats.inc_value(f"{self._kind}/rule/{name}/error")
-        return list(dict.fromkeys(self._told(error, record) for error in errors))
+        return list(dict.fromkeys(self._message(error, record) for error in errors))
 
-    def _told(self, error: jsonschema_rs.ValidationError, record: dict[str, Any]) -> str:
+    def _message(self, error: jsonschema_rs.ValidationError, record: dict[str, Any]) -> str:
         if rule := self._rule_of(error):
             return f"{rule['title']}: {rule['description']}"
         path = list(map(str, error.instance_path)) or [self._kind]
         value = record.get(path[0])
-        if isinstance(value, float) and not isfinite(value):  # which the validator takes for null
-            return f"{path[0]}: {value} is no number"
+        if isinstance(value, float) and not isfinite(value):  # the validator reads it as null
+            return f"{path[0]}: {value} is not a number"
         return f"{'.'.join(path)}: {error.message[:_LONGEST_MESSAGE]}"
 
     def _rule_of(self, error: jsonschema_rs.ValidationError) -> dict[str, Any] | None:
-        """The schema's rule between fields that is broken; None where a field by itself is wrong."""
+        """Return the rule between fields that is broken; None if one field by itself is wrong."""
         match error.schema_path:
             case ["allOf", int(position), *_]:
                 rule: dict[str, Any] = self._rules[position]

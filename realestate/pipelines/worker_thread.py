@@ -1,4 +1,4 @@
-"""Acts that block, beside the event loop."""
+"""One thread for calls that block, so that they do not block the event loop."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,31 +11,32 @@ T = TypeVar("T")
 
 
 class WorkerThread:
-    """One thread: acts are done one after another, in the order in which they were asked for.
+    """Runs calls one after another, in the order of `run`.
 
-    An act that never ends does not keep the process alive, as one in an executor would.
+    It is a daemon thread: a call that never returns does not keep the process alive. In an executor it would.
     """
 
     def __init__(self, name: str) -> None:
-        self._acts: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         Thread(target=self._work, name=name, daemon=True).start()
 
-    def run(self, act: Callable[[], T]) -> "asyncio.Future[T]":
-        outcome: Future[T] = Future()
-        self._acts.put((act, outcome))
-        return asyncio.wrap_future(outcome)
+    def run(self, call: Callable[[], T]) -> "asyncio.Future[T]":
+        """Queue a call and return a future of its result."""
+        future: Future[T] = Future()
+        self._calls.put((call, future))
+        return asyncio.wrap_future(future)
 
     def end(self) -> None:
-        """After what was asked for so far."""
-        self._acts.put(None)
+        """End the thread after all queued calls."""
+        self._calls.put(None)
 
     def _work(self) -> None:
-        while (asked := self._acts.get()) is not None:
-            act, outcome = asked
-            if not outcome.set_running_or_notify_cancel():
+        while (queued := self._calls.get()) is not None:
+            call, future = queued
+            if not future.set_running_or_notify_cancel():
                 continue
             try:
-                outcome.set_result(act())
+                future.set_result(call())
             except BaseException as error:
-                outcome.set_exception(error)
-            del asked, act, outcome
+                future.set_exception(error)
+            del queued, call, future  # while it waits, the thread keeps no result alive

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from scrapy import Request, Spider
 
-from realestate.accelerate.requests import request_to
+from realestate.queue.plain_urls import request_to
 
 #: The first byte of every value; raised when its form changes, so that a fleet of two versions cannot misread.
 VERSION = b"\x01"
@@ -48,7 +48,7 @@ def encode(request: Request, spider: Spider, *, meta: Mapping[str, Any] | None =
         "priority": request.priority,
         "dont_filter": request.dont_filter,
         "callback": _name(request.callback, spider),
-        "errback": _name(request.errback, spider),
+        "errback": _name(getattr(request.errback, "wrapped", request.errback), spider),
     }
     try:
         data = VERSION + msgspec.msgpack.encode({name: value for name, value in told.items() if value})

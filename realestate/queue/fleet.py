@@ -17,7 +17,9 @@ from weakref import WeakKeyDictionary
 
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.utils.misc import load_object
+from twisted.python.failure import Failure
 
 from realestate.queue import connection, signals
 from realestate.queue.buffer import Buffer, monotonic_ms
@@ -26,10 +28,11 @@ from realestate.queue.deadletters import Reason, letter
 from realestate.queue.dupefilter import DupeFilter
 from realestate.queue.engine import LEASE, in_work, wake
 from realestate.queue.feedback import Feedback
-from realestate.queue.ledger import Held, Ledger
+from realestate.queue.ledger import Held, Hold, Ledger
 from realestate.queue.openjobs import OpenJobs
 from realestate.queue.outbox import Outbox
 from realestate.queue.packing import DELAY, PARENT, SEED, Packer
+from realestate.queue.pages import LeasedErrback, Pages, lease_of
 from realestate.queue.patience import patiently
 from realestate.queue.refetch import refetch
 from realestate.queue.request_queue import Lease, Pulse, Pushed, QueueSettings, RequestQueue, Taken
@@ -82,6 +85,7 @@ class Fleet:
         self.local: deque[Request] = deque()
         self._tasks: list[asyncio.Task[None]] = []
         self._registered = False
+        self._queue_was_empty = False
         self._background: set[asyncio.Task[None]] = set()
         self.redis = connection.connect(settings)
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
@@ -91,6 +95,7 @@ class Fleet:
         self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats)
         self.outbox = Outbox(self.queue, self.stats)
         self.ledger = Ledger(self.outbox.end)
+        self.pages = Pages(self.ledger, self._give_up_page, crawler.signals)
         self.buffer = Buffer(self.queue.limits.rate)
         self.packer = Packer(spider, self.dupefilter, self.ledger, self.buffer.now)
         self.jobs = OpenJobs(self.redis, spider.name)
@@ -111,7 +116,12 @@ class Fleet:
         return len(self.buffer) + len(self.local)
 
     def has_pending_requests(self) -> bool:
-        return self.serving or bool(self.local)
+        """Whether there may be something to do: here, on its way to Redis, or in the queue when we last looked.
+
+        When it returns False, Scrapy sends `spider_idle`, by which a RedisSpider reads seeds and may close."""
+        if self.local or not self.serving:
+            return bool(self.local)
+        return not self._queue_was_empty or self.waiting() > 0 or len(self.outbox) > 0 or len(self.ledger) > 0
 
     def next_request(self) -> Request | None:
         """The next request whose send slot has come."""
@@ -135,6 +145,7 @@ class Fleet:
         except NotShareable as error:
             logger.debug("queue/local: %s stays in this process: %s", request, error)
             self.stats.inc_value("queue/local")
+            request.meta.pop(PARENT, None)  # it is counted once, also if it is redirected
             self.local.append(request)
             return True
         self._send(request, pushed)
@@ -158,7 +169,9 @@ class Fleet:
         return self.buffer.now()
 
     def serve(self) -> None:
-        """From now on this process works for the fleet."""
+        """From now on this process works for the fleet. Calling it again does nothing."""
+        if self._tasks:
+            return
         self.serving = True
         self.crawler.signals.send_catch_log(signals.serving)
         self._tasks = [asyncio.create_task(self._refill()), asyncio.create_task(self.outbox.run())]
@@ -213,9 +226,14 @@ class Fleet:
         return await patiently(self.queue.is_empty, self.stats, "looking whether anything is left")
 
     def finished(self, request: Request) -> None:
-        """Its callback or errback is over."""
-        if key := request.meta.get(LEASE):
+        """The callback or errback of a request has ended."""
+        key = request.meta.get(LEASE)
+        if key and not self.pages.is_being_read(key):
             self.ledger.finished(key)
+
+    def hold(self, response: Response | Failure | None) -> Hold:
+        """Keep the lease of a response open until the returned object is released."""
+        return self.ledger.hold(lease_of(response))
 
     async def beat(self, beat: bytes) -> None:
         """Keeps every lease alive with one command."""
@@ -229,6 +247,9 @@ class Fleet:
 
     # ----- inside
 
+    def _give_up_page(self, reason: Reason, error: str, request: Request) -> None:
+        self.give_up(reason, error, request, url=request.url)
+
     def _started(self, key: str, lease: Lease) -> Request | None:
         if not self.feedback.has_proxy(lease.proxy_id):
             self.ledger.end(key, "back")
@@ -240,6 +261,7 @@ class Fleet:
         held.started = True
         held.url = request.url
         request.meta[LEASE] = key
+        request.errback = LeasedErrback(self.pages, request.errback)
         self.feedback.request_sent(request, lease.proxy_id)
         self.stats.inc_value("queue/taken")
         return request
@@ -258,6 +280,7 @@ class Fleet:
         if parent := self.ledger.get(request.meta.get(PARENT)):
             parent.children.append(pushed)
         nonce = request.meta.get(SEED)
+        self._queue_was_empty = False
         self.outbox.push(pushed, partial(self.seeds.remove, nonce) if nonce else None)
         self.stats.inc_value("queue/pushed")
 
@@ -274,6 +297,8 @@ class Fleet:
         elif self.queue.limits.rate or self.queue.proxies is not None:
             self.ledger.end(key, "retry", (0, self.packer.payload(request), 0))
         else:
+            if not isinstance(request.errback, LeasedErrback):
+                request.errback = LeasedErrback(self.pages, request.errback)
             self.local.append(request)
             self._wake()
 
@@ -291,6 +316,7 @@ class Fleet:
                 await asyncio.sleep(1.0)
                 self._hungry.set()
                 continue
+            self._queue_was_empty = not taken.leases and taken.ask_again_at <= 0 and not len(self.outbox)
             for lease in taken.leases:
                 self.buffer.add(self.ledger.open(lease), lease)
             if not self.serving:
@@ -329,9 +355,12 @@ class Fleet:
             self.ledger.end(key, "back")
 
     def _look_for_swallowed(self) -> None:
-        """A request that left no trace (a middleware swallowed it) is given up, not held for ever."""
+        """Give up requests that a middleware swallowed: started, not finished, and nowhere in the engine."""
         assert self.crawler.engine is not None
-        busy = in_work(self.crawler.engine) | {request.meta.get(LEASE) for request in self.local}
+        busy = in_work(self.crawler.engine)
+        if busy is None:
+            return
+        busy |= {request.meta.get(LEASE) for request in self.local}
         for key, held in self.ledger.without_trace(busy, SWALLOWED_BEATS):
             self.stats.inc_value("queue/dead/swallowed")
             what = {"job": held.lease.job, "stage": held.lease.stage, "url": held.url}

@@ -122,7 +122,7 @@ def in_the_batch(acknowledged: bool = False) -> None:
 
     def wrapper(write: Any) -> Any:
         async def run(self: StorePipeline, items: list[Any]) -> Any:
-            if not any(isinstance(item, Listing) for item, _ in items):
+            if not any(isinstance(item, Listing) for item, _, _ in items):
                 return await write(self, items)
             outbox = self.crawler.engine.scheduler.fleet.outbox  # type: ignore[union-attr]
             while acknowledged and len(outbox):
@@ -244,7 +244,7 @@ def after_the_other() -> None:
 
 def patient() -> None:
     """A worker whose batch waits to be full or old, although nothing more is on its way."""
-    StorePipeline.nothing_to_do = lambda self: None  # type: ignore[method-assign]
+    StorePipeline.scheduler_empty = lambda self: None  # type: ignore[method-assign]
 
 
 def never() -> None:

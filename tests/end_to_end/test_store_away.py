@@ -70,7 +70,7 @@ def site(simulate: Simulate, env: dict[str, str], url: str, tmp_path: Path) -> I
 
 
 def waits(*workers: Worker) -> bool:
-    return all("store/away" in worker.text() for worker in workers)
+    return all("store/unavailable" in worker.text() for worker in workers)
 
 
 def finish(site: Site, server: "Redis", workers: list[Worker]) -> None:

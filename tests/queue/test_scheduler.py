@@ -129,13 +129,12 @@ def test_a_page_is_not_done_before_its_items_are_durable(run: Run, server: Redis
     async def act(scheduler: Scheduler) -> None:
         request = await taken(scheduler)
         key = request.meta[LEASE]
-        for _ in range(2):
-            scheduler.fleet.ledger.item_out(key)
+        first, second = scheduler.fleet.ledger.hold(key), scheduler.fleet.ledger.hold(key)
         scheduler.fleet.ledger.finished(key)
-        scheduler.fleet.ledger.item_in(key)
+        first.release()
         await scheduler.fleet.outbox.flush()
         assert where(server) == {"in flight": 1}
-        scheduler.fleet.ledger.item_in(key)
+        second.release()
         await until(lambda: where(server) == {})
 
     run(act)

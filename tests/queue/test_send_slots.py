@@ -12,9 +12,9 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
-from realestate.middlewares.moments import MISSED, MOST_MISSED, MomentMiddleware
 from realestate.queue.engine import LEASE
 from realestate.queue.scheduler import Scheduler
+from realestate.queue.send_slots import MISSED, MISSED_MAX, SendSlotMiddleware
 from realestate.spiders.immoweb import ImmowebSpider
 
 LISTING = "https://www.immoweb.be/en/classified/2100000{}"
@@ -30,7 +30,7 @@ class Worker:
         self.scheduler = Scheduler.from_crawler(crawler)
         crawler.engine = SimpleNamespace(scheduler=self.scheduler, _slot=None)  # type: ignore[assignment]
         self.scheduler.open(spider)
-        self.middleware = MomentMiddleware.from_crawler(crawler)
+        self.middleware = SendSlotMiddleware.from_crawler(crawler)
 
     async def take(self, count: int) -> list[Request]:
         taken: list[Request] = []
@@ -105,7 +105,7 @@ def test_who_is_always_late_goes_after_all(run: Run) -> None:
     """Where all that comes before takes longer than an interval, nothing would ever be sent."""
 
     async def act(worker: Worker) -> None:
-        for _ in range(MOST_MISSED):
+        for _ in range(MISSED_MAX):
             (request,) = await worker.take(1)
             time.sleep(0.15)
             again = worker.middleware.process_request(request)
@@ -114,7 +114,7 @@ def test_who_is_always_late_goes_after_all(run: Run) -> None:
         (request,) = await worker.take(1)
         time.sleep(0.15)
         assert worker.middleware.process_request(request) is None
-        assert worker.missed == MOST_MISSED
+        assert worker.missed == MISSED_MAX
         assert MISSED not in request.meta
 
     run(act, rate=10)
@@ -129,4 +129,4 @@ def test_what_nobody_granted_a_moment_has_none_to_miss(run: Run) -> None:
 
 def test_without_a_pace_there_is_nothing_to_look_at(make_crawler: Callable[..., Crawler]) -> None:
     with pytest.raises(NotConfigured):
-        MomentMiddleware.from_crawler(make_crawler(ImmowebSpider, RATE_LIMIT=0))
+        SendSlotMiddleware.from_crawler(make_crawler(ImmowebSpider, RATE_LIMIT=0))

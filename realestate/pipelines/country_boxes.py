@@ -1,4 +1,4 @@
-"""Where countries lie: boxes of latitude and longitude, a little wider than the land."""
+"""Countries as boxes of latitude and longitude, a little wider than the land."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ class Box(NamedTuple):
     west: float
     east: float
 
-    def holds(self, latitude: float, longitude: float) -> bool:
+    def contains(self, latitude: float, longitude: float) -> bool:
         return self.south <= latitude <= self.north and self.west <= longitude <= self.east
 
 
-#: By ISO 3166-1 code.
+#: By ISO 3166-1 country code.
 MAINLAND = {
     "AT": Box(46.3, 49.1, 9.4, 17.3),
     "AZ": Box(38.3, 42.0, 44.6, 51.0),  # with Nakhchivan
@@ -37,7 +37,7 @@ MAINLAND = {
     "TR": Box(35.7, 42.3, 25.5, 45.0),
     "ZA": Box(-35.0, -22.0, 16.3, 33.1),
 }
-#: What belongs to a country and lies far off.
+#: Parts of a country that are far from its mainland.
 ISLANDS = {
     "ES": (Box(27.5, 29.6, -18.4, -13.2),),  # the Canaries
     "FR": (
@@ -53,9 +53,9 @@ ISLANDS = {
 }
 
 
-def may_hold(country: str, latitude: float, longitude: float) -> bool:
-    """Whether the point can be in the country; of a country without a box, any can."""
+def may_contain(country: str, latitude: float, longitude: float) -> bool:
+    """Return whether the point can be in the country. Always True for a country without a box."""
     mainland = MAINLAND.get(country)
-    if mainland is None or mainland.holds(latitude, longitude):
+    if mainland is None or mainland.contains(latitude, longitude):
         return True
-    return any(box.holds(latitude, longitude) for box in ISLANDS.get(country, ()))
+    return any(box.contains(latitude, longitude) for box in ISLANDS.get(country, ()))

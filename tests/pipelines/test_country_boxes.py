@@ -1,8 +1,8 @@
 import pytest
 
-from realestate.pipelines.countries import ISLANDS, MAINLAND, may_hold
+from realestate.pipelines.country_boxes import ISLANDS, MAINLAND, may_contain
 
-#: Towns near the ends of each country.
+#: Towns near the borders of each country.
 TOWNS = [
     *(("BE", 51.10, 2.59), ("BE", 49.68, 5.82), ("BE", 50.63, 6.03), ("BE", 51.48, 4.76)),
     *(("AZ", 40.41, 49.87), ("AZ", 39.21, 45.41), ("AZ", 38.45, 48.88), ("AZ", 41.63, 46.64)),
@@ -22,20 +22,20 @@ ABROAD = [
 
 
 @pytest.mark.parametrize(("country", "latitude", "longitude"), TOWNS)
-def test_a_town_lies_in_its_country(country: str, latitude: float, longitude: float) -> None:
-    assert may_hold(country, latitude, longitude)
+def test_a_town_is_in_its_country(country: str, latitude: float, longitude: float) -> None:
+    assert may_contain(country, latitude, longitude)
 
 
 @pytest.mark.parametrize(("country", "latitude", "longitude"), ABROAD)
-def test_a_town_abroad_does_not(country: str, latitude: float, longitude: float) -> None:
-    assert not may_hold(country, latitude, longitude)
+def test_a_town_abroad_is_not_in_the_country(country: str, latitude: float, longitude: float) -> None:
+    assert not may_contain(country, latitude, longitude)
 
 
-def test_a_country_without_a_box_may_hold_anything() -> None:
-    assert may_hold("XX", 0.5, 0.5)
+def test_a_country_without_a_box_may_contain_any_point() -> None:
+    assert may_contain("XX", 0.5, 0.5)
 
 
-def test_boxes_are_boxes() -> None:
+def test_every_box_has_its_sides_in_order() -> None:
     boxes = [*MAINLAND.values(), *(box for boxes in ISLANDS.values() for box in boxes)]
     assert all(-90 < box.south < box.north < 90 and -180 < box.west < box.east < 180 for box in boxes)
     assert set(ISLANDS) <= set(MAINLAND)

@@ -10,8 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from realestate.pipelines.clean import clean
-from realestate.pipelines.page_versions import page_of
-from realestate.pipelines.store import BatchSettings, StorePipeline
+from realestate.pipelines.store import BatchSettings, StorePipeline, page_version
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Quarantined
 from realestate.storage.postgres import PostgresStore
@@ -21,12 +20,12 @@ URL = "https://www.immoweb.be/en/classified/21000001"
 
 
 def page(flags: tuple[str, ...] = ("alone",), **headers: Any) -> Response:
-    told = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Response(URL, headers=told, flags=list(flags), request=Request(URL, meta={"job": "j"}))
+    values = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(URL, headers=values, flags=list(flags), request=Request(URL, meta={"job": "j"}))
 
 
 def test_its_headers_are_read() -> None:
-    kept = page_of(clean(a_listing()), page(ETag='W/"a"', Last_Modified="Mon, 05 Oct 2026 07:00:00 GMT"))
+    kept = page_version(clean(a_listing()), page(ETag='W/"a"', Last_Modified="Mon, 05 Oct 2026 07:00:00 GMT"))
     assert kept is not None
     assert (kept.url, kept.etag, kept.last_modified) == (URL, 'W/"a"', "Mon, 05 Oct 2026 07:00:00 GMT")
 
@@ -35,7 +34,7 @@ def test_its_headers_are_read() -> None:
     "response", [page(), page(flags=(), ETag='"a"'), page(ETag=b'"\xff\xfe"'), page(ETag=b'"' + b"a" * 10**7 + b'"')]
 )
 def test_what_cannot_be_asked_with_is_not_kept(response: Response) -> None:
-    assert page_of(clean(a_listing()), response) is None
+    assert page_version(clean(a_listing()), response) is None
 
 
 def test_it_is_stored_with_the_listing_and_not_with_what_was_refused(

@@ -1,4 +1,4 @@
-"""A worker says every few seconds that it lives, and what it holds."""
+"""Sends the heartbeat of this worker, with what it holds and has done."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Beats while the spider serves the fleet's queue: never in `scrapy shell`."""
+    """Sends heartbeats while the spider takes requests from the queue: never in `scrapy shell`."""
 
     def __init__(self, crawler: Crawler, seconds: float) -> None:
         self.crawler = crawler
@@ -53,7 +53,7 @@ class Heartbeat:
         assert engine is not None
         assert stats is not None
         return Beat(
-            in_work=len(engine.downloader.active) + _in_scraper(engine),
+            in_work=_in_work(engine),
             unstored=stats.get_value("store/waiting", 0),
             pages=stats.get_value("response_received_count", 0),
             stored=stats.get_value("listing/stored", 0) + stats.get_value("other/stored", 0),
@@ -62,6 +62,13 @@ class Heartbeat:
         )
 
 
-def _in_scraper(engine: ExecutionEngine) -> int:
-    slot = engine.scraper.slot
-    return 0 if slot is None or slot.is_idle() else len(slot.queue) + len(slot.active) + slot.itemproc_size
+def _in_work(engine: ExecutionEngine) -> int:
+    """Requests being downloaded or parsed, and items in the pipelines; 0 if this Scrapy does not show them."""
+    try:
+        slot = engine.scraper.slot
+        count = len(engine.downloader.active)
+        if slot is not None:
+            count += len(slot.queue) + len(slot.active) + slot.itemproc_size
+    except AttributeError:
+        return 0
+    return count

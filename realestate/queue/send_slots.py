@@ -1,4 +1,4 @@
-"""Nothing is sent long after the moment it was granted."""
+"""No request is sent long after its send slot."""
 
 from typing import Self
 
@@ -10,17 +10,18 @@ from realestate.queue.engine import LEASE
 from realestate.queue.fleet import fleet_of
 from realestate.queue.packing import put_off
 
-#: Where a request carries how many moments it has missed.
-MISSED = "moments_missed"
-#: After so many it goes when it can: where everything takes longer than an interval, nothing would ever be sent.
-MOST_MISSED = 5
+#: The meta key under which a request carries how many send slots it has missed.
+MISSED = "send_slots_missed"
+#: A request that missed this many is sent anyway. Where everything takes longer than the interval of the rate limit,
+#: nothing would ever be sent otherwise.
+MISSED_MAX = 5
 
 
-class MomentMiddleware:
-    """A request that was held up on its way here asks for another moment.
+class SendSlotMiddleware:
+    """A request that was delayed on its way to the site returns to the queue for another send slot.
 
-    Be it by a process that stood still, or by robots.txt or the store looked up for the first time: all that were held
-    up together would reach the site together.
+    The process may have been suspended, or robots.txt had to be fetched first. All the requests that were delayed
+    together would reach the site together.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -36,7 +37,7 @@ class MomentMiddleware:
 
     def process_request(self, request: Request) -> Request | None:
         missed = request.meta.pop(MISSED, 0)
-        if missed >= MOST_MISSED or not self._is_late(request):
+        if missed >= MISSED_MAX or not self._is_late(request):
             return None
         self.stats.inc_value("rate_limit/missed")
         again = put_off(request, 0.0)
