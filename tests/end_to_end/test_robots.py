@@ -142,11 +142,11 @@ def test_who_cannot_be_asked_for_too_long_is_given_up_and_kept(
         finished(server)
         assert workers[0].stop() == 0
     assert site.listings() == []
-    told = letters(redis_url, PORTAL)
-    assert {(letter["reason"], letter["error"]) for letter in told} == {
+    dead = letters(redis_url, PORTAL)
+    assert {(letter["reason"], letter["error"]) for letter in dead} == {
         ("robots", "robots.txt cannot be fetched: status 500")
     }
-    assert len(told) == 3
+    assert len(dead) == 3
     assert "'page/extract/forbidden': 3" in workers[0].text()
 
 

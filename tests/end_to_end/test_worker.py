@@ -40,8 +40,8 @@ def test_a_worker_stores_the_truth_in_mongodb(
     simulate: Simulate, env: dict[str, str], server: Redis, mongodb_url: str, tmp_path: Path
 ) -> None:
     simulated = simulate(60)
-    told = {**env, "SIMULATOR_URL": simulated.url, "STORE_URL": mongodb_url}
-    with running([PYTHON, "-m", "scrapy", "crawl", "emlak"], told, tmp_path / "worker.log") as worker:
+    variables = {**env, "SIMULATOR_URL": simulated.url, "STORE_URL": mongodb_url}
+    with running([PYTHON, "-m", "scrapy", "crawl", "emlak"], variables, tmp_path / "worker.log") as worker:
         server.lpush("emlak:start_urls", f"{simulated.portals['emlak']}/elanlar/?ann_type=3&sort_type=0&page=1")
         finished(server, "emlak")
         assert worker.stop() == 0
