@@ -23,11 +23,11 @@ check: $(READY)
 
 # Beside peers; an hour or two, on a machine with nothing else to do.
 bench: peers
-	$(BIN)/realestate bench
+	$(BIN)/python -m bench
 
 # The same, into docs/performance.md, with its numbers and its picture.
 performance: peers
-	$(BIN)/realestate bench --write docs
+	$(BIN)/python -m bench --write docs
 
 # One that cannot be had is left out.
 peers: $(READY)

@@ -163,7 +163,8 @@ def in_turns(ways: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list
 
 def suites() -> list[str]:
     """The names of all suites."""
-    return sorted(module.name for module in iter_modules(__path__) if not module.ispkg)
+    modules = iter_modules(__path__)
+    return sorted(module.name for module in modules if not module.ispkg and module.name != "__main__")
 
 
 def chosen(names: Sequence[str]) -> list[str]:

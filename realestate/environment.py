@@ -1,4 +1,8 @@
-"""WHAT THE ENVIRONMENT SAYS: the only reader of it. What is wrong with a variable is one clear line, and the end."""
+"""Reads the environment. No other module does.
+
+A variable with a wrong value ends the program with one line that names the variable and what it needs. Values that may
+contain a password are never printed.
+"""
 
 import os
 import re
@@ -6,37 +10,47 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+from realestate import old_names
 from realestate.middlewares.proxies import BadProxy, listed, parse_all
 
-#: All by which Redis and the store are found: without any of them, the services of REALESTATE_HOME are.
+#: The variables that say where Redis and the store are. If none is set, the embedded services are used.
 ADDRESSES = ("REDIS_URL", "REDIS_HOST", "STORE_URL", "POSTGRES_HOST", "MONGODB_URI")
 
 
 def variable(name: str) -> str | None:
-    """An empty variable counts as unset: compose files and shells leave such behind."""
-    return os.environ.get(name) or None
+    """The text of a variable, or of its old name. An empty variable counts as unset, since compose files and shells
+    leave such variables behind."""
+    if text := os.environ.get(name):
+        return text
+    old = old_names.old_name_of(name)
+    text = os.environ.get(old) if old else None
+    if old and text:
+        old_names.warn_of_variable(old)
+    return text or None
 
 
 def number(name: str, default: float) -> float:
+    """A number of 0 or more."""
     text = variable(name)
     try:
-        given = float(text) if text else default
-        if not 0 <= given < float("inf"):
+        value = float(text) if text else default
+        if not 0 <= value < float("inf"):
             raise ValueError
-        return given
+        return value
     except ValueError:
         raise SystemExit(f"realestate: {name} is {text!r}: a number of 0 or more is needed") from None
 
 
 def share(name: str, default: float) -> float:
-    given = number(name, default)
-    if given > 1:
-        raise SystemExit(f"realestate: {name} is {given:g}: a number from 0 to 1 is needed")
-    return given
+    """A number from 0 to 1."""
+    value = number(name, default)
+    if value > 1:
+        raise SystemExit(f"realestate: {name} is {value:g}: a number from 0 to 1 is needed")
+    return value
 
 
 def word(name: str, words: tuple[str, ...]) -> str:
-    """One of the words, the first by default."""
+    """One of the words in upper case; the first one is the default."""
     text = (variable(name) or words[0]).upper()
     if text not in words:
         raise SystemExit(f"realestate: {name} is {text!r}: one of {', '.join(words)} is needed")
@@ -44,18 +58,18 @@ def word(name: str, words: tuple[str, ...]) -> str:
 
 
 def fernet_keys(name: str) -> tuple[str, ...]:
-    """Fernet keys, parted by commas. What is wrong with one is told without telling it."""
+    """Fernet keys, separated by commas. An error message does not contain the key."""
     keys = tuple(filter(None, (key.strip() for key in (variable(name) or "").split(","))))
-    for place, key in enumerate(keys, start=1):
+    for position, key in enumerate(keys, start=1):
         if not re.fullmatch(r"[\w-]{43}=", key, re.ASCII):
             raise SystemExit(
-                f"realestate: {name}: key {place} is no Fernet key (docs/settings.md says how to make one)"
+                f"realestate: {name}: key {position} is no Fernet key (docs/settings.md says how to make one)"
             )
     return keys
 
 
 def proxies(name: str, default: str | None = None) -> tuple[str, ...]:
-    """Addresses of proxies. What is wrong with one is told without its credentials."""
+    """Addresses of proxies. An error message does not contain their credentials."""
     texts = tuple(listed(variable(name) or default or ""))
     try:
         parse_all(texts)
@@ -64,22 +78,33 @@ def proxies(name: str, default: str | None = None) -> tuple[str, ...]:
     return texts
 
 
-def form(name: str, form: str, example: str) -> str | None:
-    """A text of this form. What was given is not told: it may be a password in the wrong place."""
+def form(name: str, pattern: str, example: str) -> str | None:
+    """A text that matches the pattern. An error message shows the example, not the value: it may be a password that
+    was set in the wrong variable."""
     text = variable(name)
-    if text and not re.fullmatch(form, text, re.ASCII):
+    if text and not re.fullmatch(pattern, text, re.ASCII):
         raise SystemExit(f"realestate: {name}: something like {example} is needed")
     return text
 
 
 def file(name: str) -> Path | None:
+    """The path of a file that exists."""
     text = variable(name)
     if text and not Path(text).is_file():
         raise SystemExit(f"realestate: {name}: there is no such file")
     return Path(text) if text else None
 
 
+def folder_or_bucket(name: str, default: Path) -> str:
+    """A folder, or s3://bucket/prefix."""
+    text = variable(name) or str(default)
+    if "://" in text and not text.startswith(("file:///", "s3://")):
+        raise SystemExit(f"realestate: {name} is {text!r}: a folder or s3://bucket/prefix is needed")
+    return text
+
+
 def sha256(name: str, default: str) -> str:
+    """A SHA-256 in lower-case hexadecimal digits."""
     text = (variable(name) or default).strip().lower()
     if not re.fullmatch(r"[0-9a-f]{64}", text, re.ASCII):
         raise SystemExit(f"realestate: {name} is {text!r}: a SHA-256 in 64 hexadecimal digits is needed")
@@ -87,28 +112,42 @@ def sha256(name: str, default: str) -> str:
 
 
 def redis_url() -> str | None:
-    """REDIS_URL, or the parts that scrapy-redis users set."""
-    host = variable("REDIS_HOST")
+    """REDIS_URL, or the URL made from REDIS_HOST and REDIS_PORT, which scrapy-redis users set."""
     if url := variable("REDIS_URL"):
         return url
-    return f"redis://{host}:{variable('REDIS_PORT') or 6379}/0" if host else None
+    if host := variable("REDIS_HOST"):
+        port = variable("REDIS_PORT") or 6379
+        return f"redis://{host}:{port}/0"
+    return None
 
 
 def store_url() -> str | None:
-    """STORE_URL, or the parts that users of PostgreSQL and MongoDB images set."""
+    """STORE_URL, or the URL made from the variables that the images of PostgreSQL and MongoDB use."""
     if url := variable("STORE_URL"):
         return url
     if host := variable("POSTGRES_HOST"):
-        user, password = variable("POSTGRES_USER") or "postgres", variable("POSTGRES_PASSWORD")
-        login = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
-        return f"postgresql://{login}@{host}:{variable('POSTGRES_PORT') or 5432}/{variable('POSTGRES_DB') or user}"
+        return _postgres_url(host)
     if uri := variable("MONGODB_URI"):
         return _mongodb_url(uri, variable("DATABASE_NAME"))
     return None
 
 
+def _postgres_url(host: str) -> str:
+    user = variable("POSTGRES_USER") or "postgres"
+    password = variable("POSTGRES_PASSWORD")
+    login = quote(user, safe="")
+    if password:
+        login += ":" + quote(password, safe="")
+    port = variable("POSTGRES_PORT") or 5432
+    database = variable("POSTGRES_DB") or user
+    return f"postgresql://{login}@{host}:{port}/{database}"
+
+
 def _mongodb_url(uri: str, database: str | None) -> str:
-    """The database's name goes before the options. If the address named another, a user is still looked for there."""
+    """The address with the name of our database in it.
+
+    If the address already named a database, the user's account is in that one: it becomes `authSource`.
+    """
     parts = urlsplit(uri)
     named = parts.path.strip("/")
     query = parts.query
@@ -117,14 +156,6 @@ def _mongodb_url(uri: str, database: str | None) -> str:
     return parts._replace(path=f"/{database or named or 'realestate'}", query=query).geturl()
 
 
-def place(name: str, default: Path) -> str:
-    """A folder, or a bucket."""
-    text = variable(name) or str(default)
-    if "://" in text and not text.startswith(("file:///", "s3://")):
-        raise SystemExit(f"realestate: {name} is {text!r}: a folder or s3://bucket/prefix is needed")
-    return text
-
-
 def changed(**changes: str) -> Mapping[str, str]:
-    """The environment for a process we start: ours, with these changes."""
+    """The environment for a process that we start: our own, with these changes."""
     return {**os.environ, **changes}

@@ -1,6 +1,6 @@
-"""HOW it is configured: Scrapy's settings, in the order of the flow.
+"""Scrapy's settings for this project, in the order in which a request meets them.
 
-docs/settings.md lists every variable of the environment that is asked for here.
+`realestate/environment.py` reads the environment. docs/settings.md lists every variable and every setting of ours.
 """
 
 import os
@@ -10,9 +10,9 @@ from realestate import __version__
 from realestate.environment import (
     fernet_keys,
     file,
+    folder_or_bucket,
     form,
     number,
-    place,
     proxies,
     redis_url,
     sha256,
@@ -26,20 +26,23 @@ from realestate.queue import keys
 _PAGE = r"https?://[^\s/@]+(/\S*)?"
 _REGION = r"[a-z]{2}(-[a-z]+)+-\d"
 
-# --- where things are ------------------------------------------------------------------
+# --- addresses -------------------------------------------------------------------------
 
-#: Unset means: the `realestate` command starts its own (docs/decisions/0003-embedded-services.md).
+#: If unset, the `realestate` command starts its own Redis (docs/decisions/0003-embedded-services.md).
 REDIS_URL = redis_url()
+#: If unset, the `realestate` command starts its own PostgreSQL.
 STORE_URL = store_url()
-#: Where the embedded services keep their data, and what a crawl on a laptop leaves behind.
+#: The folder for the data of the embedded services and for the logs of local workers.
 REALESTATE_HOME = Path(variable("REALESTATE_HOME") or ".realestate")
-#: Where raw pages are kept: a folder or s3://bucket/prefix. Unset, only those that failed, on this machine.
-SNAPSHOTS_URL = place("SNAPSHOTS_URL", REALESTATE_HOME / "snapshots")
-#: Set: the portals are those the simulator names at $SIMULATOR_URL/_portals, not the real sites.
+#: Where raw pages are kept: a folder or s3://bucket/prefix. If unset, only failed pages are kept, on this machine.
+SNAPSHOTS_URL = folder_or_bucket("SNAPSHOTS_URL", REALESTATE_HOME / "snapshots")
+#: If set, workers crawl the portals that the simulator lists at $SIMULATOR_URL/_portals, not the real sites.
 SIMULATOR_URL = variable("SIMULATOR_URL")
 
 # --- the project -----------------------------------------------------------------------
 
+#: Whether the faster parts of Scrapy (realestate/accelerate) are used. Correctness does not depend on them.
+ACCELERATE = word("ACCELERATE", ("ON", "OFF")) == "ON"
 BOT_NAME = "realestate"
 SPIDER_MODULES = ["realestate.spiders"]
 NEWSPIDER_MODULE = "realestate.spiders"
@@ -51,88 +54,96 @@ ADDONS = {"realestate.accelerate.signals.Signals": 0, "realestate.accelerate.mem
 DOWNLOADER = "realestate.accelerate.downloader.Downloader"
 ITEM_PROCESSOR = "realestate.accelerate.items.Pipelines"
 LOG_FORMATTER = "realestate.accelerate.logs.LogFormatter"
+# Settings given under a name of version 0.1 still work, with a warning.
+ADDONS = {**ADDONS, "realestate.old_names.OldSettingNames": -1}
 
 # --- seeds and the queue ---------------------------------------------------------------
 
 REDIS_START_URLS_KEY = keys.START_URLS
-#: A worker ends by itself when nothing is left (`realestate work --until-done`).
+#: Whether a worker stops when nothing is left to do (`realestate work --until-done` sets it).
 UNTIL_DONE = False
 SCHEDULER = "realestate.queue.scheduler.Scheduler"
 SCHEDULER_QUEUE_CLASS = "realestate.queue.request_queue.RequestQueue"
-#: The queue is the fleet's: no worker's end may clear it.
+#: All workers share the queue, so a worker that stops must not clear it.
 SCHEDULER_PERSIST = True
 DUPEFILTER_CLASS = "realestate.queue.dupefilter.DupeFilter"
 REQUEST_FINGERPRINTER_CLASS = "realestate.queue.fingerprints.Fingerprinter"
-#: Requests a job is expected to make; at twice as many the fingerprints still pack into 9 bytes each.
+#: Requests expected per job. Up to twice as many fingerprints take 9 bytes each.
 DUPEFILTER_EXPECTED = 1_000_000
-#: A job's fingerprints outlive the longest crawl we know of, then make room.
+#: How long the fingerprints of a job are kept: longer than the longest crawl we know of.
 DUPEFILTER_KEEP_SECONDS = 7 * 24 * 3600
-#: Whether a page is fetched once a `job`, or once a `portal` for as long as it is remembered.
+#: `job`: a page is fetched once per job. `portal`: once for as long as its fingerprint is kept.
 DUPEFILTER_SCOPE = "job"
-#: Remember when a request was last seen too: 18 bytes each instead of 9.
+#: Whether the time of the last request is kept too. It takes 18 bytes per request instead of 9.
 DUPEFILTER_LAST_SEEN = False
-#: Enough to see what went wrong in a bad night, bounded so that it cannot fill Redis.
+#: Dead letters kept per portal: enough to find the cause of a bad night, and too few to fill Redis.
 DEADLETTERS_KEEP = 10_000
-#: A worker silent for so long is taken for dead and its requests are ready again: two beats and a half.
+#: A worker without a heartbeat for this long counts as dead, and its requests return to the queue.
+#: It must be several times HEARTBEAT_SECONDS, so that a few lost heartbeats do no harm.
 LEASE_SECONDS = 9.0
-#: A request that took so many workers down with it is given up: once may be chance, twice bad luck.
+#: A request that was leased to this many workers that died becomes a dead letter. One or two may be chance.
 POISON_WORKERS = 3
-#: Before the first retry a request waits up to so long, each time twice as long; any worker may then take it.
+#: The longest wait before the first retry. It doubles with each retry. Any worker may take the retry.
 RETRY_DELAY_SECONDS = number("RETRY_DELAY_SECONDS", 2.0)
-#: How often a request is tried again; some kinds of trouble deserve more patience (middlewares/policies.py).
+#: Retries per request. Some failures get more (middlewares/policies.py).
 RETRY_TIMES = int(number("RETRY_TIMES", 4))
 
-# --- the pace: one for the whole fleet -------------------------------------------------
+# --- the rate limit: one per site for the whole fleet ----------------------------------
 
-#: Requests a second to one site, by all workers together: one is what a person clicking fast would do.
-#: 0 is no limit, for our own simulator.
-PACE_RATE = number("PACE_RATE", 0.0 if SIMULATOR_URL else 1.0)
-PACE_BURST = 1
-#: Requests on their way to one site at a time, by all workers together; 0 is no limit.
-PACE_CONCURRENCY = 0
-#: The share of an interval by which a request may be later than it could be.
-PACE_JITTER = 0.1
-#: How far ahead of its moment a request is leased: long enough to keep a worker busy, short enough to hand back.
-PACE_AHEAD_SECONDS = 2.0
-#: After a refusal the rate, halved, is doubled again each time so long has passed without another.
-PACE_RECOVER_SECONDS = 30.0
+#: Requests per second to one site by all workers together. 1 is about what a person who clicks fast would do.
+#: 0 means no limit, for our own simulator.
+RATE_LIMIT = number("RATE_LIMIT", 0.0 if SIMULATOR_URL else 1.0)
+#: Requests that may be sent at once after a pause.
+RATE_LIMIT_BURST = 1
+#: Requests in flight to one site at a time, by all workers together. 0 means no limit.
+RATE_LIMIT_CONCURRENCY = 0
+#: A request is sent up to this share of an interval late, at random.
+RATE_LIMIT_JITTER = 0.1
+#: A request is leased at most this long before it may be sent: long enough to keep a worker busy, and short enough
+#: that little has to be returned to the queue when a worker stops.
+RATE_LIMIT_AHEAD_SECONDS = 2.0
+#: A refusal halves the rate. It doubles again each time this long has passed without another refusal.
+RATE_LIMIT_RECOVER_SECONDS = 30.0
 
 # --- fetching --------------------------------------------------------------------------
 
-#: Where a site's owner can write to whoever runs this: a mail address, or a page.
+#: Where the owner of a site can reach you: an e-mail address or a web page.
 CONTACT_ADDRESS = form("CONTACT_ADDRESS", r"https?://[^\s()]+|[^\s()@]+@[^\s()@]+", "crawler@example.org, or a page")
-USER_AGENT = variable("USER_AGENT") or f"realestate/{__version__}" + (
-    f" (+{CONTACT_ADDRESS})" if CONTACT_ADDRESS else ""
-)
-#: Where a portal sets it aside, its spider says why.
+_DEFAULT_USER_AGENT = f"realestate/{__version__}" + (f" (+{CONTACT_ADDRESS})" if CONTACT_ADDRESS else "")
+USER_AGENT = variable("USER_AGENT") or _DEFAULT_USER_AGENT
+#: A spider that sets this to False must say why in its attribute `robots`.
 ROBOTSTXT_OBEY = True
-#: What a site's robots.txt says counts for so long, for the whole fleet; RFC 9309 allows a day.
+#: How long a fetched robots.txt is valid for the whole fleet. RFC 9309 allows a day.
 ROBOTSTXT_SECONDS = 24 * 3600.0
 CONCURRENT_REQUESTS = 16
-#: The pace is decided for the whole fleet when a request is taken; Scrapy's own limits are one worker's.
+#: RATE_LIMIT holds for the whole fleet. Scrapy's own limits are per process, so they are switched off.
 CONCURRENT_REQUESTS_PER_DOMAIN = CONCURRENT_REQUESTS
 DOWNLOAD_DELAY = 0
 DOWNLOAD_TIMEOUT = 30
-#: Who is reached at all is reached in a fraction of it; a dead proxy is not to hold a slot for longer.
-CONNECT_SECONDS = 10.0
-#: So long nothing may come: a server that thinks longer is in trouble.
-STALL_SECONDS = 15.0
+#: Live hosts connect much faster than this. A dead proxy must not hold a slot for longer.
+DOWNLOAD_CONNECT_TIMEOUT = 10.0
+#: The longest time without any data from the server.
+DOWNLOAD_STALL_TIMEOUT = 15.0
 #: The largest page seen on any portal is under 2 MB.
 DOWNLOAD_MAXSIZE = 16 * 1024 * 1024
 DOWNLOAD_WARNSIZE = 4 * 1024 * 1024
 DOWNLOAD_VERIFY_CERTIFICATES = True
-#: On for a portal in one's own network. Else nothing makes a worker ask this machine, its network or its cloud.
+#: Switch on for a portal in your own network. If off, no page can make a worker fetch from its own machine, its
+#: network or its cloud provider's metadata service.
 ALLOW_PRIVATE_ADDRESSES = word("ALLOW_PRIVATE_ADDRESSES", ("OFF", "ON")) == "ON"
-#: Who we are: `named`, by USER_AGENT; `sticky`, a browser for each exit until it is refused; `rotate`, for a session.
+#: `named`: requests carry USER_AGENT. `sticky`: each proxy has a browser identity until it is refused. `rotate`: a
+#: browser identity per session.
 IDENTITY = word("IDENTITY", ("NAMED", "STICKY", "ROTATE")).lower()
+#: A `rotate` identity changes after this many requests or seconds.
 SESSION_REQUESTS = 200
 SESSION_SECONDS = 1800.0
-#: How often a worker asks what was erased. The store refuses it at once; this spares the site, and the raw pages.
+#: How often a worker reads from the store which listings were erased. The store refuses them at once in any case;
+#: this also saves the requests and the raw pages.
 ERASED_SECONDS = 60.0
-#: Ours knows more kinds of trouble (middlewares/policies.py).
+#: Our own retry middleware knows more kinds of failures (middlewares/policies.py).
 RETRY_ENABLED = False
-#: What our handler tells (middlewares/mishaps.py). Scrapy's list names what only its own handlers raise, and to know
-#: those errors they are all imported: a tenth of a second of every start.
+#: What our download handler raises. Scrapy's default list also names the errors of its own handlers, and importing
+#: those takes a tenth of a second at each start.
 RETRY_EXCEPTIONS = [
     "scrapy.exceptions.CannotResolveHostError",
     "scrapy.exceptions.DownloadConnectionRefusedError",
@@ -141,38 +152,41 @@ RETRY_EXCEPTIONS = [
     "scrapy.exceptions.ResponseDataLossError",
     OSError,
 ]
-#: A file of the user's own rules by which walls are recognised, beside middlewares/blocks.toml.
-BLOCK_RULES = variable("BLOCK_RULES")
-#: By which bina.az knows the query of its searches; seen on its pages in September 2026. It changes with the site.
+#: A file with your own rules that recognise ban pages. They are used in addition to ours.
+BAN_RULES = variable("BAN_RULES")
+#: bina.az identifies its search query by this hash. It was read from its pages in September 2026 and changes with them.
 BINA_QUERY_HASH = sha256("BINA_QUERY_HASH", "b781511a943a4d710eefdf811a24dd4ae353e55d836952603ce0b37fde97d073")
 
-# --- the ways out (docs/proxies.md); none: our own address -----------------------------
+# --- proxies (docs/proxies.md); without any, requests use a direct connection ----------
 
 PROXIES = proxies("PROXIES")
-#: One proxy a line; may change at any time, and need not be there yet.
-PROXIES_FILE = Path(name) if (name := variable("PROXIES_FILE")) else None
-#: Tells the country of who asks, as JSON: what a provider and a free proxy have to show that they can.
+_proxies_file = variable("PROXIES_FILE")
+#: One proxy per line. The file may change at any time, and need not exist yet.
+PROXIES_FILE = Path(_proxies_file) if _proxies_file else None
+#: A page that returns the country of the client as JSON. Proxies of a provider and free proxies are tested with it.
 PROXY_GEO_URL = form("PROXY_GEO_URL", _PAGE, "https://host/geo.json") or "https://geo.brdtest.com/mygeo.json"
 PROXY_PROVIDER_CUSTOMER = form("PROXY_PROVIDER_CUSTOMER", r"\w+", "hl_1a2b3c4d")
 PROXY_PROVIDER_ZONE = form("PROXY_PROVIDER_ZONE", r"\w+", "residential1")
 PROXY_PROVIDER_PASSWORD = variable("PROXY_PROVIDER_PASSWORD")
 PROXY_PROVIDER_ADDRESS = proxies("PROXY_PROVIDER_ADDRESS", "brd.superproxy.io:33335")[0]
-#: Unset: that of the portal.
+#: If unset, the country of the portal.
 PROXY_PROVIDER_COUNTRY = form("PROXY_PROVIDER_COUNTRY", r"[A-Za-z]{2}|any", "be, or any")
-#: Each is an exit of its own, with an address that stays for a while.
+#: Each session is one proxy with an address that stays the same for a while.
 PROXY_PROVIDER_SESSIONS = max(1, int(number("PROXY_PROVIDER_SESSIONS", 8)))
 PROXY_PROVIDER_TIER = word("PROXY_PROVIDER_TIER", ("RESIDENTIAL", "DATACENTRE")).lower()
-#: Residential zones show certificates of the provider's own.
+#: The certificate authority of the provider: residential zones present certificates that it signed.
 PROXY_PROVIDER_CA = file("PROXY_PROVIDER_CA")
 if PROXY_PROVIDER_CUSTOMER and not (PROXY_PROVIDER_ZONE and PROXY_PROVIDER_PASSWORD):
     raise SystemExit(
         "realestate: PROXY_PROVIDER_CUSTOMER needs PROXY_PROVIDER_ZONE and PROXY_PROVIDER_PASSWORD beside it"
     )
-#: A page that lists free proxies; so many of those that work are used, and it is asked again after so long.
+#: A page that lists free proxies.
 PROXY_LIST_URL = form("PROXY_LIST_URL", _PAGE, "https://host/list.txt")
-PROXY_LIST_MOST = 50
+#: How many working proxies of that page are used at most.
+PROXY_LIST_MAX = 50
+#: How often that page is fetched again.
 PROXY_LIST_SECONDS = 600.0
-#: Where gateways of Amazon's are made, as exits.
+#: The regions in which Amazon API gateways are created and used as proxies.
 PROXY_AWS_REGIONS = form("PROXY_AWS_REGIONS", rf"{_REGION}(\s*,\s*{_REGION})*", "eu-central-1, eu-west-1")
 
 # --- the middlewares -------------------------------------------------------------------
@@ -227,13 +241,14 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.accelerate.plain.CookiesMiddleware": 700,
 }
 
-# --- persons ---------------------------------------------------------------------------
+# --- personal data ---------------------------------------------------------------------
 
-#: Off: names, telephones and e-mails are taken out and forgotten. On: what was taken out is kept apart, encrypted.
+#: Off: names, telephone numbers and e-mail addresses are removed. On: they are also stored separately, encrypted.
 CONTACTS = word("CONTACTS", ("OFF", "ON")) == "ON"
-#: The newest first: it seals, the others still open, the last makes the marks by which an erased contact is known.
+#: The newest key comes first and encrypts. The others still decrypt. The last one makes the keyed hashes by which an
+#: erased contact is recognised.
 CONTACTS_KEYS = fernet_keys("CONTACTS_KEYS")
-#: How long they are kept after they were last seen.
+#: How long contacts are kept after they were last seen.
 CONTACTS_DAYS = 90
 if CONTACTS and not CONTACTS_KEYS:
     raise SystemExit(
@@ -243,52 +258,55 @@ if CONTACTS and not CONTACTS_KEYS:
 # --- what happens to one listing -------------------------------------------------------
 
 ITEM_PIPELINES = {
-    "realestate.pipelines.privacy.PrivacyPipeline": 50,  # before validation: quarantine keeps no persons either
+    "realestate.pipelines.privacy.PrivacyPipeline": 50,  # before validation: quarantine keeps no personal data either
     "realestate.pipelines.clean.CleanPipeline": 100,
     "realestate.pipelines.validate.ValidatePipeline": 200,
     "realestate.pipelines.store.StorePipeline": 900,
 }
-#: What is usual in a district changes slowly, and asking reads a good part of the table.
+#: How often the usual prices per district are read. They change slowly, and reading them scans much of the table.
 MEDIANS_SECONDS = 1800
-#: A batch of 500 costs PostgreSQL little more than one of 50; half a second is how stale a reader may find it.
+#: A batch is written when it has this many items. 500 cost PostgreSQL little more than 50.
 STORE_BATCH_SIZE = 500
+#: Or when it is this old. A reader of the database sees items this much later.
 STORE_BATCH_SECONDS = 0.5
-#: Items waiting for a slow database before the crawl itself waits.
+#: When this many items wait for the database, the crawl waits too.
 STORE_WAITING_MAX = 2_000
 
-# --- the raw pages ---------------------------------------------------------------------
+# --- raw pages -------------------------------------------------------------------------
 
-#: The share of pages that is kept though nothing failed, for trying out tomorrow's parsers; 1 keeps all.
+#: The share of pages without a failure that is kept to test new parsers. 1 keeps all.
 SNAPSHOTS_SAMPLE = share("SNAPSHOTS_SAMPLE", 0.01 if variable("SNAPSHOTS_URL") else 0.0)
-#: A file ends with the page that takes it so far: large enough for S3, small enough for memory.
+#: A file is closed when it reaches this size: large enough for S3, small enough for memory.
 SNAPSHOTS_FILE_BYTES = 64 * 1024 * 1024
-#: Or when it is so old: pages in a bucket's spool are lost with their machine.
+#: Or when it is this old: pages that are not yet in the bucket are lost if the machine is lost.
 SNAPSHOTS_FILE_SECONDS = 15 * 60.0
-#: Pages waiting for a slow disk, in memory; more of the sample are not kept.
+#: Bytes of pages that wait in memory for a slow disk. Beyond that, sampled pages are not kept.
 SNAPSHOTS_WAITING_BYTES = 64 * 1024 * 1024
 
-# --- what is let go (`realestate retain`); 0 is for ever -------------------------------
+# --- retention (`realestate retain`); 0 keeps for ever ---------------------------------
 
-#: A parser is mended within a season, or not at all.
+#: Raw pages that failed. A parser that was not repaired in this time will not be.
 RETAIN_FAILED_DAYS = number("RETAIN_FAILED_DAYS", 90)
-#: What tomorrow's parsers are tried on need not be older; a raw page may show a person's telephone.
+#: Sampled raw pages. New parsers need no older ones, and a raw page may contain personal data.
 RETAIN_SAMPLED_DAYS = number("RETAIN_SAMPLED_DAYS", 30)
+#: Raw pages where SNAPSHOTS_SAMPLE is 1.
 RETAIN_ALL_DAYS = number("RETAIN_ALL_DAYS", 30)
-#: As long as the pages it was read from.
+#: As long as the failed pages from which the entries were read.
 RETAIN_QUARANTINE_DAYS = number("RETAIN_QUARANTINE_DAYS", 90)
-#: Adverts come back within months; then nobody needs the texts, and the history is all that counts.
+#: The texts of delisted listings. Adverts come back within months; after that only their history is needed.
 RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
 
-# --- what a running crawl tells --------------------------------------------------------
+# --- monitoring and logs ---------------------------------------------------------------
 
 STATS_CLASS = "realestate.monitoring.stats.Stats"
 EXTENSIONS = {
     "realestate.monitoring.heartbeat.Heartbeat": 500,
-    "scrapy.extensions.logstats.LogStats": None,  # `realestate status` shows it for the fleet
+    # It logs one INFO line per portal each minute. `realestate status` shows the same for the whole fleet.
+    "scrapy.extensions.logstats.LogStats": None,
 }
-#: A lease outlives the loss of several beats.
+#: How often a worker sends a heartbeat.
 HEARTBEAT_SECONDS = 1.0
 LOG_LEVEL = word("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL"))
-#: Both let whoever reaches the port run code in a worker.
+#: Both would let anyone who reaches the port run code in a worker.
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False

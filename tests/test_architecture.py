@@ -1,10 +1,12 @@
 """Which room may import which; who reads the environment; each module says what it is for."""
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from setuptools import find_packages
 
 PACKAGE = Path(__file__).parents[1] / "realestate"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -14,7 +16,8 @@ MAY_IMPORT = {
     "items": set(),
     "schema": {"items"},
     "parsing": set(),
-    "environment": {"middlewares"},  # the form of a proxy's address
+    "old_names": set(),
+    "environment": {"middlewares", "old_names"},  # the form of a proxy's address; settings that were renamed
     "settings": {"environment", "queue"},  # the names of the keys
     "privacy": {"parsing"},
     "accelerate": set(),
@@ -76,6 +79,28 @@ def test_imports_go_one_way(path: Path) -> None:
     own = room(path)
     forbidden = {other for other in imported_rooms(path) if other != own and other not in MAY_IMPORT[own]}
     assert forbidden == set()
+
+
+def _top_level_imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                yield from (name.name.split(".")[0] for name in names)
+            case ast.ImportFrom(module=str(module)):
+                yield module.split(".")[0]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_package_imports_neither_bench_nor_tests(path: Path) -> None:
+    """Both exist in a checkout only; whoever installs the package does not have them."""
+    assert {"bench", "tests"}.isdisjoint(_top_level_imports(path))
+
+
+def test_bench_and_tests_are_not_packaged() -> None:
+    configuration = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
+    rules = configuration["tool"]["setuptools"]["packages"]["find"]
+    packages = find_packages(str(PACKAGE.parent), **rules)
+    assert {name.split(".")[0] for name in packages} == {"realestate"}
 
 
 def test_the_imports_are_really_seen() -> None:

@@ -10,10 +10,12 @@ import jsonschema
 import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse
+from scrapy.settings import default_settings
 
 from realestate import settings
 from realestate.cli import app
 from realestate.items import FIELDS
+from realestate.old_names import RENAMED_SETTINGS
 from realestate.pipelines.rules import AREAS, RULES
 from realestate.queue import keys
 from realestate.schema import listing_schema
@@ -24,8 +26,11 @@ from tests.variables import variables_read
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
-COMMANDS = {command.callback.__name__: command for command in app.registered_commands if command.callback}
-GROUPS = {group.name: group.typer_instance for group in app.registered_groups}
+SHOWN = [command for command in app.registered_commands if not command.hidden]
+COMMANDS = {command.callback.__name__: command for command in SHOWN if command.callback}
+GROUPS = {group.name: group.typer_instance for group in app.registered_groups if not group.hidden}
+#: The settings of scrapy-redis that this project sets.
+SCRAPY_REDIS_SETTINGS = ("REDIS_URL", "REDIS_START_URLS_KEY", "SCHEDULER_QUEUE_CLASS", "SCHEDULER_PERSIST")
 
 
 def doc(name: str) -> str:
@@ -87,36 +92,30 @@ def test_the_table_of_areas_is_what_is_checked() -> None:
 
 
 def test_every_variable_that_is_read_is_documented_and_no_other() -> None:
-    table = doc("settings.md").split("## What scrapy-redis")[0]
+    table = doc("settings.md").split("## Settings of scrapy-redis")[0]
     documented = {name for cells in rows(table, 3) for name in re.findall(r"`([A-Z_]+)`", cells[0])}
     assert documented == variables_read()
 
 
 def test_every_setting_of_ours_is_documented() -> None:
-    ours: tuple[str, ...] = (
-        "UNTIL_",
-        "LEASE_",
-        "POISON_",
-        "RETRY_DELAY",
-        "PACE_",
-        "BACKOFF_",
-        "DUPEFILTER_KEEP",
-        "DUPEFILTER_EXPECTED",
-    )
-    ours += (
-        "RETAIN_",
-        "ERASED_",
-        "DEADLETTERS_",
-        "STORE_BATCH",
-        "STORE_WAITING",
-        "MEDIANS_",
-        "SNAPSHOTS_",
-        "HEARTBEAT_",
-        "PROXY_LIST_",
-    )
-    wanted = {name for name in vars(settings) if name.startswith(ours)}
-    assert wanted
-    assert {name for name in wanted if f"`{name}`" not in doc("settings.md")} == set()
+    """Ours are those that neither Scrapy nor scrapy-redis defines."""
+    theirs = {*dir(default_settings), *SCRAPY_REDIS_SETTINGS}
+    ours = {name for name in vars(settings) if name.isupper() and not name.startswith("_") and name not in theirs}
+    assert {"RATE_LIMIT", "LEASE_SECONDS", "STORE_BATCH_SIZE"} <= ours
+    assert {name for name in ours if f"`{name}`" not in doc("settings.md")} == set()
+
+
+def test_every_setting_that_is_documented_exists() -> None:
+    table = doc("settings.md").partition("## Our own settings")[2].partition("\n## ")[0]
+    documented = {name for cells in rows(table, 2) for name in re.findall(r"`([A-Z_]+)`", cells[0])}
+    assert documented
+    assert {name for name in documented if not hasattr(settings, name) and name not in dir(default_settings)} == set()
+
+
+def test_the_old_names_of_settings_are_documented() -> None:
+    table = doc("settings.md").partition("## Old names")[2]
+    documented = {cells[0].strip("`"): cells[1].strip("`") for cells in rows(table, 2)}
+    assert documented == RENAMED_SETTINGS
 
 
 def test_the_table_of_keys_is_that_of_the_module() -> None:

@@ -1,27 +1,43 @@
+"""The settings of the project, and how the environment changes them."""
+
 import json
+import logging
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
-from realestate import __version__, environment
+from realestate import __version__, environment, old_names, settings
 from realestate.jobs.work import everything
+from realestate.old_names import RENAMED_SETTINGS
+from realestate.spiders.immoweb import ImmowebSpider
 
 SHOW = """
 import json
 from realestate import settings
-names = ("REDIS_URL", "STORE_URL", "SIMULATOR_URL", "PACE_RATE", "LOG_LEVEL", "SNAPSHOTS_URL", "SNAPSHOTS_SAMPLE") + (
+names = [
+    "REDIS_URL",
+    "STORE_URL",
+    "SIMULATOR_URL",
+    "RATE_LIMIT",
+    "LOG_LEVEL",
+    "SNAPSHOTS_URL",
+    "SNAPSHOTS_SAMPLE",
     "CONTACTS",
     "CONTACTS_KEYS",
     "PROXIES",
     "PROXY_PROVIDER_ADDRESS",
     "PROXY_PROVIDER_TIER",
     "BINA_QUERY_HASH",
+    "BAN_RULES",
     "USER_AGENT",
-)
+    "ACCELERATE",
+]
 print(json.dumps({name: getattr(settings, name) for name in names}))
 """
 
@@ -29,23 +45,23 @@ print(json.dumps({name: getattr(settings, name) for name in names}))
 def settings_with(**env: str) -> dict[str, object]:
     """As a process started with exactly these variables sees them."""
     done = subprocess.run([sys.executable, "-c", SHOW], env=env, capture_output=True, text=True, check=True)
-    told: dict[str, object] = json.loads(done.stdout)
-    return told
+    values: dict[str, object] = json.loads(done.stdout)
+    return values
 
 
 def test_nothing_is_set_by_default_and_no_secret_has_a_default() -> None:
-    told = settings_with()
-    assert (told["REDIS_URL"], told["STORE_URL"], told["SIMULATOR_URL"]) == (None, None, None)
-    assert told["PACE_RATE"] == 1.0
+    values = settings_with()
+    assert (values["REDIS_URL"], values["STORE_URL"], values["SIMULATOR_URL"]) == (None, None, None)
+    assert values["RATE_LIMIT"] == 1.0
 
 
-def test_who_is_told_no_address_finds_no_other_services() -> None:
+def test_the_embedded_services_are_used_only_without_any_address() -> None:
     for name in environment.ADDRESSES:
-        told = settings_with(**{name: "redis://h"})
-        assert told["REDIS_URL"] or told["STORE_URL"], name
+        values = settings_with(**{name: "redis://h"})
+        assert values["REDIS_URL"] or values["STORE_URL"], name
     beside = {"REDIS_PORT": "7", "POSTGRES_USER": "u", "POSTGRES_DB": "d", "DATABASE_NAME": "d"}
-    told = settings_with(**beside, **dict.fromkeys(environment.ADDRESSES, ""))
-    assert (told["REDIS_URL"], told["STORE_URL"]) == (None, None)
+    values = settings_with(**beside, **dict.fromkeys(environment.ADDRESSES, ""))
+    assert (values["REDIS_URL"], values["STORE_URL"]) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +95,11 @@ def test_who_is_told_no_address_finds_no_other_services() -> None:
             "STORE_URL",
             "mongodb://u:p@h/d?w=1&authSource=y",
         ),
-        ({"SIMULATOR_URL": "http://127.0.0.1:8800"}, "PACE_RATE", 0.0),
-        ({"SIMULATOR_URL": "http://127.0.0.1:8800", "PACE_RATE": "2.5"}, "PACE_RATE", 2.5),
+        ({"SIMULATOR_URL": "http://127.0.0.1:8800"}, "RATE_LIMIT", 0.0),
+        ({"SIMULATOR_URL": "http://127.0.0.1:8800", "RATE_LIMIT": "2.5"}, "RATE_LIMIT", 2.5),
         ({"LOG_LEVEL": "DEBUG"}, "LOG_LEVEL", "DEBUG"),
+        ({}, "ACCELERATE", True),
+        ({"ACCELERATE": "off"}, "ACCELERATE", False),
         ({"BINA_QUERY_HASH": "AB" * 32}, "BINA_QUERY_HASH", "ab" * 32),
         ({"REALESTATE_HOME": "/data"}, "SNAPSHOTS_URL", "/data/snapshots"),
         ({}, "SNAPSHOTS_SAMPLE", 0.0),
@@ -100,13 +118,13 @@ def test_the_environment_is_understood(env: dict[str, str], name: str, value: ob
 @pytest.mark.parametrize(
     ("env", "line"),
     [
-        ({"PACE_RATE": "fast"}, "PACE_RATE is 'fast': a number of 0 or more is needed"),
+        ({"RATE_LIMIT": "fast"}, "RATE_LIMIT is 'fast': a number of 0 or more is needed"),
         ({"SNAPSHOTS_SAMPLE": "3"}, "SNAPSHOTS_SAMPLE is 3: a number from 0 to 1 is needed"),
         ({"BINA_QUERY_HASH": "x"}, "BINA_QUERY_HASH is 'x': a SHA-256 in 64 hexadecimal digits is needed"),
         ({"SNAPSHOTS_URL": "ftp://x"}, "SNAPSHOTS_URL is 'ftp://x': a folder or s3://bucket/prefix is needed"),
     ],
 )
-def test_a_value_that_is_none_is_one_clear_line(env: dict[str, str], line: str) -> None:
+def test_a_wrong_value_is_one_clear_line(env: dict[str, str], line: str) -> None:
     done = subprocess.run([sys.executable, "-c", SHOW], env=env, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.strip() == f"realestate: {line}"
@@ -116,15 +134,15 @@ KEY = "A" * 43 + "="
 
 
 def test_contacts_are_off_and_have_no_key_by_default() -> None:
-    told = settings_with()
-    assert (told["CONTACTS"], told["CONTACTS_KEYS"]) == (False, [])
+    values = settings_with()
+    assert (values["CONTACTS"], values["CONTACTS_KEYS"]) == (False, [])
 
 
 @pytest.mark.parametrize("keys", [KEY, f" {KEY}, {KEY} ,"])
 def test_contacts_are_switched_on_with_a_key(keys: str) -> None:
-    told = settings_with(CONTACTS="on", CONTACTS_KEYS=keys)
-    assert told["CONTACTS"] is True
-    assert told["CONTACTS_KEYS"] == [KEY] * keys.count(KEY)
+    values = settings_with(CONTACTS="on", CONTACTS_KEYS=keys)
+    assert values["CONTACTS"] is True
+    assert values["CONTACTS_KEYS"] == [KEY] * keys.count(KEY)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +179,7 @@ ACCOUNT = {"PROXY_PROVIDER_CUSTOMER": "hl_1", "PROXY_PROVIDER_ZONE": "homes", "P
         ({"PROXY_AWS_REGIONS": "eu-central-1, mars"}, "PROXY_AWS_REGIONS: something like eu-central-1, eu-west-1"),
     ],
 )
-def test_ways_out_that_are_none_are_one_clear_line_without_credentials(env: dict[str, str], line: str) -> None:
+def test_a_wrong_proxy_is_one_clear_line_without_credentials(env: dict[str, str], line: str) -> None:
     done = subprocess.run([sys.executable, "-c", SHOW], env=env, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith(f"realestate: {line}")
@@ -169,12 +187,51 @@ def test_ways_out_that_are_none_are_one_clear_line_without_credentials(env: dict
     assert "secret" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "text", "value"),
+    [("PACE_RATE", "RATE_LIMIT", "2.5", 2.5), ("BLOCK_RULES", "BAN_RULES", "mine.toml", "mine.toml")],
+)
+def test_the_old_name_of_a_variable_works_with_one_warning(old: str, new: str, text: str, value: object) -> None:
+    done = subprocess.run([sys.executable, "-c", SHOW], env={old: text}, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)[new] == value
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"realestate: warning: {old} was renamed to {new};")
+
+
+def test_the_new_name_of_a_variable_wins_over_the_old_one() -> None:
+    both = {"PACE_RATE": "1", "RATE_LIMIT": "3"}
+    done = subprocess.run([sys.executable, "-c", SHOW], env=both, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["RATE_LIMIT"] == 3.0
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("old", RENAMED_SETTINGS)
+def test_the_old_name_of_a_setting_works_with_one_warning(
+    old: str, make_crawler: Callable[..., Crawler], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`scrapy crawl immoweb -s PACE_RATE=0.5`, in a worker of several portals."""
+    monkeypatch.setattr(old_names, "_warned", set())
+    new = RENAMED_SETTINGS[old]
+    with caplog.at_level(logging.WARNING):
+        crawlers = [make_crawler(ImmowebSpider, **{old: "7"}) for _ in range(2)]
+    assert [crawler.settings[new] for crawler in crawlers] == ["7", "7"]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{old} was renamed to {new}; the old name will stop working in version 0.3"
+    ]
+
+
+def test_every_renamed_setting_exists_under_its_new_name() -> None:
+    names = vars(settings)
+    assert [new for new in RENAMED_SETTINGS.values() if new not in names] == []
+    assert [old for old in RENAMED_SETTINGS if old in names] == []
+
+
 def test_every_component_named_can_be_loaded() -> None:
-    settings = Settings()
-    settings.setmodule("realestate.settings", priority="project")
-    named = [settings[name] for name in ("SCHEDULER", "SCHEDULER_QUEUE_CLASS", "DUPEFILTER_CLASS")]
+    project = Settings()
+    project.setmodule("realestate.settings", priority="project")
+    named = [project[name] for name in ("SCHEDULER", "SCHEDULER_QUEUE_CLASS", "DUPEFILTER_CLASS")]
     for group in ("SPIDER_MIDDLEWARES", "DOWNLOADER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS"):
-        named += [path for path, order in settings.getdict(group).items() if order is not None]
+        named += [path for path, order in project.getdict(group).items() if order is not None]
     assert len(named) >= 8
     assert all(isinstance(load_object(path), type) for path in named)
 

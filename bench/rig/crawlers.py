@@ -46,7 +46,7 @@ class Ours:
             "REDIS_URL": self.redis_url,
             "STORE_URL": database.url,
             "SIMULATOR_URL": site.simulator,
-            "PACE_RATE": "0",
+            "RATE_LIMIT": "0",
             "no_proxy": "127.0.0.1",
         }
 

@@ -26,7 +26,7 @@ class Listings:
         settings = Settings()
         settings.setmodule("realestate.settings", priority="project")
         # The pace is what a site allows, not what the queue can do.
-        settings.set("PACE_RATE", 0.0, priority="cmdline")
+        settings.set("RATE_LIMIT", 0.0, priority="cmdline")
         self.limits = QueueSettings.from_settings(settings)
         self.spider: Any = get_spider_loader(settings).load(PORTAL)()
         self._next = 0

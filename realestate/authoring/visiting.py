@@ -97,6 +97,6 @@ def visit(portal: str, errand: Callable[[Visit], Awaitable[T]]) -> T:
 
 def _settings(pace: float | None) -> Settings:
     settings = project_settings()
-    rates = [rate for rate in (settings.getfloat("PACE_RATE"), pace) if rate]
+    rates = [rate for rate in (settings.getfloat("RATE_LIMIT"), pace) if rate]
     settings.setdict({**_ALONE, "DOWNLOAD_DELAY": 1 / min(rates) if rates else 0}, priority="cmdline")
     return settings

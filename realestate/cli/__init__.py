@@ -228,31 +228,11 @@ def reparse(
     show.reparsed(told, dry_run=dry_run, as_json=json)
 
 
-@app.command(epilog="Example: realestate bench crawl --compare docs/performance.json")
-def bench(
-    suites: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="What to measure: adversary, crawl, growth, parse, queue, scale, startup, store; all by default."
-        ),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that it works, not how fast.")] = False,
-    json: Annotated[Path | None, typer.Option(help="Write the measures to this file too; - prints them.")] = None,
-    compare: Annotated[
-        Path | None, typer.Option(help="Fail if a ratio fell by more than 15 % since this file.")
-    ] = None,
-    write: Annotated[
-        Path | None, typer.Option(help="Put table and picture into performance.md of this folder.")
-    ] = None,
-) -> None:
-    """Measure beside peers in the same run; success only if every goal holds.
-
-    The whole takes an hour or two on two cores, and wants them for itself. Ratios are what counts: both sides of one
-    were measured in turns. Peers come with `pip install 'realestate[bench]'`; one that is not there is left out.
-    """
-    from realestate.cli import measures
-
-    raise typer.Exit(measures.bench(suites or [], quick=quick, json=json, compare=compare, write=write))
+@app.command(hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def bench() -> None:
+    """Say where the measurements are now. To be removed in the next version."""
+    print("realestate: `realestate bench` is now `python -m bench`, run from a checkout", file=sys.stderr)
+    raise typer.Exit(2)
 
 
 @app.command(epilog="Example: realestate doctor")

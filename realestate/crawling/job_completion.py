@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from realestate.items import Part
+from realestate.storage.handle import store_of
 
 logger = logging.getLogger(__name__)
 
@@ -63,18 +64,22 @@ class Conclusions:
     async def _remind(self, job: str, told: Any) -> None:
         """A database that lost its last moments may have forgotten the job, and with it what the job saw: then nothing
         follows from what it did not see."""
-        if await self.spider.ask_store(lambda store: store.begin_run(job, self.spider.name, told.mode, told.scope)):
+        if await store_of(self.spider.crawler).ask(
+            lambda store: store.begin_run(job, self.spider.name, told.mode, told.scope)
+        ):
             reason = "the store has lost its beginning"
             logger.warning("sweep/forgotten: job %s of %s: %s", job, self.spider.name, reason)
             self.stats.inc_value("sweep/forgotten")
-            await self.spider.ask_store(lambda store: store.end_sweep(job, complete=False, reason=reason))
+            await store_of(self.spider.crawler).ask(lambda store: store.end_sweep(job, complete=False, reason=reason))
 
     async def _check(self, job: str, told: Any) -> bool:
         """Ask for the pages of all that a complete run did not see. Whether there is any. They are read whole: of what
         is gone, some sites still say that nothing changed."""
-        parts = await self.spider.ask_store(lambda store: store.parts(job))
+        parts = await store_of(self.spider.crawler).ask(lambda store: store.parts(job))
         reason = await self._given_up(job) or uncovered(parts)
-        missing = await self.spider.ask_store(lambda store: store.end_sweep(job, complete=not reason, reason=reason))
+        missing = await store_of(self.spider.crawler).ask(
+            lambda store: store.end_sweep(job, complete=not reason, reason=reason)
+        )
         if reason:
             logger.warning("sweep/incomplete: job %s of %s: %s", job, self.spider.name, reason)
             self.stats.inc_value("sweep/incomplete")
@@ -98,10 +103,10 @@ class Conclusions:
         for part in parts:
             if part.parent is None and part.newest is not None:
                 told = (part.portal, part.search, str(part.newest), job)
-                await self.spider.ask_store(partial(_set_watermark, told))
+                await store_of(self.spider.crawler).ask(partial(_set_watermark, told))
 
     async def _conclude(self, job: str) -> None:
-        conclusion = await self.spider.ask_store(lambda store: store.conclude(job))
+        conclusion = await store_of(self.spider.crawler).ask(lambda store: store.conclude(job))
         self.stats.inc_value("job/concluded")
         self.stats.inc_value("listing/delisted", conclusion.delisted)
         if conclusion.verdict == "withheld":

@@ -18,6 +18,8 @@ from realestate.crawling.telephones import AskingSpider
 from realestate.items import Gone, Listing, Sighting, Sightings
 from realestate.parsing.addresses import joined, path_of
 from realestate.parsing.prices import Price
+from realestate.storage.contacts import Source
+from realestate.storage.handle import store_of
 
 __all__ = ["PRIORITY", "PortalSpider"]
 
@@ -125,7 +127,7 @@ class PortalSpider(SearchSpider, AskingSpider):
         show others; in an incremental run the new."""
         if mode not in ("sweep", "incremental") or not links:
             return links
-        known = await self.ask_store(lambda store: store.known(self.name, [each.ref for each in links]))
+        known = await store_of(self.crawler).ask(lambda store: store.known(self.name, [each.ref for each in links]))
         if mode == "incremental":
             return [each for each in links if each.ref not in known]
         now = datetime.now(UTC)
@@ -136,9 +138,11 @@ class PortalSpider(SearchSpider, AskingSpider):
         if not items:
             return {}
         asked = type(self).ask_telephones is not AskingSpider.ask_telephones
-        contacts = ("asked" if asked else "page") if self.crawler.settings.getbool("CONTACTS") else None
+        contacts: Source | None = ("asked" if asked else "page") if self.crawler.settings.getbool("CONTACTS") else None
         refs = [each.ref for each in items]
-        known = await self.ask_store(lambda store: store.validators(self.name, refs, self.parser_version, contacts))
+        known = await store_of(self.crawler).ask(
+            lambda store: store.validators(self.name, refs, self.parser_version, contacts)
+        )
         periods = {each.ref: each.rent_period for each in items}
         return {
             ref: {"ref": ref, "url": page.url, "etag": page.etag, "last_modified": page.last_modified}

@@ -22,6 +22,7 @@ from realestate.crawling.saved import Saved
 from realestate.crawling.walk import Newest, Walk, watermark_of
 from realestate.items import Evidence, Part
 from realestate.parsing.addresses import joined, path_of
+from realestate.storage.handle import store_of
 
 #: Plans first, so that many workers soon find work. Items' pages before further search pages: what is found is stored
 #: soon, and the queue stays short.
@@ -56,7 +57,7 @@ class SearchSpider(CountingSpider, Saved):
     """What the searches are sorted by. None: by nothing that helps, and an incremental run reads all their pages."""
 
     pace: ClassVar[float | None] = None
-    """Requests a second that the site bears, where that is less than the fleet's `PACE_RATE`."""
+    """Requests a second that the site bears, where that is less than the fleet's `RATE_LIMIT`."""
 
     robots: ClassVar[str] = "obeyed"
     """How we stand to its robots.txt; a portal that sets it aside says why here."""
@@ -237,7 +238,7 @@ class SearchSpider(CountingSpider, Saved):
         if response.meta.get("mode") != "incremental" or self.newest_first is None or "part_of" in response.meta:
             return None
         key = self.paging.key(search)
-        value = await self.ask_store(lambda store: store.watermark(self.name, key))
+        value = await store_of(self.crawler).ask(lambda store: store.watermark(self.name, key))
         return None if value is None else int(value)
 
     async def _note(self, search: str, results: Results, response: Response, *, is_split: bool) -> None:
@@ -250,7 +251,7 @@ class SearchSpider(CountingSpider, Saved):
             is_split=is_split,
             newest=watermark_of(results, self.newest_first, datetime.now(UTC)),
         )
-        await self.ask_store(lambda store: store.keep_part(response.meta["job"], part))
+        await store_of(self.crawler).ask(lambda store: store.keep_part(response.meta["job"], part))
 
     async def _shown(self, shown: Sequence[Result], response: Response) -> AsyncIterator[Any]:
         """What was seen, and requests for the pages that have to be read."""

@@ -86,7 +86,7 @@ def _environment(home: Path, simulator: str) -> Mapping[str, str]:
         **dict.fromkeys(environment.ADDRESSES, ""),
         REALESTATE_HOME=str(home),
         SIMULATOR_URL=simulator,
-        PACE_RATE="0",
+        RATE_LIMIT="0",
         no_proxy="127.0.0.1",
     )
 

@@ -59,7 +59,7 @@ class BackoffMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        extra = crawler.settings.get("BLOCK_RULES")
+        extra = crawler.settings.get("BAN_RULES")
         failures = tuple(load_object(each) for each in crawler.settings.getlist("RETRY_EXCEPTIONS"))
         # Who has rules of his own wants every page to be held against them.
         marks = () if extra else getattr(crawler.spidercls, "page_marks", ())

@@ -5,15 +5,15 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 
 from realestate.queue import signals as ours
-from realestate.storage import StoreError
-from realestate.storage.keeping import Keeping
+from realestate.storage import Store, StoreError
+from realestate.storage.handle import store_of
 
 logger = logging.getLogger(__name__)
 
@@ -65,15 +65,16 @@ class ErasedMiddleware:
 
     async def _keep_up(self) -> None:
         """For ever. While the store is away, what was known will do."""
-        spider: Any = self.crawler.spider
+        assert self.crawler.spider is not None
+        question = partial(_erased, self.crawler.spider.name)
         while True:
             try:
-                self._refs = await spider.ask_store(partial(_erased, spider.name))
+                self._refs = await store_of(self.crawler).ask(question)
             except StoreError as error:
                 logger.warning("erased/away: %s", error)
             self._known.set()
             await asyncio.sleep(self.seconds)
 
 
-def _erased(portal: str, store: Keeping) -> frozenset[str]:
+def _erased(portal: str, store: Store) -> frozenset[str]:
     return store.erased(portal)

@@ -52,8 +52,8 @@ class Limits:
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Self:
         return cls(
-            settings.getfloat("CONNECT_SECONDS"),
-            settings.getfloat("STALL_SECONDS"),
+            settings.getfloat("DOWNLOAD_CONNECT_TIMEOUT"),
+            settings.getfloat("DOWNLOAD_STALL_TIMEOUT"),
             settings.getfloat("DOWNLOAD_TIMEOUT"),
             settings.getint("DOWNLOAD_MAXSIZE"),
         )

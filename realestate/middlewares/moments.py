@@ -24,7 +24,7 @@ class MomentMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if not crawler.settings.getfloat("PACE_RATE"):
+        if not crawler.settings.getfloat("RATE_LIMIT"):
             raise NotConfigured
         assert crawler.stats is not None
         self.crawler = crawler

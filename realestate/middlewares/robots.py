@@ -85,7 +85,7 @@ class RobotsMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        extra = crawler.settings.get("BLOCK_RULES")
+        extra = crawler.settings.get("BAN_RULES")
         return cls(crawler, read_rules(Path(extra) if extra else None))
 
     async def process_request(self, request: Request) -> Request | None:

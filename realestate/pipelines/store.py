@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -23,6 +24,7 @@ from realestate.pipelines.pages import page_of
 from realestate.queue import signals
 from realestate.queue.engine import in_work
 from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written, open_store
+from realestate.storage.handle import provide_store
 from realestate.storage.history import Observed
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.validators import PageRead
@@ -100,7 +102,7 @@ class StorePipeline:
     def serving(self) -> None:
         """A worker begins: the schema is brought up to date, and what is wrong with the store shows now."""
         self._begin()
-        self.crawler.spider.ask_store = self.ask  # type: ignore[union-attr]
+        provide_store(self.crawler, weakref.proxy(self))
 
     async def ask(self, question: Callable[[Store], T]) -> T:
         """In the store's thread, after what is being written there. Without an answer the worker ends, and the page

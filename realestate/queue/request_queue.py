@@ -44,10 +44,10 @@ class QueueSettings:
     @classmethod
     def from_settings(cls, settings: BaseSettings, most: float | None = None) -> Self:
         """`most` is the rate a portal bears, where that is less than the fleet is set to."""
-        rate = settings.getfloat("PACE_RATE")
+        rate = settings.getfloat("RATE_LIMIT")
         return cls(
             lease=int(settings.getfloat("LEASE_SECONDS") * 1000),
-            ahead=int(settings.getfloat("PACE_AHEAD_SECONDS") * 1000),
+            ahead=int(settings.getfloat("RATE_LIMIT_AHEAD_SECONDS") * 1000),
             keep_seconds=settings.getint("DUPEFILTER_KEEP_SECONDS"),
             scope=settings["DUPEFILTER_SCOPE"],
             last_seen=settings.getbool("DUPEFILTER_LAST_SEEN"),
@@ -55,10 +55,10 @@ class QueueSettings:
             buckets=buckets_for(settings.getint("DUPEFILTER_EXPECTED")),
             poison=settings.getint("POISON_WORKERS"),
             rate=min(rate, most) if most is not None else rate,
-            burst=settings.getint("PACE_BURST"),
-            concurrency=settings.getint("PACE_CONCURRENCY"),
-            jitter=settings.getfloat("PACE_JITTER"),
-            recover=int(settings.getfloat("PACE_RECOVER_SECONDS") * 1000),
+            burst=settings.getint("RATE_LIMIT_BURST"),
+            concurrency=settings.getint("RATE_LIMIT_CONCURRENCY"),
+            jitter=settings.getfloat("RATE_LIMIT_JITTER"),
+            recover=int(settings.getfloat("RATE_LIMIT_RECOVER_SECONDS") * 1000),
         )
 
 

@@ -225,6 +225,9 @@ class Store(Protocol):
         """The offered listings whose own pages are to be read again, the longest overdue first. A
         listing is due after half the mean time between its changes, within DUE_SOONEST and DUE_LATEST."""
 
+    def erased(self, portal: str) -> frozenset[str]:
+        """The refs of the portal's listings that were erased."""
+
     def watermark(self, portal: str, scope: str) -> str | None: ...
 
     def set_watermark(self, portal: str, scope: str, value: str, run: str) -> None: ...

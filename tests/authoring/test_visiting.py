@@ -140,7 +140,7 @@ def test_check_fails_where_live_pages_cannot_be_read(portal: Portal, simulated: 
 def test_the_pace_is_kept(portal: Portal, simulated: Simulated) -> None:
     """robots.txt, a search and two listings: without a pace all four would come within a second."""
     before = simulated._json("/_stats")["emlak"]["by_second"]
-    code, _, err = portal("check", "emlak", "--pages", "2", PACE_RATE="1")
+    code, _, err = portal("check", "emlak", "--pages", "2", RATE_LIMIT="1")
     assert code == 0, err
     after = simulated._json("/_stats")["emlak"]["by_second"]
     asked = {second: count for second, count in after.items() if second not in before}

@@ -1,4 +1,4 @@
-"""The suite runs and says what it should; who gets past whom is for `realestate bench adversary` to tell."""
+"""The suite runs and says what it should; who gets past whom is for `python -m bench adversary` to tell."""
 
 import io
 from dataclasses import replace

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 import bench
 from bench import Goal, Measure
+from bench.__main__ import app
 from bench.results import page
-from realestate.cli import app
 
 Fake = Callable[..., list[str]]
 GOAL = Goal(of="ratio", minimum=3)
@@ -36,7 +36,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
 
 
 def invoke(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(app, ["bench", *arguments])
+    result = CliRunner().invoke(app, [*arguments])
     return result.exit_code, result.output
 
 
@@ -66,7 +66,7 @@ def test_a_suite_that_does_not_count_fails_and_leaves_the_others_their_turn(fake
 
 def test_a_program_reads_the_measures_alone(fake: Fake) -> None:
     fake(3.0)
-    result = CliRunner().invoke(app, ["bench", "queue", "--json", "-"])
+    result = CliRunner().invoke(app, ["queue", "--json", "-"])
     assert [each["name"] for each in json.loads(result.stdout)] == ["speed"]
 
 
@@ -133,7 +133,7 @@ def test_what_was_measured_before_somebody_stopped_it_is_written(
 )
 def test_a_wrong_argument_is_told_before_anything_is_measured(fake: Fake, arguments: list[str], told: str) -> None:
     ran = fake(3.0)
-    result = CliRunner().invoke(app, ["bench", *arguments])
+    result = CliRunner().invoke(app, [*arguments])
     assert result.exit_code != 0
     assert told in str(result.exception)
     assert ran == []
@@ -141,6 +141,6 @@ def test_a_wrong_argument_is_told_before_anything_is_measured(fake: Fake, argume
 
 @pytest.mark.parametrize("suite", bench.suites())
 def test_every_suite_is_in_the_help_and_on_the_page(suite: str) -> None:
-    told = CliRunner().invoke(app, ["bench", "--help"]).output
+    told = CliRunner().invoke(app, ["--help"]).output
     assert suite in told.partition("What to measure:")[2]
     assert f"| `{suite}` |" in (Path(__file__).parents[2] / "docs" / page.PAGE).read_text("utf-8")

@@ -1,4 +1,4 @@
-"""The suite runs and says what it should; how fast is for `realestate bench crawl` to tell."""
+"""The suite runs and says what it should; how fast is for `python -m bench crawl` to tell."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -119,7 +119,7 @@ def test_every_override_is_printed_and_no_password(
         "REDIS_URL",
         "STORE_URL",
         "SIMULATOR_URL",
-        "PACE_RATE",
+        "RATE_LIMIT",
         "no_proxy",
     }
     assert said.rstrip().endswith("scrapy crawl immoweb")

@@ -1,4 +1,4 @@
-"""The suite runs and says what it should; how fast is for `realestate bench queue` to tell."""
+"""The suite runs and says what it should; how fast is for `python -m bench queue` to tell."""
 
 import pytest
 

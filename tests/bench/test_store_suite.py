@@ -1,4 +1,4 @@
-"""The suite runs and says what it should; how fast is for `realestate bench store` to tell."""
+"""The suite runs and says what it should; how fast is for `python -m bench store` to tell."""
 
 import shutil
 

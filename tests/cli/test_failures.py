@@ -4,6 +4,9 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
+
+from realestate.cli import app
 
 #: Python lets no exception out of a destructor, nor out of what is called when a module's lock goes.
 COMMAND = """
@@ -44,3 +47,9 @@ def test_whatever_else_python_swallows_is_told() -> None:
     ended = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=50, check=False)
     assert ended.returncode == 0
     assert "ValueError: broken" in ended.stderr
+
+
+def test_the_old_bench_command_names_the_new_one() -> None:
+    result = CliRunner().invoke(app, ["bench", "crawl", "--quick", "--json", "-"])
+    assert result.exit_code == 2
+    assert "`python -m bench`" in result.stderr

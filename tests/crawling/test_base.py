@@ -21,7 +21,9 @@ from realestate.middlewares.backoff import Wall
 from realestate.middlewares.robots import Forbidden
 from realestate.parsing.prices import Price
 from realestate.spiders.immoweb import ImmowebSpider
+from realestate.storage.handle import provide_store
 from tests.crawling.fake_fleet import FakeFleet
+from tests.handles import DirectHandle
 
 LISTING = "https://www.immoweb.be/en/classified/21000001"
 SEARCH = "https://www.immoweb.be/en/search-results/house/for-sale?page=1"
@@ -38,10 +40,7 @@ def spider(fleet: FakeFleet, make_crawler: Callable[..., Crawler]) -> ImmowebSpi
     fleet.register(crawler)
     spider = crawler.spider = ImmowebSpider.from_crawler(crawler)
 
-    async def ask(question: Callable[[Any], Any]) -> Any:
-        return question(SimpleNamespace(begin_run=lambda *told: None))
-
-    spider.ask_store = ask
+    provide_store(crawler, DirectHandle(SimpleNamespace(begin_run=lambda *values: None)))
     return spider
 
 
@@ -268,12 +267,10 @@ def test_a_search_page_tells_what_it_shows_and_asks_for_what_the_mode_wants(
         refs = ("21000001", "21000002")
         return Results([spider.found(f"/en/classified/{ref}", price, "month", agent=7) for ref in refs], total=2)
 
-    async def ask(question: Callable[[Any], Any]) -> Any:
-        return question(SimpleNamespace(known=lambda portal, refs: {"21000001": known}, validators=lambda *asked: {}))
-
     known = SimpleNamespace(status="active", price=100, last_fetched_at=datetime.now(UTC))
     spider.parse_search = parse  # type: ignore[method-assign]
-    spider.ask_store = ask
+    store = SimpleNamespace(known=lambda portal, refs: {"21000001": known}, validators=lambda *values: {})
+    provide_store(spider.crawler, DirectHandle(store))
     search = page(SEARCH, stage="discover")
     search.meta["mode"] = mode
     results = read(spider.read_search(search))

@@ -1,16 +1,18 @@
 """The end of a job, one turn at a time; Redis and the store are played, their own tests are on real ones."""
 
 import asyncio
-from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from scrapy.crawler import Crawler
 
 from realestate.crawling.conclusion import Conclusions
 from realestate.items import Part
 from realestate.queue.openjobs import OpenJob
+from realestate.storage.handle import provide_store
 from realestate.storage.store import Unread
+from tests.handles import DirectHandle
 
 
 class Jobs:
@@ -37,6 +39,11 @@ class Jobs:
         return self._given_up if stage == "discover" else 0
 
 
+class PlayedCrawler:
+    def __init__(self, stats: Any) -> None:
+        self.stats = stats
+
+
 class Played:
     """A spider with its scheduler and its store."""
 
@@ -55,11 +62,15 @@ class Played:
         self.jobs = Jobs(given_up)
         queue = SimpleNamespace(is_over=self._over)
         self.fleet = SimpleNamespace(jobs=self.jobs, queue=queue, push=self._push)
-        self.crawler = SimpleNamespace(stats=SimpleNamespace(inc_value=self._count))
-
-    async def ask_store(self, question: Callable[[Any], Any]) -> Any:
-        acts = {"begin_run": self._begin_run, "end_sweep": self._end_sweep, "conclude": self._conclude}
-        return question(SimpleNamespace(**acts, parts=lambda job: self.parts, set_watermark=self._set_watermark))
+        self.crawler = PlayedCrawler(SimpleNamespace(inc_value=self._count))
+        store = SimpleNamespace(
+            begin_run=self._begin_run,
+            end_sweep=self._end_sweep,
+            conclude=self._conclude,
+            parts=lambda job: self.parts,
+            set_watermark=self._set_watermark,
+        )
+        provide_store(cast("Crawler", self.crawler), DirectHandle(store))
 
     def check(self, url: str, job: str, mode: str, rent_period: str | None) -> str:
         return f"{url} {job} {mode} {rent_period}"

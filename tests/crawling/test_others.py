@@ -15,8 +15,10 @@ from realestate.items.others import Quote
 from realestate.queue.codec import encode
 from realestate.spiders.ecommerce import EcommerceSpider
 from realestate.spiders.finance import FinanceSpider
+from realestate.storage.handle import provide_store
 from tests.crawling.fake_fleet import FakeFleet
 from tests.crawling.test_base import read
+from tests.handles import DirectHandle
 
 SHOP = "https://shop.example/products"
 QUOTES = "https://quotes.example/quotes"
@@ -85,10 +87,8 @@ def serve(fleet: FakeFleet, make_crawler: Callable[..., Crawler]) -> Callable[[A
         fleet.register(crawler)
         spider = crawler.spider = kind.from_crawler(crawler)
 
-        async def ask(question: Callable[[Any], Any]) -> Any:
-            return question(SimpleNamespace(keep_part=lambda *told: None, watermark=lambda *told: None))
-
-        spider.ask_store = ask
+        store = SimpleNamespace(keep_part=lambda *values: None, watermark=lambda *values: None)
+        provide_store(crawler, DirectHandle(store))
         return spider
 
     return serve

@@ -14,9 +14,11 @@ from realestate.crawling.results import Found, Results
 from realestate.items import Listing, Sighting
 from realestate.spiders.bina import BinaSpider
 from realestate.spiders.emlak import EmlakSpider
+from realestate.storage.handle import provide_store
 from realestate.storage.store import Unread
 from realestate.storage.validators import Validators
 from tests.examples import a_listing
+from tests.handles import DirectHandle
 
 SITE = "https://emlak.az"
 REFS = ("1000001", "1000002", "1000003")
@@ -48,10 +50,7 @@ def make(kept: Kept, make_crawler: Callable[..., Crawler]) -> Make:
         crawler = make_crawler(kind, **settings)
         spider = crawler.spider = kind.from_crawler(crawler)
 
-        async def ask(question: Callable[[Any], Any]) -> Any:
-            return question(kept)
-
-        spider.ask_store = ask
+        provide_store(crawler, DirectHandle(kept))
         return spider
 
     return made

@@ -18,6 +18,8 @@ from realestate.crawling.searches import parameters
 from realestate.items import Listing, Part, Sighting, Sightings
 from realestate.middlewares.signing import SigningMiddleware
 from realestate.spiders.immoweb import ImmowebSpider
+from realestate.storage.handle import provide_store
+from tests.handles import DirectHandle
 
 SEARCH = "https://www.immoweb.be/en/search-results/house/for-sale?page=1"
 KEY = "https://www.immoweb.be/en/search-results/house/for-sale"
@@ -55,10 +57,7 @@ def spider(kept: Kept, make_crawler: Callable[..., Crawler]) -> ImmowebSpider:
     crawler = make_crawler(ImmowebSpider)
     spider = crawler.spider = ImmowebSpider.from_crawler(crawler)
 
-    async def ask(question: Callable[[Any], Any]) -> Any:
-        return question(kept)
-
-    spider.ask_store = ask
+    provide_store(crawler, DirectHandle(kept))
     return spider
 
 

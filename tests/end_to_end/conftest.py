@@ -155,7 +155,7 @@ def fleet(site: Any, env: dict[str, str], server: Redis, store: Store, tmp_path:
     def start(count: int, rate: float = 0, redis: str | None = None, **settings: float) -> Iterator[list[Worker]]:
         changes = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
         command = [PYTHON, "-m", "scrapy", "crawl", "immoweb", *changes]
-        variables = {**env, "SIMULATOR_URL": site.url, "PACE_RATE": str(rate), "REDIS_URL": redis or env["REDIS_URL"]}
+        variables = {**env, "SIMULATOR_URL": site.url, "RATE_LIMIT": str(rate), "REDIS_URL": redis or env["REDIS_URL"]}
         with ExitStack() as stack, Redis.from_url(variables["REDIS_URL"]) as client:
             started = [running(command, variables, tmp_path / f"{number}.log") for number in range(count)]
             workers = [stack.enter_context(each) for each in started]

@@ -26,7 +26,7 @@ class Site:
     def __init__(self, simulated: Simulated, store: PostgresStore, env: dict[str, str], folder: Path) -> None:
         self.simulated = simulated
         self.store = store
-        self.env = {**env, "SIMULATOR_URL": simulated.url, "PACE_RATE": RATE}
+        self.env = {**env, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": RATE}
         self.folder = folder
 
     @contextmanager

@@ -89,7 +89,7 @@ def test_ctrl_c_stops_a_crawl_cleanly_and_a_second_run_resumes(
     laptop: dict[str, str], home: Path, simulate: Callable[[int], Simulated], tmp_path: Path
 ) -> None:
     simulated = simulate(120)
-    env = {**laptop, "SIMULATOR_URL": simulated.url, "PACE_RATE": "15"}
+    env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "15"}
     with running([*COMMAND, "crawl", "emlak"], env, tmp_path / "log") as first:
         until(lambda: simulated.requests("emlak") > 40, "40 pages")
         first.process.send_signal(signal.SIGINT)
@@ -131,7 +131,7 @@ def test_a_third_crawl_begins_anew(laptop: dict[str, str], simulate: Callable[[i
 def test_a_limit_stops_early_and_says_that_more_waits(
     laptop: dict[str, str], simulate: Callable[[int], Simulated]
 ) -> None:
-    env = {**laptop, "SIMULATOR_URL": simulate(200).url, "PACE_RATE": "40"}
+    env = {**laptop, "SIMULATOR_URL": simulate(200).url, "RATE_LIMIT": "40"}
     done = run(env, "crawl", "emlak", "--limit", "10")
     assert done.returncode == 0, done.stderr
     assert "the rest waits" in done.stdout
@@ -231,8 +231,8 @@ def test_a_wrong_argument_gets_one_clear_line_and_2(laptop: dict[str, str], argu
     [
         ({"REDIS_URL": "redis://127.0.0.1:1/0", "STORE_URL": "postgresql://127.0.0.1:1/x"}, "Redis"),
         ({"REALESTATE_HOME": "/proc/nowhere"}, "/proc/nowhere"),
-        ({"PACE_RATE": "fast"}, "PACE_RATE"),
-        ({"PACE_RATE": "-1"}, "PACE_RATE"),
+        ({"RATE_LIMIT": "fast"}, "RATE_LIMIT"),
+        ({"RATE_LIMIT": "-1"}, "RATE_LIMIT"),
         ({"LOG_LEVEL": "loud"}, "LOG_LEVEL"),
         ({"SIMULATOR_URL": "foo"}, "SIMULATOR_URL"),
         ({"STORE_URL": "postgresql://u:p%zz@h/db"}, "STORE_URL cannot be read"),

@@ -164,7 +164,7 @@ def test_twenty_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl) -
     crawl, chance = crawl_of(1_500), random.Random(20)
     crawl.seed()
     # Slow enough to last for all kills. A page that meets three of them would be given up as poison: not here.
-    crawl.env["PACE_RATE"] = "12"
+    crawl.env["RATE_LIMIT"] = "12"
     with ExitStack() as running_workers:
 
         def start() -> Worker:
@@ -185,7 +185,7 @@ def test_twenty_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl) -
         for worker in workers:
             worker.process.kill()
             worker.process.wait()
-    with crawl.worker(PACE_RATE="0") as one, crawl.worker(PACE_RATE="0") as two:
+    with crawl.worker(RATE_LIMIT="0") as one, crawl.worker(RATE_LIMIT="0") as two:
         until(lambda: crawl.beats(one) and crawl.beats(two), "two workers")
         crawl.finish()
         assert (one.stop(), two.stop()) == (0, 0)
@@ -216,7 +216,7 @@ def test_stopped_and_started_again_the_fleet_fetches_no_page_that_it_has(crawl_o
     listings = 300
     crawl = crawl_of(listings)
     crawl.seed()
-    with crawl.crashing("slow farewell", PACE_RATE=60) as one, crawl.crashing("slow farewell", PACE_RATE=60) as two:
+    with crawl.crashing("slow farewell", RATE_LIMIT=60) as one, crawl.crashing("slow farewell", RATE_LIMIT=60) as two:
         until(lambda: crawl.simulated.requests("emlak") > listings / 3, "a third of the crawl")
         for worker in (one, two):
             worker.process.send_signal(signal.SIGTERM)

@@ -48,7 +48,7 @@ def test_what_is_stored_is_true_and_a_day_is_told_as_it_was(
 ) -> None:
     simulated = simulate(10)
     command = [PYTHON, "-m", "realestate", "work", name]
-    told = {**env, "SIMULATOR_URL": simulated.url, "PACE_RATE": "0"}
+    told = {**env, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
 
     def crawl(mode: str) -> None:
         submit(server, name, seed_urls(name, simulated.url), mode=mode, scope=WHOLE)

@@ -18,10 +18,10 @@ from redis import Redis
 from realestate.jobs.fleet import look
 from realestate.queue import codec
 from realestate.queue.connection import connect_to
+from realestate.queue.fleet import BELL_SECONDS
 from realestate.queue.identity import identify
 from realestate.queue.request_queue import Ending, Lease, Pushed, QueueSettings, RequestQueue
-from realestate.queue.fleet import BELL_SECONDS
-from realestate.settings import HEARTBEAT_SECONDS, PACE_AHEAD_SECONDS
+from realestate.settings import HEARTBEAT_SECONDS, RATE_LIMIT_AHEAD_SECONDS
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import Fleet, until
 from tests.end_to_end.hostile import page
@@ -196,7 +196,7 @@ def test_a_worker_that_stood_still_does_not_make_up_for_it_in_a_burst(
             until(lambda: len(site.listings()) > asked, "the middle of the crawl")  # noqa: B023
             for worker in workers:
                 worker.process.send_signal(signal.SIGSTOP)
-            time.sleep(PACE_AHEAD_SECONDS)  # so long ahead moments were granted: all of them go by
+            time.sleep(RATE_LIMIT_AHEAD_SECONDS)  # so long ahead moments were granted: all of them go by
             for worker in workers:
                 worker.process.send_signal(signal.SIGCONT)
         finished(server)
@@ -231,7 +231,7 @@ def test_a_site_that_refuses_is_left_alone_for_as_long_as_it_says_and_then_asked
     site: Site, fleet: Fleet, redis_url: str, server: Redis
 ) -> None:
     wait, rate, recover = 4.0, 20.0, 3.0
-    with fleet(2, rate=rate, PACE_RECOVER_SECONDS=recover):
+    with fleet(2, rate=rate, RATE_LIMIT_RECOVER_SECONDS=recover):
         push(redis_url, [request(site, number) for number in range(160)])
         until(lambda: len(site.listings()) > 30, "the middle of the crawl")
         refused = time.monotonic()

@@ -56,7 +56,7 @@ def test_a_paused_portal_is_left_alone_until_it_is_resumed(
     env: dict[str, str], server: Redis, store: PostgresStore, simulate: Callable[[int], Simulated], tmp_path: Path
 ) -> None:
     simulated = simulate(100)
-    env |= {"SIMULATOR_URL": simulated.url, "PACE_RATE": "15"}
+    env |= {"SIMULATOR_URL": simulated.url, "RATE_LIMIT": "15"}
     command(env, "submit", "emlak")
     with running([PYTHON, "-m", "realestate", "work", "--until-done", "emlak"], env, tmp_path / "worker.log") as worker:
         until(lambda: simulated.requests("emlak") > 15, "some pages")

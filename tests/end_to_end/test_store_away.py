@@ -131,7 +131,7 @@ def writing(cursor: Any) -> bool:
 def test_nothing_is_lost_when_the_database_is_killed_in_the_middle_of_batches(
     site: Site, server: "Redis", postgres: PostgresProcess, url: str
 ) -> None:
-    with site.workers(2, PACE_RATE="20") as workers:
+    with site.workers(2, RATE_LIMIT="20") as workers:
         site.seed(server)
         site.until_the_middle(server, after=10)
         for _ in range(4):
@@ -172,7 +172,7 @@ def test_a_database_that_answers_after_seconds_or_is_locked_is_waited_for(
 def test_a_batch_whose_acknowledgement_is_lost_is_written_again_and_changes_nothing(
     site: Site, server: "Redis", line: Line
 ) -> None:
-    with site.workers(1, STORE_URL=line.url, PACE_RATE="20") as workers:
+    with site.workers(1, STORE_URL=line.url, RATE_LIMIT="20") as workers:
         site.seed(server)
         site.until_the_middle(server, after=10)
         for _ in range(3):

@@ -11,7 +11,9 @@ from scrapy.crawler import Crawler
 from realestate.middlewares.erased import Erased, ErasedMiddleware
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import StoreAway
+from realestate.storage.handle import provide_store
 from realestate.storage.postgres import PostgresStore
+from tests.handles import DirectHandle
 
 MakeCrawler = Callable[..., Crawler]
 
@@ -48,10 +50,7 @@ def serve(make_crawler: MakeCrawler) -> Callable[[Store], Awaitable[ErasedMiddle
         crawler = make_crawler(ImmowebSpider, ERASED_SECONDS=0.01)
         crawler.spider = ImmowebSpider.from_crawler(crawler)
 
-        async def ask(question: Callable[[Any], Any]) -> Any:
-            return question(store)
-
-        crawler.spider.ask_store = ask
+        provide_store(crawler, DirectHandle(store))
         middleware = ErasedMiddleware.from_crawler(crawler)
         middleware.serving()
         return middleware

@@ -337,7 +337,7 @@ async def then_silence(writer: Writer) -> None:
 def test_what_is_no_answer_fails_and_is_tried_again(
     fetched: Any, make_crawler: MAKE, answer: Answer, error: type[Exception]
 ) -> None:
-    limits = {"DOWNLOAD_MAXSIZE": 1_000_000, "STALL_SECONDS": 0.3, "DOWNLOAD_TIMEOUT": 1.0}
+    limits = {"DOWNLOAD_MAXSIZE": 1_000_000, "DOWNLOAD_STALL_TIMEOUT": 0.3, "DOWNLOAD_TIMEOUT": 1.0}
     with pytest.raises(error) as raised:
         fetched(answer, settings=limits)
     settings = make_crawler(ImmowebSpider).settings

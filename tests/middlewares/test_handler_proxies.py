@@ -141,7 +141,7 @@ def test_a_sites_own_bad_certificate(run: Any, handling: Any, authority: Authori
 @pytest.mark.parametrize("site", SITES)
 def test_a_silent_proxy_does_not_hold_a_slot(run: Any, handling: Any, site: str) -> None:
     async def work() -> None:
-        limits = {"CONNECT_SECONDS": 0.3, "STALL_SECONDS": 0.3, "DOWNLOAD_TIMEOUT": 3600}
+        limits = {"DOWNLOAD_CONNECT_TIMEOUT": 0.3, "DOWNLOAD_STALL_TIMEOUT": 0.3, "DOWNLOAD_TIMEOUT": 3600}
         async with RawServer(silence).listening() as server, handling(**limits) as handler:
             with pytest.raises(DownloadTimeoutError):
                 await handler.download_request(through(parse(f"me:s3cret@127.0.0.1:{server.port}"), site))

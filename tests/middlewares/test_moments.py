@@ -55,7 +55,7 @@ class Worker:
 def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> Run:
     def inside(act: Callable[[Worker], Awaitable[Any]], rate: float, count: int = 1) -> Any:
         async def connected() -> Any:
-            worker = Worker(make_crawler(ImmowebSpider, REDIS_URL=redis_url, PACE_RATE=rate))
+            worker = Worker(make_crawler(ImmowebSpider, REDIS_URL=redis_url, RATE_LIMIT=rate))
             scheduler = worker.scheduler
             try:
                 for number in range(count):
@@ -129,4 +129,4 @@ def test_what_nobody_granted_a_moment_has_none_to_miss(run: Run) -> None:
 
 def test_without_a_pace_there_is_nothing_to_look_at(make_crawler: Callable[..., Crawler]) -> None:
     with pytest.raises(NotConfigured):
-        MomentMiddleware.from_crawler(make_crawler(ImmowebSpider, PACE_RATE=0))
+        MomentMiddleware.from_crawler(make_crawler(ImmowebSpider, RATE_LIMIT=0))

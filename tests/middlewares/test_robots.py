@@ -91,7 +91,7 @@ Run = Callable[..., Any]
 def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> Run:
     def inside(act: Callable[..., Awaitable[Any]], workers: int = 1, **changes: Any) -> Any:
         async def connected() -> Any:
-            settings = {"REDIS_URL": redis_url, "PACE_RATE": 0, "RETRY_TIMES": 0, "RETRY_DELAY_SECONDS": 2, **changes}
+            settings = {"REDIS_URL": redis_url, "RATE_LIMIT": 0, "RETRY_TIMES": 0, "RETRY_DELAY_SECONDS": 2, **changes}
             worlds = [World(make_crawler(ImmowebSpider, **settings)) for _ in range(workers)]
             for world in worlds:
                 await world.register()
@@ -129,7 +129,7 @@ def test_with_a_pace_it_takes_the_moment_and_the_exit_of_the_request(run: Run) -
         assert (world.asked[0].meta[EXIT], world.asked[0].meta["dont_obey_robotstxt"]) == ("e1", True)
         assert await world.ask() is None
 
-    run(act, PACE_RATE=10)
+    run(act, RATE_LIMIT=10)
 
 
 def test_what_nobody_may_ask_for_does_not_wait_for_its_moment(run: Run) -> None:
@@ -137,7 +137,7 @@ def test_what_nobody_may_ask_for_does_not_wait_for_its_moment(run: Run) -> None:
         world.answer((200, TEXT))
         assert await world.ask(PRIVATE) == "Forbidden by robots.txt"
 
-    run(act, PACE_RATE=10)
+    run(act, RATE_LIMIT=10)
 
 
 def test_many_at_once_ask_once_and_the_others_wait_in_the_queue(run: Run) -> None:
@@ -173,7 +173,7 @@ def test_the_crawl_delay_is_told_by_whoever_reads_it(run: Run, server: Redis, ra
         assert await first.ask() == (0.0 if rate else None)
         assert await floor(first) is None, "it asks for none any more"
 
-    run(act, workers=2, PACE_RATE=rate)
+    run(act, workers=2, RATE_LIMIT=rate)
 
 
 @pytest.mark.parametrize(

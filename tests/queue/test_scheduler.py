@@ -15,8 +15,8 @@ from realestate.queue import keys
 from realestate.queue.buffer import monotonic_ms
 from realestate.queue.deadletters import DeadLetters
 from realestate.queue.engine import LEASE
-from realestate.queue.packing import PARENT
 from realestate.queue.fleet import SWALLOWED_BEATS
+from realestate.queue.packing import PARENT
 from realestate.queue.scheduler import Scheduler
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.redis_process import RedisProcess
@@ -165,7 +165,7 @@ def test_a_redirect_goes_on_under_the_same_lease(run: Run, server: Redis) -> Non
         scheduler.fleet.finished(redirected)
         await until(lambda: where(server) == {})
 
-    run(act, PACE_RATE=0)
+    run(act, RATE_LIMIT=0)
 
 
 def test_a_redirect_at_a_site_with_a_pace_asks_for_its_moment(run: Run, server: Redis) -> None:
@@ -181,7 +181,7 @@ def test_a_redirect_at_a_site_with_a_pace_asks_for_its_moment(run: Run, server: 
         scheduler.fleet.finished(again)
         await until(lambda: where(server) == {})
 
-    run(act, PACE_RATE=50)
+    run(act, RATE_LIMIT=50)
 
 
 def test_a_retry_waits_in_the_queue_for_any_worker(run: Run, server: Redis) -> None:
@@ -269,7 +269,7 @@ def test_who_stops_hands_back_at_once_what_was_not_sent(run: Run, server: Redis)
         await until(lambda: where(server) == {"ready": 5, "in flight": 1})
         scheduler.fleet.finished(request)
 
-    run(act, PACE_RATE=0.001, PACE_BURST=100)
+    run(act, RATE_LIMIT=0.001, RATE_LIMIT_BURST=100)
     assert where(server) == {"ready": 5}
 
 

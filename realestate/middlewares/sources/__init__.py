@@ -52,7 +52,7 @@ def _page(settings: BaseSettings, url: str, stats: StatsCollector) -> Page:
         url,
         settings["PROXY_GEO_URL"],
         stats,
-        most=settings.getint("PROXY_LIST_MOST"),
+        most=settings.getint("PROXY_LIST_MAX"),
         seconds=settings.getfloat("PROXY_LIST_SECONDS"),
         allow_private=bool(settings["SIMULATOR_URL"]),
     )
