@@ -1,14 +1,15 @@
-"""Fields by tables: a portal says where each stands, and the field itself says how it is read."""
+"""Fields by tables: a portal's table says where each field stands, and the field's name decides how it is read."""
 
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from scrapy.http import TextResponse
+from scrapy.http import Response, TextResponse
 
 from realestate.parsing import coordinates, dates, floors, html, kinds, numbers, places, words
 from realestate.parsing.embedded import assigned, at, listed, plainly_assigned
@@ -17,127 +18,155 @@ from realestate.parsing.text import line, paragraphs, word
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MARKUP = re.compile(r"</?[a-zA-Z]|&(?:\w+|#\w+);")
-_MACHINE = re.compile(r"-?\d+(?:\.\d+)?")
-_ROOTED = re.compile(r"(?:/[\w-]+)+(?:\.\w+)?", re.ASCII)
-#: Scrapy looks for a page's base among so many characters.
+_MACHINE_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_ROOTED_PATH = re.compile(r"(?:/[\w-]+)+(?:\.\w+)?", re.ASCII)
+#: Scrapy looks for a page's <base> in this many characters.
 _BASE_WITHIN = 4096
 _LONGEST_CHARACTER = len("\U0010ffff".encode())
 _LONG_AGO = datetime(1990, 1, 1, tzinfo=UTC)
 
 
-def paths(table: str) -> dict[str, Any]:
-    """ "title bedrooms=beds.count": the title is at `title`, the bedrooms at `beds.count`."""
-    parted = (each.partition("=") for each in table.split())
-    return {name: path or name for name, _, path in parted}
-
-
-def moment(value: Any, zone: ZoneInfo) -> datetime | None:
-    """A stamp, ISO, or a day in words that names its year: what counts from today tells nothing here."""
+def date_time(value: Any, zone: ZoneInfo) -> datetime | None:
+    """A Unix time, an ISO date, or a date in words with its year. Words such as "today" are not understood here."""
     if isinstance(value, str) and not value.isdecimal():
-        told = dates.iso(value, zone)
-        return told or (dates.parse(value, zone, _LONG_AGO) if _YEAR.search(value) else None)
+        from_iso = dates.iso(value, zone)
+        if from_iso is None and _YEAR.search(value):
+            return dates.parse(value, zone, _LONG_AGO)
+        return from_iso
     return dates.stamp(value)
 
 
+def served_at(response: Response) -> datetime:
+    """When the page was served: the day that its "today" and "yesterday" refer to.
+
+    It is the site's Date header, so that a stored page has the same dates months later. Without one, it is now."""
+    header = response.headers.get("Date")
+    try:
+        date = parsedate_to_datetime(header.decode("latin-1")) if header else None
+    except ValueError:
+        date = None
+    return date.replace(tzinfo=date.tzinfo or UTC) if date else datetime.now(UTC)
+
+
 def number(value: Any) -> Any:
-    """A number that JSON has as a text: "1.803" acres are fewer than two, whatever people mean by a dot."""
-    return float(value) if isinstance(value, str) and _MACHINE.fullmatch(value) else value
+    """A number that JSON has as a text: "1.803" is less than two, because machines write a decimal point."""
+    return float(value) if isinstance(value, str) and _MACHINE_NUMBER.fullmatch(value) else value
 
 
 def body_text(value: Any) -> str | None:
-    """A text that may be HTML; a paragraph and a line break are lines."""
-    if not isinstance(value, str) or not _MARKUP.search(value):
-        return paragraphs(value) if isinstance(value, str) else None
+    """A text that may be HTML. Each paragraph and each line break begins a new line."""
+    if not isinstance(value, str):
+        return None
+    if not _MARKUP.search(value):
+        return paragraphs(value)
     return html.texts(html.Page(re.sub(r"(</(?:p|li|div|h\d)>)", r"\n\1", value)), "body")
 
 
 def energy_class(value: Any) -> str | None:
-    """ "C1" and "c" are C; of a span ("D_C", in Flanders) the worse counts; "SI_666", which says exempt, is none."""
+    """The letter of "C1" or "c"; of a range such as "D_C" (Flanders) the first. None for "SI_666" (exempt)."""
     found = re.fullmatch(r"([A-G]\+{0,2})(?:\d?|_.*)", (line(value) or "").upper())
     return found[1] if found else None
 
 
 def street(value: Any) -> str | None:
-    """Of a whole address only the part with the house number is surely the street."""
+    """The street of an address. If the address has several parts, it is the part that begins with a house number."""
     parts = [line(part) for part in str(value or "").split(",")]
-    return parts[0] if len(parts) == 1 else next((part for part in parts if part and part[0].isdecimal()), None)
+    if len(parts) == 1:
+        return parts[0]
+    return next((part for part in parts if part and part[0].isdecimal()), None)
 
 
-def _addresses(value: Any) -> list[str]:
+def _urls(value: Any) -> list[str]:
     return [each for each in listed(value) if isinstance(each, str) and each.startswith(("https://", "http://"))]
 
 
-#: How a field is read; a field that is not here is one line of text.
+def _area(value: Any) -> float | None:
+    return numbers.positive(number(value))
+
+
+#: How a field is read. A field that is not here is one line of text.
 READERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("area_m2", "plot_m2"), lambda value: numbers.positive(number(value))),
-    **dict.fromkeys(("rooms", "bedrooms", "bathrooms", "floors_total", "facades"), numbers.worded),
+    "area_m2": _area,
+    "plot_m2": _area,
+    "rooms": numbers.worded,
+    "bedrooms": numbers.worded,
+    "bathrooms": numbers.worded,
+    "floors_total": numbers.worded,
+    "facades": numbers.worded,
     "floor": lambda value: floors.parse(value).floor,
     "year_built": lambda value: numbers.whole(value) or None,
     "energy_class": energy_class,
     "energy_kwh_m2": lambda value: numbers.signed(number(value)),
     "property_type": kinds.of,
-    **dict.fromkeys(("subtype", "condition", "heating"), word),
-    **dict.fromkeys(("is_new_building", "has_deed", "has_mortgage"), words.truth),
+    "subtype": word,
+    "condition": word,
+    "heating": word,
+    "is_new_building": words.truth,
+    "has_deed": words.truth,
+    "has_mortgage": words.truth,
     "description": body_text,
     "street": street,
-    "photos": _addresses,
+    "photos": _urls,
 }
 #: Fields that need the portal's time zone.
-MOMENTS = ("posted_at", "updated_at")
-#: A field, its name in the object that has it, and how it is read; None for a moment.
+DATES = ("posted_at", "updated_at")
+#: A field, its name in the object that has it, and how it is read; None for a date.
 _Field = tuple[str, str, Callable[[Any], Any] | None]
 
 
-def read(name: str, value: Any) -> Any:
-    """The value of a field."""
+def read_field(name: str, value: Any) -> Any:
+    """The value of a field, as the field's name requires."""
     return READERS.get(name, line)(value)
 
 
-def at_paths(document: Any, table: Mapping[str, str], zone: ZoneInfo) -> dict[str, Any]:
-    """Fields of a document in JSON: a field -> its path."""
-    told: dict[str, Any] = {}
-    for above, fields in _by_object(tuple(table.items())):
+def read_paths(document: Any, table: Mapping[str, str], zone: ZoneInfo) -> dict[str, Any]:
+    """The fields of a JSON document. The table maps a field to its path."""
+    fields: dict[str, Any] = {}
+    for above, in_object in _by_object(tuple(table.items())):
         part = at(document, above) if above else document
-        for name, last, reader in fields:
+        for name, last, reader in in_object:
             value = part.get(last) if isinstance(part, dict) else at(part, last)
-            if value is None and name != "photos":  # of which there are none
-                told[name] = None
+            if value is None and name != "photos":  # without photos the value is an empty list
+                fields[name] = None
             else:
-                told[name] = moment(value, zone) if reader is None else reader(value)
-    return told
+                fields[name] = date_time(value, zone) if reader is None else reader(value)
+    return fields
 
 
 @lru_cache(maxsize=256)
 def _by_object(table: tuple[tuple[str, str], ...]) -> list[tuple[str, list[_Field]]]:
-    """A table of paths by the object they end in, so that each is looked up once for all its fields."""
+    """A table of paths, grouped by the object they end in: each object is looked up once for all its fields."""
     fields: dict[str, list[_Field]] = {}
     for name, path in table:
         above, _, last = path.rpartition(".")
-        fields.setdefault(above, []).append((name, last, None if name in MOMENTS else READERS.get(name, line)))
+        reader = None if name in DATES else READERS.get(name, line)
+        fields.setdefault(above, []).append((name, last, reader))
     return list(fields.items())
 
 
 def assigned_in(response: TextResponse, name: str) -> Any:
-    """The value a page's script gives to `window.X`."""
-    if response.encoding == "utf-8" and (told := plainly_assigned(response.body, name)):
-        return told
+    """The value that a page's script assigns to `window.X`."""
+    if response.encoding == "utf-8" and (value := plainly_assigned(response.body, name)):
+        return value
     return assigned(response.text, name)
 
 
-def in_rows(rows: Rows, table: Mapping[str, str]) -> dict[str, Any]:
-    """Fields of label/value rows: a field -> its label. The row is taken, for what is left belongs into `extra`.
+def read_rows(rows: Rows, table: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of label/value rows. The table maps a field to its label.
 
-    A floor may tell how many there are: "2 / 9".
+    The rows that are read are removed; what is left belongs into `extra`. A floor such as "2 / 9" also sets
+    floors_total.
     """
-    told = {name: rows.take(label) for name, label in table.items()}
-    of_all = floors.parse(told.get("floor")).total
-    return {name: read(name, value) for name, value in told.items()} | (
-        {} if of_all is None else {"floors_total": of_all}
-    )
+    values = {name: rows.take(label) for name, label in table.items()}
+    fields = {name: read_field(name, value) for name, value in values.items()}
+    total = floors.parse(values.get("floor")).total
+    if total is not None:
+        fields["floors_total"] = total
+    return fields
 
 
-def located(place: places.Place) -> dict[str, Any]:
-    """What an Azerbaijani address tells. A settlement stands for a district where there is none."""
+def place_fields(place: places.Place) -> dict[str, Any]:
+    """The fields of an Azerbaijani address. Without a district, the settlement is used."""
     return {
         "city": place.city,
         "district": place.district or place.settlement,
@@ -146,18 +175,23 @@ def located(place: places.Place) -> dict[str, Any]:
     }
 
 
-def placed(point: coordinates.Point, precision: Any = "exact") -> dict[str, Any]:
-    """Where a home is, and how well that is known."""
+def point_fields(point: coordinates.Point, precision: Any = "exact") -> dict[str, Any]:
+    """The fields latitude, longitude and geo_precision."""
     return {**point._asdict(), "geo_precision": None if point.latitude is None else precision}
 
 
+def view_count(views: int | None) -> dict[str, int]:
+    """For `extra`: how often the page was viewed, if it says so."""
+    return {} if views is None else {"views": views}
+
+
 def page_of(response: TextResponse) -> html.Page:
-    """The page. Nearly all are in UTF-8, as their tree is, and need not be made a text first."""
-    return html.Page(response.body if _is_in_utf8(response) else response.text)
+    """The parsed HTML page. Nearly all pages are UTF-8, as the parser's input is: they need no decoding."""
+    return html.Page(response.body if _is_valid_utf8(response) else response.text)
 
 
-def _is_in_utf8(response: TextResponse) -> bool:
-    """Surely, byte for byte: what is spoilt becomes text by the rules for that."""
+def _is_valid_utf8(response: TextResponse) -> bool:
+    """Invalid bytes have to be replaced by Scrapy's decoder, so such a page is decoded first."""
     if response.encoding != "utf-8" or response.body.startswith(BOM_UTF8):
         return False
     try:
@@ -168,27 +202,23 @@ def _is_in_utf8(response: TextResponse) -> bool:
 
 
 def absolute(response: TextResponse, links: Iterable[str]) -> list[str]:
-    """Addresses in full. Nearly all begin with their host or at the root: only the others need to be worked out."""
+    """Absolute URLs of links. Nearly all begin with their host or with a slash: only the others need `urljoin`."""
     links = list(links)
     if not links:
         return []
     root = None if _may_have_base(response) else "/".join(response.url.split("/", 3)[:3])
-    return [
-        link
-        if link.startswith("https://")
-        else root + link
-        if root and _ROOTED.fullmatch(link)
-        else response.urljoin(link)
-        for link in links
-    ]
+    return [_absolute(response, root, link) for link in links]
+
+
+def _absolute(response: TextResponse, root: str | None, link: str) -> str:
+    if link.startswith("https://"):
+        return link
+    if root and _ROOTED_PATH.fullmatch(link):
+        return root + link
+    return response.urljoin(link)
 
 
 def _may_have_base(response: TextResponse) -> bool:
     if response.encoding == "utf-8":
         return response.body.find(b"<base", 0, _BASE_WITHIN * _LONGEST_CHARACTER) >= 0
     return "<base" in response.text[:_BASE_WITHIN]
-
-
-def counted(views: int | None) -> dict[str, int]:
-    """For `extra`: how often a page was looked at, where it says so."""
-    return {} if views is None else {"views": views}

@@ -1,8 +1,9 @@
 """What a page can turn out to be, and how each outcome is counted, logged and kept.
 
-Each page and each failed request is counted once, as `page/<stage>/<outcome>`. A page that failed becomes a dead letter.
+Each page and each failed request is counted once, as `page/<stage>/<outcome>`. A failed page becomes a dead letter.
 """
 
+import logging
 from collections import deque
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +16,8 @@ from realestate.items import Evidence
 
 if TYPE_CHECKING:
     from realestate.crawling.search_spider import SearchSpider
+
+logger = logging.getLogger(__name__)
 
 Stage = Literal["plan", "discover", "extract"]
 
@@ -61,11 +64,21 @@ class PageOutcomes:
         self.spider = spider
         self._recent_unreadable: deque[bool] = deque(maxlen=RECENT_PAGES)
 
-    def record(self, outcome: str, request: Request, detail: object = "") -> None:
-        """Count the outcome of a page, and log it at DEBUG."""
+    def record(
+        self,
+        outcome: str,
+        request: Request,
+        reason: object = "",
+        *,
+        level: int = logging.DEBUG,
+        mistake: Exception | None = None,
+    ) -> None:
+        """Count the outcome of a page, and log it in one line. `mistake` adds the traceback of an error in a parser."""
         stage = request.meta["stage"]
         self.spider.crawler.stats.inc_value(f"page/{stage}/{outcome}")
-        self.spider.logger.debug("page/%s/%s %s %s", stage, outcome, self.fields(request), detail)
+        if logger.isEnabledFor(level):
+            why = f" reason={reason}" if reason else ""
+            logger.log(level, "page/%s/%s %s%s", stage, outcome, self.fields(request), why, exc_info=mistake)
 
     def fields(self, request: Request) -> str:
         """The fields that each log line about a page has."""
@@ -88,17 +101,15 @@ class PageOutcomes:
     def broken(self, request: Request, error: Exception) -> None:
         """The page could not be parsed: a dead letter."""
         reason = f"{type(error).__name__}: {error}"
-        self.record("broken", request, reason)
-        self.spider.logger.warning(
-            "page/broken %s reason=%s", self.fields(request), reason, exc_info=not isinstance(error, BrokenPage)
-        )
+        mistake = None if isinstance(error, BrokenPage) else error
+        self.record("broken", request, reason, level=logging.WARNING, mistake=mistake)
         self.give_up("parse", reason, request)
 
     def banned(self, request: Request, ban: Banned) -> None:
         """The page is a ban page: a dead letter, and an error in the log, because a person has to act."""
         self.record("banned", request, ban)
         self.spider.crawler.stats.inc_value(f"ban/{self.spider.name}/{ban.kind}")
-        self.spider.logger.error("ban/%s/%s %s reason=%s", self.spider.name, ban.kind, self.fields(request), ban)
+        logger.error("ban/%s/%s %s reason=%s", self.spider.name, ban.kind, self.fields(request), ban)
         self.give_up("ban", str(ban), request)
 
     def failed(self, request: Request, error: BaseException | None) -> None:

@@ -1,40 +1,44 @@
-"""A search that finds more than the portal shows, in parts that together find the same."""
+"""Splits a search that has more results than the portal shows into parts that together have the same results."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, isqrt
 
-from realestate.crawling.searches import parameters, whole_number, with_parameters
+from realestate.crawling.search_urls import parameters, whole_number, with_parameters
 
-#: A part is meant to be half as long as it may be: the market is not even, and each miss costs a request more.
+#: Parts are planned to be half as large as allowed: prices are not spread evenly, and a part that is too large has to
+#: be split again.
 ROOM = 2
-#: Parts made at once. The page that tells the total shows too few prices for more.
+#: The most parts made at once. The first page shows too few prices for more.
 MOST_PARTS = 24
 
 
 class Axis(ABC):
-    """Something by which a search can be cut."""
+    """A parameter by which a search can be split."""
 
     @abstractmethod
-    def cut(self, search: str, parts: int, sample: Sequence[int]) -> list[str]:
-        """The search in about so many parts, or [] if it cannot be cut by this. `sample` is what some results have."""
+    def split(self, search: str, parts: int, sample: Sequence[int]) -> list[str]:
+        """The search in about this many parts, or [] if it cannot be split by this parameter.
+
+        `sample` has the values of some results."""
 
 
 @dataclass(frozen=True)
 class Band(Axis):
-    """A number within two parameters, both included. The outermost parts stay open: whatever the portal makes of a
-    result without the number, it does once."""
+    """A range of numbers, given by two parameters, both inclusive. The outermost parts stay open, so that a result
+    without the number is in exactly one part, or in none if the portal never shows it."""
 
     least: str
     most: str
     top: int = 10_000_000
-    """Few results have more."""
+    """Few results have a greater number."""
     is_price: bool = True
-    """Whether a page's prices tell how the results are spread."""
+    """Whether it is the price. Then the prices on the page show how the results are spread."""
 
-    def cut(self, search: str, parts: int, sample: Sequence[int]) -> list[str]:
-        low, high = whole_number(search, self.least), whole_number(search, self.most)
+    def split(self, search: str, parts: int, sample: Sequence[int]) -> list[str]:
+        low = whole_number(search, self.least)
+        high = whole_number(search, self.most)
         begins = self._begins(low or 0, high, parts, sample if self.is_price else ())
         if not begins:
             return []
@@ -45,7 +49,7 @@ class Band(Axis):
         ]
 
     def _begins(self, low: int, high: int | None, parts: int, sample: Sequence[int]) -> list[int]:
-        """Where the parts but for the first begin."""
+        """Where the second part and all later ones begin."""
         within = sorted(each for each in sample if low < each and (high is None or each <= high))
         parts = min(parts, len(within) // 2)
         if parts >= 2:
@@ -57,20 +61,24 @@ class Band(Axis):
 
 @dataclass(frozen=True)
 class Choice(Axis):
-    """A parameter whose values, together, are everything: regions, cities, categories."""
+    """A parameter whose values together cover everything: regions, cities, categories."""
 
     parameter: str
     values: tuple[str, ...]
     whole: str | None = None
-    """The value that stands for all of them, where a search has to name one: the root of a tree."""
+    """The value that means all of them, if a search has to name one: the root of a tree of categories."""
 
-    def cut(self, search: str, parts: int, sample: Sequence[int]) -> list[str]:
+    def split(self, search: str, parts: int, sample: Sequence[int]) -> list[str]:
         if parameters(search).get(self.parameter) != self.whole:
             return []
         return [with_parameters(search, {self.parameter: value}) for value in self.values]
 
 
 def parts_of(search: str, axes: Sequence[Axis], total: int, reach: int, sample: Sequence[int]) -> list[str]:
-    """The parts of a search, by the first axis that can cut it; [] if none can."""
+    """The parts of a search, split by the first axis that can; [] if none can."""
     wanted = min(max(2, ceil(total * ROOM / reach)), MOST_PARTS)
-    return next((parts for axis in axes if (parts := axis.cut(search, wanted, sample))), [])
+    for axis in axes:
+        parts = axis.split(search, wanted, sample)
+        if parts:
+            return parts
+    return []

@@ -1,6 +1,7 @@
 """Reads a portal's seeds from Redis for as long as the worker runs, and makes the first requests of each job."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
@@ -8,9 +9,12 @@ from scrapy import Request
 
 from realestate.crawling import seeds
 from realestate.crawling.job_completion import JobCompletion
+from realestate.storage.handle import store_of
 
 if TYPE_CHECKING:
     from realestate.crawling.search_spider import SearchSpider
+
+logger = logging.getLogger(__name__)
 
 
 class SeedReader:
@@ -60,9 +64,9 @@ class SeedReader:
         mode = request.meta["mode"]
         scope = request.meta.pop("scope", "")
         if not await jobs.is_open(job):
-            await self.spider.ask_store(lambda store: store.begin_run(job, self.spider.name, mode, scope))
+            await store_of(self.spider.crawler).ask(lambda store: store.begin_run(job, self.spider.name, mode, scope))
             await jobs.open(job, mode, scope)
-            self.spider.logger.info("job/opened portal=%s job=%s mode=%s scope=%s", self.spider.name, job, mode, scope)
+            logger.info("job/opened portal=%s job=%s mode=%s scope=%s", self.spider.name, job, mode, scope)
 
     async def _refresh(self, request: Request) -> None:
         """Push a request for each listing that is due. No search page is needed.
@@ -70,8 +74,8 @@ class SeedReader:
         They are pushed before the seed is removed; the dupe filter drops them if the seed is taken again."""
         job = request.meta["job"]
         mode = request.meta["mode"]
-        due = await self.spider.ask_store(lambda store: store.due(self.spider.name))
-        self.spider.logger.info("refresh/due portal=%s job=%s listings=%d", self.spider.name, job, len(due))
+        due = await store_of(self.spider.crawler).ask(lambda store: store.due(self.spider.name))
+        logger.info("refresh/due portal=%s job=%s listings=%d", self.spider.name, job, len(due))
         self.spider.crawler.stats.inc_value("refresh/due", len(due))
         validators = await self.spider.validators_of(due)
         checks = (self.spider.check(each.url, job, mode, each.rent_period, validators.get(each.ref)) for each in due)
@@ -89,7 +93,7 @@ class SeedReader:
             return request
         except Exception as error:  # whatever somebody pushed, it must not stop the worker
             text = data.decode("utf-8", "backslashreplace")[:2000]
-            self.spider.logger.warning("seed/refused portal=%s reason=%s", self.spider.name, error)
+            logger.warning("seed/refused portal=%s reason=%s", self.spider.name, error)
             self.spider.crawler.stats.inc_value("seed/refused")
             self.spider.fleet.give_up("seed", str(error), seed=text)
             return None

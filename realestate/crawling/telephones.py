@@ -4,6 +4,7 @@ The response contains a person's data and nothing else. It is never logged, neve
 of a dead letter: an error names only its type.
 """
 
+import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ class TelephoneRequests:
 
     @property
     def is_enabled(self) -> bool:
-        return self.spider.crawler.settings.getbool("CONTACTS")
+        return bool(self.spider.crawler.settings.getbool("CONTACTS"))
 
     def request_for(self, response: Response, ref: str, url: str) -> Request | None:
         """The request, or None. Like every request it goes through the queue and keeps the fleet's rate limit."""
@@ -65,10 +66,7 @@ class TelephoneRequests:
             numbers = tuple(each for each in found if isinstance(each, str))[:MOST_NUMBERS]
         except Exception as error:
             kind = type(error).__name__
-            self.spider.outcomes.record("unanswered", response.request, kind)
-            self.spider.logger.warning(
-                "telephones/unanswered %s error=%s", self.spider.outcomes.fields(response.request), kind
-            )
+            self.spider.outcomes.record("unanswered", response.request, kind, level=logging.WARNING)
             self.spider.outcomes.give_up("parse", f"no telephones: {kind}", response.request)
             return
         self.spider.outcomes.record("ok", response.request)

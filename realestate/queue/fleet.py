@@ -85,7 +85,7 @@ class Fleet:
         self._background: set[asyncio.Task[None]] = set()
         self.redis = connection.connect(settings)
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
-        limits = QueueSettings.from_settings(settings, getattr(spider, "pace", None))
+        limits = QueueSettings.from_settings(settings, getattr(spider, "rate_limit", None))
         self.queue = queue_class(self.redis, spider.name, limits)
         self.dupefilter = load_object(settings["DUPEFILTER_CLASS"]).from_spider(spider)
         self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats)

@@ -12,7 +12,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
 
-from realestate.crawling.base import PortalSpider
+from realestate.crawling.portal_spider import PortalSpider
 from realestate.items import Listing, as_record
 from realestate.middlewares.blocks import read_rules
 from realestate.simulator.adversary.damage import BOMB_BYTES, bomb, emptied, garbled, relaid
