@@ -109,7 +109,7 @@ class EmbeddedJsonSpider(PortalSpider):
 
     def price_of(self, ad: Any, operation: Operation | None) -> prices.Price:
         """The price, with the period of a rent if the page names one."""
-        price = prices.told(self._at(ad, self.price_path), self.currency)
+        price = prices.from_json(self._at(ad, self.price_path), self.currency)
         if operation != "rent" or price.amount is None:
             return replace(price, period=None)
         return replace(price, period=price.period or prices.period(line(self._at(ad, self.period_path))))

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 from scrapy.http import Response, TextResponse
 
-from realestate.parsing import coordinates, dates, floors, html, kinds, numbers, places, words
-from realestate.parsing.embedded import assigned, at, listed, plainly_assigned
+from realestate.parsing import azerbaijani_addresses, coordinates, dates, floors, html, numbers, property_types, words
+from realestate.parsing.embedded import assigned, assigned_in_bytes, at, listed
 from realestate.parsing.rows import Rows
 from realestate.parsing.text import line, paragraphs, word
 
@@ -97,7 +97,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "year_built": lambda value: numbers.whole(value) or None,
     "energy_class": energy_class,
     "energy_kwh_m2": lambda value: numbers.signed(number(value)),
-    "property_type": kinds.of,
+    "property_type": property_types.of,
     "subtype": word,
     "condition": word,
     "heating": word,
@@ -146,7 +146,7 @@ def _by_object(table: tuple[tuple[str, str], ...]) -> list[tuple[str, list[_Fiel
 
 def assigned_in(response: TextResponse, name: str) -> Any:
     """The value that a page's script assigns to `window.X`."""
-    if response.encoding == "utf-8" and (value := plainly_assigned(response.body, name)):
+    if response.encoding == "utf-8" and (value := assigned_in_bytes(response.body, name)):
         return value
     return assigned(response.text, name)
 
@@ -165,7 +165,7 @@ def read_rows(rows: Rows, table: Mapping[str, str]) -> dict[str, Any]:
     return fields
 
 
-def place_fields(place: places.Place) -> dict[str, Any]:
+def place_fields(place: azerbaijani_addresses.Place) -> dict[str, Any]:
     """The fields of an Azerbaijani address. Without a district, the settlement is used."""
     return {
         "city": place.city,

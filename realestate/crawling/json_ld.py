@@ -11,7 +11,7 @@ from realestate.crawling.page_outcomes import BrokenPage
 from realestate.crawling.portal_spider import PortalSpider
 from realestate.crawling.results import Found, Results
 from realestate.items import Listing, Operation
-from realestate.parsing import areas, embedded, html, jsonld, kinds, prices, schemaorg
+from realestate.parsing import areas, embedded, html, jsonld, prices, property_types, schemaorg
 from realestate.parsing.text import line, word
 
 
@@ -78,14 +78,14 @@ class JsonLdSpider(PortalSpider):
         price = shown if is_shown else schemaorg.price(node, self.currency)
         is_rent = self.rent_path in response.url or shown.period is not None
         operation: Operation = "rent" if is_rent else "sale"
-        fields = schemaorg.told(node)
+        fields = schemaorg.fields(node)
         for name, label in self.area_labels.items():
             if area := areas.parse(rows.take(label)):
                 fields[name] = area.m2
         for name, path in self.dates.items():
             fields[name] = date_time(embedded.search(node, path), self.timezone)
         if kind := line(rows.take(self.property_type_label)):
-            fields["property_type"] = kinds.of(kind) or "other"
+            fields["property_type"] = property_types.of(kind) or "other"
             fields["subtype"] = word(kind)
         agency = line(embedded.search(node, self.agency_path)) if self.agency_path else None
         yield self.listing(

@@ -13,6 +13,7 @@ from scrapy.http import Response
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from realestate.items import Evidence
+from realestate.queue.refetch import SUSPECT_PROXY
 
 if TYPE_CHECKING:
     from realestate.crawling.search_spider import SearchSpider
@@ -87,8 +88,8 @@ class PageOutcomes:
     def parsed(self, response: Response) -> None:
         """The page was parsed. If its proxy was suspected because of it, the suspicion is withdrawn."""
         self._recent_unreadable.append(False)
-        if "misled" in response.meta and response.request is not None:
-            self.spider.fleet.feedback.was_misled(response.request)
+        if SUSPECT_PROXY in response.meta and response.request is not None:
+            self.spider.fleet.feedback.refetch_succeeded(response.request)
 
     def fetched_again(self, request: Request) -> bool:
         """Whether an unreadable page is fetched once more. Not if most recent pages were unreadable too."""

@@ -9,14 +9,14 @@ from zoneinfo import ZoneInfo
 from scrapy import Request
 from scrapy.http import Response, TextResponse
 
-from realestate.accelerate.requests import request_to
 from realestate.crawling.page_outcomes import BrokenPage, ItemGone
 from realestate.crawling.results import AnyLink, Found, Result, Results
 from realestate.crawling.search_spider import PRIORITY, SearchSpider
 from realestate.crawling.telephones import TelephoneRequests
 from realestate.items import Gone, Listing, Sighting, Sightings, Telephones
-from realestate.parsing.addresses import joined, path_of
 from realestate.parsing.prices import Price
+from realestate.parsing.urls import absolute_url, url_path
+from realestate.queue.plain_urls import request_to
 from realestate.storage.contacts import Source
 from realestate.storage.handle import store_of
 
@@ -96,7 +96,7 @@ class PortalSpider(SearchSpider):
     ) -> Found:
         """A listing on a search page, with its price if the page shows it. Raises BrokenPage if the URL is not a
         listing's."""
-        url = joined(self.site, url)
+        url = absolute_url(self.site, url)
         ref = self.ref_of(url)
         if ref is None:
             raise BrokenPage(f"not the URL of a listing: {url}")
@@ -130,7 +130,7 @@ class PortalSpider(SearchSpider):
 
     def ref_of(self, url: str) -> str | None:
         """The portal's id in the URL of a listing; None for any other URL."""
-        found = self.listing_path.search(path_of(self.site, url))
+        found = self.listing_path.search(url_path(self.site, url))
         return found["ref"] if found else None
 
     # ----- what is special about homes

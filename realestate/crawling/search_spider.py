@@ -18,7 +18,6 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy_redis.spiders import RedisSpider
 from twisted.python.failure import Failure
 
-from realestate.accelerate.requests import request_to
 from realestate.crawling import seeds, sitemaps
 from realestate.crawling.page_outcomes import GONE_STATUSES, Banned, BrokenPage, ItemGone, PageOutcomes, Stage
 from realestate.crawling.paging import Numbers, Paging
@@ -28,8 +27,9 @@ from realestate.crawling.seed_reader import SeedReader
 from realestate.crawling.site_address import is_on_site, simulated_portals
 from realestate.crawling.watermark import Newest, SearchProgress, watermark_of
 from realestate.items import Evidence, Part
-from realestate.parsing.addresses import joined, path_of
+from realestate.parsing.urls import absolute_url, url_path
 from realestate.queue.fleet import Fleet, fleet_of
+from realestate.queue.plain_urls import request_to
 from realestate.storage.handle import store_of
 
 logger = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     def link(self, url: str, *, dated: datetime | None = None, is_promoted: bool = False, **hints: Any) -> Link:
         """A link to an item on a search page. Raises BrokenPage if the URL is not an item's."""
-        url = joined(self.site, url)
+        url = absolute_url(self.site, url)
         ref = self.ref_of(url)
         if ref is None:
             raise BrokenPage(f"not the URL of a {self.kind}: {url}")
@@ -139,12 +139,12 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     def ref_of(self, url: str) -> str | None:
         """The site's id in the URL of an item; None for any other URL."""
-        found = self.item_path.search(path_of(self.site, url)) if self.item_path else None
+        found = self.item_path.search(url_path(self.site, url)) if self.item_path else None
         return found["ref"] if found else None
 
     def url_of(self, ref: str) -> str:
         """A URL of the item with this id. The site may redirect it to a longer one."""
-        return joined(self.site, self.item_form.format(ref=ref))
+        return absolute_url(self.site, self.item_form.format(ref=ref))
 
     def shown_at(self, response: Response) -> str:
         """The URL at which visitors see the item."""
@@ -284,7 +284,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         self, url: str, hints: dict[str, Any] | None = None, validators: dict[str, Any] | None = None
     ) -> Request:
         """`validators` are known if the page was fetched before: see `middlewares.conditional`."""
-        url = joined(self.site, url)
+        url = absolute_url(self.site, url)
         request = self.page_request(url)
         if request.url != url:
             request.meta["shown_at"] = url
@@ -407,7 +407,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             return
         made = self._read(response, "extract", **hints)
         if len(made) == 1:
-            response.flags.append("alone")  # its version may be stored: see `pipelines.pages`
+            response.flags.append("alone")  # its version may be stored: see `pipelines.store.page_version`
         for each in made:
             if not isinstance(each, AnyLink):
                 yield each

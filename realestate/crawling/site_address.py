@@ -7,12 +7,12 @@ from urllib.request import ProxyHandler, build_opener
 
 import msgspec
 
-from realestate.parsing.addresses import is_at
+from realestate.parsing import urls
 
 
 def is_on_site(url: str, site: str, domains: Iterable[str]) -> bool:
     """Whether the URL belongs to the site or to one of the domains. A simulated site is recognised by its port."""
-    if is_at(site, url):
+    if urls.is_on_site(site, url):
         return True
     own = urlsplit(site)
     given = urlsplit(url)

@@ -7,8 +7,8 @@ from typing import Any
 from redis import Redis
 
 from realestate.queue import keys
-from realestate.queue.pace import Pace
-from realestate.queue.workers import Beat, read_beat
+from realestate.queue.rate_limit import RateLimit
+from realestate.queue.workers import HeartbeatData, read_heartbeat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +21,8 @@ class State:
     in_flight: int
     dead: int
     open_jobs: int
-    pace: Pace
-    workers: Mapping[str, Beat]
+    pace: RateLimit
+    workers: Mapping[str, HeartbeatData]
 
     @property
     def waiting(self) -> int:
@@ -40,24 +40,26 @@ def look(server: Redis, portal: str) -> State:
     rather than never."""
     unseen: Any = server.llen(keys.start_urls(portal))
     with server.pipeline(transaction=True) as holders:
-        holders.hgetall(keys.beats(portal))
-        holders.smembers(keys.departed(portal))
-        told, departed = holders.execute()
-    beats = {worker.decode(): beat for worker, value in told.items() if (beat := read_beat(value))}
+        holders.hgetall(keys.heartbeats(portal))
+        holders.smembers(keys.dead_workers(portal))
+        values, dead_workers = holders.execute()
+    heartbeats = {
+        worker.decode(): heartbeat for worker, value in values.items() if (heartbeat := read_heartbeat(value))
+    }
     # Together, for a dead worker's seeds may just be on their way back.
     with server.pipeline(transaction=True) as lists:
         lists.llen(keys.start_urls(portal))
-        for worker in {*told, *departed}:
+        for worker in {*values, *dead_workers}:
             lists.llen(keys.taken_seeds(portal, worker.decode()))
         seeds, *taken = lists.execute()
     with server.pipeline(transaction=True) as lengths:
-        for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead):
+        for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead_letter_times):
             lengths.zcard(key(portal))
         lengths.hlen(keys.open_jobs(portal))
-        lengths.hgetall(keys.pace(portal))
+        lengths.hgetall(keys.rate_limit(portal))
         ready, suspects, delayed, in_flight, dead, open_jobs, pace = lengths.execute()
     # By a script, since a cluster has no one time: that of the node which has the portal counts.
-    seconds, micros = map(int, server.eval("return redis.call('TIME')", 1, keys.pace(portal)))
+    seconds, micros = map(int, server.eval("return redis.call('TIME')", 1, keys.rate_limit(portal)))
     return State(
         seeds=max(unseen, seeds + sum(taken)),
         ready=ready + suspects,
@@ -65,6 +67,6 @@ def look(server: Redis, portal: str) -> State:
         in_flight=in_flight,
         dead=dead,
         open_jobs=open_jobs,
-        pace=Pace.read(pace, seconds * 1000 + micros / 1000),
-        workers=beats,
+        pace=RateLimit.read(pace, seconds * 1000 + micros / 1000),
+        workers=heartbeats,
     )

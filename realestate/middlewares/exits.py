@@ -19,10 +19,10 @@ from realestate.middlewares.proxies import Pool, Proxy
 from realestate.middlewares.sources import Source, Sources, from_settings
 from realestate.queue import signals
 from realestate.queue.engine import LEASE
-from realestate.queue.feedback import WORN, undress
+from realestate.queue.feedback import IDENTITY_HEADERS, remove_identity
 from realestate.queue.fleet import fleet_of
 from realestate.queue.packing import put_off
-from realestate.queue.suspicion import EXIT
+from realestate.queue.refetch import PROXY_ID
 from realestate.queue.workers import worker_name
 
 logger = logging.getLogger(__name__)
@@ -90,8 +90,8 @@ class ExitsMiddleware:
         await self.sources.close()
 
     def process_request(self, request: Request) -> Request | None:
-        undress(request)
-        name = request.meta.get(EXIT) or self._any()
+        remove_identity(request)
+        name = request.meta.get(PROXY_ID) or self._any()
         if proxy := self.pool.get(name):
             self._leave_by(request, proxy, self._sessions.get(name, 0))
         elif len(self.sources):
@@ -99,7 +99,7 @@ class ExitsMiddleware:
         identity = self.identities.of(name, self._sessions.get(name, 0), self._seconds())
         self._forget_cookies(name, identity.name)
         worn = put_on(request.headers, identity.headers)  # what the portal itself asks for counts
-        request.meta.update({WORN: worn, "cookiejar": identity.name})
+        request.meta.update({IDENTITY_HEADERS: worn, "cookiejar": identity.name})
         return None
 
     def _not_now(self, request: Request) -> Request:
@@ -145,7 +145,7 @@ class ExitsMiddleware:
             if fleet is None:
                 continue
             try:
-                standings = await fleet.feedback.standings.all()
+                standings = await fleet.feedback.proxy_health.all()
             except Exception as error:
                 logger.warning("exits/unknown: %s", error)
                 continue

@@ -27,7 +27,7 @@ from realestate.middlewares.trust import trust
 
 #: Where a request carries the address that is asked in place of its own, and whom it trusts beside the usual: a PEM
 #: file's name, or False for anybody.
-ENTERED, TRUSTED = "entered", "trusted"
+ENTERED, TRUSTED = "gateway_url", "trusted_ca"
 #: How long a connection waits for its next request: an exit's turn may come round only every few seconds.
 _KEEP_SECONDS = 30.0
 _DNS_SECONDS = 300

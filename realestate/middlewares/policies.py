@@ -9,14 +9,14 @@ from typing import Literal
 from scrapy.exceptions import DownloadTimeoutError
 
 from realestate.middlewares.packing import TooLarge
-from realestate.queue.exits import Signal
+from realestate.queue.proxy_health import Fault
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """One kind of trouble."""
 
-    blame: Signal | None
+    blame: Fault | None
     """What the exit is blamed for; None: it can do nothing for it."""
     slows: bool
     """Whether the whole site is asked less often, whichever exit it was. Without exits a refusal always means that."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from realestate.queue.exits import Exit
+from realestate.queue.proxy_health import ProxyRef
 
 Tier = Literal["direct", "datacentre", "residential"]
 #: What they cost, the cheapest first.
@@ -87,8 +87,8 @@ class Proxy:
         return f"{scheme}://{quote(user, safe='')}:{quote(self.password, safe='')}@{host}"
 
     @property
-    def exit(self) -> Exit:
-        return Exit(self.id, TIERS.index(self.tier))
+    def exit(self) -> ProxyRef:
+        return ProxyRef(self.id, TIERS.index(self.tier))
 
 
 DIRECT = Proxy(None, tier="direct")
@@ -154,7 +154,7 @@ class Pool:
     def __len__(self) -> int:
         return len(self._proxies)
 
-    def exits(self) -> list[Exit]:
+    def exits(self) -> list[ProxyRef]:
         return [proxy.exit for proxy in self._proxies.values()]
 
     def get(self, id: str) -> Proxy | None:

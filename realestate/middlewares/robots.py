@@ -28,8 +28,8 @@ from realestate.middlewares.robotrules import RobotRules, origin_of, said, wait_
 from realestate.queue.engine import LEASE
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.packing import put_off
+from realestate.queue.refetch import PROXY_ID, SENT
 from realestate.queue.robots import Copy
-from realestate.queue.suspicion import EXIT, SENT
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class RobotsMiddleware:
             return self._wait(fleet, request, known)
         self._obey(known.rules, request)
         queue = fleet.queue
-        if asks and (queue.limits.rate or queue.exits is not None or known.rules.delay_seconds):
+        if asks and (queue.limits.rate or queue.proxies is not None or known.rules.delay_seconds):
             return put_off(request, 0.0)  # its moment is spent
         return None
 
@@ -144,11 +144,11 @@ class RobotsMiddleware:
                 self._known[origin] = replace(known, look_at=now + 4 * MOMENT_MS)
                 return self._known[origin], False
             self._known[origin] = self._learned(fleet, origin, copy, known)
-            return self._known[origin], copy.asks
+            return self._known[origin], copy.must_fetch
 
     def _learned(self, fleet: Fleet, origin: str, copy: Copy, known: Known) -> Known:
         """Told to the pace by everybody who reads it: that does no harm, and agrees with who we are now."""
-        look_at = copy.now + MOMENT_MS if copy.is_being_asked else min(copy.again_at, copy.now + LOOK_MS)
+        look_at = copy.now + MOMENT_MS if copy.is_being_fetched else min(copy.again_at, copy.now + LOOK_MS)
         rules = known.rules
         if copy.text is None:
             rules = None
@@ -161,19 +161,19 @@ class RobotsMiddleware:
         try:
             text, reason = await self._asked(origin, request, fleet)
         except IgnoreRequest:
-            await _told(fleet.robots.missed(origin, "not to be asked", 0))
+            await _told(fleet.robots.save_failure(origin, "not to be asked", 0))
             raise
         known = self._known[origin]
         if text is not None:
             seconds, copied = self.keep_seconds, Copy(0, False, 0, 0, text, "")
-            telling = fleet.robots.heard(origin, text, seconds)
+            telling = fleet.robots.save(origin, text, seconds)
         else:
             failures = known.failures + 1
             seconds, copied = (
                 wait_seconds(failures, self.retry_seconds),
                 Copy(0, False, 0, failures, known.text, reason),
             )
-            telling = fleet.robots.missed(origin, reason, seconds)
+            telling = fleet.robots.save_failure(origin, reason, seconds)
             self.stats.inc_value("robotstxt/unreachable")
             logger.warning("robots/unreachable: %s: %s; asked again in %.0f s", origin, reason, seconds)
         await _told(telling)
@@ -222,7 +222,7 @@ class RobotsMiddleware:
     async def _answer(self, url: str, request: Request, fleet: Fleet | None) -> tuple[Response, bool]:
         """Wherever the site sends us for it, a few times at most and at its pace; and whether it did."""
         rate = fleet.queue.limits.rate if fleet is not None else 0.0
-        meta = {name: request.meta[name] for name in (EXIT, SENT) if name in request.meta}
+        meta = {name: request.meta[name] for name in (PROXY_ID, SENT) if name in request.meta}
         meta |= {"dont_obey_robotstxt": True, "dont_redirect": True, "allow_offsite": True}
         assert self.crawler.engine is not None
         for hops in range(MOST_REDIRECTS + 1):

@@ -9,7 +9,7 @@ from scrapy.http import TextResponse
 
 from realestate.crawling import BadSeed, OldPage, parameters, place_fields, point_fields
 from realestate.items import PropertyType, RentPeriod, SellerType
-from realestate.parsing import apollo, areas, coordinates, jsonld, places, prices
+from realestate.parsing import apollo, areas, azerbaijani_addresses, coordinates, jsonld, prices
 from realestate.parsing.currencies import code
 from realestate.parsing.embedded import at, decoded, first_at, listed, next_data
 from realestate.parsing.text import fold, line, paragraphs
@@ -332,7 +332,7 @@ def fields_of(
         "area_m2": area.m2 if area and not is_land else None,
         "plot_m2": area.m2 if area and is_land else plot_m2,
         "condition": condition,
-        **place_fields(places.parse(", ".join(name for name in place_names if name))),
+        **place_fields(azerbaijani_addresses.parse(", ".join(name for name in place_names if name))),
         **point_fields(point, "approximate" if is_near else "exact"),
         **fields,
     }

@@ -27,7 +27,7 @@ from realestate.crawling import (
     view_count,
 )
 from realestate.items import Listing, RentPeriod
-from realestate.parsing import coordinates, dates, html, numbers, places, prices
+from realestate.parsing import azerbaijani_addresses, coordinates, dates, html, numbers, prices
 from realestate.parsing.text import fold
 from realestate.spiders import emlak_words as words
 
@@ -87,7 +87,7 @@ class EmlakSpider(PortalSpider):
         if words.EXPIRED in fold(seller or ""):
             raise ListingGone("the page says that the advert has expired")
         operation = words.operation_of(title)
-        place = places.parse((html.text(page, ".map-address h4") or "").removeprefix("Ünvan:"))
+        place = azerbaijani_addresses.parse((html.text(page, ".map-address h4") or "").removeprefix("Ünvan:"))
         yield self.listing(
             response,
             self._price(html.text(page, ".left-bar .price span.m")),
@@ -101,7 +101,7 @@ class EmlakSpider(PortalSpider):
             has_deed=words.known(rows, "Sənədin tipi", words.DEEDS),
             city=place.city,
             district=place.district or place.settlement,
-            metro_station=place.metro_station or places.metro_at_end(title),
+            metro_station=place.metro_station or azerbaijani_addresses.metro_at_end(title),
             street=place.street,
             title=title,
             description=html.texts(page, ".desc p"),

@@ -51,7 +51,7 @@ def operation_of(title: str) -> Operation | None:
 
 def known(rows: Rows, label: str, words: Mapping[str, T]) -> T | None:
     """The meaning of a row's value. A value that is not known stays in the rows, and so in `extra`."""
-    value = meaning(rows.told(label), words)
+    value = meaning(rows.first(label), words)
     if value is not None:
         rows.take(label)
     return value
@@ -59,14 +59,14 @@ def known(rows: Rows, label: str, words: Mapping[str, T]) -> T | None:
 
 def kind_of(rows: Rows) -> dict[str, Any]:
     """The property type, subtype and size. A type that is not known is `other`."""
-    unknown: Kind = ("other" if rows.told("Əmlakın növü") else None, None, None)
+    unknown: Kind = ("other" if rows.first("Əmlakın növü") else None, None, None)
     kind, subtype, is_new = known(rows, "Əmlakın növü", KINDS) or unknown
     return {"property_type": kind, "subtype": subtype, "is_new_building": is_new} | _size(rows, kind)
 
 
 def _size(rows: Rows, kind: PropertyType | None) -> dict[str, float]:
     """The area of the home; of its land if the unit is one for land, or if it is only land."""
-    area = areas.parse(rows.told("Sahə"))
+    area = areas.parse(rows.first("Sahə"))
     if not area:
         return {}
     rows.take("Sahə")

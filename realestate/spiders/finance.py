@@ -15,7 +15,7 @@ from scrapy.http import TextResponse
 
 from realestate.crawling import BrokenPage, Numbers, Results, SearchSpider
 from realestate.items.others import Quote
-from realestate.parsing import dates, html, plain
+from realestate.parsing import dates, html, numbers
 
 
 class FinanceSpider(SearchSpider):
@@ -32,7 +32,7 @@ class FinanceSpider(SearchSpider):
 
     def parse_search(self, response: TextResponse) -> Results:
         page = html.Page(response.text)
-        total = plain.count(html.attribute(page, "table[data-total]", "data-total"))
+        total = numbers.machine_count(html.attribute(page, "table[data-total]", "data-total"))
         if total is None:
             raise BrokenPage("no table of quotes")
         quotes = [self._quote(row, response) for row in page.css("tr[data-price]")]
@@ -56,7 +56,7 @@ class FinanceSpider(SearchSpider):
         if ref is None or not ticker:
             raise BrokenPage("a row without a ticker or without the URL of its quote")
         values = row.attributes
-        price = plain.amount(values.get("data-price"))
+        price = numbers.machine_amount(values.get("data-price"))
         return Quote(
             portal=self.name,
             ref=ref,
@@ -64,6 +64,6 @@ class FinanceSpider(SearchSpider):
             ticker=ticker,
             price=price,
             currency=values.get("data-currency") if price else None,
-            volume=plain.count(values.get("data-volume")),
+            volume=numbers.machine_count(values.get("data-volume")),
             quoted_at=dates.iso(html.attribute(row, "time", "datetime")),
         )

@@ -24,7 +24,17 @@ from scrapy.http import TextResponse
 
 from realestate.crawling import BrokenPage, Links, ListingGone, PortalSpider, Results, read_sitemap
 from realestate.items import Listing, Operation
-from realestate.parsing import coordinates, embedded, guessing, html, jsonld, kinds, microdata, prices, schemaorg
+from realestate.parsing import (
+    coordinates,
+    embedded,
+    html,
+    jsonld,
+    microdata,
+    prices,
+    property_types,
+    schemaorg,
+    unknown_json,
+)
 from realestate.parsing.text import plain
 
 _FIRST_PAGE = ("", "/")
@@ -64,7 +74,7 @@ class GenericSpider(PortalSpider):
     searches = ("/robots.txt",)
     item_form = "/{ref}"
     country = "ZZ"
-    currency = guessing.NO_CURRENCY
+    currency = unknown_json.NO_CURRENCY
     timezone = ZoneInfo("UTC")
     terms = "https://www.example.org/"
     checked_on = date(2026, 11, 15)
@@ -158,15 +168,15 @@ def _best(nodes: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 def _score(node: dict[str, Any]) -> int:
     has_price = schemaorg.price(node).amount is not None
-    return len(schemaorg.told(node)) + 3 * has_price
+    return len(schemaorg.fields(node)) + 3 * has_price
 
 
 def _sources(document: str, nodes: dict[str, dict[str, Any]]) -> dict[str, Source]:
     """What each source says, the most reliable first."""
-    sources = {name: Source(schemaorg.told(node), schemaorg.price(node)) for name, node in nodes.items()}
-    listing = guessing.listing(embedded.next_data(document, "props"))
+    sources = {name: Source(schemaorg.fields(node), schemaorg.price(node)) for name, node in nodes.items()}
+    listing = unknown_json.find_listing(embedded.next_data(document, "props"))
     if listing:
-        sources["next"] = Source(guessing.told(listing), guessing.price(listing))
+        sources["next"] = Source(unknown_json.fields(listing), unknown_json.price(listing))
     sources["opengraph"] = _opengraph(html.opengraph(html.Page(document)))
     return sources
 
@@ -181,7 +191,7 @@ def _first_price(sources: dict[str, Source]) -> tuple[prices.Price, str | None]:
 
 def _guess_property_type(fields: dict[str, Any], source_of: dict[str, str]) -> None:
     """Set the property type by the title; `other`, with a quality flag, if the title does not name it."""
-    kind = kinds.of(fields["title"])
+    kind = property_types.of(fields["title"])
     fields["property_type"] = kind or "other"
     source_of["property_type"] = "title" if kind else "nobody"
     if not kind:
@@ -198,12 +208,12 @@ def _opengraph(graph: dict[str, str]) -> Source:
         "description": graph.get("og:description"),
         "city": graph.get("og:locality"),
         "photos": [graph["og:image"]] if graph.get("og:image", "").startswith("http") else None,
-        "property_type": kinds.of(graph.get("og:title")),
+        "property_type": property_types.of(graph.get("og:title")),
         "latitude": point.latitude,
         "longitude": point.longitude,
     }
     price = {"price": graph.get("product:price:amount"), "currency": graph.get("product:price:currency")}
-    return Source({name: value for name, value in known.items() if value}, guessing.price(price))
+    return Source({name: value for name, value in known.items() if value}, unknown_json.price(price))
 
 
 def _first_of(sources: dict[str, Source]) -> tuple[dict[str, Any], dict[str, str]]:

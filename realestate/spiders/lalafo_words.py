@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from realestate.items import Operation, PropertyType, RentPeriod, SellerType
-from realestate.parsing import areas, floors, numbers, periods, places, prices
+from realestate.parsing import areas, azerbaijani_addresses, floors, numbers, periods, prices
 from realestate.parsing.embedded import at, decoded, next_data
 from realestate.parsing.text import fold, line, missing
 from realestate.parsing.words import folded, meaning
@@ -155,7 +155,7 @@ def _by(meanings: Mapping[str, T]) -> Callable[[Any], T | None]:
 
 def _without_ending(kind: str) -> Callable[[Any], str | None]:
     """A reader that removes the abbreviation behind a name: "Nəsimi r." (district), "28 May m." (metro station)."""
-    return lambda value: getattr(places.parse(line(value)), kind) or line(value)
+    return lambda value: getattr(azerbaijani_addresses.parse(line(value)), kind) or line(value)
 
 
 #: Our name of a param -> how its value is read, and the portal's names and ids of it.

@@ -39,7 +39,7 @@ from realestate.crawling import (
     view_count,
 )
 from realestate.items import Listing
-from realestate.parsing import apollo, dates, numbers, places, prices, rows
+from realestate.parsing import apollo, azerbaijani_addresses, dates, numbers, prices, rows
 from realestate.parsing.embedded import at, listed
 from realestate.parsing.text import line
 from realestate.spiders import tap_words as words
@@ -103,7 +103,9 @@ class TapSpider(PortalSpider):
         path = line(at(node, "path")) or ""
         if self.ref_of(path) is None:
             return None
-        price = prices.told(node.get("price", ""), self.currency)  # null means on request; without the key, no price
+        price = prices.from_json(
+            node.get("price", ""), self.currency
+        )  # null means on request; without the key, no price
         return self.found(path, price, dated=dates.iso(at(node, "updatedAt")))
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
@@ -114,7 +116,7 @@ class TapSpider(PortalSpider):
         if not fields["title"] or not advert.rows:
             raise BrokenPage("no advert of this number, or an empty one")
         category = fields["url"].rstrip("/").split("/")[-2]
-        place = place_fields(places.parse(line(advert.rows.take("Yerləşmə yeri"))))
+        place = place_fields(azerbaijani_addresses.parse(line(advert.rows.take("Yerləşmə yeri"))))
         city = line(advert.rows.take("Şəhər")) or fields.pop("city", None) or place["city"]
         yield self.listing(
             response,
@@ -153,7 +155,7 @@ class TapSpider(PortalSpider):
         fields["url"] = response.urljoin(path)
         fields["photos"] = absolute(response, [url for url in photos if url])
         return Advert(
-            price=prices.told(ad.get("price", ""), self.currency),
+            price=prices.from_json(ad.get("price", ""), self.currency),
             fields=fields,
             rows=rows.of(apollo.field(ad, "properties") or apollo.field(ad, "azProperties")),
             views=numbers.whole(ad.get("hits")),

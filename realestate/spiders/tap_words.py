@@ -127,7 +127,7 @@ def type_fields(rows: Rows, category: str) -> dict[str, Any]:
     """The property type: what the row's word means, otherwise what the category contains.
 
     A word that is not known stays in the rows, and so in `extra`."""
-    known = meaning(rows.told(*BUILDING), KINDS)
+    known = meaning(rows.first(*BUILDING), KINDS)
     if known:
         rows.take(*BUILDING)
         property_type, subtype, is_new = known
@@ -142,8 +142,8 @@ def type_fields(rows: Rows, category: str) -> dict[str, Any]:
 
 def operation_fields(rows: Rows, category: str) -> dict[str, Any]:
     """Sale or rent, and the period of a rent."""
-    word = fold(line(rows.told(*OPERATION)) or "")
-    period = prices.period(line(rows.told("Kirayə müddəti")) or word)
+    word = fold(line(rows.first(*OPERATION)) or "")
+    period = prices.period(line(rows.first("Kirayə müddəti")) or word)
     operation: Operation | None = None
     if word.startswith(("kirayə", "icarə")) or (not word and period):
         operation = "rent"

@@ -12,8 +12,8 @@ from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
 from realestate.middlewares.exits import ExitsMiddleware
 from realestate.middlewares.proxies import DIRECT, BadProxy, Pool, Proxy, parse
 from realestate.queue.codec import encode
-from realestate.queue.feedback import undress
-from realestate.queue.suspicion import EXIT
+from realestate.queue.feedback import remove_identity
+from realestate.queue.refetch import PROXY_ID
 from realestate.spiders.immoweb import ImmowebSpider
 
 SECRET = "s3cr@t"
@@ -71,30 +71,30 @@ def worn(middleware: ExitsMiddleware, request: Request) -> dict[str, str]:
 
 def test_the_exit_and_the_identity_belong_together(middleware: ExitsMiddleware) -> None:
     name = middleware.pool.exits()[0].id
-    request = Request(URL, meta={EXIT: name, "stage": "extract"})
+    request = Request(URL, meta={PROXY_ID: name, "stage": "extract"})
     first = worn(middleware, request)
     assert request.meta["proxy"] == PROXY
     assert first["Accept-Language"].startswith("nl-BE")
-    again = worn(middleware, Request(URL, meta={EXIT: name}))
+    again = worn(middleware, Request(URL, meta={PROXY_ID: name}))
     assert again == first
     middleware._sessions = {name: 1}
-    assert worn(middleware, Request(URL, meta={EXIT: name})) != first
+    assert worn(middleware, Request(URL, meta={PROXY_ID: name})) != first
 
 
 def test_a_request_that_goes_out_again_is_dressed_anew(middleware: ExitsMiddleware) -> None:
     name = middleware.pool.exits()[0].id
-    request = Request(URL, headers={"X-Own": "1"}, meta={EXIT: name})
+    request = Request(URL, headers={"X-Own": "1"}, meta={PROXY_ID: name})
     worn(middleware, request)
     for session in range(1, 6):
         middleware._sessions = {name: session}
         told = worn(middleware, request)
-        assert told == worn(middleware, Request(URL, headers={"X-Own": "1"}, meta={EXIT: name}))
+        assert told == worn(middleware, Request(URL, headers={"X-Own": "1"}, meta={PROXY_ID: name}))
 
 
 def test_what_the_portal_asks_for_counts(middleware: ExitsMiddleware) -> None:
-    request = Request(URL, headers={"Accept": "application/json"}, meta={EXIT: middleware.pool.exits()[0].id})
+    request = Request(URL, headers={"Accept": "application/json"}, meta={PROXY_ID: middleware.pool.exits()[0].id})
     assert worn(middleware, request)["Accept"] == "application/json"
-    undress(request)
+    remove_identity(request)
     assert list(request.headers.items()) == [(b"Accept", [b"application/json"])]
 
 
@@ -105,12 +105,12 @@ def test_robots_txt_does_not_show_our_own_address(middleware: ExitsMiddleware) -
 
 
 def test_nothing_of_an_exit_reaches_the_queue(middleware: ExitsMiddleware) -> None:
-    request = Request(URL, meta={EXIT: middleware.pool.exits()[0].id, "stage": "extract"}, callback=None)
+    request = Request(URL, meta={PROXY_ID: middleware.pool.exits()[0].id, "stage": "extract"}, callback=None)
     middleware.process_request(request)
     HttpProxyMiddleware().process_request(request)
     assert b"Proxy-Authorization" in request.headers
     kept: Any = request.copy()
-    undress(kept)
+    remove_identity(kept)
     packed = encode(kept, ImmowebSpider())
     for secret in (b"Proxy-Authorization", b"s3cr", b"127.0.0.2", b"Mozilla"):
         assert secret not in packed

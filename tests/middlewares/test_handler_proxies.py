@@ -17,8 +17,8 @@ from scrapy.http import Response
 from realestate.middlewares.exits import ExitsMiddleware
 from realestate.middlewares.handler import TRUSTED
 from realestate.middlewares.proxies import Proxy, parse
-from realestate.queue.feedback import undress
-from realestate.queue.suspicion import EXIT
+from realestate.queue.feedback import remove_identity
+from realestate.queue.refetch import PROXY_ID
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.middlewares.forward_proxy import ForwardProxy
 from tests.middlewares.raw_server import RawServer, page, saying, silence
@@ -174,9 +174,9 @@ def test_whom_an_exit_trusts_stays_with_it(make_crawler: Callable[..., Crawler],
     middleware.pool.replace(proxies)
     request, told = Request(SITES[1]), []
     for proxy in proxies:
-        request.meta[EXIT] = proxy.id
+        request.meta[PROXY_ID] = proxy.id
         middleware.process_request(request)
         told.append(request.meta.get(TRUSTED))
     assert told == [str(ca), False, None]
-    undress(request)
+    remove_identity(request)
     assert TRUSTED not in request.meta

@@ -18,8 +18,8 @@ from realestate.queue import keys
 from realestate.queue.buffer import monotonic_ms
 from realestate.queue.engine import LEASE
 from realestate.queue.packing import DELAY
+from realestate.queue.refetch import PROXY_ID, SENT
 from realestate.queue.scheduler import Scheduler
-from realestate.queue.suspicion import EXIT, SENT
 from realestate.spiders.immoweb import ImmowebSpider
 
 SITE = "https://www.immoweb.be"
@@ -57,7 +57,7 @@ class World:
 
     async def register(self) -> None:
         asked_at = monotonic_ms()
-        pulse = await self.scheduler.fleet.queue.beat(self.scheduler.fleet.worker, b"{}", [])
+        pulse = await self.scheduler.fleet.queue.heartbeat(self.scheduler.fleet.worker, b"{}", [])
         self.scheduler.fleet.buffer.set_clock(pulse.now, asked_at)
 
     async def ask(self, url: str = PAGE, /, **meta: Any) -> Any:
@@ -124,9 +124,9 @@ def test_it_is_asked_for_once_and_obeyed(run: Run) -> None:
 def test_with_a_pace_it_takes_the_moment_and_the_exit_of_the_request(run: Run) -> None:
     async def act(world: World) -> None:
         world.answer((200, TEXT))
-        assert await world.ask(PAGE, **{EXIT: "e1", SENT: 7.0}) == 0.0, "back for another moment"
+        assert await world.ask(PAGE, **{PROXY_ID: "e1", SENT: 7.0}) == 0.0, "back for another moment"
         assert world.waited is None
-        assert (world.asked[0].meta[EXIT], world.asked[0].meta["dont_obey_robotstxt"]) == ("e1", True)
+        assert (world.asked[0].meta[PROXY_ID], world.asked[0].meta["dont_obey_robotstxt"]) == ("e1", True)
         assert await world.ask() is None
 
     run(act, RATE_LIMIT=10)
@@ -160,13 +160,13 @@ def test_many_at_once_ask_once_and_the_others_wait_in_the_queue(run: Run) -> Non
 def test_the_crawl_delay_is_told_by_whoever_reads_it(run: Run, server: Redis, rate: int) -> None:
     async def floor(world: World) -> Any:
         await asyncio.gather(*world.scheduler.fleet._background)
-        return server.hget(keys.pace("immoweb"), "floor")
+        return server.hget(keys.rate_limit("immoweb"), "floor")
 
     async def act(first: World, second: World) -> None:
         first.answer((200, TEXT + b"Crawl-delay: 3\n"), (200, TEXT))
         assert await first.ask() == 0.0, "a site with a delay has a pace"
         assert await floor(first) == b"3000"
-        server.delete(keys.pace("immoweb"), "{immoweb}:floors")
+        server.delete(keys.rate_limit("immoweb"), "{immoweb}:crawl_delays")
         assert await second.ask() is None
         assert await floor(second) == b"3000"
         first.later()
@@ -318,7 +318,7 @@ def test_a_refusal_is_told_to_the_fleet(run: Run, server: Redis) -> None:
         await asyncio.gather(*world.scheduler.fleet._background)
 
     run(act)
-    told: Any = server.hgetall(keys.pace("immoweb"))
+    told: Any = server.hgetall(keys.rate_limit("immoweb"))
     assert told[b"reason"] == b"robots.txt: status 429"
     assert float(told[b"blocked_until"]) > 0
 
@@ -346,14 +346,14 @@ def test_while_redis_is_away_what_was_known_will_do(run: Run, monkeypatch: pytes
 def test_what_was_heard_while_redis_was_away_counts_here(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     async def act(world: World) -> None:
         world.answer((200, TEXT))
-        tell = world.scheduler.fleet.robots.heard
+        tell = world.scheduler.fleet.robots.save
 
         async def untold(*told: Any) -> None:
             raise OSError("away")
 
-        monkeypatch.setattr(world.scheduler.fleet.robots, "heard", untold)
+        monkeypatch.setattr(world.scheduler.fleet.robots, "save", untold)
         assert [await world.ask(), await world.ask(PRIVATE)] == [None, "Forbidden by robots.txt"]
-        monkeypatch.setattr(world.scheduler.fleet.robots, "heard", tell)
+        monkeypatch.setattr(world.scheduler.fleet.robots, "save", tell)
 
     run(act)
 

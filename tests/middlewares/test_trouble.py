@@ -13,9 +13,9 @@ from scrapy.http import HtmlResponse, Response
 from realestate.middlewares.backoff import MOST_HOPS, BackoffMiddleware, Wall
 from realestate.middlewares.blocks import KNOWN
 from realestate.middlewares.policies import ANSWERS, LOOKED_BACK, STOP, Escalation
-from realestate.queue.exits import Signal
 from realestate.queue.feedback import Feedback
 from realestate.queue.fleet import Fleet, register_fleet
+from realestate.queue.proxy_health import Fault
 from realestate.spiders.immoweb import ImmowebSpider
 
 URL = "https://www.immoweb.be/en/classified/21000001"
@@ -32,7 +32,7 @@ class RecordingFeedback(Feedback):
         self.reports.append(("succeeded",))
 
     def request_failed(
-        self, request: Request, blame: Signal | None, reason: str, wait_seconds: float, *, slows: bool = False
+        self, request: Request, blame: Fault | None, reason: str, wait_seconds: float, *, slows: bool = False
     ) -> None:
         self.reports.append((blame, wait_seconds, slows))
 
