@@ -10,14 +10,14 @@ from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse
 
 from realestate.crawling import seeds
-from realestate.crawling.outcomes import BrokenPage
+from realestate.crawling.page_outcomes import BrokenPage
 from realestate.items.others import Quote
 from realestate.queue.codec import encode
 from realestate.spiders.ecommerce import EcommerceSpider
 from realestate.spiders.finance import FinanceSpider
 from realestate.storage.handle import provide_store
 from tests.crawling.fake_fleet import FakeFleet
-from tests.crawling.test_base import read
+from tests.crawling.test_portal_spider import read
 from tests.handles import DirectHandle
 
 SHOP = "https://shop.example/products"

@@ -81,11 +81,11 @@ def shown(spider: Any, period: str | None, mode: str = "full") -> dict[str, Any]
     return {spider.ref_of(each.url): each.meta.get("validators") for each in requests}
 
 
-def test_what_a_search_shows_is_asked_for_by_what_it_is_known_by(make: Make, kept: Kept) -> None:
-    known_by = {"ref": REFS[0], "url": f"{SITE}/{REFS[0]}-a.html", "etag": '"v"', "last_modified": None}
+def test_what_a_search_shows_is_asked_for_by_what_it_is_validators(make: Make, kept: Kept) -> None:
+    validators = {"ref": REFS[0], "url": f"{SITE}/{REFS[0]}-a.html", "etag": '"v"', "last_modified": None}
     assert shown(make(), None) == {
-        REFS[0]: known_by,
-        REFS[1]: {**known_by, "ref": REFS[1], "url": f"{SITE}/{REFS[1]}-a.html"},
+        REFS[0]: validators,
+        REFS[1]: {**validators, "ref": REFS[1], "url": f"{SITE}/{REFS[1]}-a.html"},
         REFS[2]: None,
     }
     assert kept.asked == [("emlak", list(REFS), EmlakSpider.parser_version, None)]
@@ -97,16 +97,16 @@ def test_what_is_let_for_another_period_now_is_read(make: Make) -> None:
 
 
 def test_contacts_that_are_wanted_are_asked_about_too(make: Make, kept: Kept) -> None:
-    asyncio.run(make(CONTACTS=True).revisits([Unread(REFS[0], "x")]))
-    asyncio.run(make(BinaSpider, CONTACTS=True).revisits([Unread(REFS[0], "x")]))
+    asyncio.run(make(CONTACTS=True).validators_of([Unread(REFS[0], "x")]))
+    asyncio.run(make(BinaSpider, CONTACTS=True).validators_of([Unread(REFS[0], "x")]))
     assert [asked[-1] for asked in kept.asked] == ["page", "asked"]
 
 
-def test_the_same_request_whatever_its_page_is_known_by(make: Make) -> None:
+def test_the_same_request_whatever_its_page_is_validators(make: Make) -> None:
     spider = make()
     plain, conditional = (
-        spider.check(f"{SITE}/{REFS[0]}-a.html", "j", "refresh", None, known_by)
-        for known_by in (None, {"ref": REFS[0], "url": "x", "etag": '"v"', "last_modified": None})
+        spider.check(f"{SITE}/{REFS[0]}-a.html", "j", "refresh", None, validators)
+        for validators in (None, {"ref": REFS[0], "url": "x", "etag": '"v"', "last_modified": None})
     )
     assert fingerprint(plain) == fingerprint(conditional)
     assert "validators" in conditional.meta
@@ -120,8 +120,8 @@ def test_an_unchanged_page_is_a_sighting_and_is_not_parsed(make: Make) -> None:
         raise AssertionError("there is nothing to parse")
 
     spider.parse_listing = parse
-    known_by = {"ref": REFS[0], "url": f"{SITE}/{REFS[0]}-a.html", "etag": '"v"', "last_modified": None}
-    response = page(304, validators=known_by)
+    validators = {"ref": REFS[0], "url": f"{SITE}/{REFS[0]}-a.html", "etag": '"v"', "last_modified": None}
+    response = page(304, validators=validators)
     response.flags.append("unchanged")
     seen = Sighting(portal="emlak", ref=REFS[0], url=response.url, is_read=True)
     assert read(spider.read_page(response, rent_period="month")) == [seen]

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from scrapy.crawler import Crawler
 
-from realestate.crawling.conclusion import Conclusions
+from realestate.crawling.job_completion import JobCompletion
 from realestate.items import Part
 from realestate.queue.open_jobs import OpenJob
 from realestate.storage.handle import provide_store
@@ -76,7 +76,7 @@ class Played:
         return f"{url} {job} {mode} {rent_period}"
 
     def look(self) -> None:
-        asyncio.run(Conclusions(self)._look())
+        asyncio.run(JobCompletion(self).look())
 
     def _begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
         assert (portal, mode, scope) == (self.name, "full", "all")
@@ -183,7 +183,7 @@ def test_a_job_the_store_has_forgotten_is_not_complete(checking: bool) -> None:
     spider.jobs.open["j"] = OpenJob("full", "all", checking=checking)
     spider.is_forgotten = True
     spider.look()
-    assert spider.asked[0] == ("end_sweep", False, "the store has lost its beginning")
+    assert spider.asked[0] == ("end_sweep", False, "the store has lost the record of the job")
     assert spider.asked[-1] == ("conclude",)
     assert spider.jobs.open == {}
 

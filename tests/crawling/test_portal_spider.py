@@ -13,8 +13,8 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
-from realestate.crawling.base import PRIORITY
-from realestate.crawling.outcomes import STALE, BrokenPage, ListingGone, is_news
+from realestate.crawling.page_outcomes import BrokenPage, ListingGone
+from realestate.crawling.portal_spider import PRIORITY, STALE, is_news
 from realestate.crawling.results import Results
 from realestate.items import Sighting, Sightings
 from realestate.middlewares.bans import Banned

@@ -3,7 +3,7 @@ from codecs import BOM_UTF8
 import pytest
 from scrapy.http import HtmlResponse
 
-from realestate.crawling.reading import absolute, assigned_in, page_of
+from realestate.crawling.field_tables import absolute, assigned_in, page_of
 from realestate.parsing import html
 
 URL = "https://portal.example/homes/1.html"
