@@ -259,7 +259,7 @@ class RequestQueue:
             return not seeds and not any(await lengths.execute())
 
     async def _seeds(self) -> int:
-        """Seeds that are not enqueued: in the list, or taken by a worker, living or dead."""
+        """Seeds that are not enqueued: waiting, or taken by a worker, living or dead."""
         waiting = await self.seeds.count(self.server)
         workers: Any = await self.server.zrange(keys.workers(self.portal), 0, -1)
         dead_workers: Any = await self.server.smembers(keys.dead_workers(self.portal))

@@ -40,7 +40,10 @@ class SeedMiddleware:
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         spider = self.crawler.spider
         fleet = fleet_of(self.crawler)
-        if fleet is None or spider is None or getattr(spider, "reads_its_seeds", False):
+        if fleet is None:
+            raise RuntimeError("QueueAddon needs SCHEDULER = 'realestate.queue.scheduler.Scheduler'")
+        assert spider is not None
+        if getattr(spider, "reads_its_seeds", False) or is_started_by_a_command(spider):
             async for each in start:
                 yield each
             return
@@ -156,6 +159,11 @@ class Idle:
         if is_busy or in_work(engine):
             return False
         return await fleet.nothing_left()
+
+
+def is_started_by_a_command(spider: Spider) -> bool:
+    """Whether `scrapy fetch`, `parse` or `view` gave the spider a `start` of their own. They must take no requests."""
+    return getattr(type(spider).start, "__module__", "").startswith("scrapy.commands.")
 
 
 def stop_reading_seeds(spider: Any, crawler: Crawler) -> None:
