@@ -5,9 +5,10 @@ import random
 import re
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis import Redis
@@ -106,9 +107,44 @@ def crawl_of(simulate: Simulate, env: dict[str, str], server: Redis, store: Post
     return lambda listings: Fleet(simulate(listings), env, server, store, tmp_path)
 
 
-@pytest.mark.parametrize("point", POINTS)
-def test_killed_at_any_point_a_worker_loses_nothing(point: str, crawl_of: Crawl) -> None:
+#: Where the order in which Scrapy handles a page matters most.
+ALSO_ON_STOCK_SCRAPY = ("callback done", "in the batch", "outbox unsent")
+
+
+def in_both_modes(points: Iterable[str]) -> list[Any]:
+    """Each point accelerated and on stock Scrapy. On stock Scrapy, only some run in every test run."""
+    accelerated = [pytest.param(point, "on", id=point) for point in points]
+    stock = [
+        pytest.param(
+            point,
+            "off",
+            id=f"{point}, stock Scrapy",
+            marks=() if point in ALSO_ON_STOCK_SCRAPY else pytest.mark.slow,
+        )
+        for point in points
+    ]
+    return accelerated + stock
+
+
+@pytest.mark.parametrize("accelerate", ["on", "off"])
+def test_a_crawl_stores_the_truth_in_both_modes(accelerate: str, crawl_of: Crawl) -> None:
     crawl = crawl_of(LISTINGS)
+    crawl.env["ACCELERATE"] = accelerate
+    crawl.env["LOG_LEVEL"] = "DEBUG"
+    crawl.seed()
+    with crawl.worker() as worker:
+        until(lambda: crawl.beats(worker), "the worker")
+        crawl.finish()
+        assert worker.stop() == 0
+    crawl.check()
+    is_accelerated = "realestate.accelerate.downloader_stats" in worker.text()
+    assert is_accelerated is (accelerate == "on"), "the log lists the middlewares"
+
+
+@pytest.mark.parametrize(("point", "accelerate"), in_both_modes(POINTS))
+def test_killed_at_any_point_a_worker_loses_nothing(point: str, accelerate: str, crawl_of: Crawl) -> None:
+    crawl = crawl_of(LISTINGS)
+    crawl.env["ACCELERATE"] = accelerate
     crawl.seed()
     # Most with a short lease, to be over soon; those that are suspected, because a beat told of their download, with
     # the product's own.
@@ -124,11 +160,12 @@ def test_killed_at_any_point_a_worker_loses_nothing(point: str, crawl_of: Crawl)
     crawl.check()
 
 
-@pytest.mark.parametrize("point", SEED_POINTS)
+@pytest.mark.parametrize(("point", "accelerate"), in_both_modes(SEED_POINTS))
 def test_killed_with_a_seed_in_its_hands_a_worker_loses_neither_it_nor_its_next_push(
-    point: str, crawl_of: Crawl
+    point: str, accelerate: str, crawl_of: Crawl
 ) -> None:
     crawl = crawl_of(LISTINGS)
+    crawl.env["ACCELERATE"] = accelerate
     crawl.seed()
     with crawl.crashing(point, LEASE_SECONDS=SHORT_LEASE) as victim:
         crawl.died(point, victim)

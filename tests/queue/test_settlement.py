@@ -47,27 +47,26 @@ EXPECTED: dict[str, tuple[str, str | None, int]] = {
     "unreachable?raises": ("dead", "download", 0),
 }
 
-#: The rows of "Who settles a lease" in docs/architecture.md, and the case here or the test elsewhere that shows each.
+#: The rows of "Who settles a lease" in docs/architecture.md, and what shows each: a case of the crawl, or a folder
+#: and a word in the name of its test.
 ROWS: dict[str, str] = {
     "the callback finishes": "async",
     "the callback raises": "raises-midway",
-    "the callback needs the store, which stays away, and the worker stops": (
-        "tests/queue/test_leases.py::test_a_page_whose_callback_closes_the_spider_returns_to_the_queue"
-    ),
+    "the callback needs the store, which stays away, and the worker stops": "tests/queue::closes_the_spider",
     "redirect": "moved",
-    "retry": "tests/queue/test_settlement.py::test_a_retry_ends_one_lease_and_begins_another",
-    "404, 410 of a listing": "tests/crawling/test_base.py::",
+    "retry": "tests/queue::retry",
+    "404, 410 of a listing": "tests/crawling::gone",
     "another HTTP error": "missing",
-    "robots.txt is not known yet, or cannot be fetched": "tests/middlewares/test_robots.py::",
-    "robots.txt forbids it, or cannot be fetched for too long": "tests/middlewares/test_robots.py::",
+    "robots.txt is not known yet, or cannot be fetched": "tests/middlewares::robots|host|wait",
+    "robots.txt forbids it, or cannot be fetched for too long": "tests/middlewares::forbidden",
     "a middleware drops it, such as offsite": "ignored",
-    "its address is not public": "tests/middlewares/test_public_addresses.py::",
-    "the listing was erased": "tests/middlewares/test_erased.py::",
+    "its address is not public": "tests/middlewares::address",
+    "the listing was erased": "tests/middlewares::erased",
     "download error": "unreachable",
-    "its value in Redis is not a request": "tests/queue/test_scheduler.py::",
+    "its value in Redis is not a request": "tests/queue::malformed",
     "a middleware swallows it": "swallowed",
-    "the worker stops": "tests/end_to_end/test_crashes.py::",
-    "the worker dies": "tests/end_to_end/test_crashes.py::",
+    "the worker stops": "tests/end_to_end::stopped",
+    "the worker dies": "tests/end_to_end::killed",
 }
 #: One crawl for all tests of a mode: they run in one process.
 pytestmark = pytest.mark.xdist_group("settlement")
@@ -169,8 +168,9 @@ def test_every_row_of_the_table_in_the_architecture_page_is_shown() -> None:
     assert rows.keys() == ROWS.keys()
     for row, shown_by in ROWS.items():
         if "::" in shown_by:
-            path, _, test = shown_by.partition("::")
-            assert f"def {test or 'test_'}" in (ROOT / path).read_text("utf-8"), shown_by
+            folder, _, words = shown_by.partition("::")
+            tests = "".join(path.read_text("utf-8") for path in (ROOT / folder).glob("test_*.py"))
+            assert re.search(rf"def test_\w*({words})", tests), shown_by
         elif rows[row] != "–":
             outcome, reason, _ = EXPECTED[shown_by]
             assert re.search(rf"\b{outcome}\b", rows[row]), row
