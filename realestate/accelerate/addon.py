@@ -57,7 +57,7 @@ class Accelerate:
             settings.set_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", scrapys, None)
             settings.set_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", ours, order)
         self.crawler.signals = signals.Signals(self.crawler)
-        self._collection = memory.Collection.from_crawler(self.crawler)
+        self._collection = memory.GarbageCollection.from_crawler(self.crawler)
         self.crawler.signals.connect(self._spider_opened, signal=scrapy_signals.spider_opened)
 
     def _spider_opened(self) -> None:

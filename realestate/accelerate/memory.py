@@ -1,4 +1,4 @@
-"""Python looks again and again whether anything of what it holds is garbage, all that was imported included."""
+"""Fewer garbage collections: what was imported is not examined again."""
 
 import gc
 from typing import Self
@@ -6,22 +6,22 @@ from typing import Self
 from scrapy import signals
 from scrapy.crawler import Crawler
 
-#: New objects after which it looks. A page makes thousands, and nearly all of them end with it without any look.
+#: New objects after which a collection starts. A page makes thousands, and nearly all of them are freed without one.
 EVERY = 20_000
 
 
-class Collection:
-    """What is there when the spider opens stays for good: it is not looked at any more."""
+class GarbageCollection:
+    """Excludes everything that exists when the spider opens from later collections."""
 
     def __init__(self) -> None:
-        """What was imported so far is not even looked at once more: importing leaves hardly any garbage, and looking at
-        it all, again with all that the crawl's parts import, takes a tenth of the time to the first request."""
+        """Freeze what was imported so far. Importing leaves hardly any garbage, and examining all of it takes a tenth
+        of the time to the first request."""
         gc.freeze()
         gc.set_threshold(EVERY, *gc.get_threshold()[1:])
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """As an add-on: it comes before the parts of a crawl are imported."""
+        """Called by the add-on, before the other parts of a crawl are imported."""
         extension = cls()
         crawler.signals.connect(extension.opened, signal=signals.spider_opened)
         return extension

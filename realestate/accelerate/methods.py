@@ -1,4 +1,4 @@
-"""The methods of middlewares and pipelines, looked at once."""
+"""The methods of middlewares and pipelines, inspected once."""
 
 import inspect
 from collections.abc import Callable, Iterable
@@ -8,14 +8,14 @@ from scrapy.crawler import Crawler
 
 
 class Method(NamedTuple):
-    """What to call, and whether its result has to be awaited in any case."""
+    """What to call, and whether its result must always be awaited."""
 
     call: Callable[..., Any]
     is_async: bool
 
 
-def known(methods: Iterable[Any], crawler: Crawler) -> tuple[Method, ...]:
-    """In their order. Those of old components that ask for the spider get it."""
+def inspected(methods: Iterable[Any], crawler: Crawler) -> tuple[Method, ...]:
+    """The methods in their order. Old components that have a parameter `spider` get it."""
     return tuple(
         Method(_with_spider(method, crawler), inspect.iscoroutinefunction(method)) for method in methods if method
     )

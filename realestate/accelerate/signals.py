@@ -1,13 +1,12 @@
-"""Signals: who listens, and what he wants to hear, is looked up when somebody connects and not with every page."""
+"""A signal manager that looks up receivers and their parameters when somebody connects, not with every signal."""
 
 import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from pydispatch.dispatcher import WEAKREF_TYPES, getAllReceivers
-from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.signalmanager import SignalManager
 from scrapy.utils.defer import ensure_awaitable
@@ -18,27 +17,20 @@ logger = logging.getLogger(__name__)
 
 
 class Receiver(NamedTuple):
-    """One who listens to a signal."""
+    """One receiver of a signal."""
 
     ref: Callable[[], Callable[..., Any] | None]
-    """Gives him, as long as he lives."""
+    """Returns the receiver; None when it was garbage-collected."""
     wants: frozenset[str] | None
-    """What he takes of what is told; None: all of it."""
+    """The names of the arguments that it takes; None means all."""
 
 
 class Signals(SignalManager):
-    """Scrapy's manager with the same receivers: those who connected before it took its place hear it too."""
+    """Scrapy's manager. Receivers that connected before it was installed are called too."""
 
     def __init__(self, sender: Any) -> None:
         super().__init__(sender)
         self._receivers: dict[Any, tuple[Receiver, ...]] = {}
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """As an add-on: it comes before every component that connects or sends."""
-        signals = cls(crawler)
-        crawler.signals = signals
-        return signals
 
     def connect(self, receiver: Any, signal: Any, **kwargs: Any) -> None:
         super().connect(receiver, signal, **kwargs)
@@ -52,21 +44,21 @@ class Signals(SignalManager):
         super().disconnect_all(signal, **kwargs)
         self._receivers.clear()
 
-    def is_heard(self, signal: Any) -> bool:
-        """Whether anybody listens."""
-        return bool(self._listening(signal))
+    def has_receivers(self, signal: Any) -> bool:
+        """Whether the signal has any receiver."""
+        return bool(self._receivers_of(signal))
 
     def send_catch_log(self, signal: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
         if "sender" in kwargs:
             return super().send_catch_log(signal, **kwargs)
-        if not self._listening(signal):
+        if not self._receivers_of(signal):
             return []
         quiet = (*_quiet(kwargs), StopDownload)
         results: list[tuple[Any, Any]] = []
-        told = {**kwargs, "signal": signal, "sender": self.sender}
-        for receiver, wants in self._hearing(signal):
+        arguments = {**kwargs, "signal": signal, "sender": self.sender}
+        for receiver, wants in self._living(signal):
             try:
-                results.append((receiver, receiver(**_heard(told, wants))))
+                results.append((receiver, receiver(**_arguments(arguments, wants))))
             except Exception as error:
                 _log(receiver, error, quiet, kwargs)
                 results.append((receiver, Failure()))  # type: ignore[no-untyped-call]
@@ -78,17 +70,17 @@ class Signals(SignalManager):
         quiet = _quiet(kwargs)
         results: list[tuple[Any, Any]] = []
         waited_for: list[tuple[int, Awaitable[Any]]] = []
-        told = {**kwargs, "signal": signal, "sender": self.sender}
-        for receiver, wants in self._hearing(signal):
+        arguments = {**kwargs, "signal": signal, "sender": self.sender}
+        for receiver, wants in self._living(signal):
             try:
-                result = receiver(**_heard(told, wants))
+                result = receiver(**_arguments(arguments, wants))
             except Exception as error:
                 _log(receiver, error, quiet, kwargs)
                 result = error
             if result is not None and (inspect.isawaitable(result) or isinstance(result, Deferred)):
                 waited_for.append((len(results), ensure_awaitable(result)))
             results.append((receiver, result))
-        if waited_for:  # mostly nobody has to be
+        if waited_for:  # most receivers are not async
             outcomes = await asyncio.gather(*(each for _, each in waited_for), return_exceptions=True)
             for (place, _), outcome in zip(waited_for, outcomes, strict=True):
                 receiver = results[place][0]
@@ -97,20 +89,20 @@ class Signals(SignalManager):
                 results[place] = (receiver, outcome)
         return results
 
-    def _hearing(self, signal: Any) -> list[tuple[Callable[..., Any], frozenset[str] | None]]:
-        """Those who live."""
-        refs = self._listening(signal)
+    def _living(self, signal: Any) -> list[tuple[Callable[..., Any], frozenset[str] | None]]:
+        """The receivers that still exist."""
+        refs = self._receivers_of(signal)
         return [(receiver, wants) for ref, wants in refs if (receiver := ref()) is not None]
 
-    def _listening(self, signal: Any) -> tuple[Receiver, ...]:
+    def _receivers_of(self, signal: Any) -> tuple[Receiver, ...]:
         found = self._receivers.get(signal)
         if found is None:
             found = self._receivers[signal] = tuple(map(_receiver, getAllReceivers(self.sender, signal)))
         return found
 
 
-def _heard(told: dict[str, Any], wants: frozenset[str] | None) -> dict[str, Any]:
-    return told if wants is None else {name: told[name] for name in wants if name in told}
+def _arguments(arguments: dict[str, Any], wants: frozenset[str] | None) -> dict[str, Any]:
+    return arguments if wants is None else {name: arguments[name] for name in wants if name in arguments}
 
 
 def _receiver(found: Any) -> Receiver:
@@ -122,15 +114,15 @@ def _receiver(found: Any) -> Receiver:
     return Receiver(ref, frozenset(each.name for each in parameters))
 
 
-def _quiet(told: dict[str, Any]) -> tuple[type[Exception], ...]:
-    """Errors of receivers that nobody wants to read of."""
-    if "dont_log" not in told:
+def _quiet(arguments: dict[str, Any]) -> tuple[type[Exception], ...]:
+    """The errors of receivers that are not logged."""
+    if "dont_log" not in arguments:
         return ()
-    given = told.pop("dont_log")
+    given = arguments.pop("dont_log")
     return (given,) if isinstance(given, type) else tuple(given)
 
 
-def _log(receiver: Any, error: Exception, quiet: tuple[type[Exception], ...], told: dict[str, Any]) -> None:
+def _log(receiver: Any, error: Exception, quiet: tuple[type[Exception], ...], arguments: dict[str, Any]) -> None:
     if not isinstance(error, quiet):
-        extra = {"spider": told.get("spider")}
+        extra = {"spider": arguments.get("spider")}
         logger.error("Error caught on signal handler: %s", receiver, exc_info=error, extra=extra)

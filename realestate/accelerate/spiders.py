@@ -1,4 +1,4 @@
-"""Spiders: whoever asks for one portal need not wait until all of them are imported."""
+"""A spider loader that imports one spider without importing all of them."""
 
 from contextlib import suppress
 from importlib import import_module
@@ -10,14 +10,14 @@ _Names = list[str]
 
 
 class SpiderLoader(spiderloader.SpiderLoader):
-    """Scrapy's. A spider is in the file of its name; where it is not, all are looked through as ever."""
+    """Scrapy's loader. It looks for a spider in the file of its name first, and then in all files."""
 
     def __init__(self, settings: BaseSettings) -> None:
         self._is_complete = False
         super().__init__(settings)
 
     def _load_all_spiders(self) -> None:
-        """Not yet."""
+        """Does nothing: `_complete` does it when it is needed."""
 
     def load(self, spider_name: str) -> type[Spider]:
         if spider_name not in self._spiders:
@@ -36,7 +36,7 @@ class SpiderLoader(spiderloader.SpiderLoader):
 
     def _load_file_of(self, spider_name: str) -> None:
         for package in self.spider_modules:
-            with suppress(ImportError):  # whatever it cannot import is told when all are looked through
+            with suppress(ImportError):  # reported when all files are imported
                 self._load_spiders(import_module(f"{package}.{spider_name}"))
 
     def _complete(self) -> None:

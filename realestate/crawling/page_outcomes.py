@@ -8,11 +8,12 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Literal
 
 from scrapy import Request
-from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from realestate.items import Evidence
+from realestate.queue.failures import reason_of, text_of
 from realestate.queue.refetch import SUSPECT_PROXY
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ logger = logging.getLogger(__name__)
 Stage = Literal["plan", "discover", "extract"]
 
 GONE_STATUSES = (404, 410)
-#: Statuses that are about us, not about the page.
-REFUSALS = (401, 403, 429)
 #: The spider looks back at this many pages…
 RECENT_PAGES = 20
 #: … and if so many of them were unreadable, the portal has changed its pages: then a page is not fetched twice.
@@ -118,17 +117,16 @@ class PageOutcomes:
         if isinstance(error, HttpError):
             status = error.response.status
             self.record("failed", request, f"status {status}")
-            self.give_up("ban" if status in REFUSALS else "http", f"status {status}", request, status=status)
+            self.give_up(reason_of(error), text_of(error), request, status=status)
         elif isinstance(error, IgnoreRequest):
             reason = getattr(error, "reason", None)
             outcome = getattr(error, "outcome", "banned" if reason else "failed")
             self.record(outcome, request, error)
             if reason or outcome == "failed":
-                self.give_up(reason or "ignored", str(error), request)  # the other outcomes need no second try
+                self.give_up(reason_of(error), str(error), request)  # the other outcomes need no second try
         else:
             self.record("failed", request, error)
-            reason = "timeout" if isinstance(error, DownloadTimeoutError) else "download"
-            self.give_up(reason, f"{type(error).__name__}: {error}", request)
+            self.give_up(reason_of(error), text_of(error), request)
 
     def give_up(self, reason: Any, error: str, request: Request, **details: Any) -> None:
         """Make the request a dead letter."""

@@ -3,10 +3,7 @@
 from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from realestate.queue.dead_letters import Reason
-
-#: Statuses by which a site refuses us, whatever the page says.
-REFUSAL_STATUSES = frozenset({401, 403, 429})
+from realestate.queue.dead_letters import REFUSED_STATUSES, Reason
 
 
 def reason_of(error: BaseException | None) -> Reason:
@@ -15,7 +12,7 @@ def reason_of(error: BaseException | None) -> Reason:
     A middleware that ignores a request may set `reason` on its exception.
     """
     if isinstance(error, HttpError):
-        return "ban" if error.response.status in REFUSAL_STATUSES else "http"
+        return "ban" if error.response.status in REFUSED_STATUSES else "http"
     if isinstance(error, IgnoreRequest):
         reason: Reason = getattr(error, "reason", None) or "ignored"
         return reason

@@ -8,8 +8,8 @@ import pytest
 from scrapy.crawler import Crawler
 
 from realestate.accelerate.items import Pipelines
-from realestate.accelerate.memory import EVERY, Collection
-from realestate.accelerate.methods import known
+from realestate.accelerate.memory import EVERY, GarbageCollection
+from realestate.accelerate.methods import inspected
 from realestate.spiders.immoweb import ImmowebSpider
 
 MAKE = Callable[..., Crawler]
@@ -25,7 +25,7 @@ def as_before() -> Iterator[None]:
 
 @pytest.mark.usefixtures("as_before")
 def test_what_is_there_at_the_beginning_is_not_looked_at_again(make_crawler: MAKE) -> None:
-    extension = Collection.from_crawler(make_crawler(ImmowebSpider))
+    extension = GarbageCollection.from_crawler(make_crawler(ImmowebSpider))
     imported = gc.get_freeze_count()
     assert imported > 10_000
     made_since = [[] for _ in range(1_000)]  # type: ignore[var-annotated]
@@ -54,9 +54,9 @@ def test_every_kind_of_pipeline_is_understood(make_crawler: MAKE) -> None:
     crawler = make_crawler(ImmowebSpider)
     crawler.spider = "spider"  # type: ignore[assignment]
     steps = [each.process_item for each in (Old(), Plain(), Waiting())]
-    assert [method.is_async for method in known(steps, crawler)] == [False, False, True]
+    assert [method.is_async for method in inspected(steps, crawler)] == [False, False, True]
     pipelines = Pipelines.__new__(Pipelines)
-    pipelines._known = known(steps, crawler)
+    pipelines._methods = inspected(steps, crawler)
     work = pipelines.process_item_async("item")
     with pytest.raises(StopIteration) as over:
         work.send(None)

@@ -41,7 +41,7 @@ ASKED = st.fixed_dictionaries(
 
 @given(st.lists(ASKED, max_size=6))
 def test_cookies_are_sent_and_kept_as_by_scrapys(crawler: Crawler, asked: list[dict[str, Any]]) -> None:
-    told = []
+    results = []
     for kind in (CookiesMiddleware, cookies.CookiesMiddleware):
         middleware = kind.from_crawler(crawler)
         sent = []
@@ -53,30 +53,30 @@ def test_cookies_are_sent_and_kept_as_by_scrapys(crawler: Crawler, asked: list[d
             response = Response(request.url, headers={"Set-Cookie": each["given"]} if each["given"] else None)
             assert middleware.process_response(request, response) is response
         jars = {key: sorted(map(str, jar)) for key, jar in middleware.jars.items() if len(jar)}
-        told.append((sent, jars))
-    assert told[0] == told[1]
+        results.append((sent, jars))
+    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("meta", [{}, {"dont_redirect": True}, {"handle_httpstatus_list": [302]}])
 @pytest.mark.parametrize("location", ["", "/2", "//other.example/2", "ftp://x"])
 def test_redirects_are_followed_as_by_scrapys(crawler: Crawler, location: str, meta: dict[str, Any]) -> None:
     for status in (200, 201, 300, 301, 302, 303, 304, 307, 308, 399, 404, 500):
-        told = []
+        results = []
         for kind in (RedirectMiddleware, redirect.RedirectMiddleware):
             middleware = kind.from_crawler(crawler)
             request = Request(URL, meta=dict(meta))
             response = Response(URL, status, {"Location": location} if location else None, request=request)
             made = middleware.process_response(request, response)
-            told.append("the page" if made is response else (made.url, made.meta))
-        assert told[0] == told[1], status
+            results.append("the page" if made is response else (made.url, made.meta))
+        assert results[0] == results[1], status
 
 
 @pytest.mark.parametrize(
     "url", [URL, f"{URL}?q=ä b", "http://user:pw@x.example/", "https://x.example/ä/", "https://x.example", "data:,x"]
 )
-@pytest.mark.parametrize("told", [{}, {"meta": {"a": 1}}, {"meta": {"verbatim_url": True}}, {"priority": 3}])
-def test_a_request_is_the_same_as_scrapys(url: str, told: dict[str, Any]) -> None:
-    ours, scrapys = request_to(url, **told), Request(url, **told)
+@pytest.mark.parametrize("arguments", [{}, {"meta": {"a": 1}}, {"meta": {"verbatim_url": True}}, {"priority": 3}])
+def test_a_request_is_the_same_as_scrapys(url: str, arguments: dict[str, Any]) -> None:
+    ours, scrapys = request_to(url, **arguments), Request(url, **arguments)
     assert ours.to_dict() == scrapys.to_dict()
 
 

@@ -21,8 +21,8 @@ class Listener:
         self.heard.append(("item", item))
         return item.upper()
 
-    def all(self, **told: Any) -> None:
-        self.heard.append(("all", *sorted(told)))
+    def all(self, **arguments: Any) -> None:
+        self.heard.append(("all", *sorted(arguments)))
 
     def nothing(self) -> None:
         self.heard.append(("nothing",))
@@ -111,6 +111,6 @@ def test_who_comes_later_goes_or_dies_is_noticed(signals: SignalManager) -> None
 
 def test_whether_anybody_listens() -> None:
     signals, listener = Signals(object()), Listener()
-    assert not signals.is_heard(SIGNAL)
+    assert not signals.has_receivers(SIGNAL)
     signals.connect(listener.nothing, SIGNAL)
-    assert signals.is_heard(SIGNAL)
+    assert signals.has_receivers(SIGNAL)
