@@ -11,6 +11,7 @@ from twisted.python.failure import Failure
 
 from realestate.crawling.entrance import SeededSpider
 from realestate.crawling.outcomes import REFUSALS, Blocked
+from realestate.queue.refetch import SUSPECT_PROXY
 
 Stage = Literal["plan", "discover", "extract"]
 
@@ -64,7 +65,7 @@ class CountingSpider(SeededSpider):
 
     def was_read(self, response: Response) -> None:
         self._unread.append(False)
-        if response.request is not None:
+        if SUSPECT_PROXY in response.meta and response.request is not None:
             self.fleet.feedback.refetch_succeeded(response.request)
 
     def count(self, stage: Stage, outcome: str) -> None:

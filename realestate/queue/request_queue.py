@@ -12,6 +12,7 @@ from scrapy.settings import BaseSettings
 
 from realestate.queue import keys
 from realestate.queue.identity import Identity, buckets_for
+from realestate.queue.migration import migrate_keys
 from realestate.queue.proxy_health import KEEP_MS, ONE_AT_A_TIME_MS, START_RATE, ProxyRef
 
 Outcome = Literal["done", "retry", "dead", "back"]
@@ -134,6 +135,7 @@ class RequestQueue:
         self.proxies: Sequence[ProxyRef] | None = None
         """The worker's proxies: None is the direct connection, an empty list takes nothing."""
         self._scripts: dict[str, Any] = {}
+        self._is_migrated = False
         # One memory for all jobs is called after the empty job, whose name nobody can have.
         self._scope = "" if limits.scope == "portal" else None
         self._seen = {"scope": self._scope, "times": limits.last_seen, "keep": limits.keep_seconds}
@@ -208,9 +210,11 @@ class RequestQueue:
 
     async def pause(self) -> None:
         """Stop the portal everywhere at once."""
+        await self._migrate()
         await self.server.hset(keys.rate_limit(self.portal), "paused", "1")
 
     async def resume(self) -> None:
+        await self._migrate()
         await self.server.hdel(keys.rate_limit(self.portal), "paused")
         await self.server.lpush(keys.bell(self.portal), 1)
 
@@ -260,7 +264,17 @@ class RequestQueue:
         await self.server.blpop([keys.bell(self.portal)], timeout=seconds)
 
     async def run(self, script: str, **arguments: Any) -> Any:
-        """One of `lua/`."""
+        """Run one of the scripts in `lua/`, after the keys of an older version were renamed."""
+        await self._migrate()
+        return await self.run_script(script, **arguments)
+
+    async def _migrate(self) -> None:
+        if not self._is_migrated:
+            await migrate_keys(self)
+            self._is_migrated = True
+
+    async def run_script(self, script: str, **arguments: Any) -> Any:
+        """Run one of the scripts in `lua/`."""
         if script not in self._scripts:
             self._scripts[script] = self.server.register_script(_text(script))
         # Redis' Lua knows msgpack's old form only, in which text and bytes are one.
