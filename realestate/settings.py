@@ -46,16 +46,16 @@ ACCELERATE = word("ACCELERATE", ("ON", "OFF")) == "ON"
 BOT_NAME = "realestate"
 SPIDER_MODULES = ["realestate.spiders"]
 NEWSPIDER_MODULE = "realestate.spiders"
-SPIDER_LOADER_CLASS = "realestate.accelerate.spiders.SpiderLoader"
 #: Twice the callbacks a second of the default loop, where it is to be had.
 ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
-#: Parts of Scrapy that find out with every page what never changes, in a form that does not (docs/performance.md).
-ADDONS = {"realestate.accelerate.signals.Signals": 0, "realestate.accelerate.memory.Collection": 1}
-DOWNLOADER = "realestate.accelerate.downloader.Downloader"
-ITEM_PROCESSOR = "realestate.accelerate.items.Pipelines"
-LOG_FORMATTER = "realestate.accelerate.logs.LogFormatter"
-# Settings given under a name of version 0.1 still work, with a warning.
-ADDONS = {**ADDONS, "realestate.old_names.OldSettingNames": -1}
+ADDONS = {
+    # Settings given under a name of version 0.1 still work, with a warning.
+    "realestate.old_names.OldSettingNames": -1,
+    # The faster parts of Scrapy, if ACCELERATE is on.
+    "realestate.accelerate.addon.Accelerate": 0,
+    # Leases, send slots and heartbeats.
+    "realestate.queue.addon.QueueAddon": 100,
+}
 
 # --- seeds and the queue ---------------------------------------------------------------
 
@@ -200,17 +200,12 @@ DOWNLOAD_HANDLERS = {
 COMPRESSION_ENABLED = False
 #: Each handles every page, and none has anything to do here: no portal redirects in its HTML, who we are comes with the
 #: exit, and so does the proxy; how deep a request lies, where it came from and how long it is, nobody asks.
-METAREFRESH_ENABLED = HTTPPROXY_ENABLED = DOWNLOADER_STATS = False
+METAREFRESH_ENABLED = HTTPPROXY_ENABLED = False
 _NO_USE_BEFORE = (
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware",
     "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware",
     "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware",
     "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware",
-)
-_DONE_IN_LESS = (
-    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware",
-    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware",
-    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware",
 )
 _NO_USE_AFTER = (
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware",
@@ -221,11 +216,9 @@ _NO_USE_AFTER = (
 )
 SPIDER_MIDDLEWARES = {
     "realestate.middlewares.snapshots.SnapshotMiddleware": 60,  # after HttpError (50) has sorted out the refused
-    "realestate.middlewares.leases.LeaseMiddleware": 950,  # before HttpError passes over a status that nobody takes
     **dict.fromkeys(_NO_USE_AFTER),
 }
 DOWNLOADER_MIDDLEWARES = {
-    "realestate.middlewares.failures.FailureMiddleware": 10,  # nearest the engine: sees what all others left
     "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt is asked for its sake
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "realestate.middlewares.robots.RobotsMiddleware": 100,  # in its place
@@ -233,12 +226,7 @@ DOWNLOADER_MIDDLEWARES = {
     "realestate.middlewares.signing.SigningMiddleware": 580,  # what it sets is fresh, also for a retry
     "realestate.middlewares.retry.RetryMiddleware": 610,  # sees a redirect before it is followed (600)
     "realestate.middlewares.conditional.ConditionalMiddleware": 620,  # flags a requested 304 for RetryMiddleware
-    "realestate.middlewares.send_slots.SendSlotMiddleware": 990,  # last before the download: nothing delays it after
     **dict.fromkeys(_NO_USE_BEFORE),
-    **dict.fromkeys(_DONE_IN_LESS),
-    "realestate.accelerate.offsite.OffsiteMiddleware": 50,  # these where Scrapy has its own
-    "realestate.accelerate.plain.RedirectMiddleware": 600,
-    "realestate.accelerate.plain.CookiesMiddleware": 700,
 }
 
 # --- personal data ---------------------------------------------------------------------
@@ -300,7 +288,6 @@ RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
 
 STATS_CLASS = "realestate.monitoring.stats.Stats"
 EXTENSIONS = {
-    "realestate.monitoring.heartbeat.Heartbeat": 500,
     # It logs one INFO line per portal each minute. `realestate status` shows the same for the whole fleet.
     "scrapy.extensions.logstats.LogStats": None,
 }

@@ -58,7 +58,7 @@ class TestEverySpider:
         assert spider.kind in ("listing", *KINDS)
 
     def test_its_site_is_no_more_than_a_host(self, portal: str, spider: Any) -> None:
-        """`parsing.addresses` puts paths behind it."""
+        """`parsing.urls` puts paths behind it."""
         parts = urlsplit(spider.site)
         assert spider.site == f"{parts.scheme}://{parts.netloc}"
 

@@ -12,8 +12,7 @@ from psycopg2.extras import Json
 from bench.rig.context import Context
 from realestate.items import Listing
 from realestate.storage.postgres import PostgresStore
-from realestate.storage.postgres.copying import OPTIONS, line
-from realestate.storage.postgres.rows import COLUMNS, fields_of
+from realestate.storage.postgres.rows import COLUMNS, OPTIONS, fields_of, line
 
 _NAMES = ", ".join(COLUMNS)
 _EMPTY = "TRUNCATE listings, events, prices, quarantine, departures, runs; CHECKPOINT"

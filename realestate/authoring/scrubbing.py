@@ -11,9 +11,7 @@ from typing import Any
 
 from realestate.parsing import html
 from realestate.parsing.embedded import decoded
-from realestate.privacy import contacts
-from realestate.privacy.contacts import MARK
-from realestate.privacy.persons import told_by
+from realestate.privacy import MARK, key_meaning, scrub
 
 #: Seen by nobody and large.
 _NEEDLESS = ("style", "svg", "noscript", "iframe")
@@ -56,11 +54,11 @@ def text(told: str, country: str) -> str:
     """An address of a page or a picture stays: its digits are nobody's telephone."""
     if _REACHES.search(told):
         return ""
-    return told if _ADDRESS.fullmatch(told.strip()) else contacts.scrub(told, country)
+    return told if _ADDRESS.fullmatch(told.strip()) else scrub(told, country)
 
 
 def _under(key: str, told: Any, country: str, of_person: bool) -> Any:
-    tells = told_by(key, of_person)
+    tells = key_meaning(key, of_person)
     if isinstance(told, bool) or told is None or (tells == "person" and _KIND.search(key)):
         return told
     if tells == "contact" or tells == "name" or (tells == "person" and isinstance(told, str)):
@@ -79,11 +77,11 @@ def _scrub_element(node: html.Element, country: str) -> None:
         _replace_text(node, lambda told: _script(told, country))
         return
     names = f"{node.attributes.get('class') or ''} {node.attributes.get('itemprop') or ''}"
-    is_persons = any(told_by(name) for name in names.split())
+    is_persons = any(key_meaning(name) for name in names.split())
     for name in _ATTRIBUTES:
         if told := node.attributes.get(name):
             node.attrs[name] = text(told, country)
-    _replace_text(node, lambda told: MARK if is_persons and told.strip() else contacts.scrub(told, country))
+    _replace_text(node, lambda told: MARK if is_persons and told.strip() else scrub(told, country))
 
 
 def _replace_text(node: html.Element, scrub: Callable[[str], str]) -> None:

@@ -10,14 +10,14 @@ from zoneinfo import ZoneInfo
 from scrapy import Request
 from scrapy.http import Response, TextResponse
 
-from realestate.accelerate.requests import request_to
 from realestate.crawling.engine import PRIORITY, SearchSpider
 from realestate.crawling.outcomes import BrokenPage, ListingGone, is_news
 from realestate.crawling.results import AnyLink, Found, Result, Results
 from realestate.crawling.telephones import AskingSpider
 from realestate.items import Gone, Listing, Sighting, Sightings
-from realestate.parsing.addresses import joined, path_of
 from realestate.parsing.prices import Price
+from realestate.parsing.urls import absolute_url, url_path
+from realestate.queue.plain_urls import request_to
 from realestate.storage.contacts import Source
 from realestate.storage.handle import store_of
 
@@ -72,7 +72,7 @@ class PortalSpider(SearchSpider, AskingSpider):
         **hints: Any,
     ) -> Found:
         """A listing on a search page, with its price where the page shows one."""
-        url = joined(self.site, url)
+        url = absolute_url(self.site, url)
         ref = self.ref_of(url)
         if ref is None:
             raise BrokenPage(f"no address of a listing: {url}")
@@ -105,7 +105,7 @@ class PortalSpider(SearchSpider, AskingSpider):
 
     def ref_of(self, url: str) -> str | None:
         """The portal's id in a listing's address; None for any other address."""
-        found = self.listing_path.search(path_of(self.site, url))
+        found = self.listing_path.search(url_path(self.site, url))
         return found["ref"] if found else None
 
     # ----- what is known of homes

@@ -78,7 +78,7 @@ class EmbeddingSpider(PortalSpider):
 
     def asked(self, ad: Any, deal: Operation | None) -> prices.Price:
         """With the time it covers, where it names one."""
-        price = prices.told(self._at(ad, self.price_at), self.currency)
+        price = prices.from_json(self._at(ad, self.price_at), self.currency)
         if deal != "rent" or price.amount is None:
             return replace(price, period=None)
         return replace(price, period=price.period or prices.period(line(self._at(ad, self.period_at))))

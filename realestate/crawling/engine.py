@@ -11,7 +11,6 @@ from scrapy import Request
 from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from realestate.accelerate.requests import request_to
 from realestate.crawling import seeds, sitemaps
 from realestate.crawling.counting import CountingSpider, Stage
 from realestate.crawling.outcomes import GONE_STATUSES, Blocked, BrokenPage, ItemGone
@@ -21,7 +20,8 @@ from realestate.crawling.results import AnyLink, Link, Result, Results
 from realestate.crawling.saved import Saved
 from realestate.crawling.walk import Newest, Walk, watermark_of
 from realestate.items import Evidence, Part
-from realestate.parsing.addresses import joined, path_of
+from realestate.parsing.urls import absolute_url, url_path
+from realestate.queue.plain_urls import request_to
 from realestate.storage.handle import store_of
 
 #: Plans first, so that many workers soon find work. Items' pages before further search pages: what is found is stored
@@ -100,7 +100,7 @@ class SearchSpider(CountingSpider, Saved):
 
     def link(self, url: str, *, dated: datetime | None = None, is_promoted: bool = False, **hints: Any) -> Link:
         """An item on a search page."""
-        url = joined(self.site, url)
+        url = absolute_url(self.site, url)
         ref = self.ref_of(url)
         if ref is None:
             raise BrokenPage(f"no address of a {self.kind}: {url}")
@@ -108,12 +108,12 @@ class SearchSpider(CountingSpider, Saved):
 
     def ref_of(self, url: str) -> str | None:
         """The site's id in an item's address; None for any other address."""
-        found = self.item_path.search(path_of(self.site, url)) if self.item_path else None
+        found = self.item_path.search(url_path(self.site, url)) if self.item_path else None
         return found["ref"] if found else None
 
     def url_of(self, ref: str) -> str:
         """An address of the item with this id, in the site's form. Its own may be longer."""
-        return joined(self.site, self.item_form.format(ref=ref))
+        return absolute_url(self.site, self.item_form.format(ref=ref))
 
     def shown_at(self, response: Response) -> str:
         """The address at which visitors see the item."""
@@ -173,7 +173,7 @@ class SearchSpider(CountingSpider, Saved):
         self, url: str, hints: dict[str, Any] | None = None, known_by: dict[str, Any] | None = None
     ) -> Request:
         """`known_by`, where its page was read before: see `middlewares.conditional`."""
-        url = joined(self.site, url)
+        url = absolute_url(self.site, url)
         request = self.ask_page(url)
         more: dict[str, Any] = {} if request.url == url else {"shown_at": url}
         more |= {"validators": known_by} if known_by else {}
@@ -274,7 +274,7 @@ class SearchSpider(CountingSpider, Saved):
             return
         made = self._read(response, "extract", **hints)
         if len(made) == 1:
-            response.flags.append("alone")  # its version may be kept: see `pipelines.pages`
+            response.flags.append("alone")  # its version may be kept: see `pipelines.store.page_version`
         for each in made:
             if not isinstance(each, AnyLink):
                 yield each

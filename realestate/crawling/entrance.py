@@ -14,7 +14,7 @@ from scrapy_redis.spiders import RedisSpider
 
 from realestate.crawling import seeds
 from realestate.crawling.conclusion import Conclusions
-from realestate.parsing.addresses import is_at
+from realestate.parsing.urls import is_on_site
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.storage.handle import store_of
 
@@ -150,7 +150,7 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
     @classmethod
     def is_of(cls, site: str, url: str) -> bool:
         """Whether the address is this portal's; a simulated portal is told by its port too."""
-        if is_at(site, url):
+        if is_on_site(site, url):
             return True
         wanted, given = urlsplit(site), urlsplit(url)
         if given.netloc == wanted.netloc:

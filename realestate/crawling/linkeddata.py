@@ -10,7 +10,7 @@ from realestate.crawling.outcomes import BrokenPage
 from realestate.crawling.reading import moment
 from realestate.crawling.results import Found, Results
 from realestate.items import Listing, Operation
-from realestate.parsing import areas, embedded, html, jsonld, kinds, prices, schemaorg
+from realestate.parsing import areas, embedded, html, jsonld, prices, property_types, schemaorg
 from realestate.parsing.text import line, word
 
 
@@ -60,12 +60,12 @@ class LinkedDataSpider(EmbeddingSpider):
         offered = schemaorg.price(node, self.currency)
         price = offered if shown.amount is None and shown.basis is None else shown
         deal: Operation = "rent" if self.rents in response.url or shown.period is not None else "sale"
-        told = schemaorg.told(node) | {
+        told = schemaorg.fields(node) | {
             name: area.m2 for name, label in self.area_rows.items() if (area := areas.parse(rows.take(label)))
         }
         told |= {name: moment(embedded.search(node, path), self.timezone) for name, path in self.dates.items()}
         if kind := line(rows.take(self.kind_row)):
-            told |= {"property_type": kinds.of(kind) or "other", "subtype": word(kind)}
+            told |= {"property_type": property_types.of(kind) or "other", "subtype": word(kind)}
         agency = line(embedded.search(node, self.agency_at)) if self.agency_at else None
         yield self.listing(
             response,

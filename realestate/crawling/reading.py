@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 from scrapy.http import TextResponse
 
-from realestate.parsing import coordinates, dates, floors, html, kinds, numbers, places, words
-from realestate.parsing.embedded import assigned, at, listed, plainly_assigned
+from realestate.parsing import azerbaijani_addresses, coordinates, dates, floors, html, numbers, property_types, words
+from realestate.parsing.embedded import assigned, assigned_in_bytes, at, listed
 from realestate.parsing.rows import Rows
 from realestate.parsing.text import line, paragraphs, word
 
@@ -75,7 +75,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "year_built": lambda value: numbers.whole(value) or None,
     "energy_class": energy_class,
     "energy_kwh_m2": lambda value: numbers.signed(number(value)),
-    "property_type": kinds.of,
+    "property_type": property_types.of,
     **dict.fromkeys(("subtype", "condition", "heating"), word),
     **dict.fromkeys(("is_new_building", "has_deed", "has_mortgage"), words.truth),
     "description": body_text,
@@ -119,7 +119,7 @@ def _by_object(table: tuple[tuple[str, str], ...]) -> list[tuple[str, list[_Fiel
 
 def assigned_in(response: TextResponse, name: str) -> Any:
     """The value a page's script gives to `window.X`."""
-    if response.encoding == "utf-8" and (told := plainly_assigned(response.body, name)):
+    if response.encoding == "utf-8" and (told := assigned_in_bytes(response.body, name)):
         return told
     return assigned(response.text, name)
 
@@ -136,7 +136,7 @@ def in_rows(rows: Rows, table: Mapping[str, str]) -> dict[str, Any]:
     )
 
 
-def located(place: places.Place) -> dict[str, Any]:
+def located(place: azerbaijani_addresses.Place) -> dict[str, Any]:
     """What an Azerbaijani address tells. A settlement stands for a district where there is none."""
     return {
         "city": place.city,

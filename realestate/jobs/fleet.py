@@ -8,7 +8,7 @@ from redis import Redis
 
 from realestate.queue import keys
 from realestate.queue.rate_limit import RateLimit
-from realestate.queue.workers import Beat, read_beat
+from realestate.queue.workers import HeartbeatData, read_heartbeat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class State:
     dead: int
     open_jobs: int
     pace: RateLimit
-    workers: Mapping[str, Beat]
+    workers: Mapping[str, HeartbeatData]
 
     @property
     def waiting(self) -> int:
@@ -40,18 +40,20 @@ def look(server: Redis, portal: str) -> State:
     rather than never."""
     unseen: Any = server.llen(keys.start_urls(portal))
     with server.pipeline(transaction=True) as holders:
-        holders.hgetall(keys.beats(portal))
-        holders.smembers(keys.departed(portal))
-        told, departed = holders.execute()
-    beats = {worker.decode(): beat for worker, value in told.items() if (beat := read_beat(value))}
+        holders.hgetall(keys.heartbeats(portal))
+        holders.smembers(keys.dead_workers(portal))
+        values, dead_workers = holders.execute()
+    heartbeats = {
+        worker.decode(): heartbeat for worker, value in values.items() if (heartbeat := read_heartbeat(value))
+    }
     # Together, for a dead worker's seeds may just be on their way back.
     with server.pipeline(transaction=True) as lists:
         lists.llen(keys.start_urls(portal))
-        for worker in {*told, *departed}:
+        for worker in {*values, *dead_workers}:
             lists.llen(keys.taken_seeds(portal, worker.decode()))
         seeds, *taken = lists.execute()
     with server.pipeline(transaction=True) as lengths:
-        for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead):
+        for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead_letter_times):
             lengths.zcard(key(portal))
         lengths.hlen(keys.open_jobs(portal))
         lengths.hgetall(keys.rate_limit(portal))
@@ -66,5 +68,5 @@ def look(server: Redis, portal: str) -> State:
         dead=dead,
         open_jobs=open_jobs,
         pace=RateLimit.read(pace, seconds * 1000 + micros / 1000),
-        workers=beats,
+        workers=heartbeats,
     )

@@ -11,12 +11,12 @@ from redis import Redis
 
 from realestate.embedded import children
 from realestate.jobs.fleet import State, look
-from realestate.queue.workers import Beat
+from realestate.queue.workers import HeartbeatData
 
 #: Long enough for the slowest page on its way (DOWNLOAD_TIMEOUT) and the last batch.
 STOP_SECONDS = 45.0
 LOOK_SECONDS = 0.25
-#: After the last page every worker beats once more and tells its totals (HEARTBEAT_SECONDS).
+#: After the last page every worker sends one more heartbeat with its totals (HEARTBEAT_SECONDS).
 LAST_BEAT_SECONDS = 1.2
 
 
@@ -30,7 +30,7 @@ class Progress:
 
     states: Mapping[str, State] = field(default_factory=dict)
     seconds: float = 0.0
-    _latest: dict[tuple[str, str], Beat] = field(default_factory=dict)
+    _latest: dict[tuple[str, str], HeartbeatData] = field(default_factory=dict)
 
     def update(self, states: Mapping[str, State], seconds: float) -> None:
         self.states, self.seconds = states, seconds

@@ -20,7 +20,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from realestate.items import Listing
 from realestate.jobs.work import project_settings, without_crawl
 from realestate.storage.changes import correct
-from realestate.storage.keeping import SLACK, Current
+from realestate.storage.maintenance import SLACK, Current
 from realestate.storage.snapshots import Kind, Page, SnapshotRef
 
 #: The one pipeline that is not run: what was read goes to the store as corrections.
@@ -37,7 +37,7 @@ Verdict = Literal["correct", "release", "stale"]
 
 @runtime_checkable
 class Corrections(Protocol):
-    """What a store does with pages that were read again: see `Store` and `Keeping`."""
+    """What a store does with pages that were read again: see `Store` and `MaintenanceStore`."""
 
     def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Current]: ...
 

@@ -5,6 +5,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
+from scrapy.addons import AddonManager
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
 from scrapy.spiderloader import SpiderLoaderProtocol, get_spider_loader
@@ -13,7 +14,7 @@ from scrapy.utils.misc import load_object
 
 HOMES = "listing"
 #: The settings that name most of what a worker is made of.
-PARTS = ("EXTENSIONS", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES")
+PARTS = ("ADDONS", "EXTENSIONS", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES")
 
 
 def portals(simulator: str | None = None) -> list[str]:
@@ -75,6 +76,7 @@ def project_settings() -> Settings:
     """As Scrapy reads them inside the project, but from any folder."""
     settings = Settings()
     settings.setmodule("realestate.settings", priority="project")
+    AddonManager.load_pre_crawler_settings(settings)
     return settings
 
 

@@ -30,7 +30,7 @@ from realestate.middlewares.bans import (
 )
 from realestate.middlewares.conditional import NOT_MODIFIED, UNCHANGED
 from realestate.middlewares.decompression import TooLarge
-from realestate.queue.deadletters import REFUSED_STATUSES
+from realestate.queue.dead_letters import REFUSED_STATUSES
 from realestate.queue.feedback import Feedback
 from realestate.queue.fleet import fleet_of
 from realestate.queue.proxy_health import Fault

@@ -1,1 +1,1 @@
-"""TEXT -> VALUE: pure functions. What a text does not say is None."""
+"""Text to value: pure functions. A value that the text does not contain is None."""

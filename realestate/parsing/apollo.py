@@ -1,26 +1,26 @@
-"""Apollo's cache: objects by their key, which refer to each other by `{"__ref": key}`."""
+"""The cache of Apollo (a GraphQL client): objects by key, which refer to each other as `{"__ref": key}`."""
 
 from typing import Any
 
 
 def first(cache: Any, typename: str, id: object = None) -> Any:
-    """The first object of a type ("Ad"), or the one with this id, with its references resolved."""
+    """Return the first object of a type ("Ad"), or the one with this id, with its references resolved."""
     if not isinstance(cache, dict):
         return None
-    key = next((key for key in cache if _is(key, typename, id)), None)
+    key = next((key for key in cache if _has_type_and_id(key, typename, id)), None)
     return None if key is None else resolved(cache, {"__ref": key})
 
 
 def fullest(cache: Any, typename: str) -> Any:
-    """The object of a type of which the cache tells most: that of the page itself, for those beside it are thin."""
+    """Return the object of a type with the most fields: the page's own. Objects of other pages have fewer fields."""
     if not isinstance(cache, dict):
         return None
-    objects = (each for key, each in cache.items() if _is(key, typename, None) and isinstance(each, dict))
+    objects = (each for key, each in cache.items() if _has_type_and_id(key, typename, None) and isinstance(each, dict))
     return max(objects, key=len, default=None)
 
 
 def resolved(cache: Any, value: Any) -> Any:
-    """A value with objects in place of references. One that leads back to itself is cut there, and is None."""
+    """Return a value with objects in place of references. A reference that leads back to itself becomes None."""
     if not isinstance(cache, dict):
         return None
     try:
@@ -30,7 +30,7 @@ def resolved(cache: Any, value: Any) -> Any:
 
 
 def field(node: Any, name: str) -> Any:
-    """A field that may have arguments in its name: `photos({"size":"large"})`."""
+    """Return a field whose name may contain arguments: `photos({"size":"large"})`."""
     if not isinstance(node, dict):
         return None
     if name in node:
@@ -38,16 +38,16 @@ def field(node: Any, name: str) -> Any:
     return next((value for key, value in node.items() if key.startswith((f"{name}(", f"{name}:"))), None)
 
 
-def _is(key: str, typename: str, id: object) -> bool:
-    """Keys are "Ad:123" or 'Ad:{"id":"123"}'."""
+def _has_type_and_id(key: str, typename: str, id: object) -> bool:
+    """Keys are "Ad:123" or 'Ad:{"id":"123"}'. With id None, any id matches."""
     if not key.startswith(f"{typename}:"):
         return False
-    own = key[len(typename) + 1 :]
-    return id is None or own == str(id) or own in (f'{{"id":"{id}"}}', f'{{"id":{id}}}')
+    own_id = key[len(typename) + 1 :]
+    return id is None or own_id == str(id) or own_id in (f'{{"id":"{id}"}}', f'{{"id":{id}}}')
 
 
 class _Resolver:
-    """Each object is resolved once, and shared by all that refer to it: else a small page could unfold without end."""
+    """Resolves each object once and shares it between all references: otherwise a small page could use all memory."""
 
     def __init__(self, cache: dict[str, Any]) -> None:
         self.cache = cache

@@ -1,4 +1,4 @@
-"""Where a home is on the map: latitude first, whatever the portal's order."""
+"""Coordinates: latitude first, in whatever order the portal has them."""
 
 import re
 from math import isfinite
@@ -9,30 +9,34 @@ _PAIR = re.compile(rf"[(\[]?\s{{0,5}}({_DEGREES})\s{{0,5}}[,;\s]\s{{0,5}}({_DEGR
 
 
 class Point(NamedTuple):
+    """Both values, or neither."""
+
     latitude: float | None = None
     longitude: float | None = None
 
 
 def of(latitude: object, longitude: object) -> Point:
-    """From numbers or their texts; empty unless both are on earth. (0, 0) lies in the sea: nobody set the pin."""
-    north, east = _degrees(latitude), _degrees(longitude)
-    return Point() if north is None or east is None else _on_earth(north, east)
+    """Return the point of two numbers or texts. Empty if a value is missing or out of range, and for (0, 0)."""
+    north = _degrees(latitude)
+    east = _degrees(longitude)
+    return Point() if north is None or east is None else _point(north, east)
 
 
-def _on_earth(north: float, east: float) -> Point:
+def _point(north: float, east: float) -> Point:
+    # (0, 0) is in the sea: portals write it for unknown.
     if abs(north) > 90 or abs(east) > 180 or (north == 0 and east == 0):
         return Point()
     return Point(north, east)
 
 
 def parse(text: str | None) -> Point:
-    """ "(40.4093, 49.8671)", the latitude first."""
+    """Return the point of a text with the latitude first: "(40.4093, 49.8671)"."""
     found = _PAIR.fullmatch((text or "").strip())
-    return _on_earth(float(found[1]), float(found[2])) if found else Point()
+    return _point(float(found[1]), float(found[2])) if found else Point()
 
 
 def geojson(coordinates: object) -> Point:
-    """GeoJSON has the longitude first: [-6.47, 53.42]; a Point object is taken too."""
+    """Return the point of a GeoJSON Point or its coordinates. They have the longitude first: [-6.47, 53.42]."""
     if isinstance(coordinates, dict):
         coordinates = coordinates.get("coordinates")
     if not isinstance(coordinates, list) or len(coordinates) not in (2, 3):

@@ -1,7 +1,7 @@
-"""Currencies as people write them -> ISO 4217."""
+"""Currencies as people write them, to ISO 4217 codes."""
 
 _CODES = "AZN EUR USD GBP PLN ZAR CHF CZK HUF RON SEK NOK DKK TRY GEL RUB UAH KGS KZT AED CAD AUD NZD RSD BGN"
-#: In lower case, every i one. What several countries write so is left to the portal's own currency.
+#: In lower case, with one form of i. Signs that several currencies share are in _SHARED.
 _WRITTEN = {
     "€": "EUR",
     "euro": "EUR",
@@ -31,7 +31,7 @@ _SHARED = {
     "kr": ("SEK", "NOK", "DKK"),
     "fr": ("CHF",),
 }
-#: The rand's R must be a capital right before digits, else it is the "r." of a district.
+#: A pattern for all of them. The rand's R must be a capital right before digits: "r." is also short for a district.
 WRITTEN = (
     r"(?:us\$|[€£$₼₺₾₽₴₸]|(?-i:(?<![^\W_])R(?=[ \u00a0]?\d))|(?<![^\W\d_])(?:"
     + "|".join(sorted((each for each in {*_WRITTEN, *_SHARED} if len(each) > 1 and each.isalpha()), key=len)[::-1])
@@ -40,7 +40,11 @@ WRITTEN = (
 
 
 def code(text: str | None, home: str | None = None) -> str | None:
-    """ "₼", "man." and "azn" are AZN. "$" and "kr" are those of the portal's own currency, or the best known."""
+    """Return the ISO code: "₼", "man." and "azn" are AZN.
+
+    A sign that several currencies share ("$", "kr") is `home`, the portal's own, if that is one of them; otherwise the
+    most common one.
+    """
     written = (text or "").strip().lower().removesuffix(".")
     if written in _SHARED:
         return home if home in _SHARED[written] else _SHARED[written][0]

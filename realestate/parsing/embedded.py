@@ -1,4 +1,4 @@
-"""JSON inside pages, wherever it sits. What is missing, cut off or no JSON is None: a page is never half read."""
+"""JSON inside HTML pages. The result is None if it is missing, cut off or invalid; never a part of it."""
 
 import json
 import re
@@ -11,46 +11,46 @@ import jmespath
 import msgspec
 
 
-def _no_number(constant: str) -> float:
-    raise ValueError(f"{constant} is no number in JSON")
+def _refuse_constant(constant: str) -> float:
+    raise ValueError(f"{constant} is not a number in JSON")
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
-    return number if isfinite(number) else _no_number(digits)
+    return number if isfinite(number) else _refuse_constant(digits)
 
 
-#: Python would take NaN, Infinity and 1e999, which no field can hold. Raw line breaks in texts do harm to nobody.
-_DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite, strict=False)
-#: A document nested deeper than Python's stack is as broken as one that is cut off.
+#: Python would accept NaN, Infinity and 1e999, which no field can hold. Raw line breaks in strings are accepted.
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, strict=False)
+#: Raised for broken JSON. RecursionError: it is nested too deeply.
 _BROKEN = (ValueError, RecursionError)
-#: Texts, whose words stay, or a word of JavaScript where JSON wants null.
+#: A string (stays as it is), or a JavaScript constant that is null in JSON.
 _UNDEFINED = re.compile(r'"(?:[^"\\]++|\\.)*+"|\b(undefined|void 0)\b', re.DOTALL)
 _TEXT = re.compile(r'"(?:[^"\\]++|\\.)*+"' + r"|'(?:[^'\\]++|\\.)*+'", re.DOTALL)
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|\r\n|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
 _PARSE_CALL = re.compile(r"JSON\.parse\(\s*")
-#: What an object or a list is assigned by, and what surely is no part of a longer name before its own.
+#: The equals sign before an object or a list, and characters before a name that cannot be part of a longer name.
 _ASSIGNED = re.compile(rb"\s*+=\s*+(?=[{\[])")
 _NO_NAME = (b"", b" ", b"\t", b"\n", b"\r", b";", b">", b"}")
-#: The first may be an empty default ("window.x = window.x || {}"); a page with more is up to something.
+#: The first assignment may be an empty default ("window.x = window.x || {}"). Later ones are read up to this limit.
 _MOST_ASSIGNMENTS = 5
 
 
 def decoded(text: object) -> Any:
-    """A whole text as JSON; what is no text stays as it is, so that a value that is JSON in JSON needs no question."""
+    """Return the value of a JSON text. A value that is not a text is returned as it is."""
     if not isinstance(text, (str, bytes)):
         return text
     try:
         return msgspec.json.decode(text)
     except (*_BROKEN, UnicodeError):
-        return _leniently(text.decode("utf-8-sig", "replace") if isinstance(text, bytes) else text)
+        return _decode_leniently(text.decode("utf-8-sig", "replace") if isinstance(text, bytes) else text)
 
 
 def assigned(html: str, name: str) -> Any:
-    """The value of `window.X = {…}`, `window["X"] = …` or `… = JSON.parse("…")`; None where there is none, or half.
+    """Return the value of `window.X = {…}`, `window["X"] = …` or `… = JSON.parse("…")`. None if missing or broken.
 
-    Read by a decoder from its first brace on: texts inside may hold "};" or braces, so no pattern finds its end.
+    A decoder reads it from its first brace: strings inside may contain "};" or braces, so no pattern can find its end.
     """
     empty = None
     for attempt, found in enumerate(_assignment(name).finditer(html)):
@@ -64,11 +64,14 @@ def assigned(html: str, name: str) -> Any:
     return empty
 
 
-def plainly_assigned(page: bytes, name: str) -> Any:
-    """As `assigned`, of a page in UTF-8, which is not made a text for it: of most of it nobody reads a word. None if it
-    takes more than one look."""
-    start = page.find(owned := name.encode())
-    found = _ASSIGNED.match(page, start + len(owned))
+def assigned_in_bytes(page: bytes, name: str) -> Any:
+    """Return what `assigned` returns, for a page as UTF-8 bytes: decoding the whole page would take longer.
+
+    Handles only the most common form, and returns None for all others.
+    """
+    encoded_name = name.encode()
+    start = page.find(encoded_name)
+    found = _ASSIGNED.match(page, start + len(encoded_name))
     if start < 0 or not found or page[max(start - 1, 0) : start] not in _NO_NAME:
         return None
     end = page.find(b";\n", found.end())
@@ -78,7 +81,7 @@ def plainly_assigned(page: bytes, name: str) -> Any:
 
 
 def script(html: str, name: str) -> Any:
-    """What `<script id="…" type="application/json">` holds."""
+    """Return the JSON in `<script id="…" type="application/json">`."""
     found = re.search(rf"""<script\b[^<>]{{0,500}}?\sid\s?=\s?["']?{re.escape(name)}["'\s>]""", html)
     if not found:
         return None
@@ -88,12 +91,12 @@ def script(html: str, name: str) -> Any:
 
 
 def next_data(html: str, path: str = "props.pageProps") -> Any:
-    """What is at a path of `__NEXT_DATA__`; a text there that is JSON itself is decoded too."""
+    """Return the value at a path of `__NEXT_DATA__` (Next.js). If it is a text with JSON, that is decoded too."""
     return decoded(at(script(html, "__NEXT_DATA__"), path))
 
 
 def at(document: Any, path: str) -> Any:
-    """The value at "property.location.postalCode" or "customers.0.type"; None as soon as a part is missing."""
+    """Return the value at a path: "property.location.postalCode", "customers.0.type". None if a part is missing."""
     for name in _parts(path):
         if isinstance(document, dict):
             document = document.get(name)
@@ -110,20 +113,20 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def first_at(document: Any, *paths: str) -> Any:
-    """The value at the first of these paths that has one."""
-    return next((told for path in paths if (told := at(document, path)) is not None), None)
+    """Return the value at the first of these paths that has one."""
+    return next((value for path in paths if (value := at(document, path)) is not None), None)
 
 
 def listed(value: Any) -> list[Any]:
-    """A list as it is; anything else is none."""
+    """Return the value if it is a list, otherwise an empty list."""
     return value if isinstance(value, list) else []
 
 
 def search(document: Any, expression: str) -> Any:
-    """The value of a JMESPath expression ("offers[?price].price | [0]"); for a plain path `at` is faster."""
+    """Return the value of a JMESPath expression ("offers[?price].price | [0]"). `at` is faster for a simple path."""
     try:
         return _expression(expression).search(document)
-    except (jmespath.exceptions.JMESPathTypeError, RecursionError):  # a function met what it is not for
+    except (jmespath.exceptions.JMESPathTypeError, RecursionError):  # a value of the wrong type for a function
         return None
 
 
@@ -137,7 +140,7 @@ def _assignment(name: str) -> re.Pattern[str]:
     owner, dot, own = name.rpartition(".")
     quoted = rf"""|\[\s?["']{re.escape(own)}["']\s?\]"""
     written = rf"{re.escape(owner)}(?:\.{re.escape(own)}{quoted})" if dot else re.escape(name)
-    return re.compile(rf"{written}\s*+=(?!=)\s*+")  # a literal first: searched for at the speed of memory
+    return re.compile(rf"{written}\s*+=(?!=)\s*+")  # it begins with a literal, which `re` finds fast
 
 
 def _value(html: str, start: int) -> Any:
@@ -147,7 +150,7 @@ def _value(html: str, start: int) -> Any:
         return None if text is None else decoded(text)
     if html[start : start + 1] not in ("{", "["):
         return None
-    # Mostly it ends with its line, as no text in JSON holds a line break: then the faster decoder reads it.
+    # Usually it ends with its line, since JSON strings contain no line break. Then the faster decoder can read it.
     end = html.find(";\n", start)
     if end >= 0:
         with suppress(*_BROKEN):
@@ -156,11 +159,11 @@ def _value(html: str, start: int) -> Any:
         return _DECODER.raw_decode(html, start)[0]
     except _BROKEN:
         end = html.find("</script", start)
-        return _leniently(html[start : end if end >= 0 else len(html)])
+        return _decode_leniently(html[start : end if end >= 0 else len(html)])
 
 
-def _leniently(text: str) -> Any:
-    """From the beginning of a text as far as it is JSON; `undefined` is null."""
+def _decode_leniently(text: str) -> Any:
+    """Return the value of the JSON at the beginning of a text. `undefined` is read as null."""
     text = text.strip().lstrip("\ufeff")
     if "undefined" in text or "void 0" in text:
         text = _UNDEFINED.sub(lambda found: "null" if found[1] else found[0], text)
@@ -172,16 +175,16 @@ def _leniently(text: str) -> Any:
 
 
 def _javascript_text(html: str, start: int) -> str | None:
-    """A text in single or double quotes; it may have escapes that JSON has not: \\x22, \\'."""
+    """Return a string in single or double quotes. It may have escapes that JSON does not have: \\x22, \\'."""
     if html[start : start + 1] == '"':
-        with suppress(ValueError):  # JSON's decoder is fast, and mostly enough
+        with suppress(ValueError):  # the JSON decoder is fast, and usually enough
             return str(_DECODER.raw_decode(html, start)[0])
     found = _TEXT.match(html, start)
     if not found:
         return None
     try:
         text = _ESCAPE.sub(_unescaped, found[0][1:-1])
-    except ValueError:  # beyond the last character of Unicode
+    except ValueError:  # not a Unicode character
         return None
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

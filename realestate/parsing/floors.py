@@ -1,14 +1,14 @@
-"""Which storey of how many."""
+"""Floors: the floor of a home, and the number of floors of its building."""
 
 import re
 from typing import NamedTuple
 
 from realestate.parsing import numbers
-from realestate.parsing.text import plain, remembered
+from realestate.parsing.text import cached, plain
 
 _PAIR = re.compile(r"(?<![\w./-])(-?\d{1,3})\s?(?:/|\\|of|z|von|van|sur)\s?(-?\d{1,3})(?![\w/]|[.,]\d)")
 _SINGLE = re.compile(r"(?<![\w./-])(?:floor_)?(-?\d{1,3})(?!\d|[.,]\d|/)")
-#: In lower case, every i one; a pair may have a word for its first: "parter/4".
+#: Words for a floor, as `text.plain` writes them. They may be part of a pair: "parter/4".
 _WORDS = {
     0: "ground floor|ground_floor|ground|parter|rez-de-chauss[ée]e|rdc|gelijkvloers|begane grond|erdgescho(?:ss|ß)|eg"
     "|zəmin",
@@ -19,25 +19,31 @@ _TOTAL = re.compile(r"(?:/|\bof|\bz|\bvon)\s?(\d{1,3})\b")
 
 
 class Floor(NamedTuple):
+    """The floor, 0 for the ground floor, and the number of floors."""
+
     floor: int | None = None
     total: int | None = None
 
 
 def parse(value: object, *, total_first: bool = False) -> Floor:
-    """ "2/9" and "2 / 9" are the second of nine; some portals write the total first. "parter" is 0, a cellar -1."""
+    """Return the floor of a text or a number: "2/9" is the second of nine, "parter" is 0, a cellar is -1.
+
+    `total_first`: the portal writes the number of floors first.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         return Floor(value) if abs(value) < 1000 else Floor()
     if not isinstance(value, str):
         return Floor(whole) if (whole := numbers.whole(value)) is not None else Floor()
-    return _worded(value, total_first)
+    return _parse_text(value, total_first)
 
 
-@remembered
-def _worded(text: str, total_first: bool) -> Floor:
+@cached
+def _parse_text(text: str, total_first: bool) -> Floor:
     words = plain(text)
     if pair := _PAIR.search(words):
-        one, other = int(pair[1]), int(pair[2])
-        return Floor(other, one) if total_first else Floor(one, other)
+        first = int(pair[1])
+        second = int(pair[2])
+        return Floor(second, first) if total_first else Floor(first, second)
     for floor, name in _NAMED:
         if name.search(words):
             total = _TOTAL.search(words)

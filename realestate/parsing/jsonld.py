@@ -1,4 +1,4 @@
-"""JSON-LD: what a page tells search engines. Often thin: a fallback, seldom the source."""
+"""JSON-LD: data for search engines in a page. Often incomplete, so portals use it as a fallback."""
 
 import re
 from collections.abc import Iterator
@@ -13,23 +13,23 @@ _END = re.compile("</script", re.IGNORECASE)
 
 
 def nodes(html: str) -> list[dict[str, Any]]:
-    """All nodes of all blocks, those of arrays and of `@graph` among them, in the page's order."""
+    """Return all nodes of all blocks, with those of arrays and of `@graph`, in the order of the page."""
     return [node for block in _blocks(html) for node in _flat(block)]
 
 
 def every(html: str, *types: str) -> list[dict[str, Any]]:
-    """The nodes of one of these types, in the page's order."""
+    """Return the nodes of one of these types, in the order of the page."""
     return [node for node in nodes(html) if not _types(node).isdisjoint(types)]
 
 
 def first(html: str, *types: str) -> dict[str, Any] | None:
-    """The first node of the first type that the page has: types are given by preference."""
-    told = nodes(html)
-    return next((node for wanted in types for node in told if wanted in _types(node)), None)
+    """Return the first node of the first of these types that the page has."""
+    found = nodes(html)
+    return next((node for wanted in types for node in found if wanted in _types(node)), None)
 
 
 def _blocks(html: str) -> Iterator[Any]:
-    """A block that is no JSON is passed over: others of the page may be sound."""
+    """Yield the content of the blocks. A block that is not JSON gives None: others of the page may be valid."""
     mark = html.find(_MARK)
     while mark >= 0:
         tag = html.rfind("<", max(0, mark - _LONGEST_TAG), mark)
@@ -57,7 +57,7 @@ def _flat(block: Any) -> Iterator[dict[str, Any]]:
 
 
 def _types(node: dict[str, Any]) -> set[str]:
-    """Without what may stand before them: "https://schema.org/Product", "schema:Product"."""
-    told = node.get("@type")
-    names = told if isinstance(told, list) else [told]
+    """Return the types without a prefix: "Product" for "https://schema.org/Product" and "schema:Product"."""
+    types = node.get("@type")
+    names = types if isinstance(types, list) else [types]
     return {re.split("[/:#]", name)[-1] for name in names if isinstance(name, str)}

@@ -1,20 +1,20 @@
-"""Microdata (`itemscope`, `itemprop`) in the form of JSON-LD, so that one reader serves both.
+"""Microdata (`itemscope`, `itemprop`), in the form of JSON-LD: then `schemaorg` can read both.
 
-extruct reads it. It costs a second and 30 MB to import, so it is not before a page needs it.
+extruct reads it. Its import takes a second and 30 MB, so it is imported when the first page needs it.
 """
 
 from typing import Any
 
 
 def nodes(html: str) -> list[dict[str, Any]]:
-    """The outermost items of a page; [] for a page without any, or one that cannot be read."""
+    """Return the outermost items of a page; [] if there are none or the page cannot be parsed."""
     if "itemscope" not in html:
         return []
     from extruct.w3cmicrodata import MicrodataExtractor  # type: ignore[import-untyped]
 
     try:
         items = MicrodataExtractor(nested=True).extract(html)
-    except (ValueError, RecursionError, AttributeError, TypeError, LookupError):  # lxml gave up on the page
+    except (ValueError, RecursionError, AttributeError, TypeError, LookupError):  # lxml cannot parse the page
         return []
     return [node for item in items if isinstance(node := _node(item), dict)]
 
@@ -24,7 +24,8 @@ def _node(value: Any) -> Any:
         return [_node(each) for each in value]
     if not isinstance(value, dict):
         return value
-    told = value.get("type")
-    types = [each.rpartition("/")[2] for each in (told if isinstance(told, list) else [told]) if isinstance(each, str)]
+    types = value.get("type")
+    names = types if isinstance(types, list) else [types]
+    short_names = [each.rpartition("/")[2] for each in names if isinstance(each, str)]
     properties = value.get("properties")
-    return {"@type": types} | {name: _node(each) for name, each in (properties or {}).items()}
+    return {"@type": short_names} | {name: _node(each) for name, each in (properties or {}).items()}

@@ -1,7 +1,7 @@
-"""Prices: an amount, its currency, the time it pays for; or the seller's word that he names it on request.
+"""Prices: amount, currency, rent period and charges; or the statement that the price is on request.
 
-price-parser reads one amount of a text, so it makes 1.7 of "€1.7K", the lower end of a range, and a price of what is
-one for a square metre; and it is slower. Hence our own.
+The library price-parser reads one amount of a text. It returns 1.7 for "€1.7K", the lower end for a range, and does not
+see that a price is per square metre. It is also slower.
 """
 
 import re
@@ -34,8 +34,8 @@ _AMOUNT = re.compile(
     (?(before)|(?:\ {{0,2}}(?P<after>{currencies.WRITTEN}))?+)""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: Nothing but an amount and its currency, which is most prices.
-_BARE = re.compile(
+#: An amount and its currency, and nothing else: most prices.
+_ONLY_AMOUNT = re.compile(
     rf"(?P<before>{currencies.WRITTEN})? ?(?P<digits>{numbers.DIGITS})(?: ?(?P<after>{currencies.WRITTEN}))?",
     re.IGNORECASE,
 )
@@ -48,12 +48,12 @@ _TO = re.compile(r"\W*(?:[-–—]|to|and|bis|und|do|à|et|tot|en|t/m|ilə|və)\
 _FROM = re.compile(r"(?<![^\W\d_])(?:from|ab|vanaf|à partir de|dès|od|starting at|min\.?|başlayan)\W*$", re.IGNORECASE)
 
 
-#: A longer text is about something else.
+#: A longer text is not a price.
 _LONGEST = 500
 
 
 class Span(NamedTuple):
-    """What a project asks for its homes; one end may be open."""
+    """A range of prices, for the homes of a project. `highest` is None if the range is open."""
 
     lowest: Decimal
     highest: Decimal | None
@@ -62,64 +62,66 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a price text says; `currency` only with an amount."""
+    """A price. `currency` is None without an amount."""
 
     amount: Decimal | None = None
     currency: str | None = None
     basis: Basis | None = None
     period: Period | None = None
-    """The time a rent covers."""
+    """The rent period."""
     charges: Decimal | None = None
-    """What is paid on top for the same time."""
+    """Charges for the same period that are not part of the amount."""
     span: Span | None = None
-    """A range is no price: the amount is None, its basis on_request."""
+    """A range is not a price: the amount is None and the basis is on_request."""
 
 
 class _Amount(NamedTuple):
     value: Decimal | None
     currency: str | None
     before: str
-    """The text since the amount before it."""
+    """The text between the previous amount and this one."""
     after: str
-    """The text up to the next."""
-    is_spoilt: bool
+    """The text between this amount and the next one."""
+    is_unclear: bool
 
 
 def of(amount: object, currency: str, period: Period | None = None) -> Price:
-    """From a number as JSON has it: no number, or one not above zero, is a price on request."""
+    """Return the price of a number in JSON. If it is missing or not above zero, the price is on request."""
     value = numbers.first(amount) if isinstance(amount, str) else amount
     if numbers.positive(value) is None:
         return Price(basis="on_request")
     return Price(Decimal(str(value)), currency, "total", period)
 
 
-def told(value: object, currency: str) -> Price:
-    """From JSON that has a number or a text there."""
+def from_json(value: object, currency: str) -> Price:
+    """Return the price of a value in JSON: a number or a text."""
     return parse(value, currency) if isinstance(value, str) else of(value, currency)
 
 
 def parse(text: str | None, currency: str) -> Price:
-    """From a text; `currency` is the portal's own, for a text that names none or several."""
+    """Return the price of a text. `currency` is the portal's own, for a text that names none or several.
+
+    Empty if the text contains no price, or several and it is unclear which one counts.
+    """
     words = " ".join((text or "").split()) if text and len(text) <= _LONGEST else ""
     if not words:
         return Price()
-    bare = _BARE.fullmatch(words)
-    if bare and not (bare["before"] and bare["after"]):
-        return _bare(
-            numbers.value(bare["digits"]), currencies.code(bare["before"] or bare["after"], currency) or currency
-        )
+    only = _ONLY_AMOUNT.fullmatch(words)
+    if only and not (only["before"] and only["after"]):
+        named_currency = currencies.code(only["before"] or only["after"], currency)
+        return _total(numbers.value(only["digits"]), named_currency or currency)
     if _ON_REQUEST.search(plain(words)):
         return Price(basis="on_request")
-    asked = _in_one_currency(_ranges_joined(list(_amounts(words, currency))), currency)
-    if not asked or any(each.is_spoilt or each.value is None for each in asked):
+    amounts = _in_one_currency(_with_currency_of_range(list(_amounts(words, currency))), currency)
+    if not amounts or any(each.is_unclear or each.value is None for each in amounts):
         return Price()
-    asked = [each for each in asked if each.value]
-    if not asked:
+    amounts = [each for each in amounts if each.value]
+    if not amounts:
         return Price(basis="on_request")
-    return _range(asked, currency) or _price(asked, currency)
+    return _range(amounts, currency) or _price(amounts, currency)
 
 
-def _bare(value: Decimal | None, currency: str) -> Price:
+def _total(value: Decimal | None, currency: str) -> Price:
     if value is None:
         return Price()
     return Price(value, currency, "total") if value else Price(basis="on_request")
@@ -130,17 +132,18 @@ def _amounts(text: str, home: str) -> Iterator[_Amount]:
     ends = [0, *(each.end() for each in found)]
     starts = [*(each.start() for each in found), len(text)]
     for at, each in enumerate(found):
-        before, after = text[ends[at] : each.start()], text[each.end() : starts[at + 1]]
+        before = text[ends[at] : each.start()]
+        after = text[each.end() : starts[at + 1]]
         written = currencies.code(each["before"] or each["after"], home)
         is_glued = after[:1].isalpha() and period(after) is None
         is_negative = at == 0 and before.endswith("-")
         is_measure = written is None and bool(_UNIT_AFTER.match(after))
-        is_spoilt = bool(each["short"]) or is_glued or is_negative or is_measure
-        yield _Amount(numbers.value(each["digits"]), written, before, after, is_spoilt)
+        is_unclear = bool(each["short"]) or is_glued or is_negative or is_measure
+        yield _Amount(numbers.value(each["digits"]), written, before, after, is_unclear)
 
 
-def _ranges_joined(amounts: list[_Amount]) -> list[_Amount]:
-    """Of "100-200 €" both ends are in euros."""
+def _with_currency_of_range(amounts: list[_Amount]) -> list[_Amount]:
+    """Give both ends of a range the same currency: in "100-200 €" both are in euros."""
     joined = list(amounts)
     for at in range(len(joined) - 1):
         one, other = joined[at : at + 2]
@@ -151,16 +154,19 @@ def _ranges_joined(amounts: list[_Amount]) -> list[_Amount]:
 
 
 def _in_one_currency(amounts: list[_Amount], home: str) -> list[_Amount]:
-    """A number without a currency counts only where none has one: "3 otaq, 245 000 AZN"."""
+    """Keep the amounts in the portal's currency, or else in the first one.
+
+    A number without a currency counts only if no number has one: in "3 otaq, 245 000 AZN" the 3 is not a price.
+    """
     named = [each for each in amounts if each.currency] or amounts
     first = next((each.currency for each in named if each.currency == home), named[0].currency if named else None)
     return [each for each in named if each.currency == first]
 
 
-def _range(asked: list[_Amount], home: str) -> Price | None:
-    lowest = asked[0]
-    if len(asked) > 1 and _TO.fullmatch(lowest.after) and lowest.value != asked[1].value:
-        highest = asked[1].value
+def _range(amounts: list[_Amount], home: str) -> Price | None:
+    lowest = amounts[0]
+    if len(amounts) > 1 and _TO.fullmatch(lowest.after) and lowest.value != amounts[1].value:
+        highest = amounts[1].value
     elif _FROM.search(lowest.before):
         highest = None
     else:
@@ -168,19 +174,22 @@ def _range(asked: list[_Amount], home: str) -> Price | None:
     return Price(basis="on_request", span=Span(lowest.value or Decimal(0), highest, lowest.currency or home))
 
 
-def _price(asked: list[_Amount], home: str) -> Price:
-    """One amount, what is added to it, and the same again for another time or a square metre; nothing if unsure."""
-    whole = [each for each in asked if not _area_unit(each)]
-    main, *others = whole or asked
+def _price(amounts: list[_Amount], home: str) -> Price:
+    """Return the first amount, with the charges that are added to it.
+
+    Other amounts may be the same price for another period or per square metre. If one is neither, the result is empty.
+    """
+    totals = [each for each in amounts if not _area_unit(each)]
+    main, *others = totals or amounts
     charges = [each.value for each in others if _ADDED.search(each.before)]
     beside = (main.after, main.before, *(each.after for each in others))
-    paid_for = next((told for text in beside if (told := period(text))), None)
+    paid_for = next((found for text in beside if (found := period(text))), None)
     rivals = [each for each in others if not _ADDED.search(each.before) and each.value != main.value]
     if any(period(each.after) in (None, period(main.after)) for each in rivals):
         return Price()
     charge = charges[0] if len(charges) == 1 else None
     currency = main.currency or home
-    if whole:
+    if totals:
         return Price(main.value, currency, "total", paid_for, charge)
     return Price(_per_m2(main), currency, "per_m2", paid_for)
 
@@ -191,7 +200,7 @@ def _area_unit(amount: _Amount) -> str | None:
 
 
 def _per_m2(amount: _Amount) -> Decimal | None:
-    """Sots, hectares and square feet become square metres, to the cent."""
+    """Return the price per square metre, rounded to cents, of a price per sot, hectare or square foot."""
     area = area_of(1, _area_unit(amount))
     if area is None or amount.value is None:
         return None

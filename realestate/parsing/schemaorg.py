@@ -1,38 +1,38 @@
-"""schema.org's words for a home -> ours, whether they come as JSON-LD or as microdata.
+"""Fields of a listing from a schema.org node, which comes from JSON-LD or microdata.
 
-A node of the page (`RealEstateListing`, `Product`, `House` …) may hold the home itself under `about`, and its price
-under `offers`; what the outer node tells counts first.
+A node of the page (`RealEstateListing`, `Product`, `House` …) may contain the home under `about`, and its price under
+`offers`. Values of the outer node come first.
 """
 
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from realestate.parsing import areas, coordinates, currencies, kinds, numbers, periods, prices
+from realestate.parsing import areas, coordinates, currencies, numbers, periods, prices, property_types
 from realestate.parsing.embedded import at
 from realestate.parsing.text import line, paragraphs
 
-#: Types of a node that can be a listing, the telling ones first.
+#: Types of a node that can be a listing, the most specific ones first.
 LISTINGS = (
-    *(
-        "RealEstateListing",
-        "Apartment",
-        "House",
-        "SingleFamilyResidence",
-        "Residence",
-        "Accommodation",
-        "Suite",
-        "Room",
-    ),
-    *("Product", "Offer", "Place"),
+    "RealEstateListing",
+    "Apartment",
+    "House",
+    "SingleFamilyResidence",
+    "Residence",
+    "Accommodation",
+    "Suite",
+    "Room",
+    "Product",
+    "Offer",
+    "Place",
 )
 _WITHIN = ("about", "itemOffered", "mainEntity", "mainEntityOfPage", "containedInPlace")
 _UNITS: dict[str, periods.Period] = {"DAY": "day", "WEE": "week", "MON": "month", "ANN": "year"}
 _GONE = frozenset({"SoldOut", "Discontinued", "OutOfStock"})
 
 
-def told(node: Any) -> dict[str, Any]:
-    """The fields of a listing that the node tells; what it does not tell is not among them."""
+def fields(node: Any) -> dict[str, Any]:
+    """Return the fields of a listing that the node contains. Missing fields are left out."""
     around = list(_around(node))
     point = next((found for each in around if (found := _point(each)).latitude is not None), coordinates.Point())
     sizes = [area for each in around if (area := _area(each, "floorSize", "floorArea", "size"))]
@@ -40,7 +40,7 @@ def told(node: Any) -> dict[str, Any]:
     known: dict[str, Any] = {
         "title": line(_first(around, "name", "headline")),
         "description": paragraphs(_text(_first(around, "description"))),
-        "property_type": _kind(around),
+        "property_type": _property_type(around),
         "area_m2": sizes[0].m2 if sizes else None,
         "plot_m2": plot.m2 if plot else None,
         "rooms": _count(around, "numberOfRooms"),
@@ -60,37 +60,37 @@ def told(node: Any) -> dict[str, Any]:
 
 
 def price(node: Any, home: str | None = None) -> prices.Price:
-    """Of its offer. Without a currency, told or the portal's own (`home`), there is no price."""
+    """Return the price of the node's offer. Without a currency, its own or the portal's (`home`), it is empty."""
     for each in _around(node):
         for offer in (each, *_many(each.get("offers"))):
-            amount, currency = (_offered(offer, name) for name in ("price", "priceCurrency"))
-            code = currencies.code(currency) or home
+            amount = _offered(offer, "price")
+            code = currencies.code(_offered(offer, "priceCurrency")) or home
             if numbers.positive(amount) is not None and code:
                 return prices.of(amount, code, _period(offer))
     return prices.Price()
 
 
 def country(node: Any) -> str | None:
-    """As the node has it: a code or a name."""
-    told = _first(list(_around(node)), "address.addressCountry")
-    return line(told.get("name") if isinstance(told, dict) else told)
+    """Return the country as the node has it: a code or a name."""
+    found = _first(list(_around(node)), "address.addressCountry")
+    return line(found.get("name") if isinstance(found, dict) else found)
 
 
 def types_of(node: dict[str, Any]) -> set[str]:
-    """Without what may stand before them: "https://schema.org/Product"."""
-    told = node.get("@type")
-    names = told if isinstance(told, list) else [told]
+    """Return the types without a prefix: "Product" for "https://schema.org/Product"."""
+    types = node.get("@type")
+    names = types if isinstance(types, list) else [types]
     return {re.split("[/:#]", name)[-1] for name in names if isinstance(name, str)}
 
 
 def is_gone(node: Any) -> bool:
-    """Whether its offer says that it is no more."""
+    """Return whether an offer of the node says that it is sold or withdrawn."""
     offers = (offer for each in _around(node) for offer in _many(each.get("offers")))
     return any((line(offer.get("availability")) or "").rpartition("/")[2] in _GONE for offer in offers)
 
 
 def _around(node: Any) -> Iterator[dict[str, Any]]:
-    """The node, and what it is about, two deep."""
+    """Yield the node and the nodes inside it, two levels deep."""
     if isinstance(node, dict):
         yield node
         for name in _WITHIN:
@@ -109,7 +109,7 @@ def _first(around: list[dict[str, Any]], *paths: str) -> Any:
 
 
 def _at(node: dict[str, Any], path: str) -> Any:
-    """An object may stand alone or in a list."""
+    """Return the value at a path. An object may be inside a list."""
     name, _, rest = path.partition(".")
     found = node.get(name)
     return at(found[0] if isinstance(found, list) and found else found, rest) if rest else found
@@ -121,9 +121,9 @@ def _offered(offer: dict[str, Any], name: str) -> Any:
 
 
 def _period(offer: dict[str, Any]) -> periods.Period | None:
-    """The time that one payment covers: UN/CEFACT's code, or a word."""
-    told = line(_offered(offer, "unitCode") or _offered(offer, "unitText"))
-    return _UNITS.get(told or "") or periods.parse(f"/{told}")
+    """Return the rent period, from a UN/CEFACT code or a word."""
+    unit = line(_offered(offer, "unitCode") or _offered(offer, "unitText"))
+    return _UNITS.get(unit or "") or periods.parse(f"/{unit}")
 
 
 def _text(value: Any) -> str | None:
@@ -131,7 +131,7 @@ def _text(value: Any) -> str | None:
 
 
 def _count(around: list[dict[str, Any]], *names: str) -> int | None:
-    """A number, its text, or a QuantitativeValue."""
+    """Return a count from a number, a text or a QuantitativeValue."""
     found = _first(around, *names)
     return numbers.whole(found.get("value") if isinstance(found, dict) else found)
 
@@ -146,12 +146,13 @@ def _area(node: dict[str, Any], *names: str) -> areas.Area | None:
     return None
 
 
-def _kind(around: list[dict[str, Any]]) -> kinds.Kind | None:
-    """By the innermost type that says one: a Product is about a House."""
+def _property_type(around: list[dict[str, Any]]) -> property_types.PropertyType | None:
+    """Return the property type of the innermost node that has one: a Product may contain a House."""
     names = [name for each in around for name in (each.get("@type"), each.get("category"))]
     flat = [each for name in names for each in (name if isinstance(name, list) else [name])]
     types = [each.rpartition("/")[2] for each in flat if isinstance(each, str)]
-    return next((kind for each in reversed(types) if each != "RealEstateListing" and (kind := kinds.of(each))), None)
+    inner_first = (property_types.of(each) for each in reversed(types) if each != "RealEstateListing")
+    return next(filter(None, inner_first), None)
 
 
 def _point(node: dict[str, Any]) -> coordinates.Point:

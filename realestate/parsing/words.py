@@ -1,4 +1,4 @@
-"""What a portal's own words mean, by a table."""
+"""Looks up a portal's words in a table, and reads yes and no."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -9,16 +9,16 @@ T = TypeVar("T")
 
 
 def folded(meanings: Mapping[str, T]) -> dict[str, T]:
-    """A table as `meaning` wants it: its words as `fold` writes them."""
+    """Return a table for `meaning`: its words as `text.fold` writes them."""
     return {fold(word): each for word, each in meanings.items()}
 
 
 def meaning(value: object, table: Mapping[str, T]) -> T | None:
-    """What a word of the portal means, however it is spelled; None for a word we do not know."""
+    """Return the value of a word in the table, in any spelling. None if the table does not have it."""
     return table.get(fold(value)) if isinstance(value, str) else None
 
 
-#: Yes and no in the languages of our portals, every i one.
+#: Yes and no in the languages of our portals, as `text.plain` writes them.
 YES_NO = {
     **dict.fromkeys(("var", "bəli", "hə", "yes", "true", "y", "1", "ja", "oui", "tak", "да", "есть"), True),
     **dict.fromkeys(("yoxdur", "yox", "xeyr", "no", "false", "n", "0", "nee", "nein", "non", "nie", "нет"), False),
@@ -26,7 +26,7 @@ YES_NO = {
 
 
 def truth(value: object, table: Mapping[str, bool] = YES_NO) -> bool | None:
-    """A boolean in JSON, as 0 or 1, or in words; None for what is missing or unknown, which is not False."""
+    """Return the truth of a boolean, of 0 or 1, or of a word. None (not False) if it is missing or unknown."""
     if isinstance(value, bool):
         return value
     if missing(value):

@@ -1,1 +1,1 @@
-"""WHAT happens to one listing."""
+"""Item pipelines, in this order: privacy, clean, validate, store."""

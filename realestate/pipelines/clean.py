@@ -1,4 +1,4 @@
-"""Clean: what holds for every portal is done here once."""
+"""Cleans a listing in the same way for every portal."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -11,7 +11,7 @@ _CENT = Decimal("0.01")
 
 
 class CleanPipeline:
-    """Normalises a listing and derives what follows from its own values."""
+    """Normalises a listing and computes fields from its other fields. A listing that fails goes to quarantine."""
 
     def process_item(self, item: Any) -> Any:
         if not isinstance(item, Listing):
@@ -19,18 +19,19 @@ class CleanPipeline:
         try:
             return clean(item)
         except (TypeError, ValueError, ArithmeticError) as error:
-            return Quarantined.of(item, f"not to be cleaned: {type(error).__name__}: {error}")
+            return Quarantined.of(item, f"cannot be cleaned: {type(error).__name__}: {error}")
 
 
 def clean(listing: Listing) -> Listing:
-    listing = _rent_without_period(listing)
+    """Return the listing with `price_per_m2` and `content_hash`. A rent without a period loses its price."""
+    listing = _without_price_of_unknown_period(listing)
     listing.price_per_m2 = _price_per_m2(listing)
     listing.content_hash = content_hash(listing)
     return listing
 
 
-def _rent_without_period(listing: Listing) -> Listing:
-    """A rent of unknown period is no price: 50 a day and 50 a month are far apart. It is kept, but aside."""
+def _without_price_of_unknown_period(listing: Listing) -> Listing:
+    """Move the price of a rent without a period to `extra`: 50 a day and 50 a month cannot be compared."""
     if listing.operation != "rent" or listing.price is None or listing.rent_period is not None:
         return listing
     return replace(

@@ -1,4 +1,4 @@
-"""What a square metre usually costs in a place, so that a price in the wrong unit stands out."""
+"""Median prices per square metre of places: a price in the wrong unit is far from them."""
 
 import asyncio
 import logging
@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import Any
 
-from realestate.pipelines.aside import Aside
+from realestate.pipelines.worker_thread import WorkerThread
 from realestate.storage import StoreError
 
 logger = logging.getLogger(__name__)
 
-#: A median over fewer adverts says more about them than about the place.
+#: A median of fewer listings says too little about a place.
 ENOUGH = 20
 
-#: As the store tells them: country, city, district, operation, property_type, rent_period, currency; then the median
-#: price of a square metre, and how many listings it is of.
+#: A row of the store: country, city, district, operation, property_type, rent_period, currency; then the median price
+#: per square metre, and the number of listings.
 Row = tuple[Any, ...]
 
 
 class Medians:
-    """The medians of districts and of cities, as they were when these were loaded."""
+    """The medians of districts and cities at one time."""
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self._districts: dict[tuple[Any, ...], float] = {}
@@ -32,7 +32,11 @@ class Medians:
             if count >= ENOUGH:
                 self._districts[country, city, district, *kind] = float(median)
             cities[country, city, *kind].append((float(median), count))
-        self._cities = {city: _middle(told) for city, told in cities.items() if sum(n for _, n in told) >= ENOUGH}
+        self._cities = {
+            city: _weighted_median(districts)
+            for city, districts in cities.items()
+            if sum(count for _, count in districts) >= ENOUGH
+        }
 
     def of(
         self,
@@ -44,41 +48,41 @@ class Medians:
         rent_period: str | None,
         currency: str | None,
     ) -> float | None:
-        """The district's median, else the city's, else None."""
+        """Return the median of the district; without one, that of the city; otherwise None."""
         kind = (operation, property_type, rent_period, currency)
         found = self._districts.get((country, city, district, *kind)) if district is not None else None
         return found if found is not None else self._cities.get((country, city, *kind))
 
 
-def _middle(weighed: list[tuple[float, int]]) -> float:
-    """The median of the districts' medians, each weighing as much as it has listings."""
-    weighed = sorted(weighed)
-    so_far = accumulate(count for _, count in weighed)
-    half = sum(count for _, count in weighed) / 2
-    return next(median for (median, _), reached in zip(weighed, so_far, strict=True) if reached >= half)
+def _weighted_median(medians: list[tuple[float, int]]) -> float:
+    """Return the median of the districts' medians, weighted by their number of listings."""
+    medians = sorted(medians)
+    so_far = accumulate(count for _, count in medians)
+    half = sum(count for _, count in medians) / 2
+    return next(median for (median, _), reached in zip(medians, so_far, strict=True) if reached >= half)
 
 
 class LiveMedians:
-    """The medians of now: loaded again and again, in a thread, for the event loop has other things to do."""
+    """Loads the medians again every `seconds`, in a thread of its own."""
 
     def __init__(self, load: Callable[[], Iterable[Row]], seconds: float) -> None:
         self.current = Medians()
         self._load = load
         self._seconds = seconds
 
-    def take(self, rows: Iterable[Row]) -> None:
-        """For who has no event loop to keep up with."""
+    def set_rows(self, rows: Iterable[Row]) -> None:
+        """Use these rows, for callers without an event loop."""
         self.current = Medians(rows)
 
-    async def keep_up(self) -> None:
-        """For ever. While the database is away, the last ones will do."""
-        thread = Aside("medians")
+    async def refresh_forever(self) -> None:
+        """Load the medians until cancelled. While the store is unavailable, the last ones stay in use."""
+        thread = WorkerThread("medians")
         try:
             while True:
                 try:
                     self.current = await thread.run(self._loaded)
                 except StoreError as error:
-                    logger.warning("medians/away: %s", error)
+                    logger.warning("medians/store_unavailable: the last medians stay in use: %s", error)
                 await asyncio.sleep(self._seconds)
         finally:
             thread.end()

@@ -1,8 +1,8 @@
-"""What must hold between the fields of a listing, and what is odd: a table of rules, and functions that check them.
+"""Rules between the fields of a listing: a table of the rules, and the functions that check them.
 
-An error blocks the listing: something in it is surely wrong, and nobody can tell what else is. What may be true,
-however odd, is a warning: a word in `quality_flags`. What is missing breaks no rule. The rules that the JSON Schema
-itself can say are in schema.py.
+An error sends the listing to quarantine: one of its values is certainly wrong, and we do not know which. A value that
+is unusual but possible is a warning: the rule's name goes into `quality_flags`. A missing value breaks no rule. Rules
+that JSON Schema can express are in schema.py.
 """
 
 from collections.abc import Callable
@@ -13,59 +13,65 @@ from math import nan
 from typing import Literal, NamedTuple
 
 from realestate.items import Listing
-from realestate.pipelines import countries
+from realestate.pipelines import country_boxes
 from realestate.pipelines.medians import Medians
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Its name is also the flag it leaves and part of a statistic's name: it never changes."""
+    """A rule. Its name is also a quality flag and part of a statistic's name, so it never changes."""
 
     name: str
     severity: Literal["error", "warning"]
     holds: str
-    """What is so where the rule is kept."""
+    """What is true for a listing that keeps the rule."""
 
 
 _RULES = (
     Rule("floor_above_building", "error", "`floor` is at most one above `floors_total`"),
-    Rule("floor_under_roof", "warning", "`floor` is not one above `floors_total`: an attic, or another way to count"),
+    Rule(
+        "floor_under_roof",
+        "warning",
+        "`floor` is not one above `floors_total`: it may be an attic",
+    ),
     Rule("area_impossible", "error", "the area is possible for the `property_type`"),
     Rule("area_unusual", "warning", "the area is usual for the `property_type`"),
-    Rule("plot_unusual", "warning", "what is built stands on a plot of 5 m² to a square kilometre"),
-    Rule("more_bedrooms_than_rooms", "warning", "`rooms` counts the `bedrooms` too"),
-    Rule("too_many_rooms_for_area", "warning", "a room has 3 m² at least"),
-    Rule("price_per_m2_beyond_district", "error", "`price_per_m2` is within 1/50 and 50 times the district's median"),
-    Rule("price_per_m2_unlike_district", "warning", "`price_per_m2` is within 1/10 and 10 times the district's median"),
+    Rule("plot_unusual", "warning", "the plot of a building is between 5 m² and 1 km²"),
+    Rule("more_bedrooms_than_rooms", "warning", "`bedrooms` is at most `rooms`, which includes them"),
+    Rule("too_many_rooms_for_area", "warning", "a room has at least 3 m²"),
+    Rule("price_per_m2_beyond_district", "error", "`price_per_m2` is between 1/50 and 50 times the district's median"),
+    Rule("price_per_m2_unlike_district", "warning", "`price_per_m2` is between 1/10 and 10 times that median"),
     Rule("price_tiny", "warning", "`price` is more than a placeholder such as 1"),
-    Rule("price_though_on_request", "warning", "a `price` on request is not told"),
+    Rule("price_though_on_request", "warning", "a listing with its price on request has no `price`"),
     Rule("charges_of_a_sale", "warning", "only a rent has `charges`"),
-    Rule("charges_above_rent", "warning", "`charges` are less than the rent they come on top of"),
+    Rule("charges_above_rent", "warning", "`charges` are not higher than the rent"),
     Rule("built_in_future", "warning", "`year_built` is at most ten years ahead"),
-    Rule("coordinates_at_zero", "warning", "somebody set the pin: 0° north, 0° east lies in the sea"),
-    Rule("coordinates_outside_country", "warning", "`latitude` and `longitude` lie in the `country`"),
-    Rule("date_in_future", "warning", "`posted_at` and `updated_at` are at most a day ahead of the fetch"),
+    Rule("coordinates_at_zero", "warning", "the coordinates are not 0, 0, which is in the sea"),
+    Rule("coordinates_outside_country", "warning", "`latitude` and `longitude` are in the `country`"),
+    Rule("date_in_future", "warning", "`posted_at` and `updated_at` are at most one day after the fetch"),
     Rule("date_before_the_web", "warning", "`posted_at` and `updated_at` are later than 1994"),
-    Rule("posted_after_updated", "warning", "`posted_at` is not after `updated_at`, give or take a day"),
+    Rule("posted_after_updated", "warning", "`posted_at` is at most one day after `updated_at`"),
 )
 RULES = {rule.name: rule for rule in _RULES}
 
 
 class Broken(NamedTuple):
+    """A rule that a listing breaks."""
+
     rule: str
     why: str
 
 
 class Context(NamedTuple):
-    """What a check may know beside the listing."""
+    """What a check knows besides the listing."""
 
     now: datetime
     median: float | None
-    """Of the price of a square metre, where the home is and of its kind."""
+    """The median price per square metre of the place and the kind of home."""
 
 
 def broken_by(listing: Listing, now: datetime, medians: Medians) -> list[Broken]:
-    """The rules the listing breaks, and why. The words are made only for those."""
+    """Return the rules that the listing breaks, and why. `now` is the time of the fetch."""
     context = Context(now, _median(listing, medians))
     return [broken for check in _CHECKS if (broken := check(listing, context)) is not None]
 
@@ -74,7 +80,7 @@ def broken_by(listing: Listing, now: datetime, medians: Medians) -> list[Broken]
 
 
 class Bounds(NamedTuple):
-    """In m². Outside the inner two it is odd, outside the outer two it is a mistake: a price, centimetres, hectares."""
+    """In m². An area outside the inner two is unusual; outside the outer two it is a mistake: a price, centimetres."""
 
     impossible_below: float
     odd_below: float
@@ -82,14 +88,14 @@ class Bounds(NamedTuple):
     impossible_above: float
 
 
-#: property_type -> the area that counts for it: the plot of land, else the living area.
+#: By property_type: bounds of the plot for land, of the living area for all others.
 AREAS = {
     "apartment": Bounds(5, 12, 600, 5_000),
     "house": Bounds(8, 25, 1_500, 20_000),
     "room": Bounds(3, 6, 60, 500),
     "office": Bounds(3, 8, 10_000, 200_000),
     "commercial": Bounds(1.5, 5, 30_000, 1_000_000),  # from a kiosk to a distribution centre
-    "garage": Bounds(3, 8, 200, 20_000),  # from a motorcycle's place to a car park
+    "garage": Bounds(3, 8, 200, 20_000),  # from a motorcycle space to a car park
     "building": Bounds(15, 60, 20_000, 500_000),
     "land": Bounds(1, 30, 1_000_000, 100_000_000),
     "other": Bounds(1, 3, 100_000, 10_000_000),
@@ -99,7 +105,8 @@ ROOM_M2 = 3
 
 
 def _floor(listing: Listing, context: Context) -> Broken | None:
-    floor, floors = listing.floor, listing.floors_total
+    floor = listing.floor
+    floors = listing.floors_total
     if floor is None or floors is None or floor <= floors:
         return None
     return Broken("floor_under_roof" if floor == floors + 1 else "floor_above_building", f"floor {floor} of {floors}")
@@ -125,7 +132,9 @@ def _plot(listing: Listing, context: Context) -> Broken | None:
 
 
 def _rooms(listing: Listing, context: Context) -> Broken | None:
-    rooms, bedrooms, area = listing.rooms, listing.bedrooms, listing.area_m2
+    rooms = listing.rooms
+    bedrooms = listing.bedrooms
+    area = listing.area_m2
     if rooms is None:
         return None
     if bedrooms is not None and bedrooms > rooms:
@@ -137,12 +146,14 @@ def _rooms(listing: Listing, context: Context) -> Broken | None:
 
 # --- money -----------------------------------------------------------------------------
 
-UNLIKE, BEYOND = 10, 50
-#: Plots of one district differ that far: a meadow beside building land. So does what we have no word for.
+#: Times the median: a warning, and an error.
+UNLIKE = 10
+BEYOND = 50
+#: In one district these differ so much that it is no error: a meadow beside building land.
 VARIED_TYPES = frozenset({"land", "other"})
-#: Flags of prices that are not what a home costs.
+#: Flags of prices that are not the full price of a home.
 UNUSUAL_PRICES = frozenset({"life_annuity", "public_sale"})
-#: No currency is worth more than a few euros, so below these no home is sold or let in any of them.
+#: No currency is worth more than a few euros, so these are too low for a home in any currency.
 LOWEST_SALE = 500
 LOWEST_RENT = {"day": 2, "week": 5, "month": 15, "year": 150}
 
@@ -162,22 +173,27 @@ def _median(listing: Listing, medians: Medians) -> float | None:
 
 
 def _price_per_m2(listing: Listing, context: Context) -> Broken | None:
-    """An error beyond fifty times: no home is so much dearer than its neighbours. It is cents for euros, a rent as a
-    sale, a wrong unit of area; stored, it would spoil every average it goes into."""
+    """More than fifty times the median is an error: cents taken for euros, a rent for a sale, a wrong unit of area.
+
+    Stored, such a price would distort every average."""
     median = context.median
     if median is None or listing.price_per_m2 is None:
         return None
     price = _float(listing.price_per_m2)
     if median <= price * UNLIKE and price <= median * UNLIKE:
         return None
-    may_be = median <= price * BEYOND and price <= median * BEYOND
-    may_be = may_be or listing.property_type in VARIED_TYPES or not UNUSUAL_PRICES.isdisjoint(listing.quality_flags)
-    told = f"{price:.2f} a m², where the median of {listing.district or listing.city} is {median:.2f}"
-    return Broken("price_per_m2_unlike_district" if may_be else "price_per_m2_beyond_district", told)
+    is_possible = median <= price * BEYOND and price <= median * BEYOND
+    is_possible = (
+        is_possible or listing.property_type in VARIED_TYPES or not UNUSUAL_PRICES.isdisjoint(listing.quality_flags)
+    )
+    why = f"{price:.2f} per m², but the median of {listing.district or listing.city} is {median:.2f}"
+    return Broken("price_per_m2_unlike_district" if is_possible else "price_per_m2_beyond_district", why)
 
 
 def _price(listing: Listing, context: Context) -> Broken | None:
-    price, basis, period = listing.price, listing.price_basis, listing.rent_period
+    price = listing.price
+    basis = listing.price_basis
+    period = listing.rent_period
     if price is None or basis == "per_m2":
         return None
     if basis == "on_request":
@@ -188,7 +204,8 @@ def _price(listing: Listing, context: Context) -> Broken | None:
 
 
 def _charges(listing: Listing, context: Context) -> Broken | None:
-    charges, price = listing.charges, listing.price
+    charges = listing.charges
+    price = listing.price
     if charges is None:
         return None
     if listing.operation == "sale":
@@ -201,13 +218,13 @@ def _charges(listing: Listing, context: Context) -> Broken | None:
 def _float(amount: Decimal | float) -> float:
     try:
         return float(amount)
-    except (ValueError, OverflowError):  # a signalling NaN, an integer beyond all floats
+    except (ValueError, OverflowError):  # a signalling NaN, an integer too large for a float
         return nan
 
 
 # --- building and place ----------------------------------------------------------------
 
-#: What is sold off the plan is finished within a few years.
+#: A home that is sold before it is built is finished within a few years.
 YEARS_AHEAD = 10
 
 
@@ -215,42 +232,45 @@ def _year(listing: Listing, context: Context) -> Broken | None:
     year = listing.year_built
     if year is None or year <= context.now.year + YEARS_AHEAD:
         return None
-    return Broken("built_in_future", f"in {year}")
+    return Broken("built_in_future", f"built in {year}")
 
 
 def _coordinates(listing: Listing, context: Context) -> Broken | None:
-    latitude, longitude, country = listing.latitude, listing.longitude, listing.country
+    latitude = listing.latitude
+    longitude = listing.longitude
+    country = listing.country
     if latitude is None or longitude is None:
         return None
     if latitude == 0 and longitude == 0:
         return Broken("coordinates_at_zero", "0, 0")
-    if countries.may_hold(country, latitude, longitude):
+    if country_boxes.may_contain(country, latitude, longitude):
         return None
-    swapped = ", but would be if swapped" if countries.may_hold(country, longitude, latitude) else ""
+    swapped = ", but would be if swapped" if country_boxes.may_contain(country, longitude, latitude) else ""
     return Broken("coordinates_outside_country", f"{latitude}, {longitude} is not in {country}{swapped}")
 
 
 # --- time ------------------------------------------------------------------------------
 
-#: Clocks differ, and some portals tell the day alone, in their own zone.
+#: Clocks differ, and some portals give only the day, in their own time zone.
 A_DAY = timedelta(days=1)
-#: An earlier date is a zero taken for a time.
-THE_WEB = 1995
+#: There were no online adverts before: an earlier date is a mistake, such as the Unix time 0.
+FIRST_YEAR_OF_ADVERTS = 1995
 
 
 def _dates(listing: Listing, context: Context) -> Broken | None:
-    for moment in (listing.posted_at, listing.updated_at):
-        if moment is None:
+    for date in (listing.posted_at, listing.updated_at):
+        if date is None:
             continue
-        if moment.year < THE_WEB:
-            return Broken("date_before_the_web", f"{moment}")
-        if _is_a_day_after(moment, context.now):
-            return Broken("date_in_future", f"{moment}")
+        if date.year < FIRST_YEAR_OF_ADVERTS:
+            return Broken("date_before_the_web", f"{date}")
+        if _is_a_day_after(date, context.now):
+            return Broken("date_in_future", f"{date}")
     return None
 
 
 def _order_of_dates(listing: Listing, context: Context) -> Broken | None:
-    posted, updated = listing.posted_at, listing.updated_at
+    posted = listing.posted_at
+    updated = listing.updated_at
     if posted is None or updated is None or not _is_a_day_after(posted, updated):
         return None
     return Broken("posted_after_updated", f"posted {posted}, updated {updated}")
@@ -259,13 +279,20 @@ def _order_of_dates(listing: Listing, context: Context) -> Broken | None:
 def _is_a_day_after(later: datetime, earlier: datetime) -> bool:
     try:
         return later - earlier > A_DAY
-    except TypeError:  # one of them is without its zone, which the schema refuses
+    except TypeError:  # one has no time zone, which the schema reports
         return False
 
 
 _CHECKS: tuple[Callable[[Listing, Context], Broken | None], ...] = (
-    *(_floor, _area, _plot, _rooms),
-    *(_price_per_m2, _price, _charges),
-    *(_year, _coordinates),
-    *(_dates, _order_of_dates),
+    _floor,
+    _area,
+    _plot,
+    _rooms,
+    _price_per_m2,
+    _price,
+    _charges,
+    _year,
+    _coordinates,
+    _dates,
+    _order_of_dates,
 )

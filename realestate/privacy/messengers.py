@@ -1,4 +1,4 @@
-"""Messengers in free text: links to a chat or a profile, and names with or without their "@"."""
+"""Messenger accounts in free text: links to a chat or a profile, and names with or without "@"."""
 
 import re
 from collections.abc import Iterator, Set
@@ -20,51 +20,52 @@ _INSIDE = r"[^\s<>\"'()\[\]]"
 _LINK = re.compile(
     rf"(?<![\w-])(?:{_any(_HOSTS)}/|{_any(_SCHEMES)}:[/?]{{1,2}}){_INSIDE}{{0,300}}(?![.,;:!?]){_INSIDE}", re.IGNORECASE
 )
-_LINK_BEGINS = re.compile(r"(?:https?://)?(?:[\w-]{1,30}\.){0,3}$", re.IGNORECASE)
+_LINK_BEGINNING = re.compile(r"(?:https?://)?(?:[\w-]{1,30}\.){0,3}$", re.IGNORECASE)
 _LINKED_NUMBER = re.compile(r"(?<!\d)\+?(\d{8,15})(?!\d)")
 _LINKED_NAME = re.compile(r"/@?([A-Za-z][\w.]{2,31})/?$")
-#: Without an "@" a name is known by what no word has: a digit or an underscore.
+#: A name without "@" must contain a digit or an underscore, which no word has.
 _HANDLE = re.compile(
     r"(?<![\w@.])@(?P<handle>[A-Za-z][\w.]{1,30}\w)"
     rf"|\b{_any(_NAMES)}\b[ ]?[:=–-]?[ ]?(?P<named>(?=[A-Za-z.]*[\d_])[A-Za-z][\w.]{{3,30}}\w)",
     re.IGNORECASE,
 )
-#: Marks and words that may be part of one: the cheap question, for lower case bytes.
+#: Byte sequences and words that may be part of an account or a link, for the pre-check: in lower case.
 MARKS = (b"@", b".me/", b"ok.ru/")
-SIGNS = frozenset(f"{_NAMES} {_SCHEMES} messenger vk".encode().split())
+WORDS = frozenset(f"{_NAMES} {_SCHEMES} messenger vk".encode().split())
 
 
 class Messenger(NamedTuple):
-    """Where it stands; "+" and the number or "@" and the name it leads to, "" if it does not say."""
+    """Position in the text; "+" and the number, or "@" and the name; "" for a link that contains neither."""
 
     start: int
     end: int
     name: str
 
 
-def may_hold(lower: bytes, words: Set[bytes]) -> bool:
-    """Whether a text can hold one, by its bytes in lower case and its words."""
-    return has_mark(lower) or has_sign(words)
+def may_contain(lower: bytes, words: Set[bytes]) -> bool:
+    """Return whether a text may contain an account, by its lower case bytes and its words."""
+    return has_mark(lower) or has_word(words)
 
 
 def has_mark(lower: bytes) -> bool:
     return any(map(lower.__contains__, MARKS))
 
 
-def has_sign(words: Set[bytes]) -> bool:
-    return not SIGNS.isdisjoint(words)
+def has_word(words: Set[bytes]) -> bool:
+    return not WORDS.isdisjoint(words)
 
 
 def find(text: str) -> Iterator[Messenger]:
+    """Yield the links and the names of a text."""
     for link in _LINK.finditer(text):
-        begins = _LINK_BEGINS.search(text[max(0, link.start() - 100) : link.start()])
-        yield Messenger(link.start() - len(begins[0] if begins else ""), link.end(), _linked(link[0]))
+        beginning = _LINK_BEGINNING.search(text[max(0, link.start() - 100) : link.start()])
+        yield Messenger(link.start() - len(beginning[0] if beginning else ""), link.end(), _link_target(link[0]))
     for found in _HANDLE.finditer(text):
         start, end = found.span("named") if found["named"] else found.span()
         yield Messenger(start, end, f"@{found['named'] or found['handle']}".lower())
 
 
-def _linked(link: str) -> str:
+def _link_target(link: str) -> str:
     if number := _LINKED_NUMBER.search(link):
         return f"+{number[1]}"
     name = _LINKED_NAME.search(link)

@@ -1,4 +1,4 @@
-"""How a request is written in Redis: data, never code, so that no value there can make a worker run anything."""
+"""How a request is stored in Redis: as data, never as code. No value in Redis can make a worker run code."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 from scrapy import Request, Spider
 
-from realestate.accelerate.requests import request_to
+from realestate.queue.plain_urls import request_to
 
-#: The first byte of every value; raised when its form changes, so that a fleet of two versions cannot misread.
+#: The first byte of every value. It changes with the format, so that workers of two versions cannot misread a value.
 VERSION = b"\x01"
-#: The longest request we know of has 4 KB; a value beyond this is no request of ours.
-MOST_BYTES = 256 * 1024
+#: The longest request that we know has 4 KB. A longer value than this is refused.
+MAX_BYTES = 256 * 1024
 
-#: What travels. Anything else a stored value names is refused, so it can name no class and no code.
+#: The parts of a request that are stored. A value with any other part is refused.
 _TRAVELS = frozenset(
     {"url", "method", "headers", "body", "cookies", "meta", "cb_kwargs", "priority", "dont_filter"}
     | {"callback", "errback"}
@@ -32,12 +32,12 @@ class NotShareable(ValueError):
 
 
 def encode(request: Request, spider: Spider, *, meta: Mapping[str, Any] | None = None) -> bytes:
-    """`meta`, where given, travels instead of the request's own."""
+    """The request as bytes. If `meta` is given, it is stored instead of the request's own."""
     if type(request) is not Request:
-        raise NotShareable(f"only plain requests travel, not {type(request).__name__}")
+        raise NotShareable(f"only scrapy.Request can be stored in the queue, not {type(request).__name__}")
     # Not `Request.to_dict`: it looks through all members of the spider, twice a request, which takes longer than
     # everything else between a page and Redis.
-    told = {
+    parts = {
         "url": request.url,
         "method": request.method if request.method != "GET" else None,
         "headers": dict(request.headers),
@@ -48,28 +48,28 @@ def encode(request: Request, spider: Spider, *, meta: Mapping[str, Any] | None =
         "priority": request.priority,
         "dont_filter": request.dont_filter,
         "callback": _name(request.callback, spider),
-        "errback": _name(request.errback, spider),
+        "errback": _name(getattr(request.errback, "wrapped", request.errback), spider),
     }
     try:
-        data = VERSION + msgspec.msgpack.encode({name: value for name, value in told.items() if value})
+        data = VERSION + msgspec.msgpack.encode({name: value for name, value in parts.items() if value})
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise NotShareable(str(error)) from error
-    if len(data) > MOST_BYTES:
-        raise NotShareable(f"{len(data)} bytes are too many for a request")
+    if len(data) > MAX_BYTES:
+        raise NotShareable(f"the request has {len(data)} bytes, more than the limit of {MAX_BYTES}")
     return data
 
 
 def decode(data: bytes, spider: Spider) -> Request:
-    if data[:1] != VERSION or len(data) > MOST_BYTES:
-        raise MalformedRequest(f"no request of this version: {data[:20]!r}")
+    if data[:1] != VERSION or len(data) > MAX_BYTES:
+        raise MalformedRequest(f"not a request of this version: {data[:20]!r}")
     try:
-        told = msgspec.msgpack.decode(data[1:], type=dict[str, Any])
-        if unknown := told.keys() - _TRAVELS:
+        parts = msgspec.msgpack.decode(data[1:], type=dict[str, Any])
+        if unknown := parts.keys() - _TRAVELS:
             raise MalformedRequest(f"unknown parts: {', '.join(sorted(unknown))}")
         for role in ("callback", "errback"):
-            if role in told:
-                told[role] = _method(spider, told[role])
-        return request_to(**told)
+            if role in parts:
+                parts[role] = _method(spider, parts[role])
+        return request_to(**parts)
     except (msgspec.MsgspecError, TypeError, ValueError, AttributeError) as error:
         raise MalformedRequest(str(error)) from error
 

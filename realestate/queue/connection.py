@@ -16,7 +16,7 @@ from redis.cluster import ClusterNode
 from redis.sentinel import Sentinel
 from scrapy.settings import BaseSettings
 
-#: Longer than any command of ours blocks (queue.scheduler.BELL_SECONDS).
+#: Longer than any command of ours blocks (queue.scheduler.WAKE_UP_SECONDS).
 ANSWER_SECONDS = 15.0
 CONNECT_SECONDS = 5.0
 DEFAULT_URL = "redis://127.0.0.1:6379/0"
@@ -51,7 +51,7 @@ def connect(settings: BaseSettings) -> "Redis":
 
 
 def connect_to(url: str) -> "Redis":
-    """Nothing is sent yet. Patience is the caller's (`queue.patience`), so the client itself does not retry."""
+    """Nothing is sent yet. Patience is the caller's (`queue.redis_retry`), so the client itself does not retry."""
     options = {**_TIMEOUTS, "retry": Retry(NoBackoff(), 0)}
     match urlsplit(url).scheme:
         case "sentinel":

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from scrapy.statscollectors import StatsCollector
 
 from realestate.queue import keys
-from realestate.queue.patience import patiently
+from realestate.queue.redis_retry import retry_until_available
 
 
 class SeedList:
@@ -26,10 +26,10 @@ class SeedList:
 
     async def next(self, seconds: int) -> tuple[bytes, str] | None:
         """The next seed and a name for it, waiting so long. It stays in the worker's own list until it is removed."""
-        seed = await patiently(partial(self._take, seconds), self.stats, "looking for seeds")
+        seed = await retry_until_available(partial(self._take, seconds), self.stats, "looking for seeds")
         if seed is None:
             return None
-        name = await patiently(partial(self._name, seed), self.stats, "naming a seed")
+        name = await retry_until_available(partial(self._name, seed), self.stats, "naming a seed")
         # The same seed twice is two seeds, named in their order: who takes them over gives them the same names.
         same = sum(each == seed for each in self._open.values())
         nonce = f"{name}-{same}" if same else name
@@ -39,7 +39,7 @@ class SeedList:
     async def remove(self, nonce: str) -> None:
         """It is enqueued, or refused."""
         if (seed := self._open.get(nonce)) is not None:
-            await patiently(partial(self._remove, seed), self.stats, "removing a seed")
+            await retry_until_available(partial(self._remove, seed), self.stats, "removing a seed")
             del self._open[nonce]
 
     async def _take(self, seconds: int) -> bytes | None:
@@ -56,15 +56,15 @@ class SeedList:
         """The same, should another worker have to take it over."""
         field = _field(seed)
         async with self.server.pipeline(transaction=True) as both:
-            both.hsetnx(keys.seeding(self.portal), field, uuid4().hex[:12])
-            both.hget(keys.seeding(self.portal), field)
+            both.hsetnx(keys.seed_names(self.portal), field, uuid4().hex[:12])
+            both.hget(keys.seed_names(self.portal), field)
             _, name = await both.execute()
         return str(name.decode())
 
     async def _remove(self, seed: bytes) -> None:
         # The name first: a seed without one is crawled once more, but a name left behind would swallow its next push.
         if sum(each == seed for each in self._open.values()) == 1:
-            await self.server.hdel(keys.seeding(self.portal), _field(seed))
+            await self.server.hdel(keys.seed_names(self.portal), _field(seed))
         await self.server.lrem(self.taken, 1, seed)  # type: ignore[arg-type]
 
     async def give_back(self) -> None:
@@ -73,11 +73,11 @@ class SeedList:
 
     async def recover(self) -> None:
         """What dead workers had not enqueued is a seed again."""
-        departed = keys.departed(self.portal)
-        workers: Any = await self.server.smembers(departed)
+        dead_workers = keys.dead_workers(self.portal)
+        workers: Any = await self.server.smembers(dead_workers)
         for worker in workers:
             await self._give_back(keys.taken_seeds(self.portal, worker.decode()))
-            await self.server.srem(departed, worker)
+            await self.server.srem(dead_workers, worker)
 
     async def _give_back(self, taken: str) -> None:
         while await self.server.lmove(taken, self.source, "LEFT", "LEFT") is not None:

@@ -11,7 +11,7 @@ from realestate.crawling.old_markup import OldPage
 from realestate.crawling.reading import located, placed
 from realestate.crawling.seeds import BadSeed
 from realestate.items import PropertyType, RentPeriod, SellerType
-from realestate.parsing import apollo, areas, coordinates, jsonld, places, prices
+from realestate.parsing import apollo, areas, azerbaijani_addresses, coordinates, jsonld, prices
 from realestate.parsing.currencies import code
 from realestate.parsing.embedded import at, decoded, first_at, listed, next_data
 from realestate.parsing.text import fold, line, paragraphs
@@ -230,7 +230,7 @@ def fields_of(
         "area_m2": area.m2 if area and not is_land else None,
         "plot_m2": area.m2 if area and is_land else plot,
         "condition": None if renovated is None else "renovated" if renovated else "unrenovated",
-        **located(places.parse(", ".join(filter(None, named)))),
+        **located(azerbaijani_addresses.parse(", ".join(filter(None, named)))),
         **placed(point, "approximate" if is_near else "exact"),
         **fields,
     }

@@ -18,7 +18,7 @@ from realestate.crawling.outcomes import BrokenPage
 from realestate.crawling.paging import Numbers
 from realestate.crawling.results import Results
 from realestate.items.others import Product
-from realestate.parsing import html, plain
+from realestate.parsing import html, numbers
 
 
 class EcommerceSpider(SearchSpider):
@@ -35,7 +35,7 @@ class EcommerceSpider(SearchSpider):
 
     def parse_search(self, response: TextResponse) -> Results:
         page = html.Page(response.text)
-        total = plain.count(html.attribute(page, "[data-total]", "data-total"))
+        total = numbers.machine_count(html.attribute(page, "[data-total]", "data-total"))
         if total is None:
             raise BrokenPage("no count of products")
         links = html.attributes(page, ".product a[href]", "href")
@@ -48,7 +48,7 @@ class EcommerceSpider(SearchSpider):
         ref, name = self.ref_in(response.text), html.text(page, "[itemprop=name]")
         if not ref or not name or ref != self.ref_of(response.url):
             raise BrokenPage("no name, or another product's number")
-        price = plain.amount(html.attribute(page, "[itemprop=price]", "content"))
+        price = numbers.machine_amount(html.attribute(page, "[itemprop=price]", "content"))
         yield Product(
             portal=self.name,
             ref=ref,
@@ -56,7 +56,7 @@ class EcommerceSpider(SearchSpider):
             name=name,
             price=price,
             currency=html.attribute(page, "[itemprop=priceCurrency]", "content") if price else None,
-            stock=plain.count(html.attribute(page, "[itemprop=inventoryLevel]", "content")),
+            stock=numbers.machine_count(html.attribute(page, "[itemprop=inventoryLevel]", "content")),
         )
 
     def ref_in(self, document: str) -> str | None:

@@ -19,7 +19,7 @@ from realestate.crawling.paging import Numbers
 from realestate.crawling.reading import absolute, counted, in_rows, page_of, placed
 from realestate.crawling.results import Found, Results
 from realestate.items import Listing, RentPeriod
-from realestate.parsing import coordinates, dates, html, numbers, places, prices
+from realestate.parsing import azerbaijani_addresses, coordinates, dates, html, numbers, prices
 from realestate.parsing.text import fold
 from realestate.spiders import emlak_words as words
 
@@ -77,7 +77,7 @@ class EmlakSpider(PortalSpider):
         if words.EXPIRED in fold(seller or ""):
             raise ListingGone("the page says that the advert has expired")
         operation = words.operation_of(title)
-        place = places.parse((html.text(page, ".map-address h4") or "").removeprefix("Ünvan:"))
+        place = azerbaijani_addresses.parse((html.text(page, ".map-address h4") or "").removeprefix("Ünvan:"))
         yield self.listing(
             response,
             self._price(html.text(page, ".left-bar .price span.m")),
@@ -91,7 +91,7 @@ class EmlakSpider(PortalSpider):
             has_deed=words.known(told, "Sənədin tipi", words.DEEDS),
             city=place.city,
             district=place.district or place.settlement,
-            metro_station=place.metro_station or places.metro_at_end(title),
+            metro_station=place.metro_station or azerbaijani_addresses.metro_at_end(title),
             street=place.street,
             title=title,
             description=html.texts(page, ".desc p"),

@@ -50,7 +50,7 @@ def operation_of(title: str) -> Operation | None:
 
 def known(told: Rows, label: str, words: Mapping[str, T]) -> T | None:
     """What the row's value means; a value we do not know stays among the rows, and so in `extra`."""
-    known = meaning(told.told(label), words)
+    known = meaning(told.first(label), words)
     if known is not None:
         told.take(label)
     return known
@@ -58,14 +58,14 @@ def known(told: Rows, label: str, words: Mapping[str, T]) -> T | None:
 
 def kind_of(told: Rows) -> dict[str, Any]:
     """What it is and how large. A kind we have no word for is another, and no kind is none."""
-    unknown: Kind = ("other" if told.told("Əmlakın növü") else None, None, None)
+    unknown: Kind = ("other" if told.first("Əmlakın növü") else None, None, None)
     kind, subtype, is_new = known(told, "Əmlakın növü", KINDS) or unknown
     return {"property_type": kind, "subtype": subtype, "is_new_building": is_new} | _size(told, kind)
 
 
 def _size(told: Rows, kind: PropertyType | None) -> dict[str, float]:
     """Of the home; of land where its unit tells so, or there is nothing else."""
-    area = areas.parse(told.told("Sahə"))
+    area = areas.parse(told.first("Sahə"))
     if not area:
         return {}
     told.take("Sahə")

@@ -18,7 +18,7 @@ from realestate.crawling.outcomes import BrokenPage
 from realestate.crawling.paging import Numbers
 from realestate.crawling.results import Results
 from realestate.items.others import Quote
-from realestate.parsing import dates, html, plain
+from realestate.parsing import dates, html, numbers
 
 
 class FinanceSpider(SearchSpider):
@@ -35,7 +35,7 @@ class FinanceSpider(SearchSpider):
 
     def parse_search(self, response: TextResponse) -> Results:
         page = html.Page(response.text)
-        total = plain.count(html.attribute(page, "table[data-total]", "data-total"))
+        total = numbers.machine_count(html.attribute(page, "table[data-total]", "data-total"))
         if total is None:
             raise BrokenPage("no table of quotes")
         quotes = [self._quote(row, response) for row in page.css("tr[data-price]")]
@@ -58,7 +58,7 @@ class FinanceSpider(SearchSpider):
         if ref is None or not ticker:
             raise BrokenPage("a row without a ticker or the address of its quote")
         told = row.attributes
-        price = plain.amount(told.get("data-price"))
+        price = numbers.machine_amount(told.get("data-price"))
         return Quote(
             portal=self.name,
             ref=ref,
@@ -66,6 +66,6 @@ class FinanceSpider(SearchSpider):
             ticker=ticker,
             price=price,
             currency=told.get("data-currency") if price else None,
-            volume=plain.count(told.get("data-volume")),
+            volume=numbers.machine_count(told.get("data-volume")),
             quoted_at=dates.iso(html.attribute(row, "time", "datetime")),
         )

@@ -28,7 +28,17 @@ from realestate.crawling.outcomes import BrokenPage, ListingGone
 from realestate.crawling.paging import Links
 from realestate.crawling.results import Results
 from realestate.items import Listing, Operation
-from realestate.parsing import coordinates, embedded, guessing, html, jsonld, kinds, microdata, prices, schemaorg
+from realestate.parsing import (
+    coordinates,
+    embedded,
+    html,
+    jsonld,
+    microdata,
+    prices,
+    property_types,
+    schemaorg,
+    unknown_json,
+)
 from realestate.parsing.text import plain
 
 Told = tuple[dict[str, Any], prices.Price]
@@ -52,7 +62,7 @@ class GenericSpider(PortalSpider):
     site = "https://www.example.org"
     searches = ("/robots.txt",)
     item_form = "/{ref}"
-    country, currency, timezone = "ZZ", guessing.NO_CURRENCY, ZoneInfo("UTC")
+    country, currency, timezone = "ZZ", unknown_json.NO_CURRENCY, ZoneInfo("UTC")
     terms = "https://www.example.org/"
     checked_on = date(2026, 11, 15)
     paging = Links()
@@ -89,10 +99,10 @@ class GenericSpider(PortalSpider):
         if any(map(schemaorg.is_gone, found.values())):
             raise ListingGone("its offer says so")
         told: dict[str, Told] = {
-            source: (schemaorg.told(node), schemaorg.price(node)) for source, node in found.items()
+            source: (schemaorg.fields(node), schemaorg.price(node)) for source, node in found.items()
         }
-        document = guessing.listing(embedded.next_data(response.text, "props"))
-        told |= {"next": (guessing.told(document), guessing.price(document))} if document else {}
+        document = unknown_json.find_listing(embedded.next_data(response.text, "props"))
+        told |= {"next": (unknown_json.fields(document), unknown_json.price(document))} if document else {}
         told["opengraph"] = _shared(html.opengraph(html.Page(response.text)))
         fields, sources = _first_of({source: each for source, (each, _) in told.items()})
         paid = next(((source, price) for source, (_, price) in told.items() if price.amount is not None), None)
@@ -101,7 +111,7 @@ class GenericSpider(PortalSpider):
         if paid:
             sources["price"] = paid[0]
         if "property_type" not in fields:
-            kind = kinds.of(fields["title"])
+            kind = property_types.of(fields["title"])
             fields["property_type"], sources["property_type"] = kind or "other", "title" if kind else "nobody"
             fields |= {} if kind else {"quality_flags": frozenset({"property_type_assumed"})}
         if "latitude" in fields:
@@ -134,7 +144,7 @@ def _best(nodes: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The node that tells most, of the types that can be a listing; a page has others of its own, the site's too."""
     fit = [node for node in nodes if schemaorg.types_of(node) & set(schemaorg.LISTINGS)]
     return max(
-        fit, key=lambda node: len(schemaorg.told(node)) + 3 * (schemaorg.price(node).amount is not None), default=None
+        fit, key=lambda node: len(schemaorg.fields(node)) + 3 * (schemaorg.price(node).amount is not None), default=None
     )
 
 
@@ -148,12 +158,12 @@ def _shared(graph: dict[str, str]) -> Told:
         "description": graph.get("og:description"),
         "city": graph.get("og:locality"),
         "photos": [graph["og:image"]] if graph.get("og:image", "").startswith("http") else None,
-        "property_type": kinds.of(graph.get("og:title")),
+        "property_type": property_types.of(graph.get("og:title")),
         "latitude": point.latitude,
         "longitude": point.longitude,
     }
     money = {"price": graph.get("product:price:amount"), "currency": graph.get("product:price:currency")}
-    return {name: value for name, value in known.items() if value}, guessing.price(money)
+    return {name: value for name, value in known.items() if value}, unknown_json.price(money)
 
 
 def _first_of(told: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], dict[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from realestate.items import Operation, PropertyType, RentPeriod, SellerType
-from realestate.parsing import areas, floors, numbers, periods, places, prices
+from realestate.parsing import areas, azerbaijani_addresses, floors, numbers, periods, prices
 from realestate.parsing.embedded import at, decoded, next_data
 from realestate.parsing.text import fold, line, missing
 from realestate.parsing.words import folded, meaning
@@ -107,7 +107,7 @@ def _by(meanings: Mapping[str, T]) -> Callable[[Any], T | None]:
 
 def _without_ending(kind: str) -> Callable[[Any], str | None]:
     """ "Nəsimi r." and "28 May m." are names with a word for what they name."""
-    return lambda value: getattr(places.parse(line(value)), kind) or line(value)
+    return lambda value: getattr(azerbaijani_addresses.parse(line(value)), kind) or line(value)
 
 
 #: What we call a param: how its value is read, its names, which depend on the language, and its ids.

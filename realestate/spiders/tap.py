@@ -27,7 +27,7 @@ from realestate.crawling.planning import Band
 from realestate.crawling.results import Found, Results
 from realestate.crawling.telephones import numbers_in
 from realestate.items import Listing
-from realestate.parsing import apollo, dates, numbers, places, prices, rows
+from realestate.parsing import apollo, azerbaijani_addresses, dates, numbers, prices, rows
 from realestate.parsing.embedded import at, listed
 from realestate.parsing.text import line
 from realestate.spiders import tap_words as words
@@ -62,7 +62,7 @@ class TapSpider(PortalSpider):
         path = line(at(node, "path")) or ""
         if self.ref_of(path) is None:
             return None
-        price = prices.told(node.get("price", ""), self.currency)  # null is one on request, nothing told is none
+        price = prices.from_json(node.get("price", ""), self.currency)  # null is one on request, nothing told is none
         return self.found(path, price, dated=dates.iso(at(node, "updatedAt")))
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
@@ -71,7 +71,7 @@ class TapSpider(PortalSpider):
         if not told["title"] or not facts:
             raise BrokenPage("no advert of this number, or nothing told of it")
         category = told["url"].rstrip("/").split("/")[-2]
-        place = reading.located(places.parse(line(facts.take("Yerləşmə yeri"))))
+        place = reading.located(azerbaijani_addresses.parse(line(facts.take("Yerləşmə yeri"))))
         city = line(facts.take("Şəhər")) or told.pop("city", None) or place["city"]
         yield self.listing(
             response,
@@ -109,7 +109,7 @@ class TapSpider(PortalSpider):
             "photos": reading.absolute(response, filter(None, (line(at(each, "url")) for each in photos))),
         }
         facts = rows.of(apollo.field(ad, "properties") or apollo.field(ad, "azProperties"))
-        return prices.told(ad.get("price", ""), self.currency), told, facts, numbers.whole(ad.get("hits"))
+        return prices.from_json(ad.get("price", ""), self.currency), told, facts, numbers.whole(ad.get("hits"))
 
     def _older(self, response: TextResponse) -> Told:
         page = OldPage(response)

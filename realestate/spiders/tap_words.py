@@ -106,7 +106,7 @@ def kind_of(told: rows.Rows, category: str) -> dict[str, Any]:
     """What the row's word means, else what the category holds; a word we do not know stays among the rows, and so in
     `extra`."""
     _, usual = CATEGORIES.get(category, (None, None if category == ROOT else "other"))
-    known = meaning(told.told(*BUILDING), KINDS)
+    known = meaning(told.first(*BUILDING), KINDS)
     if known:
         told.take(*BUILDING)
     kind, subtype, is_new = known or (usual, None, None)
@@ -114,8 +114,8 @@ def kind_of(told: rows.Rows, category: str) -> dict[str, Any]:
 
 
 def deal_of(told: rows.Rows, category: str) -> dict[str, Any]:
-    word = fold(line(told.told(*DEAL)) or "")
-    lasts = prices.period(line(told.told("Kirayə müddəti")) or word)
+    word = fold(line(told.first(*DEAL)) or "")
+    lasts = prices.period(line(told.first("Kirayə müddəti")) or word)
     operation: Operation | None = None
     if word.startswith(("kirayə", "icarə")) or (not word and lasts):
         operation = "rent"

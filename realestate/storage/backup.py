@@ -25,8 +25,8 @@ from jsonschema.exceptions import best_match
 from realestate import __version__
 from realestate.schema import listing_schema, other_schemas
 from realestate.storage.errors import StoreError
-from realestate.storage.keeping import RELEASED, Keeping
-from realestate.storage.others import StoredOther
+from realestate.storage.maintenance import RELEASED, MaintenanceStore
+from realestate.storage.other_kinds import StoredOther
 from realestate.storage.records import PARTS, StoredListing, listing_of
 
 FORMAT = "realestate backup"
@@ -59,7 +59,7 @@ class Header:
     """Records of each part."""
 
 
-def backup(store: Keeping, path: Path, now: datetime, progress: Progress = lambda part, count: None) -> Header:
+def backup(store: MaintenanceStore, path: Path, now: datetime, progress: Progress = lambda part, count: None) -> Header:
     """The file appears when it is whole. Nobody but its owner may read it."""
     if path.exists():
         raise BackupError(f"{path} is there already")
@@ -75,7 +75,7 @@ def backup(store: Keeping, path: Path, now: datetime, progress: Progress = lambd
     return header
 
 
-def restore(store: Keeping, path: Path, progress: Progress = lambda part, count: None) -> Header:
+def restore(store: MaintenanceStore, path: Path, progress: Progress = lambda part, count: None) -> Header:
     """Into an empty store, wholly or not at all; everything is checked on its way."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -93,7 +93,7 @@ def restore(store: Keeping, path: Path, progress: Progress = lambda part, count:
 # ----- writing
 
 
-def _write(store: Keeping, file: IO[bytes], now: datetime, progress: Progress) -> Header:
+def _write(store: MaintenanceStore, file: IO[bytes], now: datetime, progress: Progress) -> Header:
     counts = dict.fromkeys(PARTS, 0)
     with (
         zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,

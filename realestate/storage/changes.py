@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from realestate.items import CONTENT, Gone, Listing, Sighting, as_record
 from realestate.storage.history import Event, EventType, Observed, Outcome, PriceSeen, Source, State, Suspect, altered
-from realestate.storage.money import (
+from realestate.storage.maintenance import SLACK
+from realestate.storage.prices import (
     MEANING,
     MONEY,
     believable,
@@ -285,3 +286,25 @@ def _kept(listing: Listing, known: Listing, **changes: Any) -> Listing:
     status = changes.get("status", listing.status)
     ours = {name: getattr(known, name) for name in ("first_seen_at", "last_seen_at", "last_fetched_at")}
     return altered(listing, **ours, **changes, delisted_at=known.delisted_at if status == "delisted" else None)
+
+
+def release(before: State | None, listing: Listing, run: str, now: datetime) -> Outcome:
+    """What the page says, at the time it was fetched (`last_fetched_at`).
+
+    Where the listing was seen later, or has left since, the page still says best what the home is like: that is a
+    correction. What it costs, and whether it is offered, others have told since."""
+    fetched_at = fetched(listing, now)
+    if before is None or not _is_known_since(before.listing, fetched_at):
+        return decide(before, [(listing, run)], fetched_at)
+    return correct(before, listing, run, now, repriced=True)
+
+
+def fetched(listing: Listing, now: datetime) -> datetime:
+    """A worker's clock may be ahead of the database's."""
+    return min(listing.last_fetched_at or now, now)
+
+
+def _is_known_since(known: Listing, fetched_at: datetime) -> bool:
+    if known.delisted_at is not None and known.delisted_at[1] > fetched_at:
+        return True
+    return known.last_seen_at is not None and known.last_seen_at > fetched_at + SLACK

@@ -10,8 +10,8 @@ import msgspec
 from realestate.items import Listing
 from realestate.storage.contacts import Source
 from realestate.storage.history import PriceSeen, Suspect
-from realestate.storage.keeping import InQuarantine
-from realestate.storage.others import StoredOther
+from realestate.storage.maintenance import InQuarantine
+from realestate.storage.other_kinds import StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Numbered, Run
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from realestate.storage.erasure import RawPages, erase_pages
-from realestate.storage.keeping import Expired, Keeping
+from realestate.storage.maintenance import Expired, MaintenanceStore
 from realestate.storage.snapshots import Kind, expired, open_place, prune
 from realestate.storage.snapshots.filenames import FileName
 from realestate.storage.snapshots.writer import LONGEST_SECONDS
@@ -44,7 +44,7 @@ class Retained:
 
 
 def retain(
-    store: Keeping, days: Days, url: str, now: datetime, *, spool: Path | None = None, dry_run: bool = False
+    store: MaintenanceStore, days: Days, url: str, now: datetime, *, spool: Path | None = None, dry_run: bool = False
 ) -> Retained:
     """Let go what is past its days, and finish what an erasure could not."""
     if dry_run:

@@ -10,7 +10,7 @@ from realestate.items import Listing, Part, Status, as_record
 from realestate.items.others import Other, other_record
 from realestate.storage.contacts import Sealed, Source
 from realestate.storage.history import Event, Observed, PriceSeen
-from realestate.storage.others import StoredOther
+from realestate.storage.other_kinds import StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.validators import PageRead, Validators
 
@@ -176,8 +176,8 @@ class Store(Protocol):
 
     def write(self, batch: Batch) -> Written:
         """Each listing wholly or not at all, by the rules of `changes.decide`; what is gone is noted as evidence of its
-        run. What is no home likewise, by those of `others.decide`. A row the database refuses goes to quarantine
-        instead."""
+        run. What is no home likewise, by those of `other_kinds.decide_other`. A row the database refuses goes to
+        quarantine instead."""
 
     def keep_contacts(self, contacts: Sequence[Sealed], days: int) -> None:
         """Beside their listings, for so many days; but for who was erased."""

@@ -9,7 +9,7 @@ from scrapy.crawler import Crawler
 
 from realestate.crawling.conclusion import Conclusions
 from realestate.items import Part
-from realestate.queue.openjobs import OpenJob
+from realestate.queue.open_jobs import OpenJob
 from realestate.storage.handle import provide_store
 from realestate.storage.store import Unread
 from tests.handles import DirectHandle

@@ -14,10 +14,9 @@ from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.storage import WHOLE
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulated, compared, finished, letters, running, until
+from tests.end_to_end.conftest import PYTHON, Simulate, compared, finished, letters, running, until
 from tests.end_to_end.test_days import World, expected, in_order
 
-Simulate = Callable[[int], Simulated]
 #: By ETag, and by Last-Modified.
 PORTALS = ("immoweb", "emlak")
 LISTINGS = 240

@@ -15,10 +15,9 @@ from redis import Redis
 from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulated, Worker, compared, running, until
+from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, Worker, compared, running, until
 from tests.end_to_end.crash_worker import POINTS, SEED_POINTS
 
-Simulate = Callable[[int], Simulated]
 Crawl = Callable[[int], "Fleet"]
 #: Three search pages, more than a worker holds at once.
 LISTINGS = 60

@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.settings import LEASE_SECONDS
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Fleet, Simulated, letters, running, until
+from tests.end_to_end.conftest import PYTHON, Fleet, Simulate, letters, running, until
 from tests.end_to_end.test_pace import FIRST, PORTAL, Handler, Site, most_within, push, request
 from tests.redis_process import RedisProcess
 
@@ -177,7 +177,7 @@ def test_redis_may_be_restarted_and_even_forget(site: Talking, fleet: Fleet, red
         finished(server)
         assert site.times_asked() == 1, "what was known is known"
         server.flushall()
-        until(lambda: server.hlen(keys.beats(PORTAL)) == 2, "the workers' hearts")
+        until(lambda: server.hlen(keys.heartbeats(PORTAL)) == 2, "the workers' hearts")
         pushed(redis_process.url, site, COUNT)
         finished(server)
         assert [worker.process.poll() for worker in workers] == [None, None]
@@ -211,7 +211,7 @@ def test_a_crawl_delay_is_kept_by_all(site: Talking, fleet: Fleet, redis_url: st
 
 
 def test_a_simulated_portal_sees_one_question_of_two_workers(
-    simulate: Callable[[int], Simulated], env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path
+    simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path
 ) -> None:
     """And one that has nothing but sitemaps is found by what its robots.txt names."""
     simulated = simulate(40)

@@ -17,8 +17,8 @@ from redis import Redis
 from realestate.jobs.fleet import look
 from realestate.settings import LEASE_SECONDS
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Worker, until
-from tests.end_to_end.site import LISTINGS, PORTAL, Simulate, Site, assert_all_live_and_stop, until_finished
+from tests.end_to_end.conftest import PYTHON, Simulate, Worker, until
+from tests.end_to_end.site import LISTINGS, PORTAL, Site, assert_all_live_and_stop, until_finished
 from tests.postgres_process import Pair, PostgresProcess
 from tests.relay import Line
 
@@ -57,7 +57,7 @@ def site(simulate: Simulate, env: dict[str, str], url: str, tmp_path: Path) -> I
 
 
 def waits(*workers: Worker) -> bool:
-    return all("store/away" in worker.text() for worker in workers)
+    return all("store/unavailable" in worker.text() for worker in workers)
 
 
 def finish(site: Site, server: "Redis", workers: list[Worker]) -> None:

@@ -13,13 +13,13 @@ def state(**changes: int) -> State:
 
 def test_a_look_counts_what_is_there(server: Redis) -> None:
     submit(server, "bina", ["https://bina.az/1", "https://bina.az/2"])
-    server.hset(keys.beats("bina"), mapping={"w": b'{"pages": 7}', "garbled": "not json"})
+    server.hset(keys.heartbeats("bina"), mapping={"w": b'{"pages": 7}', "garbled": "not json"})
     server.rpush(keys.taken_seeds("bina", "w"), "https://bina.az/3")
     server.zadd(keys.ready("bina"), {"r": 0})
     server.zadd(keys.suspects("bina"), {"s": 0})
     server.zadd(keys.delayed("bina"), {"d": 0})
     server.zadd(keys.inflight("bina"), {"f1": 0, "f2": 0})
-    server.zadd(keys.dead("bina"), {"x": 0})
+    server.zadd(keys.dead_letter_times("bina"), {"x": 0})
     server.hset(keys.open_jobs("bina"), "j", "{}")
     seen = look(server, "bina")
     assert (seen.seeds, seen.ready, seen.delayed, seen.in_flight, seen.dead) == (3, 2, 1, 2, 1)

@@ -35,9 +35,9 @@ def test_who_waits_for_services_has_imported_what_it_is_made_of() -> None:
     assert found >= {
         "realestate.queue.scheduler",
         "realestate.middlewares.download_handler",
-        "realestate.middlewares.leases",
+        "realestate.queue.leases",
         "realestate.pipelines.store",
-        "realestate.monitoring.heartbeat",
+        "realestate.queue.heartbeat",
     }
     assert "twisted.internet.reactor" not in found, "which Scrapy has to choose when it begins"
 

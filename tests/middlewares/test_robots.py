@@ -69,7 +69,7 @@ class Worker:
 
     async def register(self) -> None:
         asked_at = monotonic_ms()
-        pulse = await self.scheduler.fleet.queue.beat(self.scheduler.fleet.worker, b"{}", [])
+        pulse = await self.scheduler.fleet.queue.heartbeat(self.scheduler.fleet.worker, b"{}", [])
         self.scheduler.fleet.buffer.set_clock(pulse.now, asked_at)
 
     async def check(self, url: str = PAGE, /, **meta: Any) -> Any:

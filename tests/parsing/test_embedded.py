@@ -8,12 +8,12 @@ from hypothesis import strategies as some
 
 from realestate.parsing.embedded import (
     assigned,
+    assigned_in_bytes,
     at,
     decoded,
     first_at,
     listed,
     next_data,
-    plainly_assigned,
     script,
     search,
 )
@@ -57,13 +57,13 @@ DOCUMENTS = some.recursive(
 )
 def test_reads_what_a_script_assigns(html: str, value: Any) -> None:
     assert assigned(html, "window.classified") == value
-    assert plainly_assigned(html.encode(), "window.classified") in (value, None, {})
+    assert assigned_in_bytes(html.encode(), "window.classified") in (value, None, {})
 
 
 @given(document=some.dictionaries(some.text(), DOCUMENTS, min_size=1), before=some.text(max_size=3))
 def test_bytes_tell_what_their_text_tells(document: Any, before: str) -> None:
     page = f"<p>{before}window.classified = {json.dumps(document, ensure_ascii=False)};\n</p>"
-    told = plainly_assigned(page.encode("utf-8", "replace"), "window.classified")
+    told = assigned_in_bytes(page.encode("utf-8", "replace"), "window.classified")
     assert told is None or told == assigned(page, "window.classified")
 
 
@@ -82,11 +82,11 @@ def test_bytes_tell_what_their_text_tells(document: Any, before: str) -> None:
     ],
 )
 def test_bytes_are_read_where_one_look_is_enough(page: str, value: Any) -> None:
-    assert plainly_assigned(page.encode(), "window.classified") == value
+    assert assigned_in_bytes(page.encode(), "window.classified") == value
 
 
 def test_bytes_that_are_no_utf_8_are_not_guessed() -> None:
-    assert plainly_assigned('window.classified = {"city": "Liège"};\n'.encode("latin-1"), "window.classified") is None
+    assert assigned_in_bytes('window.classified = {"city": "Liège"};\n'.encode("latin-1"), "window.classified") is None
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,15 @@ import pytest
 from realestate.parsing import (
     apollo,
     areas,
+    azerbaijani_addresses,
     coordinates,
     dates,
+    devalue,
     embedded,
     floors,
     html,
     jsonld,
     numbers,
-    packed,
-    places,
     prices,
 )
 
@@ -35,8 +35,8 @@ TEXT: dict[str, Callable[[str], object]] = {
     "area": areas.parse,
     "floor": floors.parse,
     "date": lambda text: dates.parse(text, ZONE, NOW, languages=("de",)),
-    "place": places.parse,
-    "metro": places.metro_at_end,
+    "place": azerbaijani_addresses.parse,
+    "metro": azerbaijani_addresses.metro_at_end,
     "point": coordinates.parse,
 }
 SCRIPT: dict[str, Callable[[str], object]] = {
@@ -44,7 +44,7 @@ SCRIPT: dict[str, Callable[[str], object]] = {
     "script": lambda text: embedded.script(text, "x"),
     "decoded": embedded.decoded,
     "jsonld": jsonld.nodes,
-    "packed": packed.unpacked,
+    "packed": devalue.unpacked,
     "apollo": lambda text: apollo.first(embedded.decoded(text), "N"),
 }
 PAGE: dict[str, Callable[[str], object]] = {

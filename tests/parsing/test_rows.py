@@ -7,8 +7,8 @@ def test_rows_of_json_are_found_by_their_folded_label() -> None:
         [{"name": "Sahə, m²", "value": "85"}, {"name": "OTAQ SAYI", "value": 3}, {"name": "Təmir", "value": "-"}]
     )
     assert told == {fold("Sahə, m²"): "85", fold("Otaq sayı"): 3}
-    assert told.told("Otaqların sayı", "Otaq sayı") == 3
-    assert told.told("Təmir") is None
+    assert told.first("Otaqların sayı", "Otaq sayı") == 3
+    assert told.first("Təmir") is None
 
 
 def test_a_row_that_is_taken_is_gone() -> None:
@@ -21,8 +21,8 @@ def test_a_row_that_is_taken_is_gone() -> None:
 def test_one_of_several_values_comes_bare() -> None:
     attributes = {"attribute": [{"name": "ROOMS", "values": ["3"]}, {"name": "TAGS", "values": ["a", "b"]}]}
     told = rows.of({**attributes, "more": 1}, value="values")
-    assert told.told("ROOMS") == "3"
-    assert told.told("TAGS") == ["a", "b"]
+    assert told.first("ROOMS") == "3"
+    assert told.first("TAGS") == ["a", "b"]
 
 
 def test_the_first_of_a_label_counts() -> None:

@@ -21,7 +21,7 @@ HOME: dict[str, Any] = {
 
 
 def test_the_home_may_be_within_the_listing() -> None:
-    told = schemaorg.told(HOME)
+    told = schemaorg.fields(HOME)
     assert told["property_type"] == "house"
     assert (told["title"], told["bedrooms"], told["city"]) == ("Four rooms", 4, "Prestbury")
     assert told["area_m2"] == pytest.approx(111.48, abs=0.01)
@@ -47,7 +47,7 @@ def test_an_offer_may_say_that_it_is_over() -> None:
     "odd", [None, [], "text", 5, {"offers": "no"}, {"about": [[]]}, {"geo": [], "image": {"url": 5}}]
 )
 def test_what_is_no_node_tells_nothing(odd: Any) -> None:
-    assert schemaorg.told(odd) == {}
+    assert schemaorg.fields(odd) == {}
     assert schemaorg.price(odd).amount is None
     assert not schemaorg.is_gone(odd)
 
@@ -57,7 +57,7 @@ def test_microdata_tells_the_same() -> None:
         <div itemprop="offers" itemscope itemtype="https://schema.org/Offer">
         <meta itemprop="price" content="900"><meta itemprop="priceCurrency" content="EUR"></div></div>"""
     (node,) = microdata.nodes(page)
-    assert schemaorg.told(node) == {"title": "Four rooms", "property_type": "house"}
+    assert schemaorg.fields(node) == {"title": "Four rooms", "property_type": "house"}
     assert schemaorg.price(node).amount == 900
 
 

@@ -70,7 +70,7 @@ def test_plain_words_have_one_i() -> None:
 def test_a_short_text_is_read_once() -> None:
     asked: list[tuple[str, int]] = []
 
-    @text.remembered
+    @text.cached
     def length(given: str, more: int) -> int:
         asked.append((given, more))
         return len(given) + more

@@ -77,7 +77,7 @@ def test_they_are_loaded_again_and_again_off_the_event_loop_and_kept_while_the_s
     live = LiveMedians(load, seconds=0)
 
     async def watch() -> None:
-        task = asyncio.create_task(live.keep_up())
+        task = asyncio.create_task(live.refresh_forever())
         while len(seen) < 5:
             await asyncio.sleep(0)
         task.cancel()

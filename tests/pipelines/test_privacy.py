@@ -11,7 +11,7 @@ from realestate.items import Listing, as_record
 from realestate.pipelines.clean import CleanPipeline
 from realestate.pipelines.privacy import PrivacyPipeline
 from realestate.pipelines.validate import ValidatePipeline
-from realestate.privacy.contacts import MARK
+from realestate.privacy import MARK
 from realestate.queue import signals
 from realestate.spiders.emlak import EmlakSpider
 from realestate.storage import Quarantined
@@ -114,7 +114,7 @@ def endless() -> dict[str, Any]:
 def test_what_cannot_be_searched_is_not_kept_either(crawler: Crawler, fault: dict[str, Any], reason: str) -> None:
     item = PrivacyPipeline.from_crawler(crawler).process_item(a_listing(**PERSONAL | fault))
     assert isinstance(item, Quarantined)
-    assert (item.ref, item.errors) == ("21000001", (f"not to be searched for persons: {reason}",))
+    assert (item.ref, item.errors) == ("21000001", (f"cannot be searched for persons: {reason}",))
     assert not holds_a_person((item.record, item.errors))
 
 

@@ -2,7 +2,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from scrapy import Request
@@ -13,6 +13,11 @@ from scrapy.http import Response
 from realestate.items import Sighting, Sightings
 from realestate.pipelines.store import BatchSettings, StorePipeline
 from realestate.queue import signals
+from realestate.queue.engine import LEASE
+from realestate.queue.fleet import Fleet, register_fleet
+from realestate.queue.ledger import Ledger
+from realestate.queue.pages import lease_of
+from realestate.queue.request_queue import Lease, Settlement
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Batch, Quarantined, StoreAway, StoreError, Written
 from realestate.storage.postgres import PostgresStore
@@ -145,11 +150,11 @@ def test_a_small_batch_is_written_when_nothing_more_will_come(crawler: Crawler) 
         pipeline = make(crawler, store := Recorder(), seconds=60)
         at_work(crawler, Request("https://x.example/"))
         await put(pipeline, a_listing())
-        pipeline.nothing_to_do()
+        pipeline.scheduler_empty()
         await asyncio.sleep(0.1)
         assert not store.batches, "a page is on its way"
         at_work(crawler)
-        pipeline.nothing_to_do()
+        pipeline.scheduler_empty()
         while not store.batches:
             await asyncio.sleep(0.01)
         await pipeline.close_spider()
@@ -166,7 +171,7 @@ def test_a_database_that_is_away_is_waited_for(crawler: Crawler) -> None:
         return store
 
     assert asyncio.run(crawl()).batches == [["21000001"]]
-    assert stat(crawler, "store/away") == 2
+    assert stat(crawler, "store/unavailable") == 2
 
 
 class Closable:
@@ -327,20 +332,29 @@ def test_the_crawl_waits_when_too_many_items_wait(crawler: Crawler) -> None:
     assert asyncio.run(asyncio.wait_for(crawl(), 30)) == (True, 7)
 
 
-def test_an_item_is_told_to_wait_and_then_to_be_durable(crawler: Crawler) -> None:
-    told: list[Any] = []
-    waits, stored = (lambda item: told.append(("waits", item.ref))), (lambda items: told.append(("stored", len(items))))
+def test_an_item_holds_the_lease_of_its_page_until_it_is_stored(crawler: Crawler) -> None:
+    ended: list[Settlement] = []
+    stored: list[int] = []
+
+    def items_stored(items: list[Any]) -> None:
+        stored.append(len(items))
 
     async def crawl() -> None:
+        ledger = Ledger(ended.append)
+        key = ledger.open(Lease(b"id", "1", 0, 0, 0, "j", "extract", b""))
+        fleet = SimpleNamespace(hold=lambda response: ledger.hold(lease_of(response)))
+        register_fleet(crawler, cast("Fleet", fleet))
+        request = Request("https://x.example/1", meta={"job": "j", LEASE: key})
         pipeline = make(crawler, Recorder())
-        crawler.signals.connect(waits, signal=signals.item_waits)
-        crawler.signals.connect(stored, signal=signals.items_stored)
-        await put(pipeline, a_listing(ref="1"))
-        assert told == [("waits", "1")]
+        crawler.signals.connect(items_stored, signal=signals.items_stored)
+        pipeline.item_scraped(pipeline.process_item(a_listing(ref="1")), Response(request.url, request=request))
+        ledger.finished(key)
+        assert ended == []
         await pipeline.close_spider()
 
     asyncio.run(crawl())
-    assert told == [("waits", "1"), ("stored", 1)]
+    assert [ending.outcome for ending in ended] == ["done"]
+    assert stored == [1]
 
 
 def test_into_a_real_database(store: PostgresStore, crawler: Crawler) -> None:

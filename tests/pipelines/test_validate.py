@@ -130,7 +130,7 @@ def test_other_items_pass_untouched(pipeline: ValidatePipeline) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_what_is_no_number_says_so(pipeline: ValidatePipeline, value: float) -> None:
-    assert pipeline.process_item(a_listing(area_m2=value)).errors == (f"area_m2: {value} is no number",)
+    assert pipeline.process_item(a_listing(area_m2=value)).errors == (f"area_m2: {value} is not a number",)
 
 
 def test_a_moment_without_its_zone_is_refused(pipeline: ValidatePipeline) -> None:
@@ -192,7 +192,7 @@ def _stats() -> Any:
 
 
 def test_what_is_in_quarantine_already_was_made_too(pipeline: ValidatePipeline) -> None:
-    item = Quarantined.of(a_listing(), "not to be cleaned")
+    item = Quarantined.of(a_listing(), "cannot be cleaned")
     assert pipeline.process_item(item) is item
     assert pipeline.stats.get_stats() == {"listing/made": 1}
 
@@ -217,7 +217,7 @@ def test_the_medians_come_from_the_store_while_the_worker_serves(
         return item
 
     item = asyncio.run(asyncio.wait_for(crawl(), 60))
-    told = "214285.71 a m², where the median of Namur is 2142.93"
+    told = "214285.71 per m², but the median of Namur is 2142.93"
     assert item.errors == (f"price_per_m2_beyond_district: {told}",)
 
 

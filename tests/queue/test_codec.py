@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from scrapy import FormRequest, Request
 
-from realestate.queue.codec import MOST_BYTES, VERSION, MalformedRequest, NotShareable, decode, encode
+from realestate.queue.codec import MAX_BYTES, VERSION, MalformedRequest, NotShareable, decode, encode
 from realestate.spiders.immoweb import ImmowebSpider
 
 
@@ -44,7 +44,7 @@ def test_a_request_that_carries_an_object_cannot_travel(spider: ImmowebSpider) -
 
 def test_a_huge_request_cannot_travel(spider: ImmowebSpider) -> None:
     with pytest.raises(NotShareable, match="bytes"):
-        encode(Request("https://x.example/", body=b"x" * MOST_BYTES), spider)
+        encode(Request("https://x.example/", body=b"x" * MAX_BYTES), spider)
 
 
 @pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")
@@ -79,7 +79,7 @@ HOSTILE = {
     "priority is text": packed({"url": "https://x.example/", "priority": "high"}),
     "meta is a number": packed({"url": "https://x.example/", "meta": 5}),
     "another version": b"\x02" + packed({"url": "https://x.example/"})[1:],
-    "huge": packed({"url": "https://x.example/" + "x" * MOST_BYTES}),
+    "huge": packed({"url": "https://x.example/" + "x" * MAX_BYTES}),
     "truncated": packed({"url": "https://x.example/"})[:-3],
 }
 

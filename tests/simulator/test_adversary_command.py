@@ -8,7 +8,8 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 from typer.testing import CliRunner
 
-from realestate.cli import Opponent, app
+from realestate.cli import app
+from realestate.cli.demo import Adversary
 from realestate.demo.simulators import simulator_process
 from realestate.simulator import PROFILES
 from realestate.simulator.portals import PORTALS
@@ -30,7 +31,7 @@ def test_it_prints_the_proxies_for_a_shell_and_tells_what_it_is(tmp_path: Path) 
 
 
 def test_the_command_knows_every_profile() -> None:
-    assert list(Opponent) == list(PROFILES)
+    assert list(Adversary) == list(PROFILES)
 
 
 @pytest.mark.parametrize("options", [("--adversary", "kind"), ("--proxies", "-1"), ("--proxies", "x")])

@@ -22,7 +22,7 @@ from realestate.items import FIELDS, Part, as_record
 from realestate.storage import Batch, open_store
 from realestate.storage.backup import BackupError, Header, backup, restore
 from realestate.storage.contacts import Sealed
-from realestate.storage.keeping import RELEASED, KeptStore, NotEmpty
+from realestate.storage.maintenance import RELEASED, FullStore, NotEmpty
 from realestate.storage.records import PARTS, Departure, ErasedMark, SealedContacts, Watermark, listing_of
 from realestate.storage.snapshots import SnapshotRef
 from tests.examples import a_listing
@@ -37,7 +37,7 @@ HOSTILE = "tab\t newline\n return\r quote' \" backslash\\ \\N None \\x {1,2} %s 
 
 
 @pytest.fixture
-def other(other_url: str) -> Iterator[KeptStore]:
+def other(other_url: str) -> Iterator[FullStore]:
     """Empty."""
     store: Any = open_store(other_url)
     store.migrate()
@@ -46,7 +46,7 @@ def other(other_url: str) -> Iterator[KeptStore]:
 
 
 @pytest.fixture
-def full(any_store: KeptStore) -> KeptStore:
+def full(any_store: FullStore) -> FullStore:
     """Something of everything."""
     store = any_store
     hostile: dict[str, Any] = {"a.b": HOSTILE, "$where": [None, True, 1.5, {"": []}]}
@@ -76,7 +76,7 @@ def full(any_store: KeptStore) -> KeptStore:
     return store
 
 
-def everything(store: KeptStore) -> dict[str, list[str]]:
+def everything(store: FullStore) -> dict[str, list[str]]:
     """By part, in an order of ours."""
     found: dict[str, list[str]] = {part: [] for part in PARTS}
     for part, record in store.everything():
@@ -92,7 +92,7 @@ def plain(told: Any) -> str:
 
 
 @pytest.fixture
-def file(full: KeptStore, tmp_path: Path) -> Path:
+def file(full: FullStore, tmp_path: Path) -> Path:
     path = tmp_path / "store.backup"
     backup(full, path, NOW)
     return path
@@ -101,7 +101,7 @@ def file(full: KeptStore, tmp_path: Path) -> Path:
 # ----- there and back
 
 
-def test_what_is_restored_is_what_was_there(full: KeptStore, other: KeptStore, file: Path) -> None:
+def test_what_is_restored_is_what_was_there(full: FullStore, other: FullStore, file: Path) -> None:
     before = everything(full)
     assert all(before[part] for part in PARTS)
     header = restore(other, file)
@@ -122,7 +122,7 @@ def test_contacts_of_an_older_file_are_those_of_pages() -> None:
     assert msgspec.json.decode(told, type=SealedContacts).source == "page"
 
 
-def test_life_goes_on_as_it_would_have(full: KeptStore, other: KeptStore, file: Path) -> None:
+def test_life_goes_on_as_it_would_have(full: FullStore, other: FullStore, file: Path) -> None:
     restore(other, file)
     today = batch(*pages(30), page("new"), card("2", 320000), page("3", price=Decimal(35000)), run="e")
     assert other.write(today).events == full.write(today).events
@@ -132,7 +132,7 @@ def test_life_goes_on_as_it_would_have(full: KeptStore, other: KeptStore, file: 
 
 
 def test_a_number_is_not_given_twice_though_its_event_was_erased(
-    any_store: KeptStore, other: KeptStore, tmp_path: Path
+    any_store: FullStore, other: FullStore, tmp_path: Path
 ) -> None:
     any_store.write(batch(page("1")))
     any_store.write(batch(page("2")))
@@ -144,7 +144,7 @@ def test_a_number_is_not_given_twice_though_its_event_was_erased(
     assert all_events(other)[-1].seq > last
 
 
-def test_an_empty_store_is_restored_too(any_store: KeptStore, other: KeptStore, tmp_path: Path) -> None:
+def test_an_empty_store_is_restored_too(any_store: FullStore, other: FullStore, tmp_path: Path) -> None:
     header = backup(any_store, tmp_path / "file", NOW)
     assert set(header.counts) == set(PARTS)
     restore(other, tmp_path / "file")
@@ -153,7 +153,7 @@ def test_an_empty_store_is_restored_too(any_store: KeptStore, other: KeptStore, 
 
 
 def test_a_backup_is_of_one_moment_whoever_writes(
-    any_store: KeptStore, other: KeptStore, open_another: Callable[[], KeptStore], scaled: Scaled, tmp_path: Path
+    any_store: FullStore, other: FullStore, open_another: Callable[[], FullStore], scaled: Scaled, tmp_path: Path
 ) -> None:
     count = scaled(300)
     any_store.write(batch(*pages(count)))
@@ -189,14 +189,14 @@ def test_the_file_is_plain_to_any_tool_and_to_its_owner_alone(file: Path) -> Non
     assert set(first) == {"listing", "revision", "last_run", "suspect"}
 
 
-def test_a_file_that_is_there_is_not_overwritten(full: KeptStore, file: Path) -> None:
+def test_a_file_that_is_there_is_not_overwritten(full: FullStore, file: Path) -> None:
     before = file.read_bytes()
     with pytest.raises(BackupError, match="is there already"):
         backup(full, file, NOW)
     assert file.read_bytes() == before
 
 
-def test_a_backup_cut_short_leaves_no_file(full: KeptStore, tmp_path: Path) -> None:
+def test_a_backup_cut_short_leaves_no_file(full: FullStore, tmp_path: Path) -> None:
     def stop(part: str, count: int) -> None:
         if part == "events":
             raise KeyboardInterrupt
@@ -207,7 +207,7 @@ def test_a_backup_cut_short_leaves_no_file(full: KeptStore, tmp_path: Path) -> N
     assert full.counts()[PORTAL][0] == 30, "the store goes on"
 
 
-def test_the_last_run_that_saw_a_listing_is_told_with_it(any_store: KeptStore) -> None:
+def test_the_last_run_that_saw_a_listing_is_told_with_it(any_store: FullStore) -> None:
     any_store.write(batch(*pages(4), run="a"))
     any_store.write(batch(page("1"), page("2", title="New"), card("3"), run="b"))
     any_store.correct([page("0", title="Corrected")], "c")
@@ -221,7 +221,7 @@ def test_the_last_run_that_saw_a_listing_is_told_with_it(any_store: KeptStore) -
 OF_ONE_KIND = pytest.mark.parametrize("any_url", ["postgres"], indirect=True)
 
 
-def test_only_an_empty_store_is_restored_into(full: KeptStore, other: KeptStore, file: Path) -> None:
+def test_only_an_empty_store_is_restored_into(full: FullStore, other: FullStore, file: Path) -> None:
     before = everything(full)
     with pytest.raises(NotEmpty, match="not empty"):
         restore(full, file)
@@ -231,7 +231,7 @@ def test_only_an_empty_store_is_restored_into(full: KeptStore, other: KeptStore,
         restore(other, file)
 
 
-def is_empty(store: KeptStore) -> bool:
+def is_empty(store: FullStore) -> bool:
     return [told for part, told in store.everything() if part != "numbering"] == []
 
 
@@ -277,7 +277,7 @@ def written(records: list[dict[str, Any]]) -> bytes:
     ],
 )
 def test_what_is_not_a_whole_backup_of_ours_is_refused_in_one_line(
-    other: KeptStore, file: Path, spoil: Callable[[Path], Path], told: str
+    other: FullStore, file: Path, spoil: Callable[[Path], Path], told: str
 ) -> None:
     with pytest.raises(BackupError, match=told) as error:
         restore(other, spoil(file))
@@ -286,7 +286,7 @@ def test_what_is_not_a_whole_backup_of_ours_is_refused_in_one_line(
 
 
 @OF_ONE_KIND
-def test_a_file_from_before_there_was_anything_but_homes_is_whole(other: KeptStore, file: Path) -> None:
+def test_a_file_from_before_there_was_anything_but_homes_is_whole(other: FullStore, file: Path) -> None:
     events = [event for event in lines(file, "events") if event["event"]["portal"] == PORTAL]
     counts = {**json.loads(told_header(file))["counts"], "events": len(events)}
     del counts["others"], counts["parts"]
@@ -302,7 +302,7 @@ def test_a_file_from_before_there_was_anything_but_homes_is_whole(other: KeptSto
 
 @OF_ONE_KIND
 @pytest.mark.parametrize(("name", "value"), [("kind", "castle"), ("data", {"name": "x", "price": -1}), ("url", "x")])
-def test_what_is_no_home_and_of_no_kind_is_refused(other: KeptStore, file: Path, name: str, value: Any) -> None:
+def test_what_is_no_home_and_of_no_kind_is_refused(other: FullStore, file: Path, name: str, value: Any) -> None:
     records = lines(file, "others")
     records[0][name] = value
     with pytest.raises(BackupError, match="ecommerce/1 is no"):
@@ -311,7 +311,7 @@ def test_what_is_no_home_and_of_no_kind_is_refused(other: KeptStore, file: Path,
 
 
 @OF_ONE_KIND
-def test_half_a_file_or_another_is_refused(other: KeptStore, file: Path, tmp_path: Path) -> None:
+def test_half_a_file_or_another_is_refused(other: FullStore, file: Path, tmp_path: Path) -> None:
     whole = file.read_bytes()
     damaged = bytearray(whole)
     damaged[len(whole) // 3] ^= 0xFF
@@ -335,7 +335,7 @@ def test_half_a_file_or_another_is_refused(other: KeptStore, file: Path, tmp_pat
     ],
 )
 def test_a_listing_the_schema_refuses_is_named_and_nothing_is_restored(
-    other: KeptStore, file: Path, name: str, value: Any, told: str
+    other: FullStore, file: Path, name: str, value: Any, told: str
 ) -> None:
     records = lines(file, "listings")
     records[0]["listing"][name] = value
@@ -345,7 +345,7 @@ def test_a_listing_the_schema_refuses_is_named_and_nothing_is_restored(
 
 
 @OF_ONE_KIND
-def test_what_a_person_let_pass_needs_not_be_valid_but_a_listing(other: KeptStore, file: Path) -> None:
+def test_what_a_person_let_pass_needs_not_be_valid_but_a_listing(other: FullStore, file: Path) -> None:
     records = lines(file, "listings")
     records[0]["listing"] |= {"quality_flags": [RELEASED], "rooms": 5000}
     restore(other, changed(file, listings=written(records)))
@@ -353,7 +353,7 @@ def test_what_a_person_let_pass_needs_not_be_valid_but_a_listing(other: KeptStor
 
 
 @OF_ONE_KIND
-def test_what_is_no_listing_at_all_does_not_pass_by_a_flag(other: KeptStore, file: Path) -> None:
+def test_what_is_no_listing_at_all_does_not_pass_by_a_flag(other: FullStore, file: Path) -> None:
     records = lines(file, "listings")
     records[0]["listing"] |= {"quality_flags": [RELEASED], "rooms": "many"}
     with pytest.raises(BackupError, match="rooms"):
@@ -377,7 +377,7 @@ restore(open_store(sys.argv[1]), Path(sys.argv[2]), stop)
 
 
 def test_a_restore_killed_in_the_middle_leaves_an_empty_store(
-    other: KeptStore,
+    other: FullStore,
     other_url: str,
     file: Path,
 ) -> None:
@@ -421,7 +421,7 @@ def test_a_record_is_read_back_as_the_listing_it_was() -> None:
     ],
     ids=lambda record: type(record).__name__,
 )
-def test_a_part_comes_in_alone(any_store: KeptStore, record: Any) -> None:
+def test_a_part_comes_in_alone(any_store: FullStore, record: Any) -> None:
     (part,) = (name for name, kind in PARTS.items() if kind is type(record))
     any_store.restore([(part, record)])
     (found,) = (told for name, told in any_store.everything() if name == part)

@@ -17,13 +17,11 @@ from pymongo.errors import BulkWriteError
 
 from realestate.storage import Batch, StoreAway, StoreError, Written, open_store
 from realestate.storage.changes import decide
-from realestate.storage.mongo import MongoStore, change, runs, schema, writing
-from realestate.storage.mongo.change import Change, apply
-from realestate.storage.mongo.connection import bulk, server_time
+from realestate.storage.mongo import MongoStore, change, jobs, schema, write
+from realestate.storage.mongo.change import Change, apply, known_of
+from realestate.storage.mongo.connection import bulk, pieces, server_time
 from realestate.storage.mongo.documents import state_of
-from realestate.storage.mongo.known import known_of
-from realestate.storage.mongo.log import Log
-from realestate.storage.mongo.paging import pieces
+from realestate.storage.mongo.event_log import Log
 from realestate.storage.snapshots import SnapshotRef
 from tests.examples import a_listing
 from tests.mongodb import MongoProcess
@@ -275,7 +273,7 @@ def test_a_worker_that_stalls_before_it_writes_moves_nothing_back(store: MongoSt
 def test_a_worker_that_stalls_moves_no_time_back(store: MongoStore, monkeypatch: pytest.MonkeyPatch, seen: Any) -> None:
     store.write(batch(page()))
     before = record(store)
-    monkeypatch.setattr(writing, "server_time", lambda database: server_time(database) - timedelta(hours=1))
+    monkeypatch.setattr(write, "server_time", lambda database: server_time(database) - timedelta(hours=1))
     store.write(batch(seen))
     after = record(store)
     assert (after["last_seen_at"], after["last_fetched_at"]) == (before["last_seen_at"], before["last_fetched_at"])
@@ -300,12 +298,12 @@ def test_a_listing_that_changes_while_it_is_seen_is_judged_again(
     true = known_of
 
     def meanwhile(*args: Any) -> Any:
-        monkeypatch.setattr(writing, "known_of", true)
+        monkeypatch.setattr(write, "known_of", true)
         known = true(*args)
         assert another.conclude("a").delisted == 1
         return known
 
-    monkeypatch.setattr(writing, "known_of", meanwhile)
+    monkeypatch.setattr(write, "known_of", meanwhile)
     store.write(batch(page("1")))
     assert types(store) == ["listed", "delisted", "relisted"]
 
@@ -314,7 +312,7 @@ def test_a_listing_that_changes_while_it_is_seen_is_judged_again(
 
 
 def test_entries_are_split_and_read_from_their_midst(store: MongoStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("realestate.storage.mongo.log._ENTRY_EVENTS", 3)
+    monkeypatch.setattr("realestate.storage.mongo.event_log._ENTRY_EVENTS", 3)
     store.write(batch(*pages(8)))
     store.write(batch(page("0", title="New", price=Decimal(340000), status="reserved"), page("1", title="New")))
     with store.connection.database() as database:
@@ -327,7 +325,7 @@ def test_entries_are_split_and_read_from_their_midst(store: MongoStore, monkeypa
 
 
 def test_great_events_do_not_stand_in_one_entry(store: MongoStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("realestate.storage.mongo.log._ENTRY_BYTES", 5_000)
+    monkeypatch.setattr("realestate.storage.mongo.event_log._ENTRY_BYTES", 5_000)
     store.write(batch(*pages(5, description="x" * 2_000)))
     store.correct(pages(5, description="y" * 2_000), "reparse")
     with store.connection.database() as database:
@@ -347,8 +345,8 @@ def test_a_conclusion_interrupted_half_way_goes_on_where_it_was(
     store.begin_run("a", PORTAL, "full", "all")
     store.write(batch(*(gone(str(number)) for number in range(4)), run="a"))
     later()
-    monkeypatch.setattr(runs, "pieces", partial(pieces, size=1))
-    with killed_at(runs, "apply", call=3):
+    monkeypatch.setattr(jobs, "pieces", partial(pieces, size=1))
+    with killed_at(jobs, "apply", call=3):
         store.conclude("a")
     assert [(run.verdict, run.concluded_at) for run in store.runs()] == [("applied", None)]
     store.write(batch(*(gone(str(number)) for number in range(4, 20)), run="a"))
@@ -367,16 +365,16 @@ def test_of_two_who_weigh_a_run_one_verdict_is_kept_with_what_it_is_about(
     store.begin_run("a", PORTAL, "full", "all")
     store.write(batch(gone("1"), run="a"))
     later()
-    true = runs._counting
+    true = jobs._counting
 
     def slowly(*args: Any) -> Any:
-        monkeypatch.setattr(runs, "_counting", true)
+        monkeypatch.setattr(jobs, "_counting", true)
         counting = true(*args)
         another.write(batch(gone("2"), run="a"))
         assert another.conclude("a").found == 2
         return counting
 
-    monkeypatch.setattr(runs, "_counting", slowly)
+    monkeypatch.setattr(jobs, "_counting", slowly)
     conclusion = store.conclude("a")
     assert (conclusion.found, conclusion.delisted) == (2, 2)
     assert {record(store, ref)["status"] for ref in ("1", "2")} == {"delisted"}

@@ -15,13 +15,13 @@ import pytest
 
 from realestate.items import FIELDS
 from realestate.storage import Batch, StoreAway, StoreError, Written, open_store
+from realestate.storage.batch import by_listing
 from realestate.storage.history import Observed
-from realestate.storage.migrate import migrate, newest
 from realestate.storage.postgres import PostgresStore
-from realestate.storage.postgres.known import known_of
 from realestate.storage.postgres.merge import Merge
+from realestate.storage.postgres.migrate import migrate, newest
+from realestate.storage.postgres.write import known_of
 from realestate.storage.snapshots import SnapshotRef
-from realestate.storage.tally import by_listing
 from tests.examples import a_listing
 from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, record, types
 
@@ -286,7 +286,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]
                 waiting.pop()()
             return known
 
-        monkeypatch.setattr("realestate.storage.postgres.writing.known_of", then)
+        monkeypatch.setattr("realestate.storage.postgres.write.known_of", then)
 
     return arrange
 
@@ -452,7 +452,7 @@ def test_a_conclusion_interrupted_half_way_goes_on_where_it_was(
     store.begin_run("a", PORTAL, "full", "all")
     store.write(batch(*(gone(str(number)) for number in range(4)), run="a"))
     later()
-    monkeypatch.setattr("realestate.storage.postgres.runs._TOGETHER", 1)
+    monkeypatch.setattr("realestate.storage.postgres.jobs._TOGETHER", 1)
     merge, merged = Merge.into, 0
 
     def dies(self: Merge, connection: Any) -> Any:

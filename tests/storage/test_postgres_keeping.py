@@ -1,4 +1,4 @@
-"""Keeping house in PostgreSQL: what only its own tables can show."""
+"""MaintenanceStore house in PostgreSQL: what only its own tables can show."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -9,9 +9,9 @@ import psycopg2
 import pytest
 
 from realestate.storage.backup import backup, restore
-from realestate.storage.keeping import Finding
+from realestate.storage.maintenance import Finding
 from realestate.storage.postgres import PostgresStore
-from realestate.storage.postgres.upkeep import Index, Limits, judged_age, judged_indexes, judged_transactions
+from realestate.storage.postgres.maintenance import Index, Limits, judged_age, judged_indexes, judged_transactions
 from tests.storage.batches import batch, page, pages
 from tests.storage.test_backup import full  # noqa: F401
 

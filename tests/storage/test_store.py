@@ -9,7 +9,7 @@ import pytest
 
 from realestate.items import FIELDS, OURS, Part, as_record
 from realestate.storage import Batch, Quarantined, Store, StoreError, Written
-from realestate.storage.keeping import KeptStore
+from realestate.storage.maintenance import FullStore
 from realestate.storage.records import StoredListing
 from realestate.storage.store import WHOLE, Unread
 from tests.examples import a_listing
@@ -452,7 +452,7 @@ def test_the_parts_of_a_run_are_kept_once(any_store: Store) -> None:
     ],
 )
 def test_what_changes_often_is_due_sooner(
-    any_store: KeptStore, seen_days: float, read_days: float, revision: int, is_due: bool
+    any_store: FullStore, seen_days: float, read_days: float, revision: int, is_due: bool
 ) -> None:
     now = datetime.now(UTC)
     first, read = now - timedelta(days=seen_days), now - timedelta(days=read_days)
@@ -464,7 +464,7 @@ def test_what_changes_often_is_due_sooner(
     assert list(any_store.due("nobody")) == []
 
 
-def test_the_longest_overdue_come_first(any_store: KeptStore) -> None:
+def test_the_longest_overdue_come_first(any_store: FullStore) -> None:
     now = datetime.now(UTC)
     days = {"1": 20, "2": 40, "3": 30}
     stored = [

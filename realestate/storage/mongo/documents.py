@@ -6,7 +6,7 @@ Whatever some server of MongoDB's kind does not take as it is (keys with a dot, 
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -17,8 +17,11 @@ from bson.raw_bson import RawBSONDocument
 
 from realestate.items import FIELDS, Listing
 from realestate.storage.history import Event, PriceSeen, State, Suspect
-from realestate.storage.money import cents
+from realestate.storage.maintenance import InQuarantine
 from realestate.storage.mongo.connection import Document, Refused
+from realestate.storage.prices import cents
+from realestate.storage.sanitize import storable
+from realestate.storage.snapshots import SnapshotRef
 
 #: MongoDB's own limit.
 _LARGEST_BYTES = 16 * 1024 * 1024
@@ -193,3 +196,37 @@ def price_of(portal: str, ref: str, document: Document) -> PriceSeen:
     told = {name: document[name] for name in _PRICE}
     price = told.pop("price")
     return PriceSeen(portal, ref, **told, price=None if price is None else money(price))
+
+
+# ----- quarantine and the index of raw pages
+
+_PAGE_FIELDS = tuple(each.name for each in fields(SnapshotRef))
+
+
+def page_document(place: SnapshotRef) -> Document:
+    told: Document = storable(asdict(place))
+    run, name = told.pop("job"), f"{place.file}:{place.offset}"
+    return {"_id": storable(name), **told, "run": run, "fetched_at": moment(place.fetched_at)}
+
+
+def page_of(document: Document) -> SnapshotRef:
+    told = {**document, "job": document["run"]}
+    return SnapshotRef(**{name: told[name] for name in _PAGE_FIELDS})
+
+
+def entry_name(portal: str, id: str) -> str:
+    return f"{portal}:{id}"
+
+
+def entry_of(document: Document) -> InQuarantine:
+    told = {name: document[name] for name in ("portal", "ref", "url")}
+    id, errors = document["_id"].removeprefix(entry_name(told["portal"], "")), tuple(document["errors"])
+    return InQuarantine(
+        id=id, **told, errors=errors, record=unpacked(document["record"]), at=document["quarantined_at"]
+    )
+
+
+def entry_document(entry: InQuarantine) -> Document:
+    told = {"portal": entry.portal, "ref": entry.ref, "url": entry.url, "errors": list(entry.errors)}
+    name = entry_name(entry.portal, entry.id)
+    return {"_id": name, **told, "record": packed(entry.record), "quarantined_at": moment(entry.at)}
