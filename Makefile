@@ -2,34 +2,58 @@
 # (3.11 and 3.12 bring their own Redis; above, `redis-server` must be on the PATH).
 PYTHON ?= $(firstword $(foreach python,python3.12 python3.11 python3 python,\
 	$(if $(shell $(python) -c 'import sys, venv; sys.version_info >= (3, 11) and print(1)' 2>/dev/null),$(python))))
-BIN := .venv/bin
-READY := .venv/ready
+# `SCRAPY=latest make quick` tests with the newest Scrapy instead of the locked one, in an environment of its own, and
+# without acceleration: that part alone depends on Scrapy's internals.
+ifeq ($(SCRAPY),latest)
+VENV := .venv-latest
+export ACCELERATE := off
+else
+VENV := .venv
+endif
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
 
-.PHONY: demo test check bench performance peers format fresh lock clean
+# One file of tests stays in one process, so that what its tests share is started once. The long files come first.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+# Rooms whose tests start many processes and servers: not for `make quick`.
+NOT_QUICK := end_to_end bench simulator storage embedded
+
+.PHONY: demo quick test test-all lint check bench performance peers format fresh lock clean
 
 demo: $(READY)
 	$(BIN)/realestate demo
 
-# The server MongoDB's tests may need is built first: all their processes would wait for it, each to its timeout.
+# At each save.
+quick: $(READY)
+	$(PYTEST) -m "not slow" $(NOT_QUICK:%=--ignore=tests/%)
+
+# Before each commit. The server that MongoDB's tests may need is built first: otherwise all test processes would wait
+# for it, each until its timeout.
 test: $(READY)
 	$(BIN)/python -m tests.mongodb
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(PYTEST) -m "not slow"
 
-check: $(READY)
+# And the tests that need minutes, marked `slow`.
+test-all: $(READY)
+	$(BIN)/python -m tests.mongodb
+	$(PYTEST)
+
+lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(MAKE) test
 
-# Beside peers; an hour or two, on a machine with nothing else to do.
+check: lint test
+
+# Beside peers. It takes an hour or two; the machine must have nothing else to do.
 bench: peers
 	$(BIN)/python -m bench
 
-# The same, into docs/performance.md, with its numbers and its picture.
+# The same, and write the numbers and the picture to docs/performance.md.
 performance: peers
 	$(BIN)/python -m bench --write docs
 
-# One that cannot be had is left out.
+# A peer that cannot be installed is left out of the tables.
 peers: $(READY)
 	-$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[bench]'
 
@@ -37,19 +61,22 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Both README commands, from a fresh clone of what is committed, in an empty folder.
+# Both commands of the README, in a fresh clone of the last commit.
 fresh:
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && git clone --quiet . "$$folder/realestate" \
 		&& $(MAKE) -C "$$folder/realestate" demo && $(MAKE) -C "$$folder/realestate" test
 
 $(READY): requirements-dev.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer is needed, with its venv module" >&2; exit 1; }
-	$(PYTHON) -m venv --clear .venv
+	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+ifeq ($(SCRAPY),latest)
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade scrapy
+endif
 	touch $(READY)
 
-# Every version with its hashes and no registry address: `pip install -r` reads it, whatever the registry.
+# Every version with its hashes and no registry address, so that `pip install -r` works with any registry.
 LOCK := uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	--no-annotate --no-emit-index-url --no-emit-find-links
 lock: $(READY)
@@ -58,4 +85,4 @@ lock: $(READY)
 	$(BIN)/$(LOCK) -c requirements-dev.lock -o requirements.lock
 
 clean:
-	rm -rf .venv .realestate .cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-latest .realestate .cache .mypy_cache .pytest_cache .ruff_cache

@@ -17,7 +17,7 @@ import bench
 from bench import Measure
 from bench.results import comparing, page
 from bench.results.wording import amount, number
-from realestate.cli import failures
+from realestate.cli import errors as cli_errors
 
 STDOUT = Path("-")
 
@@ -66,7 +66,7 @@ def measure_and_report(
         if write:
             page.check(write)
     except (bench.NoSuchSuite, comparing.NoRecord, page.NoPage) as error:
-        raise failures.UsageError(str(error)) from error
+        raise cli_errors.UsageError(str(error)) from error
     measures, errors = _measure_all(names, quick, Console(stderr=json == STDOUT), write)
     if json == STDOUT:
         print(bench.as_json(measures))
@@ -139,4 +139,4 @@ def table(console: Console) -> Iterator[Callable[[Measure], None]]:
 
 
 if __name__ == "__main__":
-    sys.exit(failures.run(app))
+    sys.exit(cli_errors.run(app))

@@ -46,16 +46,16 @@ ACCELERATE = word("ACCELERATE", ("ON", "OFF")) == "ON"
 BOT_NAME = "realestate"
 SPIDER_MODULES = ["realestate.spiders"]
 NEWSPIDER_MODULE = "realestate.spiders"
-SPIDER_LOADER_CLASS = "realestate.accelerate.spiders.SpiderLoader"
 #: Twice the callbacks a second of the default loop, where it is to be had.
 ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
-#: Parts of Scrapy that find out with every page what never changes, in a form that does not (docs/performance.md).
-ADDONS = {"realestate.accelerate.signals.Signals": 0, "realestate.accelerate.memory.Collection": 1}
-DOWNLOADER = "realestate.accelerate.downloader.Downloader"
-ITEM_PROCESSOR = "realestate.accelerate.items.Pipelines"
-LOG_FORMATTER = "realestate.accelerate.logs.LogFormatter"
-# Settings given under a name of version 0.1 still work, with a warning.
-ADDONS = {**ADDONS, "realestate.old_names.OldSettingNames": -1}
+ADDONS = {
+    # Settings given under a name of version 0.1 still work, with a warning.
+    "realestate.old_names.OldSettingNames": -1,
+    # The faster parts of Scrapy, if ACCELERATE is on.
+    "realestate.accelerate.addon.Accelerate": 0,
+    # Leases, send slots and heartbeats.
+    "realestate.queue.addon.QueueAddon": 100,
+}
 
 # --- seeds and the queue ---------------------------------------------------------------
 
@@ -85,7 +85,7 @@ LEASE_SECONDS = 9.0
 POISON_WORKERS = 3
 #: The longest wait before the first retry. It doubles with each retry. Any worker may take the retry.
 RETRY_DELAY_SECONDS = number("RETRY_DELAY_SECONDS", 2.0)
-#: Retries per request. Some failures get more (middlewares/policies.py).
+#: Retries per request. Some failures get more (middlewares/retry.py).
 RETRY_TIMES = int(number("RETRY_TIMES", 4))
 
 # --- the rate limit: one per site for the whole fleet ----------------------------------
@@ -140,7 +140,7 @@ SESSION_SECONDS = 1800.0
 #: How often a worker reads from the store which listings were erased. The store refuses them at once in any case;
 #: this also saves the requests and the raw pages.
 ERASED_SECONDS = 60.0
-#: Our own retry middleware knows more kinds of failures (middlewares/policies.py).
+#: Our own retry middleware knows more kinds of failures (middlewares/retry.py).
 RETRY_ENABLED = False
 #: What our download handler raises. Scrapy's default list also names the errors of its own handlers, and importing
 #: those takes a tenth of a second at each start.
@@ -193,24 +193,19 @@ PROXY_AWS_REGIONS = form("PROXY_AWS_REGIONS", rf"{_REGION}(\s*,\s*{_REGION})*", 
 
 #: No site is asked by FTP, for which Scrapy would get ready at every start.
 DOWNLOAD_HANDLERS = {
-    **dict.fromkeys(("http", "https"), "realestate.middlewares.handler.ExitHandler"),
+    **dict.fromkeys(("http", "https"), "realestate.middlewares.download_handler.DownloadHandler"),
     **dict.fromkeys(("ftp", "s3")),
 }
 #: Our handler unpacks; what is damaged never gets past it.
 COMPRESSION_ENABLED = False
 #: Each handles every page, and none has anything to do here: no portal redirects in its HTML, who we are comes with the
 #: exit, and so does the proxy; how deep a request lies, where it came from and how long it is, nobody asks.
-METAREFRESH_ENABLED = HTTPPROXY_ENABLED = DOWNLOADER_STATS = False
+METAREFRESH_ENABLED = HTTPPROXY_ENABLED = False
 _NO_USE_BEFORE = (
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware",
     "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware",
     "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware",
     "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware",
-)
-_DONE_IN_LESS = (
-    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware",
-    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware",
-    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware",
 )
 _NO_USE_AFTER = (
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware",
@@ -221,24 +216,17 @@ _NO_USE_AFTER = (
 )
 SPIDER_MIDDLEWARES = {
     "realestate.middlewares.snapshots.SnapshotMiddleware": 60,  # after HttpError (50) has sorted out the refused
-    "realestate.middlewares.leases.LeaseMiddleware": 950,  # before HttpError passes over a status that nobody takes
     **dict.fromkeys(_NO_USE_AFTER),
 }
 DOWNLOADER_MIDDLEWARES = {
-    "realestate.middlewares.failures.FailureMiddleware": 10,  # nearest the engine: sees what all others left
     "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt is asked for its sake
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "realestate.middlewares.robots.RobotsMiddleware": 100,  # in its place
-    "realestate.middlewares.exits.ExitsMiddleware": 350,  # before DefaultHeaders (400) and UserAgent (500) say other
+    "realestate.middlewares.proxy_middleware.ProxyMiddleware": 350,  # before DefaultHeaders (400), UserAgent (500)
     "realestate.middlewares.signing.SigningMiddleware": 580,  # what it sets is fresh, also for a retry
-    "realestate.middlewares.backoff.BackoffMiddleware": 610,  # sees a redirect before it is followed (600)
-    "realestate.middlewares.conditional.ConditionalMiddleware": 620,  # tells Backoff which 304 was asked for
-    "realestate.middlewares.moments.MomentMiddleware": 990,  # nearest the site: whatever held a request up is over
+    "realestate.middlewares.retry.RetryMiddleware": 610,  # sees a redirect before it is followed (600)
+    "realestate.middlewares.conditional.ConditionalMiddleware": 620,  # flags a requested 304 for RetryMiddleware
     **dict.fromkeys(_NO_USE_BEFORE),
-    **dict.fromkeys(_DONE_IN_LESS),
-    "realestate.accelerate.offsite.OffsiteMiddleware": 50,  # these where Scrapy has its own
-    "realestate.accelerate.plain.RedirectMiddleware": 600,
-    "realestate.accelerate.plain.CookiesMiddleware": 700,
 }
 
 # --- personal data ---------------------------------------------------------------------
@@ -299,13 +287,12 @@ RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
 # --- monitoring and logs ---------------------------------------------------------------
 
 STATS_CLASS = "realestate.monitoring.stats.Stats"
-EXTENSIONS = {
-    "realestate.monitoring.heartbeat.Heartbeat": 500,
-    # It logs one INFO line per portal each minute. `realestate status` shows the same for the whole fleet.
-    "scrapy.extensions.logstats.LogStats": None,
-}
 #: How often a worker sends a heartbeat.
 HEARTBEAT_SECONDS = 1.0
+LOG_FORMATTER = "realestate.monitoring.logs.LogFormatter"
+#: How often each portal's pages and items are logged, at INFO. A healthy worker of all portals writes fewer than 100
+#: INFO lines an hour.
+LOGSTATS_INTERVAL = 600.0
 LOG_LEVEL = word("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL"))
 #: Both would let anyone who reaches the port run code in a worker.
 TELNETCONSOLE_ENABLED = False

@@ -1,4 +1,4 @@
-"""Real servers for all tests: a Redis, a PostgreSQL, a MongoDB a test process, an empty database each a test."""
+"""Real servers: each test process has a Redis, a PostgreSQL and a MongoDB, each test an empty database."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -22,12 +22,17 @@ from tests import mongodb
 from tests.redis_process import RedisProcess
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Run in the background: whatever tests start would not hear Ctrl-C either.
+    # The tests run in the background: the processes that they start would ignore Ctrl-C too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: How long an example takes says more about the machine than about us.
+#: How long an example takes depends on the machine, so it is no fault of the code.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first: a long file that starts last would run alone while the other processes wait."""
+    items.sort(key=lambda item: "end_to_end" not in item.path.parts)
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +57,7 @@ def server(redis_url: str) -> Iterator[Redis]:
 
 @pytest.fixture
 def redis_process(tmp_path: Path) -> Iterator[RedisProcess]:
-    """A Redis of the test's own, not started yet."""
+    """A Redis only for this test, not started yet."""
     process = RedisProcess(tmp_path)
     yield process
     process.stop()
@@ -60,7 +65,7 @@ def redis_process(tmp_path: Path) -> Iterator[RedisProcess]:
 
 @contextmanager
 def empty_database(server_url: str) -> Iterator[str]:
-    """Dropped afterwards."""
+    """The address of an empty database, which is dropped afterwards."""
     name = f"test_{uuid4().hex[:12]}"
     connection = psycopg2.connect(server_url)
     connection.autocommit = True
@@ -79,7 +84,7 @@ def store_url(services: embedded.Services) -> Iterator[str]:
 
 @pytest.fixture
 def second_store_url(services: embedded.Services) -> Iterator[str]:
-    """Beside the first."""
+    """A second empty database."""
     with empty_database(services.store_url) as url:
         yield url
 
@@ -100,7 +105,7 @@ def mongodb_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @contextmanager
 def empty_mongo_database(server_url: str) -> Iterator[str]:
-    """Dropped afterwards."""
+    """The address of an empty MongoDB database, which is dropped afterwards."""
     name = f"test_{uuid4().hex[:12]}"
     yield mongodb.with_database(server_url, name)
     with MongoClient[Any](server_url) as client:
@@ -115,14 +120,14 @@ def mongodb_url(mongodb_server: str) -> Iterator[str]:
 
 @pytest.fixture
 def second_mongodb_url(mongodb_server: str) -> Iterator[str]:
-    """Beside the first."""
+    """A second empty database."""
     with empty_mongo_database(mongodb_server) as url:
         yield url
 
 
 @pytest.fixture
 def mongo_process(tmp_path: Path) -> Iterator[mongodb.MongoProcess]:
-    """A MongoDB of the test's own, not started yet."""
+    """A MongoDB only for this test, not started yet."""
     with mongodb.skipped_without_server():
         process = mongodb.MongoProcess(tmp_path)
     yield process
@@ -130,7 +135,7 @@ def mongo_process(tmp_path: Path) -> Iterator[mongodb.MongoProcess]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """A skip is a dot among a thousand; tests of a whole store that did not run must not look like success."""
+    """Say how many tests of MongoDB were skipped: a whole store that was not tested must not look like success."""
     skipped = sum(mongodb.SKIPPED in str(report.longrepr) for report in terminalreporter.getreports("skipped"))
     if skipped:
         line = f"TESTS OF MONGODB THAT DID NOT RUN: {skipped}. Set MONGODB_URI, or put mongod or go on the PATH."
@@ -139,7 +144,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture
 def sql(store_url: str) -> Iterator[Callable[..., list[tuple[Any, ...]]]]:
-    """Ask the test's database directly, beside the store."""
+    """Run SQL in the test's database directly, not through the store."""
     connection = psycopg2.connect(store_url)
     connection.autocommit = True
 
@@ -166,17 +171,17 @@ def s3_endpoint() -> Iterator[str]:
 
 @pytest.fixture
 def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A client of it; what is started from here speaks to it too."""
+    """A client of that API. Processes that the test starts use it too."""
     import boto3
 
-    told = {
+    variables = {
         "AWS_ENDPOINT_URL": s3_endpoint,
         "AWS_ACCESS_KEY_ID": "nobody",
         "AWS_SECRET_ACCESS_KEY": "nothing",
         "AWS_DEFAULT_REGION": "eu-central-1",
         "NO_PROXY": "127.0.0.1",
     }
-    for name, value in told.items():
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
     return boto3.client("s3")
 

@@ -11,8 +11,7 @@ import psutil
 import psycopg2
 
 from realestate.embedded import poll
-from realestate.embedded.account import give
-from realestate.embedded.postgres_server import SETTINGS, PostgresServer
+from realestate.embedded.postgres_server import SETTINGS, PostgresServer, give_to_server
 from realestate.embedded.server import HOST
 from tests.relay import Line
 
@@ -86,7 +85,7 @@ class Standby(PostgresProcess):
         self.home.mkdir()
         self.home.chmod(0o711)
         self.data.mkdir(mode=0o700)
-        give(self.data)
+        give_to_server(self.data)
         shutil.copy(self.primary.home / "password", self.home / "password")
         where = ["--pgdata", str(self.data), "--dbname", self.line.url]
         self._finish(self._program("pg_basebackup", *where, "--write-recovery-conf", "--checkpoint=fast"))

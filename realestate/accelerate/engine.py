@@ -1,7 +1,7 @@
-"""The engine: one task for a request, from the queue to the last of its page's items.
+"""The engine: one task per request, from the queue to the last item of its page.
 
-Scrapy hands a request through four tasks and a dozen Deferreds, and has no setting for its engine and its scraper: they
-are made ours when the spider opens, by `take_over`.
+Scrapy passes a request through four tasks and a dozen Deferreds. It has no setting for its engine and its scraper:
+`take_over` changes their classes when the spider opens.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from twisted.python.failure import Failure
 from realestate.accelerate.downloader import Downloader
 from realestate.accelerate.scraper import Scraper, SpiderMiddlewares
 
-#: Scrapy's own: who filters its log finds everything under the name he knows.
+#: The name of Scrapy's own logger, so that log filters keep working.
 logger = logging.getLogger(engine.__name__)
 
 
 def take_over(crawler: Crawler) -> None:
-    """From now on the crawler's engine and scraper are those of this room; nothing is on its way yet."""
+    """Replace the classes of the crawler's engine and scraper. No request may be in flight yet."""
     own = crawler.engine
     assert own is not None
     if isinstance(own, Engine):
@@ -34,14 +34,13 @@ def take_over(crawler: Crawler) -> None:
     own.scraper.__class__ = Scraper
     own.__class__ = Engine
     assert isinstance(own, Engine)
-    own.scraper.look()
     own.tasks = set()
 
 
 class Engine(engine.ExecutionEngine):
     scraper: Scraper
     tasks: set[asyncio.Task[None]]
-    """Of requests on their way: the loop itself would forget them."""
+    """Of requests in flight: the event loop itself keeps only weak references."""
 
     def _start_scheduled_request(self) -> bool:
         assert self._slot is not None
@@ -49,18 +48,18 @@ class Engine(engine.ExecutionEngine):
         if request is None:
             self.signals.send_catch_log(signals.scheduler_empty)
             return False
-        task = asyncio.get_running_loop().create_task(self._served(request, self._begun(request)))
+        task = asyncio.get_running_loop().create_task(self._serve(request, self._begin(request)))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         return True
 
-    async def _served(self, request: Request, fetching: Awaitable[Response | Request]) -> None:
+    async def _serve(self, request: Request, fetching: Awaitable[Response | Request]) -> None:
         slot = self._slot
         assert slot is not None
         try:
             result: Response | Request | Failure
             try:
-                result = await self._answered(request, fetching)
+                result = await self._respond(request, fetching)
             except Exception:
                 result = Failure()  # type: ignore[no-untyped-call]
             if isinstance(result, Request):
@@ -74,28 +73,30 @@ class Engine(engine.ExecutionEngine):
             slot.nextcall.schedule()
 
     def _download(self, request: Request) -> "Deferred[Response | Request]":
-        """For who asks for a page beside the queue."""
-        return deferred_from_coro(self._answered(request, self._begun(request)))
+        """For `engine.download_async`: a request that does not come from the queue."""
+        return deferred_from_coro(self._respond(request, self._begin(request)))
 
-    def _begun(self, request: Request) -> Awaitable[Response | Request]:
-        """At once and not in its task: how many are on their way decides whether another may start."""
+    def _begin(self, request: Request) -> Awaitable[Response | Request]:
+        """Start at once, not in the task: the number of active requests decides whether another may start."""
         assert self._slot is not None
         self._slot.add_request(request)
         if isinstance(self.downloader, Downloader):
             return self.downloader.fetching(request)
         return maybe_deferred_to_future(self.downloader.fetch(request))
 
-    async def _answered(self, request: Request, fetching: Awaitable[Response | Request]) -> Response | Request:
+    async def _respond(self, request: Request, fetching: Awaitable[Response | Request]) -> Response | Request:
         assert self._slot is not None
         assert self.spider is not None
         try:
             result = await fetching
             if isinstance(result, Response):
                 result.request = result.request or request
-                if (told := self.logformatter.crawled(result.request, result, self.spider)) is not None:
-                    logger.log(*logformatter_adapter(told), extra={"spider": self.spider})
-                heard = {"response": result, "request": result.request, "spider": self.spider}
-                self.signals.send_catch_log(signals.response_received, **heard)
+                message = self.logformatter.crawled(result.request, result, self.spider)
+                if message is not None:
+                    logger.log(*logformatter_adapter(message), extra={"spider": self.spider})
+                self.signals.send_catch_log(
+                    signals.response_received, response=result, request=result.request, spider=self.spider
+                )
             return result
         finally:
             self._slot.nextcall.schedule()

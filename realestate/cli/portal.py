@@ -1,20 +1,27 @@
-"""`realestate portal`: tools for who writes a portal, or looks after one."""
+"""`realestate portal`: tools for the author of a portal. They need a checkout, but no Redis and no store."""
 
+import sys
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from realestate.cli.options import JsonFlag, PortalArgument
+
+if TYPE_CHECKING:
+    from realestate.authoring.coverage import Coverage
+
 app = typer.Typer(
-    help="Write a portal, record its pages, see what its parser makes of them.",
+    help="Write a portal, record its pages, test its parser.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 
 class Kind(StrEnum):
-    """Where a portal's data sits."""
+    """Where the data of a portal is in its pages."""
 
     html = "html"
     jsonld = "jsonld"
@@ -24,14 +31,10 @@ class Kind(StrEnum):
 
 
 class Stage(StrEnum):
-    """What a document is read as."""
+    """What a document is parsed as."""
 
     discover = "discover"
     extract = "extract"
-
-
-Portal = Annotated[str, typer.Argument(help="The portal's name; `scrapy list` names all.")]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
 @app.command(epilog="Example: realestate portal new example --kind jsonld --site https://www.example.com")
@@ -40,58 +43,127 @@ def new(
     kind: Annotated[
         Kind,
         typer.Option(
-            help="Where its data sits: html in the page; jsonld in its JSON-LD; next in __NEXT_DATA__; "
+            help="Where its data is: html in the page; jsonld in its JSON-LD; next in __NEXT_DATA__; "
             "script in `window.x = {…}`; api at a JSON address."
         ),
     ] = Kind.html,
-    site: Annotated[str | None, typer.Option(help="Its address; invented by default.")] = None,
+    site: Annotated[str | None, typer.Option(help="Its address; an invented one by default.")] = None,
     country: Annotated[str, typer.Option(help="ISO 3166 code.")] = "BE",
     currency: Annotated[str, typer.Option(help="ISO 4217 code.")] = "EUR",
     timezone: Annotated[str, typer.Option(help="Its time zone.")] = "Europe/Brussels",
 ) -> None:
-    """Write a portal's spider and its first test pages, which pass the tests as they are; then fill in."""
-    from realestate.cli import authors
+    """Write the spider of a new portal and its first test pages. They pass the tests; then edit them."""
+    from datetime import UTC, datetime
 
-    authors.new(name, kind, site=site, country=country, currency=currency, timezone=timezone)
+    from realestate.authoring import project, starting
+
+    today = datetime.now(UTC).date()
+    written = starting.start(name, kind, today, site=site, country=country, currency=currency, timezone=timezone)
+    for path in written:
+        print(path.relative_to(project.root()))
+    print(f"next: realestate portal record {name} <url> --as listing-flat (see docs/adding-a-portal.md)")
 
 
 @app.command(epilog="Example: realestate portal record emlak https://emlak.az/840001-satilir.html --as listing-flat")
 def record(
-    portal: Portal,
-    url: Annotated[str, typer.Argument(help="A listing's address, or a search's.")],
-    name: Annotated[str, typer.Option("--as", help="listing-… or search-…: what to call it.")],
+    portal: PortalArgument,
+    url: Annotated[str, typer.Argument(help="The address of a listing or of a search.")],
+    name: Annotated[str, typer.Option("--as", help="The name of the recorded page: listing-… or search-….")],
 ) -> None:
-    """Fetch one page politely and keep it, persons scrubbed, with what is expected of it: look through both."""
-    from realestate.cli import authors
+    """Fetch one page, remove personal data, and save it with the values the parser reads. Check both files."""
+    from realestate.authoring import project, recording
+    from realestate.cli.connections import check_portals, check_urls
 
-    authors.record(portal, url, name)
+    check_portals([portal])
+    check_urls(portal, [url])
+    recorded = recording.record(portal, url, name)
+    for path in (recorded.page, recorded.expectation):
+        print(path.relative_to(project.root()))
+    if recorded.why_unread:
+        print(f"the parser cannot read the page yet: {recorded.why_unread}")
+    print("check both files: names of persons in texts are not found automatically")
 
 
 @app.command(epilog="Example: realestate portal parse immoweb classified.json --stage extract")
 def parse(
-    portal: Portal,
-    file: Annotated[Path, typer.Argument(help="A page, an API's answer, or the bare object behind a page's script.")],
-    url: Annotated[str | None, typer.Option(help="Its address; made from the document by default.")] = None,
+    portal: PortalArgument,
+    file: Annotated[
+        Path, typer.Argument(help="A page, a JSON response, or only the object from the script of a page.")
+    ],
+    url: Annotated[str | None, typer.Option(help="Its address; by default derived from the document.")] = None,
     stage: Annotated[
-        Stage | None, typer.Option(help="extract: a listing; discover: a search. By default what it can be read as.")
+        Stage | None, typer.Option(help="extract: a listing; discover: a search. By default whichever can be parsed.")
     ] = None,
     hints: Annotated[
-        str | None, typer.Option(help='What a search page told of it, such as {"rent_period": "day"}.')
+        str | None, typer.Option(help='Values from the search page, as JSON, such as {"rent_period": "day"}.')
     ] = None,
 ) -> None:
-    """Print what the portal's parser makes of a saved document, as JSON."""
-    from realestate.cli import authors
+    """Print the values that the parser of the portal reads from a saved document, as JSON."""
+    from realestate.authoring import documents
+    from realestate.cli.connections import check_portals
 
-    authors.parse(portal, file, url=url, stage=None if stage is None else stage.value, hints=hints)
+    check_portals([portal])
+    parsed = documents.parse(
+        portal,
+        file.read_bytes(),
+        url=url,
+        stage=None if stage is None else stage.value,
+        hints=_hints(hints),
+        file_name=file.name,
+    )
+    if parsed.is_made_up:
+        print(f"realestate: the document contains no address; this one is used: {parsed.url}", file=sys.stderr)
+    _print_json(parsed.told)
 
 
 @app.command(epilog="Example: realestate portal check immoweb --pages 3")
 def check(
-    portal: Portal,
-    pages: Annotated[int, typer.Option(min=1, max=50, help="So many listings.")] = 3,
+    portal: PortalArgument,
+    pages: Annotated[int, typer.Option(min=1, max=50, help="Number of listings to fetch.")] = 3,
     json: JsonFlag = False,
 ) -> None:
-    """Fetch a few live pages politely, and compare which fields they tell with the recorded ones."""
-    from realestate.cli import authors
+    """Fetch a few live listings and compare which fields they have with the recorded pages."""
+    from realestate.authoring import coverage
+    from realestate.cli.connections import check_portals
 
-    raise typer.Exit(0 if authors.check(portal, pages, as_json=json) else 1)
+    check_portals([portal])
+    found = coverage.check(portal, pages)
+    if json:
+        _print_json(asdict(found))
+    else:
+        _print_coverage(found)
+    raise typer.Exit(0 if found.live and not found.unread else 1)
+
+
+def _hints(text: str | None) -> dict[str, Any]:
+    import msgspec
+
+    from realestate.cli.errors import UsageError
+
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any]) if text else {}
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"--hints: a JSON object is needed: {error}") from error
+
+
+def _print_json(value: Any) -> None:
+    """Recorded pages use an indent of 1, so these can be pasted there."""
+    from realestate.cli import terminal
+
+    terminal.print_json(value, indent=1)
+
+
+def _print_coverage(found: "Coverage") -> None:
+    from realestate.cli import terminal
+
+    table = terminal.plain_table("field", "recorded %", "live %", "")
+    for share in found.shares:
+        table.add_row(share.name, _percent(share.recorded), _percent(share.live), "lost?" if share.is_lost else "")
+    terminal.console.print(table)
+    for line in found.unread:
+        print(f"could not be parsed: {line}")
+    print(f"{found.portal}: {found.live} live listings, {found.recorded} recorded")
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.0f}"

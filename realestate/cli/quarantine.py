@@ -1,21 +1,24 @@
-"""`realestate quarantine`: what failed validation, and what to do with it."""
+"""`realestate quarantine`: listings that failed validation. List, show, release or drop them."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from realestate.cli.options import DryRunFlag, JsonFlag, NewestOption, PortalOption
+
+if TYPE_CHECKING:
+    from realestate.jobs.release import Outcome
+    from realestate.storage.maintenance import FullStore, InQuarantine
+
 app = typer.Typer(
-    help="What failed validation: look, let pass, throw away.", no_args_is_help=True, rich_markup_mode=None
+    help="Listings that failed validation: list, show, release, drop.", no_args_is_help=True, rich_markup_mode=None
 )
 
-Ids = Annotated[list[str], typer.Argument(help="As `list` shows them.")]
-PortalOption = Annotated[str | None, typer.Option("--portal", help="Only this portal's.")]
-RefOption = Annotated[str | None, typer.Option("--ref", help="Only of the listing with this id of the portal's.")]
+RefOption = Annotated[str | None, typer.Option("--ref", help="Only the listing with this id of the portal.")]
 FaultOption = Annotated[str | None, typer.Option("--fault", help="Only with this field or rule among the errors.")]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, help="No more than so many, the newest first.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
 @app.command("list", epilog="Example: realestate quarantine list --portal immoweb --fault price")
@@ -23,60 +26,123 @@ def list_entries(
     portal: PortalOption = None,
     ref: RefOption = None,
     fault: FaultOption = None,
-    limit: LimitOption = 20,
+    limit: NewestOption = 20,
     json: JsonFlag = False,
 ) -> None:
-    """How often each field or rule failed, and the newest entries."""
-    from realestate.cli import house, report
+    """Show how often each field or rule failed, and the newest entries."""
+    from realestate.cli import terminal
+    from realestate.cli.connections import opened_store
 
-    with house.opened() as store:
+    with opened_store() as store:
         counts = store.faults(portal)
-        found = store.quarantined(portal=portal, ref=ref, fault=fault, limit=limit)
-    report.quarantine(counts, found, as_json=json)
+        entries = store.quarantined(portal=portal, ref=ref, fault=fault, limit=limit)
+    if json:
+        terminal.print_json({"faults": counts, "entries": entries}, indent=0)
+    else:
+        _print_entries(counts, entries)
 
 
 @app.command(epilog="Example: realestate quarantine show 5f0c1d2e3a4b5c6d7e8f901234567890 --page page.html")
 def show(
-    id: Annotated[str, typer.Argument(help="As `list` shows it.")],
+    id: Annotated[str, typer.Argument(help="The id of an entry, as `list` shows it.")],
     page: Annotated[Path | None, typer.Option(help="Write the raw page to this file, if it was kept.")] = None,
 ) -> None:
-    """Everything that is known of one: its errors, what was read, and where its raw page is."""
-    from realestate.cli import house, report
+    """Show all about one entry: its errors, the values that were read, and where its raw page is."""
+    from realestate import settings
+    from realestate.cli import terminal
+    from realestate.cli.connections import opened_store, spool_folder
+    from realestate.cli.errors import UsageError
+    from realestate.jobs.release import page_of
+    from realestate.storage.snapshots import read
 
-    with house.opened() as store:
-        entry, kept = house.entry_with_page(store, id)
+    with opened_store() as store:
+        (entry,) = _entries(store, [id])
+        raw_page = page_of(entry, store.snapshots(entry.portal, entry.ref))
     if page is not None:
-        house.save_page(kept, page)
-    report.quarantined(entry, kept)
+        if raw_page is None:
+            raise UsageError(f"the raw page of entry {id!r} was not kept")
+        page.write_bytes(read(settings.SNAPSHOTS_URL, raw_page, spool=spool_folder()).body)
+    terminal.print_json({**asdict(entry), "page": raw_page})
 
 
 @app.command(epilog="Example: realestate quarantine release 5f0c1d2e3a4b5c6d7e8f901234567890 --dry-run")
-def release(ids: Ids, dry_run: DryRun = False, json: JsonFlag = False) -> None:
-    """Store these as they are: you have looked, and they are right. They carry the flag `released`."""
-    from realestate.cli import house, report
+def release(
+    ids: Annotated[list[str], typer.Argument(help="Ids of entries, as `list` shows them.")],
+    dry_run: DryRunFlag = False,
+    json: JsonFlag = False,
+) -> None:
+    """Store entries as they are, because a person checked that they are right. They get the flag `released`."""
+    from realestate.cli import terminal
+    from realestate.cli.connections import opened_store
+    from realestate.jobs.release import let_pass
 
-    with house.opened() as store:
-        outcomes = house.release(store, ids, dry_run=dry_run)
-    report.released(outcomes, dry_run=dry_run, as_json=json)
+    with opened_store() as store:
+        outcomes = let_pass(store, _entries(store, ids), dry_run=dry_run)
+    if json:
+        terminal.print_json(outcomes, indent=0)
+    else:
+        _print_outcomes(outcomes, dry_run=dry_run)
     raise typer.Exit(0 if all(outcome.stored for outcome in outcomes) else 1)
 
 
 @app.command(epilog="Example: realestate quarantine drop --portal immoweb --fault price --dry-run")
 def drop(
-    ids: Annotated[list[str] | None, typer.Argument(help="As `list` shows them.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of entries, as `list` shows them.")] = None,
     portal: PortalOption = None,
     ref: RefOption = None,
     fault: FaultOption = None,
-    limit: LimitOption = 1000,
-    dry_run: DryRun = False,
+    limit: NewestOption = 1000,
+    dry_run: DryRunFlag = False,
 ) -> None:
-    """Throw these away for good, or all that fit."""
-    from realestate.cli import house
-    from realestate.cli.failures import UsageError
+    """Delete entries for good: those with the ids, or all that match the options."""
+    from realestate.cli.connections import opened_store
+    from realestate.cli.errors import UsageError
 
     if not (ids or portal or ref or fault):
-        raise UsageError("say which: ids, --portal, --ref or --fault")
-    with house.opened() as store:
+        raise UsageError("nothing to drop: give ids, --portal, --ref or --fault")
+    with opened_store() as store:
         found = [each.id for each in store.quarantined(portal=portal, ref=ref, fault=fault, ids=ids, limit=limit)]
         count = len(found) if dry_run else store.drop_quarantined(found)
     print(f"{'would drop' if dry_run else 'dropped'} {count}")
+
+
+def _entries(store: "FullStore", ids: Sequence[str]) -> "list[InQuarantine]":
+    """The entries with these ids, each once. A UsageError if one is missing."""
+    from realestate.cli.errors import UsageError
+
+    found = {entry.id: entry for entry in store.quarantined(ids=ids, limit=len(ids))}
+    for id in ids:
+        if id not in found:
+            raise UsageError(f"nothing in quarantine has the id {id!r}")
+    return [found[id] for id in dict.fromkeys(ids)]
+
+
+def _print_entries(counts: Mapping[str, Mapping[str, int]], entries: "Sequence[InQuarantine]") -> None:
+    from rich.markup import escape
+
+    from realestate.cli import terminal
+
+    for portal, faults in counts.items():
+        listed = ", ".join(f"{fault} {count}" for fault, count in faults.items())
+        terminal.console.print(f"{portal}: {listed}", highlight=False, markup=False)
+    if not entries:
+        print("no entry in quarantine matches")
+        return
+    table = terminal.plain_table("id", "at", "listing", "errors")
+    for entry in entries:
+        # Texts of pages may contain square brackets, which rich would take for markup.
+        listing = escape(f"{entry.portal}/{entry.ref}")
+        errors = escape("\n".join(entry.errors))
+        table.add_row(entry.id, f"{entry.at:%Y-%m-%d %H:%M}", listing, errors)
+    terminal.console.print(table)
+
+
+def _print_outcomes(outcomes: "Sequence[Outcome]", *, dry_run: bool) -> None:
+    for outcome in outcomes:
+        if not outcome.stored:
+            result = f"not stored: {outcome.why}"
+        elif dry_run:
+            result = "would be stored"
+        else:
+            result = "stored"
+        print(f"{outcome.id}  {outcome.portal}/{outcome.ref}  {result}")

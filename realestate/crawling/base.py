@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 from scrapy import Request
 from scrapy.http import Response, TextResponse
 
-from realestate.accelerate.requests import request_to
 from realestate.crawling.engine import PRIORITY, SearchSpider
 from realestate.crawling.outcomes import BrokenPage, ListingGone, is_news
 from realestate.crawling.results import AnyLink, Found, Result, Results
@@ -18,6 +17,7 @@ from realestate.crawling.telephones import AskingSpider
 from realestate.items import Gone, Listing, Sighting, Sightings
 from realestate.parsing.prices import Price
 from realestate.parsing.urls import absolute_url, url_path
+from realestate.queue.plain_urls import request_to
 from realestate.storage.contacts import Source
 from realestate.storage.handle import store_of
 

@@ -65,7 +65,7 @@ class Conclusions:
         """A database that lost its last moments may have forgotten the job, and with it what the job saw: then nothing
         follows from what it did not see."""
         if await store_of(self.spider.crawler).ask(
-            lambda store: store.begin_run(job, self.spider.name, told.mode, told.scope)
+            lambda store: store.begin_job(job, self.spider.name, told.mode, told.scope)
         ):
             reason = "the store has lost its beginning"
             logger.warning("sweep/forgotten: job %s of %s: %s", job, self.spider.name, reason)

@@ -52,8 +52,8 @@ class CountingSpider(SeededSpider):
     def blocked(self, stage: Stage, reason: Blocked, response: Response) -> None:
         """Somebody has to do something about it: nothing can be read until then."""
         self.count(stage, "blocked")
-        self.crawler.stats.inc_value(f"block/{self.name}/{reason.kind}")
-        self.logger.error("block/%s/%s: %s", self.name, reason.kind, reason)
+        self.crawler.stats.inc_value(f"ban/{self.name}/{reason.kind}")
+        self.logger.error("ban/%s/%s: %s", self.name, reason.kind, reason)
         self.give_up("ban", str(reason), response.request)
 
     def tries_again(self, response: Response) -> bool:
@@ -64,8 +64,8 @@ class CountingSpider(SeededSpider):
 
     def was_read(self, response: Response) -> None:
         self._unread.append(False)
-        if "misled" in response.meta and response.request is not None:
-            self.fleet.feedback.was_misled(response.request)
+        if response.request is not None:
+            self.fleet.feedback.refetch_succeeded(response.request)
 
     def count(self, stage: Stage, outcome: str) -> None:
         self.crawler.stats.inc_value(f"page/{stage}/{outcome}")

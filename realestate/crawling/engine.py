@@ -11,7 +11,6 @@ from scrapy import Request
 from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from realestate.accelerate.requests import request_to
 from realestate.crawling import seeds, sitemaps
 from realestate.crawling.counting import CountingSpider, Stage
 from realestate.crawling.outcomes import GONE_STATUSES, Blocked, BrokenPage, ItemGone
@@ -22,6 +21,7 @@ from realestate.crawling.saved import Saved
 from realestate.crawling.walk import Newest, Walk, watermark_of
 from realestate.items import Evidence, Part
 from realestate.parsing.urls import absolute_url, url_path
+from realestate.queue.plain_urls import request_to
 from realestate.storage.handle import store_of
 
 #: Plans first, so that many workers soon find work. Items' pages before further search pages: what is found is stored

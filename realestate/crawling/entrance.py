@@ -22,6 +22,12 @@ from realestate.storage.handle import store_of
 class SeededSpider(RedisSpider):  # type: ignore[misc]
     """A spider that serves its portal's seed list."""
 
+    callback_prefixes: ClassVar[tuple[str, ...]] = ("read_", "parse_", "on_")
+    """Methods that a request stored in Redis may call."""
+
+    reads_its_seeds: ClassVar[bool] = True
+    """`start` reads them, so the queue does not."""
+
     site: ClassVar[str]
     """Address of the portal, without a slash at its end."""
 
@@ -113,7 +119,7 @@ class SeededSpider(RedisSpider):  # type: ignore[misc]
         jobs, meta = self.fleet.jobs, request.meta
         job, mode, scope = meta["job"], meta["mode"], meta.pop("scope", "")
         if not await jobs.is_open(job):
-            await store_of(self.crawler).ask(lambda store: store.begin_run(job, self.name, mode, scope))
+            await store_of(self.crawler).ask(lambda store: store.begin_job(job, self.name, mode, scope))
             await jobs.open(job, mode, scope)
 
     async def _refresh(self, request: Request) -> None:

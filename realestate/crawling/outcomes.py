@@ -22,7 +22,7 @@ class Blocked(Exception):
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)
         self.kind = kind
-        """For the stat `block/<portal>/<kind>`."""
+        """For the stat `ban/<portal>/<kind>`."""
 
 
 class ItemGone(Exception):

@@ -1,7 +1,7 @@
-"""A real Redis and a real PostgreSQL for a machine that has neither, for as long as somebody uses them.
+"""A real Redis and a real PostgreSQL for a machine that has neither, for as long as a process uses them.
 
-A detached *keeper* process owns the two servers. Its users are known by a lock of the kernel, which ends with
-the process that holds it; so the servers stop after the last user, even one killed by ``kill -9``.
+A background process, the *keeper*, owns the two servers. Each user of the services holds a file lock of the kernel,
+which ends with its process. So the servers stop after the last user, even after ``kill -9``.
 """
 
 import subprocess
@@ -11,10 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from realestate.embedded import announcement, locks, poll
-from realestate.embedded.announcement import Service, Services
+from realestate.embedded import locks, poll, services_file
 from realestate.embedded.binaries import postgres_available, redis_server_binary
-from realestate.embedded.errors import EmbeddedError
+from realestate.embedded.services_file import EmbeddedError, Service, Services
 
 __all__ = [
     "EmbeddedError",
@@ -27,8 +26,9 @@ __all__ = [
     "starting",
 ]
 
+#: More than the keeper itself needs at most. Reached only if it hangs.
 START_SECONDS = 150
-"""More than the keeper allows itself; reached only if it hangs."""
+#: How long the keeper may take to notice that its last user left.
 NOTICE_SECONDS = 1
 STOP_SECONDS = 30
 PACKAGE_ROOT = Path(__file__).parents[2]
@@ -36,9 +36,9 @@ PACKAGE_ROOT = Path(__file__).parents[2]
 
 @contextmanager
 def services(folder: Path) -> Iterator[Services]:
-    """Join the services of ``folder``, starting them if need be; leaving last, see them stopped.
+    """Use the services of ``folder``; start them if they do not run. The last user waits until they have stopped.
 
-    Both are started, whichever is needed; one that cannot start is an EmbeddedError to who asks for its URL.
+    Both servers are started. If one cannot start, asking for its URL raises EmbeddedError.
     """
     with _joined(folder) as joined:
         yield _found_or_started(joined)
@@ -46,9 +46,9 @@ def services(folder: Path) -> Iterator[Services]:
 
 @contextmanager
 def starting(folder: Path) -> Iterator[Callable[[], Services]]:
-    """The same, which need not be ready yet: whoever calls for them waits, and hears what went wrong."""
-    with _joined(folder) as joined, ThreadPoolExecutor(1) as aside:
-        yield aside.submit(_found_or_started, joined).result
+    """Like ``services``, but start in the background. The yielded function waits for the services and returns them."""
+    with _joined(folder) as joined, ThreadPoolExecutor(1) as executor:
+        yield executor.submit(_found_or_started, joined).result
 
 
 @contextmanager
@@ -58,7 +58,9 @@ def _joined(folder: Path) -> Iterator[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         users = locks.share(folder / "users.lock")
     except OSError as error:
-        raise EmbeddedError(f"no services can be kept in {folder}: {error.strerror}") from error
+        raise EmbeddedError(
+            f"the embedded services cannot use the folder {folder}: {error.strerror}; set REALESTATE_HOME to another"
+        ) from error
     try:
         yield folder
     finally:
@@ -66,9 +68,9 @@ def _joined(folder: Path) -> Iterator[Path]:
 
 
 def running(folder: Path) -> Services | None:
-    """What runs there now; starts and creates nothing."""
+    """The services that run there now; None if none do. Starts and creates nothing."""
     try:
-        return announcement.read(folder) if _has_keeper(folder) else None
+        return services_file.read(folder) if _has_keeper(folder) else None
     except OSError as error:
         raise EmbeddedError(f"{folder} cannot be read: {error.strerror}") from error
 
@@ -79,13 +81,13 @@ def _has_keeper(folder: Path) -> bool:
 
 def _found_or_started(folder: Path) -> Services:
     with locks.taken(folder / "start.lock"):
-        # a keeper that announces nothing is on its way out, or in with its first user killed: see which
+        # A keeper without services.json either stops, or its first user was killed while it started: wait for either.
         poll.until(lambda: bool(running(folder)) or not _has_keeper(folder), STOP_SECONDS)
         return running(folder) or _started(folder)
 
 
 def _started(folder: Path) -> Services:
-    announcement.withdraw(folder)  # of a keeper that was killed
+    services_file.remove(folder)  # a killed keeper leaves its file
     log = folder / "keeper.log"
     command = [sys.executable, "-m", "realestate.embedded.keeper", str(folder)]
     with log.open("wb") as output:
@@ -100,12 +102,12 @@ def _started(folder: Path) -> Services:
     poll.until(lambda: bool(running(folder)) or not _has_keeper(folder), START_SECONDS)
     if found := running(folder):
         return found
-    last_line = (log.read_text(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
+    last_line = (log.read_text(errors="replace").strip().splitlines() or ["its log is empty"])[-1]
     raise EmbeddedError(f"the embedded services did not start: {last_line} (see {log})")
 
 
 def _leave(folder: Path, users: locks.Lock) -> None:
-    """Give up our share. If it was the last, wait until the keeper has stopped everything."""
+    """Release our share of the lock. If it was the last share, wait until the keeper has stopped the servers."""
     with users:
         last = locks.take_now(users)
     if last and poll.until(lambda: running(folder) is None, NOTICE_SECONDS):

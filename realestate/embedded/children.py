@@ -1,8 +1,8 @@
-"""Processes we start ourselves, and which must never outlive us.
+"""Child processes that end with this process.
 
-On Linux the kernel signals the child when its parent dies, even by ``kill -9``. It watches the *thread* that
-started the child, not the whole process: start children from the main thread, or from one that lives as long.
-Elsewhere there is no such signal, and only ``stop`` ends a child.
+On Linux the kernel signals a child when its parent dies, even by ``kill -9``. It watches the *thread* that started
+the child, not the whole process: start children from the main thread, or from one that lives as long. Other systems
+have no such signal; there only ``stop`` ends a child.
 """
 
 import json
@@ -21,12 +21,12 @@ LAUNCH = Path(__file__).with_name("launch.py")
 
 @dataclass(frozen=True)
 class Account:
-    """The user a child runs as when we are root."""
+    """The user that a child runs as when we are root."""
 
     uid: int
     gid: int
     capability: int | None = None
-    """The one capability of root's it keeps, by the kernel's number."""
+    """The one capability of root that it keeps, as the kernel's number."""
 
 
 def launched(
@@ -36,7 +36,7 @@ def launched(
     account: Account | None = None,
     lock: int | None = None,
 ) -> list[str]:
-    """The command line that runs ``command`` tied to this process; its id goes to the open file ``lock``."""
+    """The command line that runs ``command`` as a child that ends with us. The open file ``lock`` gets its id."""
     options = {
         "signal": on_parent_death,
         "parent": os.getpid(),
@@ -47,10 +47,10 @@ def launched(
 
 
 def spawn(command: Sequence[str], *, env: Mapping[str, str], log: Path | None) -> subprocess.Popen[bytes]:
-    """Start a child in a session of its own, so that Ctrl-C reaches us alone and we pass on one SIGTERM.
+    """Start a child in its own session, so that Ctrl-C reaches only us and we send it one SIGTERM.
 
-    It gets SIGTERM too when we die. Its output goes to the end of ``log``; without one, where ours goes.
-    A command that does not exist shows as exit code 1 and a line of output, not as an exception.
+    It also gets SIGTERM when we die. Its output is appended to ``log``; without a log it goes where ours goes.
+    A command that does not exist gives exit code 1 and a line of output, not an exception.
     """
     output = log.open("ab") if log else None
     try:
@@ -68,7 +68,7 @@ def spawn(command: Sequence[str], *, env: Mapping[str, str], log: Path | None) -
 
 
 def stop(children: Iterable[subprocess.Popen[bytes]], timeout: float) -> list[int]:
-    """Ask all to end, give them ``timeout`` seconds together, kill the rest; the exit codes, in order."""
+    """Send SIGTERM to all, wait up to ``timeout`` seconds, kill the rest. Returns the exit codes in order."""
     children = list(children)
     for child in children:
         child.terminate()
@@ -76,12 +76,12 @@ def stop(children: Iterable[subprocess.Popen[bytes]], timeout: float) -> list[in
     for child in children:
         with suppress(subprocess.TimeoutExpired):
             child.wait(max(0.0, deadline - time.monotonic()))
-    return [_ended(child) for child in children]
+    return [_killed_if_running(child) for child in children]
 
 
-def _ended(child: subprocess.Popen[bytes]) -> int:
+def _killed_if_running(child: subprocess.Popen[bytes]) -> int:
     if child.poll() is None:
-        # its whole session: what it started itself had its chance with it
+        # its whole session: also the processes that it started
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
     return child.wait()

@@ -1,8 +1,8 @@
-"""The process that keeps the services of one folder running while anybody uses them, and not longer.
+"""The background process that runs the services of one folder while any process uses them.
 
 ``python -m realestate.embedded.keeper <folder>`` goes to the background once it holds the folder's lock.
-A server that ends unexpectedly is started again on the same port, since a crawl of hours should survive it:
-clients reconnect, and both servers have on disk what they promised. If that does not help, all is stopped.
+It restarts a server that ended unexpectedly, on the same port: clients reconnect, both servers have their data on
+disk, and a crawl of hours survives. If a server ends too often, the keeper stops both.
 """
 
 import logging
@@ -13,61 +13,62 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from realestate.embedded import locks, poll
-from realestate.embedded.announcement import Service, Services, announce, withdraw
-from realestate.embedded.errors import EmbeddedError
+from realestate.embedded import locks, poll, services_file
 from realestate.embedded.postgres_server import PostgresServer
 from realestate.embedded.redis_server import RedisServer
 from realestate.embedded.server import Server
+from realestate.embedded.services_file import EmbeddedError, Service, Services
 
 POLL_SECONDS = 0.1
+#: Another process may hold the lock for an instant to test it. Another keeper holds it longer.
 LOCK_SECONDS = 2
-"""A look at the lock by others holds it for an instant; another keeper holds it longer."""
 
 logger = logging.getLogger(__name__)
 
 
 class Keeper:
+    """Starts both servers, restarts them if they end, and stops them after the last user."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.redis = RedisServer(folder)
         self.store = PostgresServer(folder)
-        self.told_to_stop = False
+        self.stop_requested = False
 
     def run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._stop_soon)
+            signal.signal(number, self._request_stop)
         users = (self.folder / "users.lock").open("a+")
         try:
-            self._announce(_started(self.redis), _started(self.store))
-            while not self.told_to_stop and not locks.take_now(users):
-                self._revive_ended()
+            self._publish(_started(self.redis), _started(self.store))
+            while not self.stop_requested and not locks.take_now(users):
+                self._restart_ended()
                 time.sleep(POLL_SECONDS)
         finally:
-            withdraw(self.folder)
+            services_file.remove(self.folder)
             for server in (self.store, self.redis):
                 server.stop()
 
-    def _stop_soon(self, number: int, frame: FrameType | None) -> None:
-        self.told_to_stop = True
+    def _request_stop(self, number: int, frame: FrameType | None) -> None:
+        self.stop_requested = True
 
-    def _announce(self, redis: Service, store: Service) -> None:
+    def _publish(self, redis: Service, store: Service) -> None:
         self.services = Services(redis, store, os.getpid())
-        announce(self.folder, self.services)
+        services_file.write(self.folder, self.services)
 
-    def _revive_ended(self) -> None:
+    def _restart_ended(self) -> None:
         if self.redis.has_ended():
-            self._announce(self.redis.revive(), self.services.store)
+            self._publish(self.redis.start_again(), self.services.store)
         if self.store.has_ended():
-            self._announce(self.services.redis, self.store.revive())
+            self._publish(self.services.redis, self.store.start_again())
 
 
 def _started(server: Server) -> Service:
-    """Where one cannot start, the other still serves those who need no more."""
+    """Start the server. If it cannot start, return the error: the other server may be all that a user needs."""
     try:
         return server.start()
     except (EmbeddedError, OSError, ValueError) as error:
-        logger.exception("%s", server.title)
+        logger.exception("%s did not start", server.title)
         server.stop()
         return Service(error=str(error))
 
@@ -76,9 +77,9 @@ def main(folder: Path) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     lock = (folder / "keeper.lock").open("a+")
     if not poll.until(lambda: locks.take_now(lock), LOCK_SECONDS):
-        sys.exit(f"another keeper has {folder}")
+        sys.exit(f"another keeper process already runs for {folder}")
     if os.fork():
-        os._exit(0)  # whoever started us knows by this that the lock is ours; the child has it now
+        os._exit(0)  # tells the starter that we hold the lock; the forked child holds it from now on
     Keeper(folder).run()
 
 

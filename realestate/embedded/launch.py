@@ -1,8 +1,7 @@
-"""The step between a parent and its child: tie the child to the parent's life, then become the command.
+"""A script that runs before a child's command: it makes the child end with its parent, then becomes the command.
 
-Runs as a script of its own, not as a ``preexec_fn``: Python code between fork and exec may deadlock
-where the parent has threads (and Python 3.12 warns of it). It imports nothing of ours, so it starts in 20 ms.
-The child keeps the process id that the parent was given.
+It is not a ``preexec_fn``: Python code between fork and exec may deadlock if the parent has threads (Python 3.12
+warns of it). It imports nothing of ours, so it starts in 20 ms. The process id stays the same.
 """
 
 import ctypes
@@ -12,10 +11,13 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-PR_SET_PDEATHSIG, PR_SET_SECUREBITS, PR_CAP_AMBIENT = 1, 28, 47
-PR_CAP_AMBIENT_RAISE, SECBIT_NO_SETUID_FIXUP = 2, 4
+# From linux/prctl.h, linux/securebits.h and linux/capability.h.
+PR_SET_PDEATHSIG = 1
+PR_SET_SECUREBITS = 28
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_RAISE = 2
+SECBIT_NO_SETUID_FIXUP = 4
 CAPABILITY_VERSION_3 = 0x20080522
-"""From linux/prctl.h, linux/securebits.h and linux/capability.h."""
 
 
 def main(options: dict[str, Any], command: list[str]) -> None:
@@ -25,26 +27,26 @@ def main(options: dict[str, Any], command: list[str]) -> None:
     if options["account"] is not None:
         become(**options["account"])
     if sys.platform == "linux":
-        # after the change of account, which resets it
-        with suppress(OSError):  # a net below the ordinary stop, not worth failing for
+        # after the change of user, which resets it
+        with suppress(OSError):  # children are also stopped explicitly, so this is not worth failing for
             prctl(PR_SET_PDEATHSIG, options["signal"])
         if os.getppid() != options["parent"]:
-            sys.exit("the parent is gone already")
+            sys.exit("the parent process has already ended")
     os.execvp(command[0], command)
 
 
 def become(uid: int, gid: int, capability: int | None) -> None:
-    """Change the account for good, keeping at most one capability of root's."""
+    """Change the user for good, and keep at most one capability of root."""
     os.setgroups([])
     os.setgid(gid)
     if capability is None:
         os.setuid(uid)
         return
-    # not for setuid(), which would need less, but for access(), by which PostgreSQL tests its own programs
+    # needed for access(), with which PostgreSQL tests its own programs; setuid() alone would need less
     prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP)
     os.setuid(uid)
     _capset(1 << capability)
-    # "ambient" is what survives exec in a program that asks for nothing itself
+    # an "ambient" capability survives the exec of a program that requests none itself
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability)
 
 

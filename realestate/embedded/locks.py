@@ -1,8 +1,8 @@
-"""File locks of the kernel: they vanish with the process that holds them, however it dies.
+"""File locks of the kernel: a lock ends with the process that holds it, however it ends.
 
 ``users.lock``    shared by every process that uses the services; exclusive for the keeper while it stops them
-``start.lock``    held by the one user that is starting a keeper
-``keeper.lock``   held by the keeper as long as it lives
+``start.lock``    held by the user that is starting a keeper
+``keeper.lock``   held by the keeper while it runs
 ``redis.lock``, ``postgres.lock``   held by the server itself and all of its processes; contain its process id
 """
 
@@ -16,12 +16,12 @@ Lock = IO[str]
 
 
 def share(path: Path) -> Lock:
-    """Hold the lock together with others; waits while somebody has it alone."""
+    """Take a share of the lock. Waits while another process holds it exclusively."""
     return _taken(path, fcntl.LOCK_SH)
 
 
 def take(path: Path) -> Lock:
-    """Hold the lock alone; waits."""
+    """Take the lock exclusively. Waits for it."""
     return _taken(path, fcntl.LOCK_EX)
 
 
@@ -32,7 +32,7 @@ def taken(path: Path) -> Iterator[None]:
 
 
 def take_now(lock: Lock) -> bool:
-    """Hold an open lock alone, if nobody else has it. A share in it is lost either way."""
+    """Take an open lock exclusively if no other process has it. A share in it is lost in both cases."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -41,7 +41,7 @@ def take_now(lock: Lock) -> bool:
 
 
 def is_taken(path: Path) -> bool:
-    """Whether somebody holds the lock alone. Creates nothing."""
+    """Whether a process holds the lock exclusively. Creates nothing."""
     try:
         with path.open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Wait for something that cannot tell us when it happens."""
+"""Waits for a condition by testing it again and again."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ STEP_SECONDS = 0.02
 
 
 def until(condition: Callable[[], bool], seconds: float) -> bool:
-    """Ask again and again; the answer is whether it came true in time."""
+    """Wait until the condition is true, at most this long. Returns whether it became true."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

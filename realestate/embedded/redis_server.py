@@ -1,4 +1,4 @@
-"""A private Redis that writes down every change."""
+"""A private Redis that writes every change to disk."""
 
 import secrets
 import signal
@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 from realestate.embedded.binaries import redis_server_binary
-from realestate.embedded.errors import EmbeddedError
 from realestate.embedded.server import HOST, Server
+from realestate.embedded.services_file import EmbeddedError
 
 CONFIGURATION = """
 bind {host}
@@ -22,6 +22,8 @@ save ""
 
 
 class RedisServer(Server):
+    """Its data is in the folder ``redis``. Each object makes a new password."""
+
     name = "redis"
     title = "Redis"
     stop_signals = (signal.SIGTERM, signal.SIGKILL)
@@ -36,8 +38,8 @@ class RedisServer(Server):
     def run(self, port: int) -> subprocess.Popen[bytes]:
         binary = redis_server_binary()
         if binary is None:
-            raise EmbeddedError("there is no redis-server 6.2 or newer: install Redis, or set REDIS_URL")
-        # by stdin, since a command line is there for every user of the machine to read
+            raise EmbeddedError("redis-server 6.2 or newer was not found: install Redis, or set REDIS_URL")
+        # by stdin, since every user of the machine can read a command line
         configuration = CONFIGURATION.format(host=HOST, port=port, password=self.password)
         return self.launch([str(binary), "-"], stdin=configuration.encode())
 
@@ -45,9 +47,9 @@ class RedisServer(Server):
         try:
             with socket.create_connection((HOST, port), timeout=1) as connection:
                 connection.sendall(f"AUTH {self.password}\r\nPING\r\n".encode())
-                with connection.makefile("rb") as answer:
-                    # while it still reads its file, it answers the second with an error
-                    return answer.read(12) == b"+OK\r\n+PONG\r\n"
+                with connection.makefile("rb") as reply:
+                    # while it still loads its file, the reply to PING is an error
+                    return reply.read(12) == b"+OK\r\n+PONG\r\n"
         except OSError:
             return False
 

@@ -1,4 +1,4 @@
-"""One server process: start it on a free port, know when it is ready, stop it, end one left behind."""
+"""One server process: start it on a free port, wait until it is ready, stop it, stop one that was left behind."""
 
 import logging
 import os
@@ -12,34 +12,33 @@ from pathlib import Path
 from typing import ClassVar
 
 from realestate.embedded import locks, poll
-from realestate.embedded.announcement import Service
 from realestate.embedded.children import Account, launched
-from realestate.embedded.errors import EmbeddedError
+from realestate.embedded.services_file import EmbeddedError, Service
 
 HOST = "127.0.0.1"
+#: Recovering a large file after a crash takes time.
 START_SECONDS = 60
-"""Reading a large file back after a crash takes its time."""
+#: For each of the stop signals.
 STOP_SECONDS = 10
-"""For each of the stop signals."""
+#: For a server whose keeper was killed: the kernel sends it a signal.
 LEFTOVER_SECONDS = 1
-"""For a server that the kernel has told of its keeper's death."""
+#: Another process may take the port after we found it free and before the server uses it.
 ATTEMPTS = 3
-"""Another process may take the port between our look and the server's start."""
-MOST_REVIVALS = 5
-"""A server that ends more often would only end again."""
+#: A server that ended more often would end again.
+RESTARTS_MAX = 5
 
-COMPLAINT = re.compile(r"fatal|error|bad|can't|cannot|could not|denied", re.IGNORECASE)
+ERROR_LINE = re.compile(r"fatal|error|bad|can't|cannot|could not|denied", re.IGNORECASE)
 
 logger = logging.getLogger(__name__)
 
 
 class Server(ABC):
-    """A private server with its data in a folder; the same URL for as long as this object lives."""
+    """A private server with its data in a folder. Its URL stays the same for the life of this object."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     stop_signals: ClassVar[tuple[signal.Signals, ...]]
-    """From the gentlest on. The first is also sent by the kernel if the keeper dies."""
+    """The gentlest first. The kernel sends the first one if the keeper dies."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -48,15 +47,15 @@ class Server(ABC):
         self.log = folder / f"{self.name}.log"
         self.port: int | None = None
         self.process: subprocess.Popen[bytes] | None = None
-        self.revivals = 0
+        self.restarts = 0
 
     @abstractmethod
     def prepare(self) -> None:
-        """Whatever must be there before the server can start."""
+        """Create what the server needs to start."""
 
     @abstractmethod
     def run(self, port: int) -> subprocess.Popen[bytes]:
-        """Start the process, by ``launch``."""
+        """Start the process with ``launch``."""
 
     @abstractmethod
     def is_ready(self, port: int) -> bool: ...
@@ -65,8 +64,8 @@ class Server(ABC):
     def url(self, port: int) -> str: ...
 
     def start(self) -> Service:
-        """Start it, again on the same port if it ran before."""
-        self.end_leftover()
+        """Start the server; on the same port if it ran before."""
+        self.stop_leftover()
         if self.port is None:
             self.log.write_bytes(b"")
         self.prepare()
@@ -77,37 +76,37 @@ class Server(ABC):
                 self.port = port
                 return Service(self.url(port), self.process.pid)
             self.stop()
-            logger.warning("%s, attempt %d: %s", self.title, attempt, self.complaint())
-        raise EmbeddedError(f"{self.title} did not start: {self.complaint()} (see {self.log})")
+            logger.warning("%s did not start, attempt %d: %s", self.title, attempt, self.error_line())
+        raise EmbeddedError(f"{self.title} did not start: {self.error_line()} (see {self.log})")
 
     def has_ended(self) -> bool:
         return self.process is not None and self.process.poll() is not None
 
-    def revive(self) -> Service:
-        """Start one that ended unexpectedly again."""
-        self.revivals += 1
-        if self.revivals > MOST_REVIVALS:
-            raise EmbeddedError(f"{self.title} does not stay up: {self.complaint()} (see {self.log})")
-        logger.error("%s ended unexpectedly: %s", self.title, self.complaint())
+    def start_again(self) -> Service:
+        """Start a server again that ended unexpectedly."""
+        self.restarts += 1
+        if self.restarts > RESTARTS_MAX:
+            raise EmbeddedError(f"{self.title} ended too often: {self.error_line()} (see {self.log})")
+        logger.error("%s ended unexpectedly: %s", self.title, self.error_line())
         return self.start()
 
     def stop(self) -> None:
         if self.process is not None:
-            self._end(self.process.pid)
+            self._stop_process(self.process.pid)
         self.process = None
 
-    def end_leftover(self) -> None:
-        """A keeper killed before may have left its server; while that holds the lock, the lock names it."""
+    def stop_leftover(self) -> None:
+        """Stop the server of a keeper that was killed. While it runs, it holds the lock file, which contains its id."""
         self.process = None
         if not poll.until(self._is_gone, LEFTOVER_SECONDS):
-            self._end(int(self.lock.read_text()))
+            self._stop_process(int(self.lock.read_text()))
 
     def launch(
         self, command: list[str], *, account: Account | None = None, stdin: bytes = b""
     ) -> subprocess.Popen[bytes]:
-        """Run a program that holds our lock together with all that it starts in turn."""
+        """Start a program. It and the processes that it starts hold our lock."""
         with locks.take(self.lock) as lock, self.log.open("ab") as log:
-            lock.truncate(0)  # no id rather than that of an earlier holder
+            lock.truncate(0)  # remove the process id of an earlier holder
             descriptor = lock.fileno()
             process = subprocess.Popen(
                 launched(command, on_parent_death=self.stop_signals[0], account=account, lock=descriptor),
@@ -122,25 +121,25 @@ class Server(ABC):
             pipe.write(stdin)
         return process
 
-    def complaint(self) -> str:
-        """The line of the server's log that says what was wrong."""
+    def error_line(self) -> str:
+        """The line of the server's log that says what went wrong."""
         lines = [line.strip() for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
-        return next(filter(COMPLAINT.search, reversed(lines)), lines[-1] if lines else "it said nothing")
+        return next(filter(ERROR_LINE.search, reversed(lines)), lines[-1] if lines else "its log is empty")
 
     def _becomes_ready(self, process: subprocess.Popen[bytes], port: int) -> bool:
         poll.until(lambda: process.poll() is not None or self.is_ready(port), START_SECONDS)
         return process.poll() is None and self.is_ready(port)
 
-    def _end(self, pid: int) -> None:
+    def _stop_process(self, pid: int) -> None:
         for number in self.stop_signals:
             self._signal(pid, number)
             if poll.until(self._is_gone, STOP_SECONDS):
                 return
-        raise EmbeddedError(f"{self.title} (process {pid}) does not stop")
+        raise EmbeddedError(f"{self.title} (process {pid}) does not stop; kill it and try again")
 
     def _signal(self, pid: int, number: signal.Signals) -> None:
         if self.process is not None:
-            self.process.send_signal(number)  # which knows if the id is no longer its own
+            self.process.send_signal(number)  # does nothing if the process ended and its id was reused
         else:
             with suppress(ProcessLookupError):
                 os.kill(pid, number)

@@ -8,8 +8,8 @@ import msgspec
 
 from realestate.items import Listing
 from realestate.jobs.reparse import judge
-from realestate.storage.keeping import RELEASED, SLACK, InQuarantine, Keeping
-from realestate.storage.money import believable, rehashed
+from realestate.storage.maintenance import RELEASED, SLACK, InQuarantine, MaintenanceStore
+from realestate.storage.prices import believable, rehashed
 from realestate.storage.records import listing_of
 from realestate.storage.snapshots import SnapshotRef
 
@@ -26,9 +26,9 @@ class Outcome:
     """It is not."""
 
 
-def let_pass(store: Keeping, entries: Sequence[InQuarantine], *, dry_run: bool = False) -> list[Outcome]:
-    run = f"release-{uuid4().hex[:12]}"
-    return [_let_pass(store, entry, run, dry_run) for entry in entries]
+def let_pass(store: MaintenanceStore, entries: Sequence[InQuarantine], *, dry_run: bool = False) -> list[Outcome]:
+    job = f"release-{uuid4().hex[:12]}"
+    return [_let_pass(store, entry, job, dry_run) for entry in entries]
 
 
 def page_of(entry: InQuarantine, kept: Sequence[SnapshotRef]) -> SnapshotRef | None:
@@ -37,7 +37,7 @@ def page_of(entry: InQuarantine, kept: Sequence[SnapshotRef]) -> SnapshotRef | N
     return max(before, key=lambda row: row.fetched_at, default=None)
 
 
-def _let_pass(store: Keeping, entry: InQuarantine, run: str, dry_run: bool) -> Outcome:
+def _let_pass(store: MaintenanceStore, entry: InQuarantine, job: str, dry_run: bool) -> Outcome:
     told = Outcome(entry.id, entry.portal, entry.ref, stored=False)
     try:
         listing = _as_it_is(entry)
@@ -48,7 +48,7 @@ def _let_pass(store: Keeping, entry: InQuarantine, run: str, dry_run: bool) -> O
         return replace(told, why="a newer page of it is stored: drop this")
     if entry.ref in store.erased(entry.portal):
         return replace(told, why="it was erased: drop this")
-    counts = {"released": 1} if dry_run else store.release([listing], run)
+    counts = {"released": 1} if dry_run else store.release([listing], job)
     return replace(told, stored=True) if counts.get("released") else replace(told, why="the database refuses it")
 
 

@@ -20,10 +20,10 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from realestate.items import Listing
 from realestate.jobs.work import project_settings, without_crawl
 from realestate.storage.changes import correct
-from realestate.storage.keeping import SLACK, Current
+from realestate.storage.maintenance import SLACK, Current
 from realestate.storage.snapshots import Kind, Page, SnapshotRef
 
-#: The one pipeline that is not run: what was read goes to the store as corrections.
+#: The one pipeline that is not job: what was read goes to the store as corrections.
 STORING = "realestate.pipelines.store.StorePipeline"
 BATCH = 500
 #: Changes told one by one; all are counted.
@@ -37,13 +37,13 @@ Verdict = Literal["correct", "release", "stale"]
 
 @runtime_checkable
 class Corrections(Protocol):
-    """What a store does with pages that were read again: see `Store` and `Keeping`."""
+    """What a store does with pages that were read again: see `Store` and `MaintenanceStore`."""
 
     def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Current]: ...
 
-    def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]: ...
+    def correct(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]: ...
 
-    def release(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]: ...
+    def release(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]: ...
 
     def medians(self) -> Any: ...
 
@@ -63,7 +63,7 @@ class Reparsed:
     """What came of it."""
 
     portal: str
-    run: str
+    job: str
     pages: Counter[str] = field(default_factory=Counter)
     """By outcome: ok, broken, gone."""
 
@@ -89,7 +89,7 @@ class _Found:
 def reparse(
     portal: str, pages: Iterable[tuple[SnapshotRef, Page]], store: Corrections, *, dry_run: bool = False
 ) -> Reparsed:
-    """Read the pages with today's parser, and hand the store what is different. Run twice, it changes nothing more."""
+    """Read the pages with today's parser, and hand the store what is different. Job twice, it changes nothing more."""
     told = Reparsed(portal, f"reparse-{uuid4().hex[:12]}")
     parser = Parser(portal)
     parser.prepare(store)
@@ -208,9 +208,9 @@ def _hand_over(batch: Sequence[_Found], store: Corrections, told: Reparsed, dry_
         told.listings.update(corrected=len(corrected), released=len(released))
         return
     if corrected:
-        told.listings.update(store.correct(list(corrected.values()), told.run))
+        told.listings.update(store.correct(list(corrected.values()), told.job))
     if released:
-        told.listings.update(store.release(sorted(released, key=_fetched_at), told.run))
+        told.listings.update(store.release(sorted(released, key=_fetched_at), told.job))
 
 
 def _fetched_at(listing: Listing) -> str:

@@ -1,8 +1,8 @@
-"""Keeps the raw page of what failed, and of a sample of the rest."""
+"""Keeps the raw pages that failed, and a sample of the others."""
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,17 +12,22 @@ from typing import Any, Self
 
 from scrapy import signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
 from realestate.middlewares.conditional import NOT_MODIFIED
-from realestate.queue import signals as ours
-from realestate.queue.engine import LEASE
+from realestate.queue import signals as queue_signals
 from realestate.queue.fleet import Fleet, fleet_of
+from realestate.queue.ledger import NO_HOLD, Hold
+from realestate.queue.pages import lease_of
 from realestate.storage import Quarantined
 from realestate.storage.snapshots import Kind, Page, Recorder, SnapshotError, SnapshotRef, SnapshotWriter, open_place
 
 logger = logging.getLogger(__name__)
+
+#: Failed pages that may wait for the disk at once. They are never dropped, so the crawl has to wait for them.
+FAILED_WRITES_MAX = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +61,18 @@ class Watched:
     """A page whose callback runs, or whose items are on their way through the pipelines."""
 
     response: Response
+    hold: Hold
+    """Keeps the lease of the page open until it is decided whether the page is kept, and until a failed page is."""
     fetched_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     failed: bool = False
 
 
 class SnapshotMiddleware:
-    """Decides about every page once, when its callback is over and its items are through the pipelines.
+    """Decides about each page once, when its callback has ended and its items have left the pipelines.
 
     A page whose callback raised or whose listing goes to quarantine is always kept, and its lease is held until its
-    index row is stored: a worker killed before fetches it again. One of the sample is dropped rather than waited for.
+    index row is stored: if the worker is killed before, the page is fetched again. A sampled page holds no lease, and
+    is not kept if the disk is too slow.
     """
 
     def __init__(self, crawler: Crawler, settings: SnapshotSettings) -> None:
@@ -73,8 +81,8 @@ class SnapshotMiddleware:
         self.settings = settings
         self.stats = crawler.stats
         self._recorder: Recorder | None = None
-        self._watched: dict[int, Watched] = {}
-        self._unstored: dict[int, tuple[SnapshotRef, str | None]] = {}
+        self._watched: dict[str, Watched] = {}
+        self._failed_writes: set[asyncio.Future[None]] = set()
         self._tasks: set[asyncio.Future[None]] = set()
 
     @classmethod
@@ -83,9 +91,9 @@ class SnapshotMiddleware:
         open_place(settings.url)  # a wrong address shows before the first page
         middleware = cls(crawler, settings)
         handlers: tuple[tuple[Callable[..., Any], Any], ...] = (
-            (middleware.serving, ours.serving),
-            (middleware.items_stored, ours.items_stored),
-            (middleware.last_batch, ours.last_batch),
+            (middleware.serving, queue_signals.serving),
+            (middleware.page_done, queue_signals.page_done),
+            (middleware.last_batch, queue_signals.last_batch),
             (middleware.item_scraped, signals.item_scraped),
             (middleware.item_error, signals.item_error),
             (middleware.closed, signals.spider_closed),
@@ -101,54 +109,66 @@ class SnapshotMiddleware:
         return fleet
 
     def serving(self) -> None:
-        """Only a worker's pages are kept, not what somebody looks at in `scrapy shell`."""
+        """Only the pages of a worker are kept, not those of `scrapy shell`."""
         self._recorder = self.settings.recorder(self.fleet.worker)
+        self.fleet.pages.add_gate(self._wait_for_disk)
 
     # ----- a page and its items
 
     def process_spider_input(self, response: Response) -> None:
         """Comes after HttpError: a page that is refused meets no parser."""
-        if self._recorder is not None:
-            self._watched[id(response)] = Watched(response)
-            if lease := response.meta.get(LEASE):
-                self.fleet.ledger.item_out(lease)
+        lease = lease_of(response)
+        if self._recorder is not None and lease is not None:
+            self._watched[lease] = Watched(response, self.fleet.hold(response))
 
-    async def page_ends(self, response: Response, error: Exception | None) -> None:
-        """A failing page is waited for, so that they slow the crawl to what the disk can take."""
-        if watched := self._watched.pop(id(response), None):
-            watched.failed |= error is not None or "broken" in response.flags
-            await self._over(watched)
+    def _wait_for_disk(self) -> Awaitable[None] | None:
+        """While too many failed pages wait for the disk, no further page is read."""
+        return self._disk_has_room() if len(self._failed_writes) >= FAILED_WRITES_MAX else None
+
+    async def _disk_has_room(self) -> None:
+        while len(self._failed_writes) >= FAILED_WRITES_MAX:
+            await asyncio.wait(self._failed_writes, return_when=asyncio.FIRST_COMPLETED)
 
     def item_scraped(self, item: Any, response: Response | None) -> None:
         if isinstance(item, Quarantined):
-            self._failed(response)
+            self._mark_failed(response)
 
     def item_error(self, response: Response | None) -> None:
-        self._failed(response)
+        self._mark_failed(response)
 
-    def _failed(self, response: Response | None) -> None:
-        if watched := self._watched.get(id(response)):
+    def _mark_failed(self, response: Response | None) -> None:
+        if watched := self._watched.get(lease_of(response) or ""):
             watched.failed = True
 
-    async def _over(self, watched: Watched) -> None:
+    def page_done(self, response: Response, error: Exception | None) -> None:
+        watched = self._watched.pop(lease_of(response) or "", None)
+        if watched is None:
+            return
+        if isinstance(error, CloseSpider):  # the page is read again by another worker
+            watched.hold.release()
+            return
+        watched.failed = watched.failed or error is not None or "broken" in response.flags
+        self._decide(watched)
+
+    def _decide(self, watched: Watched) -> None:
         assert self._recorder is not None
-        lease = watched.response.meta.get(LEASE)
         kind = self._kind(watched)
         future = self._recorder.take(_page(watched, kind, self.crawler.spider)) if kind else None
         if kind and future is None:
             self.stats.inc_value("snapshot/dropped")
-        if kind == "failed" and future is not None:
-            await self._index(future, lease)
-            return
-        self._release(lease)
-        if future is not None:
-            self._soon(self._index(future, None))
+        if future is None:
+            watched.hold.release()
+        elif kind == "failed":
+            self._start(self._index(future, watched.hold), self._failed_writes)
+        else:
+            watched.hold.release()
+            self._start(self._index(future, NO_HOLD), self._tasks)
 
     def _kind(self, watched: Watched) -> Kind | None:
         if "private" in watched.response.meta:
-            return None  # the answer is a person's telephone and nothing else
+            return None  # the response is a person's telephone number and nothing else
         if watched.response.status == NOT_MODIFIED:
-            return None  # it says nothing
+            return None  # it has no body
         if watched.failed:
             return "failed"
         if self.settings.sample >= 1:
@@ -157,45 +177,34 @@ class SnapshotMiddleware:
 
     # ----- its row in the index
 
-    async def _index(self, future: "Future[SnapshotRef]", lease: str | None) -> None:
+    async def _index(self, future: "Future[SnapshotRef]", hold: Hold) -> None:
         try:
             ref = await asyncio.wrap_future(future)
         except SnapshotError as error:
             self.stats.inc_value("snapshot/unwritten")
             logger.error("snapshot/unwritten: %s", error)
-            self._release(lease)
+            hold.release()
             return
         self.stats.inc_value(f"snapshot/{ref.kind}")
-        self._unstored[id(ref)] = (ref, lease)
-        if not self.crawler.signals.send_catch_log(ours.page_kept, ref=ref):
-            self.items_stored([ref])  # nobody keeps an index
-
-    def items_stored(self, items: list[Any]) -> None:
-        for item in items:
-            if isinstance(item, SnapshotRef):
-                _, lease = self._unstored.pop(id(item), (item, None))
-                self._release(lease)
+        if not self.crawler.signals.send_catch_log(queue_signals.page_kept, ref=ref, hold=hold):
+            hold.release()  # nobody keeps an index
 
     async def last_batch(self) -> None:
-        """What was taken is written, and its rows are handed over."""
-        await asyncio.gather(*self._tasks)
+        """Everything that was taken is written, and its rows are in the last batch."""
+        await asyncio.gather(*self._tasks, *self._failed_writes)
 
     async def closed(self) -> None:
         if self._recorder is not None:
             await asyncio.to_thread(self._recorder.close)
 
-    def _release(self, lease: str | None) -> None:
-        if lease:
-            self.fleet.ledger.item_in(lease)
-
-    def _soon(self, act: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(act)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _start(self, work: Coroutine[Any, Any, None], tasks: set[asyncio.Future[None]]) -> None:
+        task = asyncio.ensure_future(work)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
 
 def is_chosen(url: str, share: float) -> bool:
-    """The same pages every time, in every process, so that a page of the sample has a history."""
+    """Whether a URL is in the sample: the same URLs every time and in every process, so that a page has a history."""
     number = int.from_bytes(blake2b(url.encode("utf-8", "replace"), digest_size=8).digest(), "big")
     return number < share * 2**64
 

@@ -40,9 +40,7 @@ _RULES = (
     Rule("more_bedrooms_than_rooms", "warning", "`bedrooms` is at most `rooms`, which includes them"),
     Rule("too_many_rooms_for_area", "warning", "a room has at least 3 m²"),
     Rule("price_per_m2_beyond_district", "error", "`price_per_m2` is between 1/50 and 50 times the district's median"),
-    Rule(
-        "price_per_m2_unlike_district", "warning", "`price_per_m2` is between 1/10 and 10 times that median"
-    ),
+    Rule("price_per_m2_unlike_district", "warning", "`price_per_m2` is between 1/10 and 10 times that median"),
     Rule("price_tiny", "warning", "`price` is more than a placeholder such as 1"),
     Rule("price_though_on_request", "warning", "a listing with its price on request has no `price`"),
     Rule("charges_of_a_sale", "warning", "only a rent has `charges`"),

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from scrapy import signals as scrapy_signals
 from scrapy.crawler import Crawler
@@ -22,6 +22,8 @@ from realestate.items.others import Other
 from realestate.pipelines.worker_thread import WorkerThread
 from realestate.queue import signals
 from realestate.queue.engine import in_work
+from realestate.queue.fleet import fleet_of
+from realestate.queue.ledger import NO_HOLD, Hold
 from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written, open_store
 from realestate.storage.contacts import Contacts, Sealed, Source
 from realestate.storage.handle import provide_store
@@ -62,6 +64,15 @@ class BatchSettings:
         )
 
 
+class Waiting(NamedTuple):
+    """An item that is not stored yet."""
+
+    item: StoredItem
+    job: str
+    hold: Hold
+    """Released when the item is stored."""
+
+
 class StorePipeline:
     """Adds items to the next batch and returns at once. Waits only while the database is far behind.
 
@@ -78,8 +89,7 @@ class StorePipeline:
         self.contacts: SealedContacts | None = None
         self._open_it = open_it
         self._store: Store | None = None
-        self._waiting: list[tuple[StoredItem, str]] = []
-        """Items that are not stored yet, each with its job."""
+        self._waiting: list[Waiting] = []
         self._writing = 0
         """Number of items in the batch that is being written."""
         self._opened_or_failed = asyncio.Event()
@@ -137,7 +147,6 @@ class StorePipeline:
         if not _is_stored(item.__class__):
             return item
         self._begin()
-        self.crawler.signals.send_catch_log(signals.item_waits, item=item)
         return item if self._has_room() else self._when_there_is_room(item)
 
     async def _when_there_is_room(self, item: StoredItem) -> StoredItem:
@@ -154,14 +163,20 @@ class StorePipeline:
         if not _is_stored(item.__class__):
             return
         job = response.meta.get("job") if response is not None else None
-        self._add(item, job or "none")
+        self._add(item, job or "none", self._hold(response))
         if isinstance(item, Listing) and response is not None and (page := page_version(item, response)):
-            self._add(page, job or "none")  # after its listing: it must not describe a listing that is not stored
+            # After its listing: it must not describe a listing that is not stored.
+            self._add(page, job or "none", NO_HOLD)
 
-    def page_kept(self, ref: SnapshotRef) -> None:
+    def _hold(self, response: Response | None) -> Hold:
+        """The lease of the page stays open until its item is stored."""
+        fleet = fleet_of(self.crawler)
+        return fleet.hold(response) if fleet is not None else NO_HOLD
+
+    def page_kept(self, ref: SnapshotRef, hold: Hold = NO_HOLD) -> None:
         """Add the index entry of a raw page to the next batch."""
         self._begin()
-        self._add(ref, ref.job or "none")
+        self._add(ref, ref.job or "none", hold)
 
     def scheduler_empty(self) -> None:
         """Write the batch now if no request is in progress that could fill it."""
@@ -169,8 +184,8 @@ class StorePipeline:
             self._is_idle = True
             self._wake.set()
 
-    def _add(self, item: StoredItem, job: str) -> None:
-        self._waiting.append((item, job))
+    def _add(self, item: StoredItem, job: str, hold: Hold) -> None:
+        self._waiting.append(Waiting(item, job, hold))
         self._is_idle = False
         self._update_waiting_stat()
         if len(self._waiting) >= self.batch.size:
@@ -225,21 +240,23 @@ class StorePipeline:
                 self._writing = len(items)
                 self._count(await self._write(items))
                 self._writing = 0
-                self.crawler.signals.send_catch_log(signals.items_stored, items=[item for item, _ in items])
+                for each in items:
+                    each.hold.release()
+                self.crawler.signals.send_catch_log(signals.items_stored, items=[each.item for each in items])
                 self._update_waiting_stat()
                 self._room.set()
 
-    async def _write(self, items: list[tuple[StoredItem, str]]) -> Written:
+    async def _write(self, items: list[Waiting]) -> Written:
         assert self._store is not None
-        observed = [(each, job) for item, job in items for each in _observed(item)]
-        quarantined = [item for item, _ in items if isinstance(item, Quarantined)]
-        snapshots = [item for item, _ in items if isinstance(item, SnapshotRef)]
-        others = [(item, job) for item, job in items if isinstance(item, Other)]
+        observed = [(each, job) for item, job, _ in items for each in _observed(item)]
+        quarantined = [item for item, _, _ in items if isinstance(item, Quarantined)]
+        snapshots = [item for item, _, _ in items if isinstance(item, SnapshotRef)]
+        others = [(item, job) for item, job, _ in items if isinstance(item, Other)]
         batch = Batch(observed, quarantined, snapshots, others)
         written = await self._retry_until_available(partial(self._store.write, batch))
-        if pages := [item for item, _ in items if isinstance(item, PageRead)]:
+        if pages := [item for item, _, _ in items if isinstance(item, PageRead)]:
             await self._retry_until_available(partial(self._store.keep_validators, pages))
-        if self.contacts and (sealed := self.contacts.take(item for item, _ in items)):
+        if self.contacts and (sealed := self.contacts.take(item for item, _, _ in items)):
             await self._retry_until_available(partial(self._store.keep_contacts, sealed, self.contacts.days))
         return written
 

@@ -1,4 +1,4 @@
-"""Leased requests waiting for their moment. Nothing is released before it may be sent."""
+"""Leased requests waiting for their send slot. Nothing is released before it may be sent."""
 
 import asyncio
 import math
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from realestate.queue.request_queue import Lease
 
-#: So late, in milliseconds, may any process be: at fast paces more than an interval.
+#: A process may be so many milliseconds late: at high rates that is more than an interval.
 PROMPT_MS = 100.0
 
 
@@ -15,7 +15,7 @@ class Buffer:
     """Leases in the order they were granted, with Redis' clock as this process knows it."""
 
     def __init__(self, rate: float = 0.0) -> None:
-        """`rate` is the site's pace; with none no moment can be missed."""
+        """`rate` is the site's rate limit; without one no send slot can be missed."""
         self._leases: deque[tuple[str, Lease]] = deque()
         self._ahead = 0.0
         self._borne = max(PROMPT_MS, 1000 / rate) if rate else math.inf
@@ -46,17 +46,17 @@ class Buffer:
         return None
 
     def is_missed(self, lease: Lease) -> bool:
-        """Whether its moment is over: an interval late is borne, that is one more in a second."""
+        """Whether its send slot is over. One interval late is allowed: that is one request more in a second."""
         return self.now() - lease.send_at > self._borne
 
     def seconds_to_next(self) -> float | None:
         return max(0.0, (self._leases[0][1].send_at - self.now()) / 1000) if self._leases else None
 
-    def drain(self, exit: str | None = None) -> Iterator[str]:
-        """Take everything out unsent, or all that would leave by one exit."""
+    def drain(self, proxy_id: str | None = None) -> Iterator[str]:
+        """Take out everything that is not sent yet, or what would go through one proxy."""
         leases, self._leases = self._leases, deque()
         for key, lease in leases:
-            if exit is None or lease.exit == exit:
+            if proxy_id is None or lease.proxy_id == proxy_id:
                 yield key
             else:
                 self._leases.append((key, lease))

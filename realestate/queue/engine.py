@@ -1,21 +1,27 @@
-"""What the queue asks of Scrapy's engine, one private call among it."""
+"""What the queue reads of Scrapy's engine beside its documented methods. It works without, only later."""
+
+from contextlib import suppress
 
 from scrapy.core.engine import ExecutionEngine
 
-#: The key under which a request carries its lease.
+#: The meta key under which a request carries the key of its lease.
 LEASE = "lease"
 
 
 def wake(engine: ExecutionEngine) -> None:
-    """Make the engine ask for requests now; after an empty answer it would look again only in five seconds."""
-    if engine._slot is not None:
-        engine._slot.nextcall.schedule()
+    """Make the engine ask for requests now. Otherwise it asks again every five seconds."""
+    with suppress(AttributeError):
+        if engine._slot is not None:
+            engine._slot.nextcall.schedule()
 
 
-def in_work(engine: ExecutionEngine) -> set[object]:
-    """The leases of all requests that are being downloaded or read."""
-    slot = engine.scraper.slot
-    requests = list(engine.downloader.active)
-    if slot is not None:
-        requests += [*slot.active, *(request for _, request, _ in slot.queue)]
+def in_work(engine: ExecutionEngine) -> set[object] | None:
+    """The lease keys of all requests that are being downloaded or parsed; None if this Scrapy does not show them."""
+    try:
+        slot = engine.scraper.slot
+        requests = list(engine.downloader.active)
+        if slot is not None:
+            requests += [*slot.active, *(request for _, request, _ in slot.queue)]
+    except AttributeError:
+        return None
     return {request.meta.get(LEASE) for request in requests}

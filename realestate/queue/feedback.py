@@ -1,4 +1,7 @@
-"""How the fleet behaves towards a site: what one worker meets, all take to heart."""
+"""What one worker learns about a site and its proxies, reported to the whole fleet.
+
+Also removes from a request what belongs to one proxy and one identity, before the request goes back to the queue.
+"""
 
 import logging
 from collections import Counter
@@ -8,40 +11,49 @@ from functools import partial
 from scrapy import Request
 from scrapy.statscollectors import StatsCollector
 
-from realestate.accelerate.headers import has, take_off
-from realestate.queue.exits import Exit, Signal
+from realestate.queue.proxy_health import Fault, ProxyHealthStore, ProxyRef
+from realestate.queue.refetch import PROXY_ID, SENT, SUSPECT_PROXY
 from realestate.queue.request_queue import RequestQueue
-from realestate.queue.standings import Standings
-from realestate.queue.suspicion import EXIT, MISLED, SENT
 
 logger = logging.getLogger(__name__)
 
-#: Where a request carries which of its headers belong to who we were at its exit.
-WORN = "worn"
-#: Where it carries what else does.
-_DRESS = frozenset({WORN, "proxy", "_auth_proxy", "cookiejar", "entered", "trusted"})
-#: Told so often at most that the site refuses most exits.
+#: `request.meta` key: the names of the headers that an identity has set.
+IDENTITY_HEADERS = "identity_headers"
+#: `request.meta` key: the URL of a gateway that is fetched in place of the request's own URL.
+GATEWAY_URL = "gateway_url"
+#: `request.meta` key: whose TLS certificates are accepted: a PEM file's name beside the usual authorities, or False for
+#: any certificate.
+TRUSTED_CA = "trusted_ca"
+#: All `request.meta` keys that belong to one proxy and one identity.
+_IDENTITY_META = frozenset({IDENTITY_HEADERS, GATEWAY_URL, TRUSTED_CA, "proxy", "_auth_proxy", "cookiejar"})
+#: The error that a site refuses most proxies is logged at most this often.
 ALARM_MS = 60_000
 
 Soon = Callable[[Callable[[], Awaitable[None]], str], None]
 
 
-def undress(request: Request) -> None:
-    """Take off what belonged to an exit and an identity: the next may be others."""
-    worn = request.meta.pop(WORN, None)
-    for header in (*(worn or ()), *(("Cookie",) if worn is not None else ()), "Proxy-Authorization"):
-        take_off(request.headers, header)
-    for name in _DRESS:
-        request.meta.pop(name, None)
+def remove_identity(request: Request) -> None:
+    """Remove what belongs to a proxy and an identity: the next send may use others."""
+    header_names = request.meta.get(IDENTITY_HEADERS)
+    if header_names is not None:
+        for name in (*header_names, "Cookie"):
+            request.headers.pop(name, None)
+    request.headers.pop("Proxy-Authorization", None)
+    for key in _IDENTITY_META:
+        request.meta.pop(key, None)
 
 
-def is_dressed(request: Request) -> bool:
-    return not _DRESS.isdisjoint(request.meta) or has(request.headers, "Proxy-Authorization")
+def has_identity(request: Request) -> bool:
+    """Whether our own middleware chose its proxy and identity. A proxy or cookie jar that a spider chose stays."""
+    return IDENTITY_HEADERS in request.meta
 
 
 class Feedback:
-    """Told by who fetches. `soon` does something in the background; `hand_back` gives back what is not yet sent, all or
-    by one exit."""
+    """Called by the middlewares with the result of each request.
+
+    `soon` runs something in the background; `hand_back` gives requests that are not sent yet back to the queue, all of
+    them or those of one proxy.
+    """
 
     def __init__(
         self,
@@ -54,76 +66,86 @@ class Feedback:
         self.queue = queue
         self.stats = stats
         self.now = now
-        self.standings = Standings(queue, now)
+        self.proxy_health = ProxyHealthStore(queue, now)
         self._soon = soon
         self._hand_back = hand_back
-        self._good: Counter[str] = Counter()
+        self._successes: Counter[str] = Counter()
         self._alarmed_at = -float(ALARM_MS)
 
-    def use_proxies(self, exits: Sequence[Exit]) -> None:
-        """From now on these are the ways out."""
-        self.queue.exits = exits
+    def use_proxies(self, proxies: Sequence[ProxyRef]) -> None:
+        """From now on the worker takes requests for these proxies only."""
+        self.queue.proxies = proxies
 
-    def has_proxy(self, exit: str) -> bool:
-        """Whether the worker can still leave by it; the own address is none."""
-        return not exit or any(each.id == exit for each in self.queue.exits or ())
+    def has_proxy(self, proxy_id: str) -> bool:
+        """Whether the worker still has this proxy; "" is the direct connection, which it always has."""
+        return not proxy_id or any(each.id == proxy_id for each in self.queue.proxies or ())
 
-    def request_sent(self, request: Request, exit: str) -> None:
-        """It is on its way."""
-        if exit:
-            request.meta.update({EXIT: exit, SENT: self.now()})
+    def request_sent(self, request: Request, proxy_id: str) -> None:
+        """The request is about to be downloaded."""
+        if proxy_id:
+            request.meta.update({PROXY_ID: proxy_id, SENT: self.now()})
 
     def request_succeeded(self, request: Request) -> None:
-        """A good answer came."""
-        if exit := request.meta.get(EXIT):
-            self._good[exit] += 1
+        """A good response came."""
+        if proxy_id := request.meta.get(PROXY_ID):
+            self._successes[proxy_id] += 1
 
     def request_failed(
-        self, request: Request, blame: Signal | None, reason: str, wait_seconds: float, *, slows: bool = False
+        self, request: Request, fault: Fault | None, reason: str, wait_seconds: float, *, slows: bool = False
     ) -> None:
-        """None came. An exit is blamed for itself alone; where there is none, it is us."""
-        exit = request.meta.get(EXIT)
-        if exit and blame:
-            if blame != "failed":
-                self._hand_back(exit)
+        """No good response came. `fault` is the proxy's part in it; over the direct connection it is the fleet's."""
+        proxy_id = request.meta.get(PROXY_ID)
+        if proxy_id and fault:
+            if fault != "failed":
+                self._hand_back(proxy_id)
             sent_at = request.meta[SENT]
-            self._soon(partial(self._blame, exit, blame, sent_at, wait_seconds, reason), "blaming an exit")
-        if slows or (not exit and blame in ("refused", "banned")):
+            self._soon(
+                partial(self._record_fault, proxy_id, fault, sent_at, wait_seconds, reason), "recording a proxy's fault"
+            )
+        if slows or (not proxy_id and fault in ("refused", "banned")):
             self.site_refused(reason, wait_seconds)
 
-    def was_misled(self, request: Request) -> None:
-        """Its page could be read, and could not before: the exit of then had put something else in its place."""
-        if misled := request.meta.get(MISLED):
-            exit, sent_at = misled
-            self._soon(partial(self._blame, exit, "bad", sent_at, 0.0, "misled"), "blaming an exit")
+    def refetch_succeeded(self, request: Request) -> None:
+        """A page could be parsed that could not before: the proxy of that time had replaced it."""
+        if suspect := request.meta.get(SUSPECT_PROXY):
+            proxy_id, sent_at = suspect
+            self._soon(
+                partial(self._record_fault, proxy_id, "bad", sent_at, 0.0, "replaced the page"),
+                "recording a proxy's fault",
+            )
 
     def site_refused(self, reason: str, wait_seconds: float) -> None:
-        """The site refuses us: the whole fleet slows down, and stops for as long as the site says."""
-        self.stats.inc_value("pace/refused")
+        """The site refuses us: the whole fleet slows down, and stops for as long as the site asks."""
+        self.stats.inc_value("rate_limit/refused")
         if wait_seconds:
             self._hand_back()
         self._soon(partial(self.queue.refuse, reason, wait_seconds), "slowing down")
 
     def set_crawl_delay(self, seconds: float, origin: str) -> None:
-        """The Crawl-delay of one of the site's hosts; 0: none."""
-        self._soon(partial(self.queue.floor, seconds, origin), "telling the Crawl-delay")
+        """The Crawl-delay of one of the site's hosts; 0 for none."""
+        self._soon(partial(self.queue.set_crawl_delay, seconds, origin), "setting the Crawl-delay")
 
     def pause(self) -> None:
-        """The site is left alone until a person says otherwise."""
+        """Stop the portal until somebody resumes it."""
         self._hand_back()
         self._soon(self.queue.pause, "pausing")
 
     async def flush(self) -> None:
-        """What is known of the exits' good answers is told."""
-        good, self._good = self._good, Counter()
-        await self.standings.praise(good)
+        """Write the counted good responses of the proxies to Redis."""
+        successes = self._successes
+        self._successes = Counter()
+        await self.proxy_health.record_successes(successes)
 
-    async def _blame(self, exit: str, signal: Signal, sent_at: float, wait_seconds: float, reason: str) -> None:
-        self.stats.inc_value(f"exits/{signal}")
-        if not await self.standings.blame(exit, signal, sent_at, wait_seconds):
+    async def _record_fault(
+        self, proxy_id: str, fault: Fault, sent_at: float, wait_seconds: float, reason: str
+    ) -> None:
+        self.stats.inc_value(f"proxy/{fault}")
+        if not await self.proxy_health.record_fault(proxy_id, fault, sent_at, wait_seconds):
             return
-        self.site_refused(f"most exits are refused: {reason}", 0.0)
+        self.site_refused(f"most proxies are refused: {reason}", 0.0)
         if self.now() - self._alarmed_at >= ALARM_MS:
             self._alarmed_at = self.now()
-            logger.error("exits/refused: %s refuses most of our exits: it means us; slower", self.queue.portal)
-            self.stats.inc_value("exits/all_refused")
+            logger.error(
+                "proxy/all_refused: portal=%s: the site refuses most proxies; the fleet slows down", self.queue.portal
+            )
+            self.stats.inc_value("proxy/all_refused")

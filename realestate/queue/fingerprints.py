@@ -5,7 +5,7 @@ from hashlib import sha1
 from scrapy import Request
 from scrapy.utils.request import RequestFingerprinter
 
-from realestate.accelerate.requests import is_plain
+from realestate.queue.plain_urls import is_plain
 
 
 class Fingerprinter(RequestFingerprinter):

@@ -1,7 +1,8 @@
-"""What this process holds: each lease with its page's items and children, until nothing of it is missing.
+"""The leases that this process holds, each with what its page still waits for.
 
-A lease ends when its callback has finished and its items are durable. Then, and only then, it is handed on as an
-Ending that carries the children: the queue acknowledges the page and enqueues them in one act.
+A lease is over when its callback has ended, everything the callback yielded has been handled, and nobody holds it open
+any more. Then it becomes a Settlement that carries the page's children: the queue acknowledges the page and enqueues
+them in one step.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,17 +10,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from realestate.queue.identity import child as child_identity
-from realestate.queue.request_queue import Ending, Lease, Outcome, Pushed
+from realestate.queue.request_queue import Lease, Outcome, Pushed, Settlement
 
 
 @dataclass(slots=True)
 class Held:
-    """One lease and what is still open about it."""
+    """One lease, and what is still open about it."""
 
     lease: Lease
     started: bool = False
+    """Its request was given to the engine."""
     callback_finished: bool = False
-    items: int = 0
+    """The callback has ended, and all it yielded has been handled."""
+    holds: int = 0
+    """Those who keep the lease open, such as an item that waits for the database."""
     children: list[Pushed] = field(default_factory=list)
     outcome: Outcome = "done"
     detail: Any = None
@@ -28,17 +32,38 @@ class Held:
 
     @property
     def complete(self) -> bool:
-        return self.callback_finished and not self.items
+        return self.callback_finished and not self.holds
 
     def next_child(self) -> bytes:
-        """Identifies the page's next child among those that are not to be filtered."""
+        """Identifies the page's next child among those that are not filtered as duplicates."""
         return child_identity(self.lease.id, len(self.children))
 
 
-class Ledger:
-    """All leases of this process, by the key a request carries."""
+class Hold:
+    """Keeps one lease open until it is released."""
 
-    def __init__(self, end: Callable[[Ending], None]) -> None:
+    __slots__ = ("_key", "_ledger")
+
+    def __init__(self, ledger: "Ledger | None" = None, key: str = "") -> None:
+        self._ledger = ledger
+        self._key = key
+
+    def release(self) -> None:
+        """Releasing twice does nothing."""
+        if self._ledger is not None:
+            ledger = self._ledger
+            self._ledger = None
+            ledger.release(self._key)
+
+
+#: For what belongs to no lease.
+NO_HOLD = Hold()
+
+
+class Ledger:
+    """All leases of this process, by the key that a request carries in its meta."""
+
+    def __init__(self, end: Callable[[Settlement], None]) -> None:
         self._end = end
         self._held: dict[str, Held] = {}
 
@@ -56,32 +81,35 @@ class Ledger:
     def get(self, key: object) -> Held | None:
         return self._held.get(key) if isinstance(key, str) else None
 
-    def item_out(self, key: str) -> None:
-        """The callback made an item."""
-        if held := self.get(key):
-            held.items += 1
+    def hold(self, key: object) -> Hold:
+        """Keep a lease open until the returned object is released."""
+        held = self.get(key)
+        if held is None or not isinstance(key, str):
+            return NO_HOLD
+        held.holds += 1
+        return Hold(self, key)
 
-    def item_in(self, key: str) -> None:
-        """The item is stored, in quarantine, or dropped on purpose."""
+    def release(self, key: str) -> None:
+        """One hold less."""
         if held := self.get(key):
-            held.items -= 1
+            held.holds -= 1
             self._maybe_end(key, held)
 
     def finished(self, key: str) -> None:
-        """The callback or errback is over."""
+        """The callback or errback has ended, and all it yielded has been handled."""
         if held := self.get(key):
             held.callback_finished = True
             self._maybe_end(key, held)
 
     def end(self, key: str, outcome: Outcome, detail: Any = None) -> None:
-        """End it now, whatever is open."""
+        """End the lease now, whatever is still open."""
         if held := self._held.pop(key, None):
             is_unsent = outcome == "back" or (outcome == "retry" and not detail[2])
-            unused = held.lease.exit if is_unsent else ""
-            self._end(Ending(held.lease.id, held.lease.token, outcome, detail, tuple(held.children), unused))
+            unused = held.lease.proxy_id if is_unsent else ""
+            self._end(Settlement(held.lease.id, held.lease.token, outcome, detail, tuple(held.children), unused))
 
     def without_trace(self, busy: set[object], looks: int) -> Iterator[tuple[str, Held]]:
-        """Those that were sent, whose callback is not over, and that nobody worked on in so many looks."""
+        """The leases that were started, are not finished, and were not among `busy` in so many looks."""
         for key, held in self:
             idle = held.started and not held.callback_finished and key not in busy
             held.missed = held.missed + 1 if idle else 0

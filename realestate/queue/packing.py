@@ -8,10 +8,10 @@ from scrapy import Request, Spider
 from realestate.queue.codec import encode
 from realestate.queue.dupefilter import DupeFilter
 from realestate.queue.engine import LEASE
-from realestate.queue.feedback import is_dressed, undress
+from realestate.queue.feedback import has_identity, remove_identity
 from realestate.queue.ledger import Ledger
+from realestate.queue.refetch import PROXY_ID, SENT
 from realestate.queue.request_queue import Pushed
-from realestate.queue.suspicion import EXIT, SENT
 
 #: The keys under which a child carries its page's lease, a seed's request its name, and any request the seconds before
 #: which it is not to be sent.
@@ -21,7 +21,7 @@ _OF_THIS_LEASE = (
     PARENT,
     SEED,
     DELAY,
-    EXIT,
+    PROXY_ID,
     SENT,
     "download_latency",
     "download_slot",
@@ -57,8 +57,8 @@ class Packer:
 
     def payload(self, request: Request) -> bytes:
         """Raises NotShareable for a request that the fleet could not take."""
-        if is_dressed(request):  # no credentials in Redis, and another worker is somebody else
+        if has_identity(request):  # no credentials in Redis, and another worker is somebody else
             request = request.copy()
-            undress(request)
+            remove_identity(request)
         kept = {name: value for name, value in request.meta.items() if name not in _OF_THIS_LEASE}
         return encode(request, self.spider, meta=kept)

@@ -1,57 +1,66 @@
-"""The robots.txt of a portal's hosts, known to the whole fleet: one worker asks for it, all read what it heard."""
+"""The robots.txt of a portal's hosts, shared by the fleet: one worker fetches it, all workers read it from Redis."""
 
 from typing import NamedTuple
 
 from realestate.queue.request_queue import RequestQueue
 
-#: What a host said may be gone by while it cannot be asked, but not longer (RFC 9309 leaves it to us).
+#: An old robots.txt is used for so long while the host cannot be reached (RFC 9309 leaves the time to us).
 USABLE_MS = 30 * 24 * 3600 * 1000
-#: Longer than anybody asks. Who dies meanwhile is known by its heart: the others do not wait for this.
-ASKING_MS = 5 * 60 * 1000
+#: The lock of the worker that fetches it expires after this: longer than any fetch. The lock of a dead worker ends
+#: earlier, when its lease ends.
+LOCK_MS = 5 * 60 * 1000
 
 
 class Copy(NamedTuple):
-    """What the fleet knows. Times are Redis', in milliseconds."""
+    """What the fleet knows about a host's robots.txt. Times are Redis', in milliseconds."""
 
     now: float
-    asks: bool
-    """Whether this worker is to ask the host now."""
+    must_fetch: bool
+    """Whether this worker has to fetch it now."""
     again_at: float
-    """When it is asked for again; 0: it never was."""
+    """When it is fetched again; 0 if it never was fetched."""
     failures: int
-    """How often it was asked in vain since it was last read."""
+    """Failed fetches since the last good one."""
     text: bytes | None
-    """What it says, by the last answer that counted; None: there is none that is young enough."""
+    """Its text by the last good response; None if there is none that is young enough."""
     reason: str
-    """Why it was asked in vain."""
+    """Why the last fetch failed."""
 
     @property
-    def is_being_asked(self) -> bool:
+    def is_being_fetched(self) -> bool:
         return self.now >= self.again_at
 
 
 class RobotsTexts:
-    """Of one portal. Hosts are told apart by their origin: scheme, name and port."""
+    """The robots.txt files of one portal, by origin: scheme, host and port."""
 
     def __init__(self, queue: RequestQueue, worker: str) -> None:
         self.queue = queue
         self.worker = worker
 
     async def look(self, origin: str) -> Copy:
-        now, asks, again_at, failures, read_at, text, reason = await self.queue.run(
-            "robots", origin=origin, worker=self.worker, longest=ASKING_MS
+        """What the fleet knows, and whether this worker is the one to fetch the file now."""
+        now, must_fetch, again_at, failures, read_at, text, reason = await self.queue.run(
+            "robots", origin=origin, worker=self.worker, longest=LOCK_MS
         )
         usable = text is not None and now - read_at < USABLE_MS
-        return Copy(now, bool(asks), again_at, failures, text if usable else None, (reason or b"").decode())
+        return Copy(now, bool(must_fetch), again_at, failures, text if usable else None, (reason or b"").decode())
 
-    async def heard(self, origin: str, text: bytes, seconds: float) -> None:
-        """It says this, and is asked again after so many seconds."""
-        await self._tell(origin, text, "", seconds)
+    async def save(self, origin: str, text: bytes, seconds: float) -> None:
+        """Store the text; it is fetched again after so many seconds."""
+        await self._save(origin, text, "", seconds)
 
-    async def missed(self, origin: str, reason: str, seconds: float) -> None:
-        """It was asked in vain."""
-        await self._tell(origin, None, reason, seconds)
+    async def save_failure(self, origin: str, reason: str, seconds: float) -> None:
+        """Store that the fetch failed; the old text stays, and the next try is after so many seconds."""
+        await self._save(origin, None, reason, seconds)
 
-    async def _tell(self, origin: str, text: bytes | None, reason: str, seconds: float) -> None:
-        told = {"origin": origin, "worker": self.worker, "text": text if text is not None else False}
-        await self.queue.run("robots_heard", **told, reason=reason, wait=int(seconds * 1000), keep=USABLE_MS)
+    async def _save(self, origin: str, text: bytes | None, reason: str, seconds: float) -> None:
+        await self.queue.run(
+            "robots_save",
+            origin=origin,
+            worker=self.worker,
+            text=text if text is not None else False,
+            reason=reason,
+            wait=int(seconds * 1000),
+            keep=USABLE_MS,
+        )

@@ -1,14 +1,15 @@
-"""What the rooms tell each other during a crawl, through Scrapy's signals."""
+"""Signals of our own, sent during a crawl through Scrapy's signal manager."""
 
 #: () The spider serves the fleet from now on.
 serving = object()
-#: () The worker was told to end: it takes no more, and finishes what it has.
+#: () The worker stops: it takes no more requests and finishes those it has.
 stopping = object()
-#: (item) An item waits for the store; it is durable only with `items_stored`.
-item_waits = object()
+#: (response, error) The callback of a leased page has ended, and all that it yielded has been handled. `error` is what
+#: it raised, or None. Whoever needs more time holds the lease before (`Fleet.hold`).
+page_done = object()
 #: (items) These are durable now: stored, or in quarantine.
 items_stored = object()
-#: (ref) A page is kept as a snapshot; its row goes into the index with the next batch, and is among `items_stored`.
+#: (ref, hold) A page is kept as a snapshot. Who keeps the index releases the hold when its row is stored.
 page_kept = object()
 #: () The last batch is about to be written: who still has something for it hands it over now. Handlers may be async.
 last_batch = object()

@@ -1,13 +1,13 @@
 """The ONLY room that speaks to a database."""
 
 from realestate.storage.errors import StoreAway, StoreError
-from realestate.storage.keeping import KeptStore
+from realestate.storage.maintenance import FullStore
 from realestate.storage.store import WHOLE, Batch, Quarantined, Store, Written
 
-__all__ = ["WHOLE", "Batch", "KeptStore", "Quarantined", "Store", "StoreAway", "StoreError", "Written", "open_store"]
+__all__ = ["WHOLE", "Batch", "FullStore", "Quarantined", "Store", "StoreAway", "StoreError", "Written", "open_store"]
 
 
-def open_store(url: str | None) -> KeptStore:
+def open_store(url: str | None) -> FullStore:
     """The store behind STORE_URL. Nothing is connected yet: a store connects when it is first used."""
     if not url:
         raise StoreError("STORE_URL is not set: give a postgresql:// or mongodb:// address")

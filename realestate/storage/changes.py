@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from realestate.items import CONTENT, Gone, Listing, Sighting, as_record
 from realestate.storage.history import Event, EventType, Observed, Outcome, PriceSeen, Source, State, Suspect, altered
-from realestate.storage.money import (
+from realestate.storage.maintenance import SLACK
+from realestate.storage.prices import (
     MEANING,
     MONEY,
     believable,
@@ -29,7 +30,7 @@ from realestate.storage.money import (
 __all__ = ["OFF_THE_MARKET", "SAME", "Event", "EventType", "Observed", "Outcome", "PriceSeen", "State", "Suspect"]
 __all__ += ["changed_fields", "correct", "decide", "depart"]
 
-#: A larger move, in percent, is more often a typing error than a price: it counts when two different runs saw it.
+#: A larger move, in percent, is more often a typing error than a price: it counts when two different jobs saw it.
 SUSPECT_PERCENT = 60
 #: A listing read again with all of these as they were, on the market and without a doubt, is unchanged. The portal's
 #: clock is no content, but it decides what has to be read again.
@@ -44,17 +45,17 @@ _TOLD_OTHERWISE = frozenset({*MONEY, "status"})
 
 
 def decide(before: State | None, observed: Sequence[tuple[Observed, str]], now: datetime) -> Outcome:
-    """All that a batch says of one listing, in its order, each with its run.
+    """All that a batch says of one listing, in its order, each with its job.
 
     A batch that leaves the listing as it was tells nothing: it cannot be told from one that is written again.
     """
     outcome = _begun(before, now)
-    for item, run in observed:
+    for item, job in observed:
         if gone := _gone(outcome.state, item):
-            outcome.evidence.append((gone, run))
+            outcome.evidence.append((gone, job))
             continue
         outcome.evidence.clear()  # it was seen afterwards
-        turn = _Turn(outcome, run, now)
+        turn = _Turn(outcome, job, now)
         if isinstance(item, Sighting):
             turn.sighted(item)
         elif isinstance(item, Listing):
@@ -65,20 +66,20 @@ def decide(before: State | None, observed: Sequence[tuple[Observed, str]], now: 
     return outcome
 
 
-def depart(before: State, evidence: dict[str, Any], at: datetime, run: str, now: datetime) -> Outcome:
+def depart(before: State, evidence: dict[str, Any], at: datetime, job: str, now: datetime) -> Outcome:
     """The listing is gone: some time between when it was last seen and when it was known to be."""
     outcome = _begun(before, now)
     if before.listing.status in OFF_THE_MARKET:
         return outcome
     listing = before.listing
     last = listing.last_seen_at or at
-    turn = _Turn(outcome, run, now)
+    turn = _Turn(outcome, job, now)
     turn.change(altered(listing, status="delisted", delisted_at=(last, max(last, at))))
     turn.tell("delisted", _end(last, max(last, at), evidence))
     return outcome
 
 
-def correct(before: State, listing: Listing, run: str, now: datetime, *, repriced: bool = False) -> Outcome:
+def correct(before: State, listing: Listing, job: str, now: datetime, *, repriced: bool = False) -> Outcome:
     """A better parser read the same page again: nothing happened on the market. A listing that was `repriced` since, or
     whose price is in doubt, keeps its money: the page is older than what is known."""
     outcome = _begun(before, now)
@@ -88,7 +89,7 @@ def correct(before: State, listing: Listing, run: str, now: datetime, *, reprice
     fields = changed_fields(known, listing, skip={"status"})
     fields += [name for name in CLOCK if getattr(known, name) != getattr(listing, name)]
     if fields:
-        turn = _Turn(outcome, run, now)
+        turn = _Turn(outcome, job, now)
         if not set(MONEY).isdisjoint(fields):
             turn.price(listing, "correction")
         turn.change(_kept(listing, known, status=known.status))
@@ -108,9 +109,9 @@ def changed_fields(old: Listing, new: Listing, skip: Set[str] = _TOLD_OTHERWISE)
 class _Turn:
     """One observation's effect on the outcome so far."""
 
-    def __init__(self, outcome: Outcome, run: str, now: datetime) -> None:
+    def __init__(self, outcome: Outcome, job: str, now: datetime) -> None:
         self.outcome = outcome
-        self.run = run
+        self.job = job
         self.now = now
         self._revised = False
 
@@ -208,7 +209,7 @@ class _Turn:
     def _confirmed(self, price: Decimal) -> bool:
         assert self.outcome.state is not None
         suspect = self.outcome.state.suspect
-        return suspect is not None and cents(suspect.price) == cents(price) and suspect.run != self.run
+        return suspect is not None and cents(suspect.price) == cents(price) and suspect.job != self.job
 
     def _doubt(self, price: Decimal | None) -> bool:
         """Whether the doubt is a new one, or an old one is over."""
@@ -217,7 +218,7 @@ class _Turn:
         if (cents(suspect.price) if suspect else None) == (price and cents(price)):
             return False
         self._revise()
-        self.outcome.state = replace(self.outcome.state, suspect=None if price is None else Suspect(price, self.run))
+        self.outcome.state = replace(self.outcome.state, suspect=None if price is None else Suspect(price, self.job))
         return True
 
     # ----- into the outcome
@@ -225,7 +226,7 @@ class _Turn:
     def tell(self, type: EventType, data: dict[str, Any]) -> None:
         self._revise()
         listing, revision = self._now()
-        self.outcome.events.append(Event(listing.portal, listing.ref, revision, type, self.now, self.run, data))
+        self.outcome.events.append(Event(listing.portal, listing.ref, revision, type, self.now, self.job, data))
 
     def change(self, listing: Listing) -> None:
         self._revise()
@@ -235,7 +236,7 @@ class _Turn:
     def price(self, new: Listing, source: Source, *, suspect: bool = False) -> None:
         self._revise()
         listing, revision = self._now()
-        told = (listing.portal, listing.ref, revision, self.now, self.run, source, *money_of(new), suspect)
+        told = (listing.portal, listing.ref, revision, self.now, self.job, source, *money_of(new), suspect)
         self.outcome.prices.append(PriceSeen(*told))
 
     def _revise(self) -> None:
@@ -285,3 +286,25 @@ def _kept(listing: Listing, known: Listing, **changes: Any) -> Listing:
     status = changes.get("status", listing.status)
     ours = {name: getattr(known, name) for name in ("first_seen_at", "last_seen_at", "last_fetched_at")}
     return altered(listing, **ours, **changes, delisted_at=known.delisted_at if status == "delisted" else None)
+
+
+def release(before: State | None, listing: Listing, job: str, now: datetime) -> Outcome:
+    """What the page says, at the time it was fetched (`last_fetched_at`).
+
+    Where the listing was seen later, or has left since, the page still says best what the home is like: that is a
+    correction. What it costs, and whether it is offered, others have told since."""
+    fetched_at = fetched(listing, now)
+    if before is None or not _is_known_since(before.listing, fetched_at):
+        return decide(before, [(listing, job)], fetched_at)
+    return correct(before, listing, job, now, repriced=True)
+
+
+def fetched(listing: Listing, now: datetime) -> datetime:
+    """A worker's clock may be ahead of the database's."""
+    return min(listing.last_fetched_at or now, now)
+
+
+def _is_known_since(known: Listing, fetched_at: datetime) -> bool:
+    if known.delisted_at is not None and known.delisted_at[1] > fetched_at:
+        return True
+    return known.last_seen_at is not None and known.last_seen_at > fetched_at + SLACK

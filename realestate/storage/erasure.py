@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from realestate.storage.keeping import Erased, Keeping
+from realestate.storage.maintenance import Erased, MaintenanceStore
 from realestate.storage.snapshots import Page, open_place
-from realestate.storage.snapshots.erasing import rewrite
+from realestate.storage.snapshots.files import rewrite
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class RawPages:
         return not self.in_use and not self.missing
 
 
-def erase(store: Keeping, keys: Iterable[tuple[str, str]], marks: Iterable[str] = ()) -> list[Erased]:
+def erase(store: MaintenanceStore, keys: Iterable[tuple[str, str]], marks: Iterable[str] = ()) -> list[Erased]:
     """The listings of these portals and refs, and all that have one of these contacts' marks (`Vault.lookup`)."""
     wanted = dict.fromkeys(keys)
     for mark in marks:
@@ -35,7 +35,7 @@ def erase(store: Keeping, keys: Iterable[tuple[str, str]], marks: Iterable[str] 
 
 
 def erase_pages(
-    store: Keeping,
+    store: MaintenanceStore,
     url: str,
     *,
     spool: Path | None = None,
@@ -68,7 +68,7 @@ def erase_pages(
 class _Memory:
     """Whether a page is of a listing that was erased; each portal is asked for once."""
 
-    def __init__(self, store: Keeping) -> None:
+    def __init__(self, store: MaintenanceStore) -> None:
         self._store = store
         self._refs: dict[str, frozenset[str]] = {}
 

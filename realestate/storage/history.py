@@ -30,10 +30,10 @@ Observed = Listing | Sighting | Gone
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A price too far from the last to be believed at once, and the run that saw it."""
+    """A price too far from the last to be believed at once, and the job that saw it."""
 
     price: Decimal
-    run: str
+    job: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Event:
     revision: int
     type: EventType
     at: datetime
-    run: str
+    job: str
     data: dict[str, Any]
 
 
@@ -67,7 +67,7 @@ class PriceSeen:
     ref: str
     revision: int
     at: datetime
-    run: str
+    job: str
     source: Source
     price: Decimal | None
     currency: str | None
@@ -84,7 +84,7 @@ class Outcome:
     events: list[Event] = field(default_factory=list)
     prices: list[PriceSeen] = field(default_factory=list)
     evidence: list[tuple[Gone, str]] = field(default_factory=list)
-    """That it is gone, each with its run; weighed when the run is over: see `depart`."""
+    """That it is gone, each with its job; weighed when the job is over: see `depart`."""
 
     def changed(self, before: State | None) -> bool:
         """Whether more is to be written than that it was seen."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from realestate.storage.erasure import RawPages, erase_pages
-from realestate.storage.keeping import Expired, Keeping
+from realestate.storage.maintenance import Expired, MaintenanceStore
 from realestate.storage.snapshots import Kind, expired, open_place, prune
 from realestate.storage.snapshots.filenames import FileName
 from realestate.storage.snapshots.writer import LONGEST_SECONDS
@@ -44,15 +44,15 @@ class Retained:
 
 
 def retain(
-    store: Keeping, days: Days, url: str, now: datetime, *, spool: Path | None = None, dry_run: bool = False
+    store: MaintenanceStore, days: Days, url: str, now: datetime, *, spool: Path | None = None, dry_run: bool = False
 ) -> Retained:
     """Let go what is past its days, and finish what an erasure could not."""
     if dry_run:
         files = expired(open_place(url, spool), days.raw, now)
     else:
-        files = prune(url, days.raw, now, forget=store.forget_snapshots, spool=spool)
+        files = prune(url, days.raw, now, forget=store.drop_snapshots, spool=spool)
         for kind, each in days.raw.items():
-            store.forget_pages(kind, each + _LONGEST_DAYS)
+            store.drop_old_pages(kind, each + _LONGEST_DAYS)
     gone = store.expire(quarantine_days=days.quarantine, delisted_days=days.delisted, dry_run=dry_run)
     erased = RawPages() if dry_run else erase_pages(store, url, spool=spool)
     return Retained(_by_kind(files), gone, erased)

@@ -1,6 +1,6 @@
-"""One crawl with all that can happen to a request, by Scrapy's engine or by the lean one; told as JSON.
+"""One crawl with all that can happen to a request, by Scrapy's engine or by the accelerated one. Prints JSON.
 
-python -m tests.accelerate.crawled <scrapy|lean> <address of the site>
+python -m tests.accelerate.crawled <stock|accelerated> <address of the site> [meddling]
 """
 
 import json
@@ -16,7 +16,7 @@ from scrapy.http import Response
 
 from realestate.accelerate.engine import Engine, take_over
 
-HEARD = [
+SENT = [
     "request_scheduled",
     "request_dropped",
     "response_received",
@@ -56,7 +56,7 @@ class Dropping:
 
 
 class Meddling:
-    """A spider middleware as somebody may add it: drops, adds, changes, and mends one error."""
+    """A spider middleware as somebody may add it: drops, adds, changes, and handles one error."""
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         async for each in result:
@@ -72,26 +72,27 @@ class Meddling:
 class AnySpider(scrapy.Spider):
     name = "any"
 
-    def __init__(self, site: str, is_lean: bool, **options: Any) -> None:
+    def __init__(self, site: str, is_accelerated: bool, **options: Any) -> None:
         super().__init__(**options)
-        self.site, self.is_lean = site, is_lean
-        self.told: list[str] = []
+        self.site = site
+        self.is_accelerated = is_accelerated
+        self.received: list[str] = []
 
     @classmethod
     def from_crawler(cls, crawler: Any, *args: Any, **options: Any) -> "AnySpider":
         spider = super().from_crawler(crawler, *args, **options)
-        if spider.is_lean:
+        if spider.is_accelerated:
             crawler.signals.connect(lambda: take_over(crawler), signals.spider_opened, weak=False)
-        for name in HEARD:
-            crawler.signals.connect(spider.ear(name), getattr(signals, name), weak=False)
+        for name in SENT:
+            crawler.signals.connect(spider.handler(name), getattr(signals, name), weak=False)
         return spider
 
-    def ear(self, name: str) -> Any:
-        def hears(request: Any = None, response: Any = None, item: Any = None, reason: str = "") -> None:
+    def handler(self, name: str) -> Any:
+        def handle(request: Any = None, response: Any = None, item: Any = None, reason: str = "") -> None:
             url = (response or request).url.rpartition("/")[2] if response or request else ""
-            self.told.append(f"{name} {url} {item or ''} {reason}")
+            self.received.append(f"{name} {url} {item or ''} {reason}")
 
-        return hears
+        return handle
 
     async def start(self) -> AsyncIterator[Any]:
         ways = {
@@ -148,14 +149,14 @@ def main() -> None:
     meddled = {"tests.accelerate.crawled.Meddling": 500} if meddling else {}
     process = AsyncCrawlerProcess(SETTINGS | {"SPIDER_MIDDLEWARES": meddled})
     crawler = process.create_crawler(AnySpider)
-    process.crawl(crawler, site=site, is_lean=way == "lean")
+    process.crawl(crawler, site=site, is_accelerated=way == "accelerated")
     process.start()
     assert isinstance(crawler.spider, AnySpider)
     stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, int)}
     quiet = ("memusage", "response_bytes", "request_bytes", "elapsed", "items_per_minute", "responses_per_minute")
     kept = {name: value for name, value in stats.items() if not any(word in name for word in quiet)}
-    is_lean = isinstance(crawler.engine, Engine)
-    print(json.dumps({"lean": is_lean, "told": sorted(crawler.spider.told), "stats": kept}))
+    is_accelerated = isinstance(crawler.engine, Engine)
+    print(json.dumps({"is_accelerated": is_accelerated, "signals": sorted(crawler.spider.received), "stats": kept}))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from realestate.accelerate.plain import CookiesMiddleware, RedirectMiddleware
-from realestate.accelerate.requests import request_to
+from realestate.queue.plain_urls import request_to
 from realestate.spiders.immoweb import ImmowebSpider
 
 URL = "https://www.immoweb.be/en/classified/21000001"

@@ -9,7 +9,7 @@ from scrapy.crawler import Crawler
 
 from realestate.crawling.conclusion import Conclusions
 from realestate.items import Part
-from realestate.queue.openjobs import OpenJob
+from realestate.queue.open_jobs import OpenJob
 from realestate.storage.handle import provide_store
 from realestate.storage.store import Unread
 from tests.handles import DirectHandle
@@ -64,7 +64,7 @@ class Played:
         self.fleet = SimpleNamespace(jobs=self.jobs, queue=queue, push=self._push)
         self.crawler = PlayedCrawler(SimpleNamespace(inc_value=self._count))
         store = SimpleNamespace(
-            begin_run=self._begin_run,
+            begin_job=self._begin_job,
             end_sweep=self._end_sweep,
             conclude=self._conclude,
             parts=lambda job: self.parts,
@@ -78,7 +78,7 @@ class Played:
     def look(self) -> None:
         asyncio.run(Conclusions(self)._look())
 
-    def _begin_run(self, job: str, portal: str, mode: str, scope: str) -> bool:
+    def _begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
         assert (portal, mode, scope) == (self.name, "full", "all")
         was_forgotten, self.is_forgotten = self.is_forgotten, False
         return was_forgotten

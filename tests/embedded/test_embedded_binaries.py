@@ -1,4 +1,4 @@
-"""Which programs are taken, where a machine has several or none."""
+"""Which server programs are used on a machine that has several or none."""
 
 from pathlib import Path
 
@@ -39,5 +39,5 @@ def test_data_of_another_postgres_are_not_opened_with_the_wrong_programs() -> No
 
 
 def test_a_service_that_is_not_there_says_why() -> None:
-    with pytest.raises(EmbeddedError, match="there is no redis-server"):
-        Service(error="there is no redis-server").required_url()
+    with pytest.raises(EmbeddedError, match="no redis-server"):
+        Service(error="no redis-server").required_url()

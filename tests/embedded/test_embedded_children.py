@@ -1,4 +1,4 @@
-"""Children that end with us, whichever way we end."""
+"""Child processes end with us, however we end."""
 
 import signal
 import subprocess
@@ -65,8 +65,8 @@ def test_a_missing_command_is_an_exit_code_and_a_line(tmp_path: Path) -> None:
     assert log.read_text() == "/no/such/command: [Errno 2] No such file or directory\n"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
-def test_a_child_is_asked_to_end_when_its_parent_is_killed(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals a child when its parent dies")
+def test_a_child_gets_sigterm_when_its_parent_is_killed(tmp_path: Path) -> None:
     log = tmp_path / "log"
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, PATIENT, log], cwd=PROJECT, stdout=subprocess.PIPE, text=True
@@ -77,7 +77,7 @@ def test_a_child_is_asked_to_end_when_its_parent_is_killed(tmp_path: Path) -> No
     assert says(log, "asked to end")
 
 
-def test_stop_asks_first_and_kills_only_those_who_do_not_listen(tmp_path: Path) -> None:
+def test_stop_sends_sigterm_and_kills_only_those_that_ignore_it(tmp_path: Path) -> None:
     logs = [tmp_path / name for name in ("patient", "stubborn", "done")]
     children = [child(script, log) for script, log in zip((PATIENT, STUBBORN, ""), logs, strict=True)]
     assert says(logs[0], "ready")
@@ -88,14 +88,14 @@ def test_stop_asks_first_and_kills_only_those_who_do_not_listen(tmp_path: Path) 
     assert 1 <= time.monotonic() - began < 10
 
 
-def test_stop_ends_at_once_when_all_listen(tmp_path: Path) -> None:
+def test_stop_does_not_wait_when_all_end(tmp_path: Path) -> None:
     logs = [tmp_path / name for name in ("one", "two")]
     children = [child(PATIENT, log) for log in logs]
     assert all(says(log, "ready") for log in logs)
     assert stop(children, timeout=60) == [7, 7]
 
 
-def test_stop_takes_along_what_a_killed_child_started(tmp_path: Path) -> None:
+def test_stop_also_ends_what_a_killed_child_started(tmp_path: Path) -> None:
     log, lock = tmp_path / "log", tmp_path / "lock"
     holder = f"import fcntl; lock = open({str(lock)!r}, 'a'); fcntl.flock(lock, fcntl.LOCK_EX)" + STUBBORN
     nest = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {holder!r}])"

@@ -1,4 +1,7 @@
-"""Real servers, real processes that use them, real signals."""
+"""Embedded services with real servers, real processes that use them, and real signals.
+
+Starting the services costs most of the time, so tests share a start where they can.
+"""
 
 import json
 import os
@@ -24,6 +27,7 @@ class User:
     """A process that uses the services of a folder."""
 
     def __init__(self, folder: Path) -> None:
+        self.modes_above = {path: path.stat().st_mode for path in folder.parents if path.exists()}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.embedded.user", folder],
             cwd=PROJECT,
@@ -32,25 +36,25 @@ class User:
             stderr=subprocess.PIPE,
             text=True,
         )
-        self._told: dict[str, Any] = {}
+        self._found: dict[str, Any] = {}
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What it was given; waits until it has it."""
-        if not self._told:
+    def found(self) -> dict[str, Any]:
+        """The URLs and process ids of its services. Waits until it has them."""
+        if not self._found:
             assert self.process.stdout
             line = self.process.stdout.readline()
             assert line, self.failure()
-            self._told = json.loads(line)
-        return self._told
+            self._found = json.loads(line)
+        return self._found
 
     @property
     def pids(self) -> dict[str, int]:
-        pids: dict[str, int] = self.told["pids"]
+        pids: dict[str, int] = self.found["pids"]
         return pids
 
     def failure(self) -> str:
-        """Its last words when it was given nothing."""
+        """Its error when it got no services."""
         return self.process.communicate(timeout=60)[1].strip()
 
     def leave(self) -> None:
@@ -61,11 +65,11 @@ class User:
         self.leave()
 
     def redis(self, command: str, *arguments: str) -> Any:
-        with redis.Redis.from_url(self.told["redis_url"], decode_responses=True) as client:
+        with redis.Redis.from_url(self.found["redis_url"], decode_responses=True) as client:
             return client.execute_command(command, *arguments)
 
     def sql(self, statement: str) -> list[tuple[Any, ...]]:
-        connection = psycopg2.connect(self.told["store_url"])
+        connection = psycopg2.connect(self.found["store_url"])
         try:
             with connection, connection.cursor() as cursor:
                 cursor.execute(statement)
@@ -79,7 +83,7 @@ StartUser = Callable[..., User]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all: whatever a test did to it, the next must be able to start there."""
+    """One folder for all tests: whatever a test did to it, the next one must be able to start there."""
     return tmp_path_factory.mktemp("services") / ".realestate"
 
 
@@ -110,7 +114,7 @@ def alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     with suppress(FileNotFoundError, ProcessLookupError):
-        # one whose parent has not collected it yet has ended all the same
+        # a zombie has ended
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
     return not Path("/proc/self/stat").exists()
 
@@ -126,122 +130,108 @@ def answers(user: User) -> bool:
         return False
 
 
-def test_both_services_answer(start_user: StartUser, folder: Path) -> None:
+def test_both_services_respond_to_the_right_password_only(start_user: StartUser, folder: Path) -> None:
     user = start_user()
     assert answers(user)
     assert user.sql("SELECT current_database(), lower('ƏŞ')") == [("realestate", "əş")]
     assert stat.S_IMODE((folder / "services.json").stat().st_mode) == 0o600
-
-
-def test_nobody_gets_in_without_the_password(start_user: StartUser) -> None:
-    user = start_user()
-    secret = user.told["redis_url"].partition(":")[2].partition("@")[0].removeprefix("//:")
+    for path, mode in user.modes_above.items():
+        assert path.stat().st_mode & ~stat.S_IXOTH == mode & ~stat.S_IXOTH, f"{path} was opened to other users"
+    redis_url = user.found["redis_url"]
+    secret = redis_url.partition(":")[2].partition("@")[0].removeprefix("//:")
     with (
-        redis.Redis.from_url(user.told["redis_url"].replace(secret, "wrong")) as client,
+        redis.Redis.from_url(redis_url.replace(secret, "wrong")) as client,
         pytest.raises(redis.AuthenticationError),
     ):
         client.ping()
     with pytest.raises(psycopg2.OperationalError, match="password"):
-        psycopg2.connect(user.told["store_url"].partition("?")[0], password="wrong", sslmode="disable")
+        psycopg2.connect(user.found["store_url"].partition("?")[0], password="wrong", sslmode="disable")
 
 
 def test_a_second_user_joins_and_the_last_to_leave_stops_both(start_user: StartUser, folder: Path) -> None:
     first = start_user()
-    assert first.told
+    assert first.found
     second = start_user()
-    assert second.told == first.told
+    assert second.found == first.found
     first.leave()
     assert answers(second)
     second.leave()
     assert second.process.returncode == 0
     servers = [second.pids["redis"], second.pids["store"]]
-    assert not any(map(alive, servers)), "a user that leaves last sees them stopped"
+    assert not any(map(alive, servers)), "the last user waits until the servers have stopped"
     assert not (folder / "services.json").exists()
     assert eventually(lambda: all_gone(second))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_user_ended_by_a_signal_leaves_nothing_running(
+def test_a_user_ended_by_a_signal_leaves_nothing_running_and_keeps_the_data(
     start_user: StartUser, folder: Path, number: signal.Signals
 ) -> None:
     user = start_user()
-    assert answers(user)
+    user.redis("INCR", "signals")
+    user.sql("CREATE TABLE IF NOT EXISTS signals AS SELECT 42 AS value")
+    count = user.redis("GET", "signals")
     user.end(number)
     assert eventually(lambda: all_gone(user))
     assert not (folder / "services.json").exists()
-
-
-def test_data_survive_a_restart(start_user: StartUser) -> None:
-    user = start_user()
-    user.redis("SET", "kept", "yes")
-    user.sql("CREATE TABLE restarted AS SELECT 42 AS answer")
-    user.leave()
-    again = start_user()
-    assert again.pids != user.pids
-    assert again.redis("GET", "kept") == "yes"
-    assert again.sql("SELECT answer FROM restarted") == [(42,)]
+    if number == signal.SIGTERM:
+        again = start_user()
+        assert again.pids != user.pids
+        assert again.redis("GET", "signals") == count
+        assert again.sql("SELECT value FROM signals") == [(42,)]
 
 
 def test_after_a_killed_keeper_the_next_start_works_and_has_the_data(start_user: StartUser) -> None:
     user = start_user()
-    user.redis("SET", "unkept", "yes")
-    user.sql("CREATE TABLE unkept AS SELECT 42 AS answer")
+    user.redis("SET", "killed-keeper", "yes")
+    user.sql("CREATE TABLE killed_keeper AS SELECT 42 AS value")
     os.kill(user.pids["keeper"], signal.SIGKILL)
     again = start_user()
-    assert again.redis("GET", "unkept") == "yes"
-    assert again.sql("SELECT answer FROM unkept") == [(42,)]
+    assert again.redis("GET", "killed-keeper") == "yes"
+    assert again.sql("SELECT value FROM killed_keeper") == [(42,)]
     assert all_gone(user)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
-def test_the_servers_do_not_outlive_a_killed_keeper(start_user: StartUser) -> None:
-    user = start_user()
-    os.kill(user.pids["keeper"], signal.SIGKILL)
-    assert eventually(lambda: all_gone(user))
+    if sys.platform == "linux":  # only Linux signals a child when its parent dies
+        os.kill(again.pids["keeper"], signal.SIGKILL)
+        assert eventually(lambda: all_gone(again)), "the servers outlive their killed keeper"
 
 
 def test_everything_killed_at_once_starts_again(start_user: StartUser) -> None:
     user = start_user()
-    user.sql("CREATE TABLE killed AS SELECT 42 AS answer")
+    user.sql("CREATE TABLE killed AS SELECT 42 AS value")
     for pid in (*user.pids.values(), user.process.pid):
         os.kill(pid, signal.SIGKILL)
-    assert start_user().sql("SELECT answer FROM killed") == [(42,)]
+    assert start_user().sql("SELECT value FROM killed") == [(42,)]
 
 
-def test_a_keeper_told_to_stop_stops_both(start_user: StartUser, folder: Path) -> None:
-    user = start_user()
-    os.kill(user.pids["keeper"], signal.SIGTERM)
-    assert eventually(lambda: all_gone(user))
-    assert running(folder) is None
-
-
-def test_a_server_that_dies_comes_back_at_the_same_address(start_user: StartUser) -> None:
+def test_a_server_that_dies_returns_at_the_same_address_and_a_stopped_keeper_stops_both(
+    start_user: StartUser, folder: Path
+) -> None:
     user = start_user()
     for name in ("redis", "store"):
         os.kill(user.pids[name], signal.SIGKILL)
     assert eventually(lambda: not alive(user.pids["redis"]) and not alive(user.pids["store"]))
     assert eventually(lambda: answers(user))
-
-
-def test_ten_users_at_once_share_what_one_of_them_starts(start_user: StartUser, tmp_path: Path) -> None:
-    users = [start_user(tmp_path / "fresh") for _ in range(10)]
-    assert all(user.told == users[0].told for user in users)
-
-
-def test_a_very_deep_folder_is_fine(tmp_path: Path) -> None:
-    folder = tmp_path.joinpath(*["a folder with a long 'name'"] * 20)
-    with services(folder) as found:
-        connection = psycopg2.connect(found.store_url)
-        connection.close()
-        assert running(folder) == found
+    now = running(folder)
+    assert now is not None
+    os.kill(now.keeper_pid, signal.SIGTERM)
+    pids = [now.keeper_pid, now.redis.pid, now.store.pid]
+    assert eventually(lambda: not any(alive(pid) for pid in pids if pid))
     assert running(folder) is None
 
 
-def test_the_folders_above_are_not_opened_to_others(start_user: StartUser, folder: Path) -> None:
-    above = list(folder.parents)
-    before = [path.stat().st_mode & ~stat.S_IXOTH for path in above]
-    assert answers(start_user())
-    assert [path.stat().st_mode & ~stat.S_IXOTH for path in above] == before
+def test_ten_users_at_once_share_what_one_of_them_starts_in_a_very_deep_folder(
+    start_user: StartUser, tmp_path: Path
+) -> None:
+    folder = tmp_path.joinpath(*["a folder with a long 'name'"] * 20)
+    users = [start_user(folder) for _ in range(10)]
+    assert all(user.found == users[0].found for user in users)
+    assert answers(users[0])
+    found = running(folder)
+    assert found is not None
+    assert (found.redis_url, found.store_url) == (users[0].found["redis_url"], users[0].found["store_url"])
+    for user in users:
+        user.leave()
+    assert running(folder) is None
 
 
 def test_asking_what_runs_starts_and_creates_nothing(tmp_path: Path) -> None:
@@ -250,7 +240,7 @@ def test_asking_what_runs_starts_and_creates_nothing(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_a_broken_database_is_one_clear_line_and_redis_still_serves(tmp_path: Path) -> None:
+def test_a_broken_database_is_one_clear_line_and_redis_still_works(tmp_path: Path) -> None:
     data = tmp_path / "postgres" / "data"
     data.mkdir(parents=True, mode=0o700)
     (data / "PG_VERSION").write_text("18\n")
@@ -261,20 +251,20 @@ def test_a_broken_database_is_one_clear_line_and_redis_still_serves(tmp_path: Pa
             _ = found.store_url
 
 
-def test_who_need_not_have_them_at_once_waits_when_they_are_called_for(folder: Path) -> None:
+def test_services_can_start_in_the_background(folder: Path) -> None:
     with starting(folder) as ready:
         started = ready()
         assert started == ready() == running(folder)
     assert running(folder) is None
 
 
-def test_who_leaves_before_they_are_ready_leaves_nothing_running(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), starting(tmp_path):
+def test_a_user_that_leaves_before_they_are_ready_leaves_nothing_running(folder: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), starting(folder):
         raise KeyboardInterrupt
-    assert eventually(lambda: not locks.is_taken(tmp_path / "keeper.lock"))
+    assert eventually(lambda: not locks.is_taken(folder / "keeper.lock"))
 
 
-def test_what_keeps_them_from_starting_is_told_to_who_calls_for_them(
+def test_a_failed_start_in_the_background_is_raised_where_the_services_are_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
@@ -284,11 +274,12 @@ def test_what_keeps_them_from_starting_is_told_to_who_calls_for_them(
 
 def test_a_folder_that_is_a_file_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(EmbeddedError, match=r"\Ano services can be kept in .*\Z"), services(tmp_path / "file"):
+    message = r"\Athe embedded services cannot use the folder .*\Z"
+    with pytest.raises(EmbeddedError, match=message), services(tmp_path / "file"):
         pass
 
 
-def test_a_first_start_killed_half_way_is_begun_afresh(start_user: StartUser, tmp_path: Path) -> None:
+def test_a_first_start_that_was_killed_is_begun_again(start_user: StartUser, tmp_path: Path) -> None:
     user = start_user(tmp_path)
     lock = tmp_path / "postgres.lock"
     assert eventually(lambda: any(tmp_path.glob("postgres.new/data/*")) and lock.read_text() != "")

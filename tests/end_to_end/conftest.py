@@ -1,12 +1,15 @@
-"""A simulator and workers as processes of their own, on the test's own Redis database and PostgreSQL database."""
+"""Simulators and workers as processes, with an empty Redis and an empty PostgreSQL database for each test."""
 
 import asyncio
+import functools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -21,18 +24,18 @@ from realestate.demo.truth import Comparison, compare
 from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.queue.connection import connect_to
-from realestate.queue.deadletters import DeadLetters
+from realestate.queue.dead_letters import DeadLetters
 from realestate.queue.request_queue import QueueSettings, RequestQueue
 from realestate.storage import Store
 
 ROOT = Path(__file__).parents[2]
 PYTHON = sys.executable
-#: Nothing here waits so long unless it is broken; a busy machine is slow.
+#: Nothing takes so long unless it is broken, even on a busy machine.
 PATIENCE = 120.0
 
 
 def until(true: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
-    """Wait for something to become true, not for a time to pass."""
+    """Wait until the condition is true and return its value. The test fails after `patience` seconds."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         if value := true():
@@ -42,56 +45,104 @@ def until(true: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any
 
 
 class Simulated:
-    """A running simulator, as a test sees it."""
+    """A running simulator, as a test sees it. What it counted before this test is not counted."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, shared: bool = False) -> None:
         self.url = url
+        self.shared = shared
         self.portals: dict[str, str] = self._json("/_portals")
+        self._before: dict[str, Any] = self._json("/_stats")
 
     def truth(self, portal: str) -> list[dict[str, Any]]:
-        with urlopen(f"{self.url}/_truth/{portal}", timeout=60) as answer:
-            return [json.loads(line) for line in answer.read().splitlines()]
+        with urlopen(f"{self.url}/_truth/{portal}", timeout=60) as response:
+            return [json.loads(line) for line in response.read().splitlines()]
 
     def events(self, portal: str) -> list[dict[str, Any]]:
-        """What a perfect crawler, looking once a day, would have recorded."""
-        with urlopen(f"{self.url}/_truth/{portal}/events", timeout=60) as answer:
-            return [json.loads(line) for line in answer.read().splitlines()]
+        """What a perfect crawler that crawls once a day would have recorded."""
+        with urlopen(f"{self.url}/_truth/{portal}/events", timeout=60) as response:
+            return [json.loads(line) for line in response.read().splitlines()]
 
     def weather(self, portal: str, kind: str) -> None:
-        told = json.dumps({"kind": kind}).encode()
-        with urlopen(Request(f"{self.url}/_weather/{portal}", told, method="POST"), timeout=60) as answer:
-            assert answer.status == 200
+        self._post(f"/_weather/{portal}", {"kind": kind})
 
     def latency(self, portal: str, seconds: float) -> None:
-        told = json.dumps({"seconds": seconds}).encode()
-        with urlopen(Request(f"{self.url}/_latency/{portal}", told, method="POST"), timeout=60) as answer:
-            assert answer.status == 200
-
-    def requests(self, portal: str) -> int:
-        return int(self._json("/_stats")[portal]["requests"])
+        self._post(f"/_latency/{portal}", {"seconds": seconds})
 
     def advance(self) -> None:
-        with urlopen(Request(f"{self.url}/_day/advance", method="POST"), timeout=60) as answer:
-            assert answer.status == 200
+        """Let a day pass."""
+        self._post("/_day/advance")
+
+    def requests(self, portal: str) -> int:
+        return int(self._json("/_stats")[portal]["requests"] - self._before[portal]["requests"])
+
+    def by_kind(self, portal: str) -> Counter[str]:
+        """Requests by the kind of page."""
+        return self._counted(portal, "by_kind")
+
+    def by_status(self, portal: str) -> Counter[str]:
+        """Requests by the status of the response."""
+        return self._counted(portal, "by_status")
+
+    def _counted(self, portal: str, name: str) -> Counter[str]:
+        return Counter(self._json("/_stats")[portal][name]) - Counter(self._before[portal][name])
 
     def _json(self, path: str) -> Any:
-        with urlopen(self.url + path, timeout=60) as answer:
-            return json.load(answer)
+        with urlopen(self.url + path, timeout=60) as response:
+            return json.load(response)
+
+    def _post(self, path: str, data: dict[str, Any] | None = None) -> None:
+        assert not self.shared, "other tests use this simulator too: start one with `simulate_alone`"
+        body = json.dumps(data).encode() if data else None
+        with urlopen(Request(self.url + path, body, method="POST"), timeout=60) as response:
+            assert response.status == 200
+
+
+Simulate = Callable[[int], Simulated]
+
+
+@pytest.fixture(scope="session")
+def shared_simulators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int], str]]:
+    """The address of a simulator with so many listings. It is started once for all tests."""
+    folder = tmp_path_factory.mktemp("simulators")
+    with ExitStack() as running:
+
+        @functools.cache
+        def start(listings: int) -> str:
+            return running.enter_context(simulator_process(folder / f"{listings}.log", listings, 7))
+
+        yield start
 
 
 @pytest.fixture
-def simulate(tmp_path: Path) -> Iterator[Callable[[int], Simulated]]:
+def simulate(shared_simulators: Callable[[int], str]) -> Simulate:
+    """A simulator that other tests use too: its day, weather and latency stay as they are."""
+    return lambda listings: Simulated(shared_simulators(listings), shared=True)
+
+
+@pytest.fixture
+def simulate_alone(tmp_path: Path) -> Iterator[Simulate]:
+    """A simulator only for this test."""
     with ExitStack() as running:
         yield lambda listings: Simulated(
             running.enter_context(simulator_process(tmp_path / "simulator.log", listings, 7))
         )
 
 
+def worker_environment(redis_url: str, store_url: str, folder: Path) -> dict[str, str]:
+    """The environment of a worker: the addresses of Redis and the store, and the folder for local files."""
+    ours = {
+        "REDIS_URL": redis_url,
+        "STORE_URL": store_url,
+        "RETRY_DELAY_SECONDS": "0.1",
+        "REALESTATE_HOME": str(folder / "home"),
+        "LOG_LEVEL": "INFO",
+    }
+    return {**os.environ, **ours}
+
+
 @pytest.fixture
 def env(redis_url: str, server: Redis, store_url: str, tmp_path: Path) -> dict[str, str]:
-    """For processes: where Redis and the store are, and where to leave what is kept on this machine."""
-    services = {"REDIS_URL": redis_url, "STORE_URL": store_url, "RETRY_DELAY_SECONDS": "0.1"}
-    return {**os.environ, **services, "REALESTATE_HOME": str(tmp_path / "home"), "LOG_LEVEL": "INFO"}
+    return worker_environment(redis_url, store_url, tmp_path)
 
 
 class Worker:
@@ -102,12 +153,17 @@ class Worker:
         self.log = log
 
     def stop(self) -> int:
-        """As an orchestrator would: SIGTERM, once."""
+        """Send SIGTERM once, as an orchestrator does, and return the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(PATIENCE)
 
     def text(self) -> str:
         return self.log.read_text("utf-8")
+
+    def stats(self) -> dict[str, int]:
+        """The counts among the statistics that Scrapy logs at the end."""
+        dumped = self.text().partition("Dumping Scrapy stats")[2]
+        return {name: int(value) for name, value in re.findall(r"'([^']+)': (\d+)[,}]", dumped)}
 
 
 @contextmanager
@@ -133,7 +189,7 @@ def letters(redis_url: str, portal: str) -> list[dict[str, Any]]:
     async def read() -> list[dict[str, Any]]:
         server = connect_to(redis_url)
         queue = RequestQueue(server, portal, QueueSettings())
-        found = [letter.told for letter in await DeadLetters(queue).newest(1000)]
+        found = [letter.details for letter in await DeadLetters(queue).newest(1000)]
         await server.aclose()
         return found
 
@@ -149,7 +205,7 @@ Fleet = Callable[..., Any]
 
 @pytest.fixture
 def fleet(site: Any, env: dict[str, str], server: Redis, store: Store, tmp_path: Path) -> Fleet:
-    """So many workers of immoweb at the test's own `site`, all of them heard of and none with anything to do."""
+    """Start so many workers of immoweb on the test's own `site`. All have sent a heartbeat; none has work yet."""
 
     @contextmanager
     def start(count: int, rate: float = 0, redis: str | None = None, **settings: float) -> Iterator[list[Worker]]:
@@ -159,7 +215,7 @@ def fleet(site: Any, env: dict[str, str], server: Redis, store: Store, tmp_path:
         with ExitStack() as stack, Redis.from_url(variables["REDIS_URL"]) as client:
             started = [running(command, variables, tmp_path / f"{number}.log") for number in range(count)]
             workers = [stack.enter_context(each) for each in started]
-            until(lambda: client.hlen(keys.beats("immoweb")) == count, f"{count} workers")
+            until(lambda: client.hlen(keys.heartbeats("immoweb")) == count, f"{count} workers")
             yield workers
 
     return start

@@ -1,6 +1,6 @@
-"""A crawl of a small simulated portal, slow enough to have a middle in which something happens."""
+"""A crawl of a small simulated portal that takes some seconds, so that a test can disturb it in the middle."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -12,12 +12,19 @@ from realestate.queue import keys
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import PYTHON, Simulated, Worker, compared, running, until
 
-Simulate = Callable[[int], Simulated]
 PORTAL = "emlak"
 WORK = (PYTHON, "-m", "realestate", "work", PORTAL)
 LISTINGS = 120
-#: So slow that a crawl of all listings takes some seconds: there is a middle to disturb.
+#: So long an outage is longer than a lease, if the workers have this one.
+SHORT_OUTAGE = 6.0
+SHORT_LEASE = "LEASE_SECONDS=3"
+#: Requests per second. A crawl of all listings takes some seconds: time enough to disturb it in the middle.
 RATE = "40"
+
+
+def worker_with(*changes: str) -> list[str]:
+    """The command of a worker with other settings or constants, `NAME=number`."""
+    return [PYTHON, "-m", "tests.end_to_end.changed_worker", PORTAL, *changes]
 
 
 class Site:
@@ -44,7 +51,7 @@ class Site:
         return self.simulated.requests(PORTAL)
 
     def listings_asked_for(self) -> int:
-        return int(self.simulated._json("/_stats")[PORTAL]["by_kind"]["listing"])
+        return self.simulated.by_kind(PORTAL)["listing"]
 
     def until_the_middle(self, server: "Redis", after: int = LISTINGS // 4) -> None:
         until(lambda: self.requests() > after, "the middle of the crawl")

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,9 @@ import pytest
 from realestate import embedded
 from realestate.demo.crawl import SHOWN
 from realestate.demo.truth import compare
-from realestate.jobs.work import everything
+from realestate.jobs.work import all_portals
 from realestate.storage import open_store
-from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulated, running, until
+from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulate, Simulated, running, until
 
 COMMAND = [PYTHON, "-m", "realestate"]
 
@@ -86,7 +85,7 @@ def test_the_demo_leaves_no_process_when_it_is_interrupted(
 
 
 def test_ctrl_c_stops_a_crawl_cleanly_and_a_second_run_resumes(
-    laptop: dict[str, str], home: Path, simulate: Callable[[int], Simulated], tmp_path: Path
+    laptop: dict[str, str], home: Path, simulate: Simulate, tmp_path: Path
 ) -> None:
     simulated = simulate(120)
     env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "15"}
@@ -94,7 +93,7 @@ def test_ctrl_c_stops_a_crawl_cleanly_and_a_second_run_resumes(
         until(lambda: simulated.requests("emlak") > 40, "40 pages")
         first.process.send_signal(signal.SIGINT)
         assert first.process.wait(PATIENCE) == 130
-        assert "stopped; what is left waits" in first.text()
+        assert "stopped; run the command again" in first.text()
     until(lambda: not users_of(home), "the services to stop")
     until(lambda: embedded.running(home) is None, "nothing to run")
     so_far = simulated.requests("emlak")
@@ -119,28 +118,29 @@ def stored_is_true(home: Path, simulated: Simulated, portal: str) -> bool:
     return comparison.right
 
 
-def test_a_third_crawl_begins_anew(laptop: dict[str, str], simulate: Callable[[int], Simulated]) -> None:
-    simulated = simulate(30)
+def test_a_third_crawl_begins_anew(laptop: dict[str, str], home: Path, simulate: Simulate) -> None:
+    simulated = simulate(40)
     env = {**laptop, "SIMULATOR_URL": simulated.url}
-    for new in (30, 0):
+    for new in (40, 0):
         told = json.loads(run(env, "crawl", "emlak", "--json").stdout)
-        assert (told["new"], told["kept"], told["resumed"]) == (new, 30, 0)
-        assert told["pages"] >= 32, "30 listings and 2 search pages are read each time"
+        assert (told["new"], told["kept"], told["resumed"]) == (new, 40, 0)
+        assert told["pages"] >= 42, "40 listings and 2 search pages are read each time"
+    log = (home / "logs" / "worker-1.log").read_text("utf-8")
+    assert 0 < log.count(" INFO: ") <= 2 * 20, "a healthy worker logs its start and its end at INFO, but no page"
+    assert " WARNING: " not in log
 
 
-def test_a_limit_stops_early_and_says_that_more_waits(
-    laptop: dict[str, str], simulate: Callable[[int], Simulated]
-) -> None:
-    env = {**laptop, "SIMULATOR_URL": simulate(200).url, "RATE_LIMIT": "40"}
+def test_a_limit_stops_early_and_says_that_more_waits(laptop: dict[str, str], simulate: Simulate) -> None:
+    env = {**laptop, "SIMULATOR_URL": simulate(300).url, "RATE_LIMIT": "40"}
     done = run(env, "crawl", "emlak", "--limit", "10")
     assert done.returncode == 0, done.stderr
-    assert "the rest waits" in done.stdout
+    assert "requests are left, run it again" in done.stdout
     kept = int(done.stdout.split(" in all")[0].split()[-1])
-    assert 10 <= kept < 200
+    assert 10 <= kept < 300
 
 
 def test_two_commands_at_once_share_the_services(
-    laptop: dict[str, str], home: Path, simulate: Callable[[int], Simulated], tmp_path: Path
+    laptop: dict[str, str], home: Path, simulate: Simulate, tmp_path: Path
 ) -> None:
     simulated = simulate(40)
     env = {**laptop, "SIMULATOR_URL": simulated.url}
@@ -203,7 +203,7 @@ def test_the_doctor_names_each_fault_with_its_remedy(
     [
         (["crwal"], "crwal"),
         (["crawl"], "portal"),
-        (["crawl", "nowhere"], f"there are: {', '.join(everything())}"),
+        (["crawl", "nowhere"], f"the portals are: {', '.join(all_portals())}"),
         (["crawl", "emlak", "not-an-address"], "not-an-address"),
         (["crawl", "emlak", "https://example.com/x"], "no address of emlak"),
         (["crawl", "emlak", "--limit", "many"], "--limit"),
@@ -246,8 +246,8 @@ def test_what_is_not_there_is_one_line_and_1(laptop: dict[str, str], variables: 
     assert told in line
 
 
-def test_a_busy_port_is_one_line_and_1(laptop: dict[str, str], simulate: Callable[[int], Simulated]) -> None:
-    port = simulate(5).url.rsplit(":", 1)[1]
+def test_a_busy_port_is_one_line_and_1(laptop: dict[str, str], simulate: Simulate) -> None:
+    port = simulate(40).url.rsplit(":", 1)[1]
     done = run(laptop, "simulate", "--port", port)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()

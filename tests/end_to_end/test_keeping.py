@@ -3,7 +3,7 @@
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,11 @@ import pytest
 from redis import Redis
 
 from realestate.demo.truth import compare
-from realestate.storage import KeptStore, open_store
+from realestate.storage import FullStore, open_store
 from realestate.storage.snapshots import pages
-from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulated, finished, running
+from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulate, Simulated, finished, running
 from tests.storage.batches import all_events
 
-Simulate = Callable[[int], Simulated]
 PORTAL = "emlak"
 LISTINGS = 40
 
@@ -45,8 +44,8 @@ main()
 
 
 @pytest.fixture
-def simulated(simulate: Simulate) -> Simulated:
-    return simulate(LISTINGS)
+def simulated(simulate_alone: Simulate) -> Simulated:
+    return simulate_alone(LISTINGS)
 
 
 @pytest.fixture(params=["store_url", "mongodb_url"])
@@ -56,7 +55,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[KeptStore]:
+def store(url: str) -> Iterator[FullStore]:
     store = open_store(url)
     store.migrate()
     yield store
@@ -101,7 +100,7 @@ WORK = [PYTHON, "-m", "realestate", "work", PORTAL]
 
 
 def test_a_mended_parser_corrects_what_a_broken_one_read(
-    store: KeptStore, server: Redis, simulated: Simulated, env_of: dict[str, str], tmp_path: Path
+    store: FullStore, server: Redis, simulated: Simulated, env_of: dict[str, str], tmp_path: Path
 ) -> None:
     crawl(env_of, server, tmp_path, [PYTHON, "-c", BROKEN, "work", PORTAL])
     truth = simulated.truth(PORTAL)
@@ -136,7 +135,7 @@ def test_a_mended_parser_corrects_what_a_broken_one_read(
 
 
 def test_what_is_erased_is_not_crawled_again_by_two_workers(
-    store: KeptStore, server: Redis, simulated: Simulated, env_of: dict[str, str], tmp_path: Path
+    store: FullStore, server: Redis, simulated: Simulated, env_of: dict[str, str], tmp_path: Path
 ) -> None:
     crawl(env_of, server, tmp_path, WORK, WORK)
     refs = sorted(row["ref"] for row in store.records(PORTAL))

@@ -1,6 +1,5 @@
 """What is no home, through the whole chain: stored is what is true, and a day's changes are its events, each once."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.storage import WHOLE, Store
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulated, finished, letters, running
+from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, finished, letters, running
 
 NO_CHANGE = {"portal", "ref", "url", "quoted_at"}
 
@@ -39,14 +38,14 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["ecommerce", "finance"])
 def test_what_is_stored_is_true_and_a_day_is_told_as_it_was(
     name: str,
-    simulate: Callable[[int], Simulated],
+    simulate_alone: Simulate,
     server: "Redis",
     redis_url: str,
     store: PostgresStore,
     env: dict[str, str],
     tmp_path: Path,
 ) -> None:
-    simulated = simulate(10)
+    simulated = simulate_alone(10)
     command = [PYTHON, "-m", "realestate", "work", name]
     told = {**env, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
 
@@ -76,4 +75,4 @@ def test_what_is_stored_is_true_and_a_day_is_told_as_it_was(
     assert len(events) == len(wanted), "each once"
     assert store.counts() == {name: (len(second), 0)}
     assert letters(redis_url, name) == []
-    assert all(run.complete for run in store.runs(name))
+    assert all(run.complete for run in store.jobs(name))

@@ -2,14 +2,13 @@
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from redis import Redis
 
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulated, compared, finished, running, until
+from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulate, compared, finished, running, until
 from tests.end_to_end.hostile import hostile_site
 
 
@@ -53,9 +52,9 @@ def test_dead_letters_are_listed_shown_replayed_and_dropped(env: dict[str, str],
 
 
 def test_a_paused_portal_is_left_alone_until_it_is_resumed(
-    env: dict[str, str], server: Redis, store: PostgresStore, simulate: Callable[[int], Simulated], tmp_path: Path
+    env: dict[str, str], server: Redis, store: PostgresStore, simulate: Simulate, tmp_path: Path
 ) -> None:
-    simulated = simulate(100)
+    simulated = simulate(120)
     env |= {"SIMULATOR_URL": simulated.url, "RATE_LIMIT": "15"}
     command(env, "submit", "emlak")
     with running([PYTHON, "-m", "realestate", "work", "--until-done", "emlak"], env, tmp_path / "worker.log") as worker:

@@ -1,12 +1,11 @@
 """Scrapy's own commands behave as any Scrapy user expects, also where no Redis and no database is."""
 
 import subprocess
-from collections.abc import Callable
 
 import pytest
 from redis import Redis
 
-from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulated
+from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulate
 
 #: Nothing listens on port 1.
 NOWHERE = {"REDIS_URL": "redis://127.0.0.1:1/0", "STORE_URL": "postgresql://127.0.0.1:1/none"}
@@ -20,20 +19,18 @@ def scrapy(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[
 @pytest.mark.parametrize("configured", [NOWHERE, {"REDIS_URL": "", "STORE_URL": ""}], ids=["away", "not configured"])
 @pytest.mark.parametrize("spider", [[], ["--spider", "emlak"]], ids=["any spider", "emlak"])
 def test_the_shell_needs_neither_redis_nor_a_database(
-    env: dict[str, str], simulate: Callable[[int], Simulated], spider: list[str], configured: dict[str, str]
+    env: dict[str, str], simulate: Simulate, spider: list[str], configured: dict[str, str]
 ) -> None:
-    simulated = simulate(20)
+    simulated = simulate(40)
     env |= {**configured, "SIMULATOR_URL": simulated.url}
     url = f"{simulated.portals['emlak']}/elanlar/?ann_type=3"
     done = scrapy(env, "shell", "--nolog", *spider, "-c", "response.css('h1.title span::text').get()", url)
     assert done.returncode == 0, done.stderr
-    assert "20 elan tapıldı" in done.stdout
+    assert "40 elan tapıldı" in done.stdout
 
 
-def test_the_shell_takes_no_work_from_the_fleet(
-    env: dict[str, str], server: Redis, simulate: Callable[[int], Simulated]
-) -> None:
-    simulated = simulate(20)
+def test_the_shell_takes_no_work_from_the_fleet(env: dict[str, str], server: Redis, simulate: Simulate) -> None:
+    simulated = simulate(40)
     env["SIMULATOR_URL"] = simulated.url
     site = simulated.portals["emlak"]
     server.zadd("{emlak}:ready", {"somebody's": 0})

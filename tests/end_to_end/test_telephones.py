@@ -1,7 +1,6 @@
 """With CONTACTS on, a portal is asked for telephones: they are in the store, sealed, and nowhere else."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from realestate.storage import WHOLE
 from realestate.storage.postgres import PostgresStore
 from realestate.storage.snapshots import pages
 from realestate.storage.vault import Vault
-from tests.end_to_end.conftest import PYTHON, Simulated, compared, finished, running
+from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, compared, finished, running
 
 #: As the simulated sellers have them.
 NUMBER = re.compile(rb"\(0(?:50|55|70)\) 000-\d\d-00|994(?:50|55|70)000\d\d00")
@@ -28,7 +27,7 @@ def crawl(simulated: Simulated, server: "Redis", env: dict[str, str], log: Path,
 
 
 def test_they_are_kept_sealed_and_shown_nowhere(
-    simulate: Callable[[int], Simulated], server: "Redis", store: PostgresStore, env: dict[str, str], tmp_path: Path
+    simulate: Simulate, server: "Redis", store: PostgresStore, env: dict[str, str], tmp_path: Path
 ) -> None:
     simulated, key, log = simulate(60), Fernet.generate_key().decode(), tmp_path / "worker.log"
     on = {"CONTACTS": "on", "CONTACTS_KEYS": key, "LOG_LEVEL": "DEBUG"}
@@ -50,7 +49,7 @@ def test_they_are_kept_sealed_and_shown_nowhere(
 
 
 def test_off_no_request_is_made_for_them(
-    simulate: Callable[[int], Simulated], server: "Redis", store: PostgresStore, env: dict[str, str], tmp_path: Path
+    simulate: Simulate, server: "Redis", store: PostgresStore, env: dict[str, str], tmp_path: Path
 ) -> None:
     simulated = simulate(60)
     crawl(simulated, server, env, tmp_path / "worker.log")

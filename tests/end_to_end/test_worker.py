@@ -9,9 +9,8 @@ from redis import Redis
 
 from realestate.storage import open_store
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulated, compared, finished, letters, running, until
+from tests.end_to_end.conftest import PYTHON, Simulate, compared, finished, letters, running, until
 
-Simulate = Callable[[int], Simulated]
 Ask = Callable[..., list[tuple[Any, ...]]]
 
 
@@ -56,9 +55,9 @@ def test_a_worker_stores_the_truth_in_mongodb(
 
 
 def test_a_second_day_is_stored_over_the_first_but_for_prices_that_are_doubted(
-    simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, sql: Ask, tmp_path: Path
+    simulate_alone: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, sql: Ask, tmp_path: Path
 ) -> None:
-    simulated = simulate(100)
+    simulated = simulate_alone(100)
     env["SIMULATOR_URL"] = simulated.url
     seed = f"{simulated.portals['emlak']}/elanlar/?ann_type=3&sort_type=0&page=1"
     with running([PYTHON, "-m", "scrapy", "crawl", "emlak"], env, tmp_path / "worker.log") as worker:
@@ -74,6 +73,11 @@ def test_a_second_day_is_stored_over_the_first_but_for_prices_that_are_doubted(
     doubted = {ref for (ref,) in sql("SELECT ref FROM listings WHERE suspect_price IS NOT NULL")}
     assert {fault.partition(":")[0] for fault in comparison.wrong} == {f"{ref}.price" for ref in doubted}
     assert set(comparison.unexpected) <= before, "what is no longer advertised is kept, and nothing else"
+    stats = worker.stats()
+    assert stats["downloader/request_count"] == simulated.requests("emlak"), "Scrapy's own statistics are counted"
+    assert stats["downloader/response_count"] == stats["downloader/request_count"]
+    assert stats["downloader/response_status_count/200"] >= 100
+    assert stats["downloader/response_bytes"] > stats["downloader/request_bytes"] > 0
 
 
 def test_bad_seeds_are_refused_and_the_worker_goes_on(
@@ -97,7 +101,7 @@ def test_bad_seeds_are_refused_and_the_worker_goes_on(
 def test_a_worker_without_work_ends_at_once_with_0(
     command: list[str], simulate: Simulate, env: dict[str, str], server: Redis, tmp_path: Path
 ) -> None:
-    env["SIMULATOR_URL"] = simulate(20).url
+    env["SIMULATOR_URL"] = simulate(40).url
     with running([PYTHON, "-m", *command], env, tmp_path / "worker.log") as worker:
         until(lambda: server.hlen("{emlak}:beats"), "the first heartbeat")
         assert worker.stop() == 0

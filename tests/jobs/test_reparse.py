@@ -13,12 +13,12 @@ from zoneinfo import ZoneInfo
 import pytest
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse
 
-from realestate.cli import show
+from realestate.cli.reparse import print_result
 from realestate.items import Listing
 from realestate.jobs.reparse import Corrections, Parser, Reparsed, differences, judge, reparse, response_of
 from realestate.storage.history import State, Suspect
-from realestate.storage.keeping import SLACK, Current
-from realestate.storage.money import rehashed
+from realestate.storage.maintenance import SLACK, Current
+from realestate.storage.prices import rehashed
 from realestate.storage.snapshots import Page, pages
 from tests.examples import a_listing
 from tests.recorded import FOLDER
@@ -271,13 +271,13 @@ def test_a_response_is_as_the_spider_got_it(
 def test_a_person_and_a_program_can_read_what_came_of_it(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
     page = recorded(HOUSE)
     told = run(Book(as_stored(page, area_m2=1.0, description="x" * 9000)), page, replace(page, body=b"", kind="failed"))
-    show.reparsed(told, dry_run=True, as_json=False)
+    print_result(told, dry_run=True, as_json=False)
     out = capsys.readouterr().out
     assert "21500123: area_m2: 1.0 -> 176.0\n" in out
-    assert f"still broken: {page.url}: " in out
+    assert f"still cannot be parsed: {page.url}: " in out
     assert "immoweb: 2 pages: 1 ok, 1 broken" in out
     assert max(map(len, out.splitlines())) < 300
-    show.reparsed(told, dry_run=True, as_json=True)
+    print_result(told, dry_run=True, as_json=True)
     read = json.loads(capsys.readouterr().out)
     assert read["pages"] == {"ok": 1, "broken": 1}
     assert read["fields"]["area_m2"] == 1

@@ -1,24 +1,26 @@
-"""Which pages are kept, and what their leases wait for."""
+"""Which raw pages are kept, and what their leases wait for."""
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from scrapy import Request
 from scrapy import signals as scrapys
 from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 
 from realestate.crawling.telephones import PRIVATE
 from realestate.middlewares.snapshots import SnapshotMiddleware, is_chosen
 from realestate.queue import signals
 from realestate.queue.engine import LEASE
-from realestate.queue.ledger import Ledger
-from realestate.queue.request_queue import Ending, Lease
+from realestate.queue.fleet import Fleet, register_fleet
+from realestate.queue.ledger import Hold, Ledger
+from realestate.queue.pages import Pages, lease_of
+from realestate.queue.request_queue import Lease, Settlement
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Quarantined
 from realestate.storage.snapshots import Page, SnapshotError, SnapshotRef, pages
@@ -29,35 +31,44 @@ BAD = Quarantined.of(a_listing(), "price: too high")
 
 
 class Index:
-    """Takes rows as the store's pipeline does, and says that they are stored when it is told to."""
+    """Takes index rows as the store's pipeline does. `store` says that they are stored."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
         self.rows: list[SnapshotRef] = []
+        self.holds: list[Hold] = []
         crawler.signals.connect(self.page_kept, signal=signals.page_kept)
 
-    def page_kept(self, ref: SnapshotRef) -> None:
+    def page_kept(self, ref: SnapshotRef, hold: Hold) -> None:
         self.rows.append(ref)
+        self.holds.append(hold)
 
     def store(self) -> None:
-        self.crawler.signals.send_catch_log(signals.items_stored, items=list(self.rows))
+        for hold in self.holds:
+            hold.release()
 
 
 class Desk:
     """The middleware in a crawler with one open lease, and its folder."""
+
+    worker = "host:1:abc"
 
     def __init__(self, make_crawler: Callable[..., Crawler], folder: Path, sample: float = 0.0, **changes: Any) -> None:
         self.folder = folder
         named = {"SNAPSHOTS_URL": str(folder), "SNAPSHOTS_SAMPLE": sample, **changes}
         self.crawler = make_crawler(ImmowebSpider, REALESTATE_HOME=str(folder / "home"), **named)
         self.crawler.spider = ImmowebSpider.from_crawler(self.crawler)
-        self.ended: list[Ending] = []
+        self.ended: list[Settlement] = []
         self.ledger = Ledger(self.ended.append)
-        self.key = self.ledger.open(Lease(b"id", "1", 0, 0, 0, "j", "extract", b""))
-        self.crawler.engine = SimpleNamespace(  # type: ignore[assignment]
-            scheduler=SimpleNamespace(ledger=self.ledger, worker="host:1:abc")
-        )
+        self.pages = Pages(self.ledger, lambda *_: None, self.crawler.signals)
+        self.key = self.lease("1")
+        register_fleet(self.crawler, cast("Fleet", self))
         self.middleware = SnapshotMiddleware.from_crawler(self.crawler)
+
+    def lease(self, token: str) -> str:
+        return self.ledger.open(Lease(b"id", token, 0, 0, 0, "j", "extract", b""))
+
+    def hold(self, response: Response) -> Hold:
+        return self.ledger.hold(lease_of(response))
 
     def page(self, **meta: Any) -> Response:
         request = Request(URL, meta={"stage": "extract", "job": "j", LEASE: self.key, **meta}, cb_kwargs={"seen": 1})
@@ -65,8 +76,7 @@ class Desk:
         return HtmlResponse(URL, body=b"<html>\xff</html>", headers=headers, request=request)
 
     async def serve(self, response: Response, *results: Any, flags: tuple[str, ...] = ()) -> None:
-        """The page as the scraper handles it: what an exception stands for is raised, an item is through the pipelines
-        before the next is made."""
+        """The page as Scrapy handles it. An exception is raised by the callback, an item passes the pipelines."""
         self.middleware.process_spider_input(response)
         error: Exception | None = None
         for each in results:
@@ -75,8 +85,13 @@ class Desk:
                 break
             await self.through(each, response)
         response.flags.extend(flags)
-        self.ledger.finished(self.key)  # LeaseMiddleware's word
-        await self.middleware.page_ends(response, error)
+        await self.done(response, error)
+
+    async def done(self, response: Response, error: Exception | None = None) -> None:
+        """What the lease middleware does when all is handled. Waits until the page is written."""
+        self.crawler.signals.send_catch_log(signals.page_done, response=response, error=error)
+        self.ledger.finished(response.meta[LEASE])
+        await asyncio.gather(*self.middleware._failed_writes)
 
     async def through(self, item: Any, response: Response, signal: Any = scrapys.item_scraped) -> None:
         await self.crawler.signals.send_catch_log_async(signal, item=item, response=response, spider=None)
@@ -119,10 +134,9 @@ def test_a_good_page_is_not_kept_and_its_lease_ends(desk: Desk) -> None:
     async def act() -> None:
         response = desk.page()
         desk.middleware.process_spider_input(response)
-        desk.ledger.finished(desk.key)
-        assert not desk.ended, "its item may yet go to quarantine"
+        assert not desk.ended, "its item may still go to quarantine"
         await desk.through(a_listing(), response)
-        await desk.middleware.page_ends(response, None)
+        await desk.done(response)
         assert desk.ended
 
     desk.run(act)
@@ -141,8 +155,7 @@ def test_an_item_that_got_lost_is_a_failure_unless_on_purpose(desk: Desk, signal
         response = desk.page()
         desk.middleware.process_spider_input(response)
         await desk.through(a_listing(), response, signal)
-        await desk.middleware.page_ends(response, None)
-        desk.ledger.finished(desk.key)
+        await desk.done(response)
 
     desk.run(act)
     assert [page.kind for page in desk.kept()] == kinds
@@ -200,12 +213,12 @@ def test_a_sampled_page_that_finds_no_room_is_dropped_and_counted(
 
     async def act() -> None:
         await desk.serve(desk.page())
-        await desk.serve(desk.page(**{LEASE: None}), flags=("broken",))
+        await desk.serve(desk.page(**{LEASE: desk.lease("2")}), flags=("broken",))
 
     desk.run(act)
     assert [page.kind for page in desk.kept()] == ["failed"]
     assert (desk.stat("dropped"), desk.stat("failed")) == (1, 1)
-    assert len(desk.ended) == 1
+    assert len(desk.ended) == 2
 
 
 def test_a_page_that_cannot_be_written_is_told_and_holds_nobody_up(
@@ -243,7 +256,7 @@ def test_a_refused_page_passes_untouched(desk: Desk) -> None:
     async def act() -> None:
         response = desk.page()
         await desk.through(BAD, response)
-        await desk.middleware.page_ends(response, None)
+        await desk.done(response)
 
     desk.run(act)
     assert desk.kept() == []
@@ -263,6 +276,38 @@ def test_a_callback_cut_short_by_the_end_of_the_worker_is_no_failure(desk: Desk)
     desk.run(act)
     assert desk.kept() == []
     assert not desk.ended
+
+
+def test_a_page_whose_callback_closes_the_spider_is_no_failure(desk: Desk) -> None:
+    desk.run(lambda: desk.serve(desk.page(), CloseSpider("store_failed")))
+    assert desk.kept() == []
+    assert len(desk.ended) == 1
+
+
+def test_while_many_failed_pages_wait_for_the_disk_no_further_page_is_read(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("realestate.middlewares.snapshots.FAILED_WRITES_MAX", 2)
+    read: list[str] = []
+
+    async def output() -> AsyncIterator[Any]:
+        read.append("read")
+        yield a_listing()
+
+    async def act() -> None:
+        disk = asyncio.Event()
+        for _ in range(2):
+            desk.middleware._start(cast("Any", disk.wait()), desk.middleware._failed_writes)
+        response = desk.page()
+        desk.pages.begin(response)
+        reading = asyncio.ensure_future(anext(desk.pages.count(desk.key, output())))
+        await asyncio.sleep(0.05)
+        assert read == []
+        disk.set()
+        await reading
+        assert read == ["read"]
+
+    desk.run(act)
 
 
 def test_the_sample_is_the_same_pages_everywhere_and_of_the_right_size() -> None:

@@ -2,7 +2,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from scrapy import Request
@@ -13,6 +13,11 @@ from scrapy.http import Response
 from realestate.items import Sighting, Sightings
 from realestate.pipelines.store import BatchSettings, StorePipeline
 from realestate.queue import signals
+from realestate.queue.engine import LEASE
+from realestate.queue.fleet import Fleet, register_fleet
+from realestate.queue.ledger import Ledger
+from realestate.queue.pages import lease_of
+from realestate.queue.request_queue import Lease, Settlement
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Batch, Quarantined, StoreAway, StoreError, Written
 from realestate.storage.postgres import PostgresStore
@@ -325,23 +330,29 @@ def test_the_crawl_waits_while_too_many_items_are_unstored(crawler: Crawler) -> 
     assert asyncio.run(asyncio.wait_for(crawl(), 30)) == (True, 7)
 
 
-def test_signals_say_that_an_item_waits_and_then_that_it_is_stored(crawler: Crawler) -> None:
-    events: list[Any] = []
-    waits, stored = (
-        (lambda item: events.append(("waits", item.ref))),
-        (lambda items: events.append(("stored", len(items)))),
-    )
+def test_an_item_holds_the_lease_of_its_page_until_it_is_stored(crawler: Crawler) -> None:
+    ended: list[Settlement] = []
+    stored: list[int] = []
+
+    def items_stored(items: list[Any]) -> None:
+        stored.append(len(items))
 
     async def crawl() -> None:
+        ledger = Ledger(ended.append)
+        key = ledger.open(Lease(b"id", "1", 0, 0, 0, "j", "extract", b""))
+        fleet = SimpleNamespace(hold=lambda response: ledger.hold(lease_of(response)))
+        register_fleet(crawler, cast("Fleet", fleet))
+        request = Request("https://x.example/1", meta={"job": "j", LEASE: key})
         pipeline = make(crawler, Recorder())
-        crawler.signals.connect(waits, signal=signals.item_waits)
-        crawler.signals.connect(stored, signal=signals.items_stored)
-        await put(pipeline, a_listing(ref="1"))
-        assert events == [("waits", "1")]
+        crawler.signals.connect(items_stored, signal=signals.items_stored)
+        pipeline.item_scraped(pipeline.process_item(a_listing(ref="1")), Response(request.url, request=request))
+        ledger.finished(key)
+        assert ended == []
         await pipeline.close_spider()
 
     asyncio.run(crawl())
-    assert events == [("waits", "1"), ("stored", 1)]
+    assert [ending.outcome for ending in ended] == ["done"]
+    assert stored == [1]
 
 
 def test_items_are_written_to_a_real_database(store: PostgresStore, crawler: Crawler) -> None:

@@ -7,10 +7,10 @@ from scrapy import Request
 from scrapy.utils.request import RequestFingerprinter
 from w3lib.url import canonicalize_url, safe_url_string
 
-from realestate.accelerate import requests
-from realestate.accelerate.requests import is_plain
+from realestate.queue import plain_urls
 from realestate.queue.codec import decode, encode
 from realestate.queue.fingerprints import Fingerprinter
+from realestate.queue.plain_urls import is_plain
 from realestate.spiders.immoweb import ImmowebSpider
 
 PLAIN = (
@@ -38,7 +38,7 @@ OTHER = (
     "ftp://x.example/a",
 )
 #: Such addresses, and what is nearly one.
-ADDRESSES = st.from_regex(requests._PLAIN, fullmatch=True) | st.text(
+ADDRESSES = st.from_regex(plain_urls._PLAIN, fullmatch=True) | st.text(
     st.sampled_from("az09AZ.-_~/:%?=&;@#"), max_size=20
 ).map("http://".__add__)
 

@@ -1,4 +1,4 @@
-"""robots.txt as the fleet knows it: one asks, all hear, and who dies asking is replaced."""
+"""robots.txt as the fleet shares it: one worker fetches it, all read it, and a dead fetcher is replaced."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -39,78 +39,78 @@ def run(redis_url: str, server: Redis) -> Run:
     return inside
 
 
-def test_one_of_many_asks_and_all_hear(run: Run) -> None:
+def test_one_worker_fetches_it_and_all_read_it(run: Run) -> None:
     async def act(queue: RequestQueue, texts: Texts) -> None:
         workers = [texts(f"w{number}") for number in range(8)]
         for each in workers:
-            await queue.beat(each.worker, b"{}", [])
+            await queue.heartbeat(each.worker, b"{}", [])
         copies = await asyncio.gather(*(each.look(ORIGIN) for each in workers))
-        assert sum(copy.asks for copy in copies) == 1
-        assert all(copy.is_being_asked and copy.text is None for copy in copies)
-        asker = next(each for each, copy in zip(workers, copies, strict=True) if copy.asks)
-        await asker.heard(ORIGIN, TEXT, 60)
+        assert sum(copy.must_fetch for copy in copies) == 1
+        assert all(copy.is_being_fetched and copy.text is None for copy in copies)
+        fetcher = next(each for each, copy in zip(workers, copies, strict=True) if copy.must_fetch)
+        await fetcher.save(ORIGIN, TEXT, 60)
         for copy in await asyncio.gather(*(each.look(ORIGIN) for each in workers)):
-            assert (copy.asks, copy.text, copy.is_being_asked) == (False, TEXT, False)
+            assert (copy.must_fetch, copy.text, copy.is_being_fetched) == (False, TEXT, False)
             assert 59_000 < copy.again_at - copy.now <= 60_000
-        assert (await workers[0].look("http://www.example.com")).asks, "another origin is another file"
+        assert (await workers[0].look("http://www.example.com")).must_fetch, "another origin is another file"
 
     run(act)
 
 
-def test_who_dies_asking_is_replaced_as_soon_as_it_is_taken_for_dead(run: Run) -> None:
+def test_a_worker_that_dies_while_fetching_is_replaced_when_its_lease_ends(run: Run) -> None:
     async def act(queue: RequestQueue, texts: Texts) -> None:
-        await queue.beat("dies", b"{}", [])
-        await queue.beat("lives", b"{}", [])
-        assert (await texts("dies").look(ORIGIN)).asks
-        assert not (await texts("lives").look(ORIGIN)).asks
+        await queue.heartbeat("dies", b"{}", [])
+        await queue.heartbeat("lives", b"{}", [])
+        assert (await texts("dies").look(ORIGIN)).must_fetch
+        assert not (await texts("lives").look(ORIGIN)).must_fetch
         await asyncio.sleep(LEASE_MS / 1000 * 1.2)
-        assert (await texts("lives").look(ORIGIN)).asks
-        await queue.beat("lives", b"{}", [])
-        await texts("dies").missed(ORIGIN, "late", 0)
-        assert not (await texts("third").look(ORIGIN)).asks, "the late word of the dead does not send a third"
-
-    run(act)
-
-
-def test_who_leaves_is_replaced_at_once(run: Run) -> None:
-    async def act(queue: RequestQueue, texts: Texts) -> None:
-        await queue.beat("leaves", b"{}", [])
-        assert (await texts("leaves").look(ORIGIN)).asks
-        await queue.leave("leaves")
-        assert (await texts("other").look(ORIGIN)).asks
-
-    run(act)
-
-
-def test_what_was_said_counts_while_the_site_cannot_be_asked(run: Run, server: Redis) -> None:
-    async def act(queue: RequestQueue, texts: Texts) -> None:
-        await queue.beat("w", b"{}", [])
-        mine = texts("w")
-        await mine.heard(ORIGIN, TEXT, 0)
-        assert (await mine.look(ORIGIN)).asks, "it is time again"
-        for failures in (1, 2):
-            await mine.missed(ORIGIN, "status 503", 60)
-            copy = await mine.look(ORIGIN)
-            assert (copy.asks, copy.text, copy.failures, copy.reason) == (False, TEXT, failures, "status 503")
-        server.hset(keys.robots(PORTAL, ORIGIN), "read_at", int(copy.now - USABLE_MS - 1))
-        assert (await mine.look(ORIGIN)).text is None, "too old to go by"
-        await mine.heard(ORIGIN, b"", 60)
-        copy = await mine.look(ORIGIN)
-        assert (copy.text, copy.failures, copy.reason) == (b"", 0, ""), (
-            "a site without rules is not one we know nothing of"
+        assert (await texts("lives").look(ORIGIN)).must_fetch
+        await queue.heartbeat("lives", b"{}", [])
+        await texts("dies").save_failure(ORIGIN, "late", 0)
+        assert not (await texts("third").look(ORIGIN)).must_fetch, (
+            "a late result of the dead worker does not release the lock"
         )
+
+    run(act)
+
+
+def test_a_worker_that_leaves_while_fetching_is_replaced_at_once(run: Run) -> None:
+    async def act(queue: RequestQueue, texts: Texts) -> None:
+        await queue.heartbeat("leaves", b"{}", [])
+        assert (await texts("leaves").look(ORIGIN)).must_fetch
+        await queue.leave("leaves")
+        assert (await texts("other").look(ORIGIN)).must_fetch
+
+    run(act)
+
+
+def test_the_old_text_is_used_while_the_site_cannot_be_reached(run: Run, server: Redis) -> None:
+    async def act(queue: RequestQueue, texts: Texts) -> None:
+        await queue.heartbeat("w", b"{}", [])
+        mine = texts("w")
+        await mine.save(ORIGIN, TEXT, 0)
+        assert (await mine.look(ORIGIN)).must_fetch, "it is due again"
+        for failures in (1, 2):
+            await mine.save_failure(ORIGIN, "status 503", 60)
+            copy = await mine.look(ORIGIN)
+            assert (copy.must_fetch, copy.text, copy.failures, copy.reason) == (False, TEXT, failures, "status 503")
+        server.hset(keys.robots(PORTAL, ORIGIN), "read_at", int(copy.now - USABLE_MS - 1))
+        assert (await mine.look(ORIGIN)).text is None, "too old to be used"
+        await mine.save(ORIGIN, b"", 60)
+        copy = await mine.look(ORIGIN)
+        assert (copy.text, copy.failures, copy.reason) == (b"", 0, ""), "a site without rules is not an unknown site"
 
     run(act)
     assert 0 < server.pttl(keys.robots(PORTAL, ORIGIN)) <= USABLE_MS
 
 
-def test_the_slowest_host_is_the_floor_until_it_asks_for_less(run: Run, server: Redis) -> None:
+def test_the_longest_crawl_delay_of_all_hosts_limits_the_rate(run: Run, server: Redis) -> None:
     async def act(queue: RequestQueue, texts: Texts) -> list[Any]:
-        told = [(2.0, "https://a"), (5.0, "https://b"), (5.0, "https://b"), (0.0, "https://b"), (0.0, "https://a")]
-        floors = []
-        for seconds, origin in told:
-            await queue.floor(seconds, origin)
-            floors.append(await queue.server.hget(keys.pace(PORTAL), "floor"))
-        return floors
+        delays = [(2.0, "https://a"), (5.0, "https://b"), (5.0, "https://b"), (0.0, "https://b"), (0.0, "https://a")]
+        stored = []
+        for seconds, origin in delays:
+            await queue.set_crawl_delay(seconds, origin)
+            stored.append(await queue.server.hget(keys.rate_limit(PORTAL), "floor"))
+        return stored
 
     assert run(act) == [b"2000", b"5000", b"5000", b"2000", None]

@@ -55,6 +55,20 @@ def simulator() -> Simulator:
     return opened(Simulator(World(seed=5, listings=200), BASES))
 
 
+class Lived:
+    """A simulator that lived some days, and what it said about each of them. Only to be read."""
+
+    def __init__(self, world: World, days: int) -> None:
+        self.simulator = opened(Simulator(world, BASES))
+        self.days: list[dict[str, Any]] = [self.simulator.advance() for _ in range(days)]
+
+
+@pytest.fixture(scope="session")
+def after_many_days() -> Lived:
+    """Many tests look at it: a day of all portals takes a tenth of a second."""
+    return Lived(World(seed=5, listings=200), 13)
+
+
 def opened(simulator: Simulator) -> Simulator:
     for name in PORTALS:
         simulator.world.listed(name)

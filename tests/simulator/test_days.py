@@ -17,6 +17,7 @@ from realestate.simulator.immoweb.results import item
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.server import Simulator
 from tests.recorded import spider_class
+from tests.simulator.conftest import Lived
 
 
 def removed_by(simulator: Simulator, portal: str, how: str) -> Advert:
@@ -158,9 +159,8 @@ def test_charges_are_told_beside_a_monthly_rent_alone(simulator: Simulator) -> N
 
 
 @pytest.mark.parametrize("portal", PORTALS)
-def test_after_many_days_the_parsers_still_read_what_the_truth_says(simulator: Simulator, portal: str) -> None:
-    for _ in range(12):
-        simulator.advance()
+def test_after_many_days_the_parsers_still_read_what_the_truth_says(after_many_days: Lived, portal: str) -> None:
+    simulator = after_many_days.simulator
     site, spider = simulator.sites[portal], spider_class(portal)()
     read: list[dict[str, Any]] = []
     for advert in simulator.world.listed(portal):
@@ -168,8 +168,8 @@ def test_after_many_days_the_parsers_still_read_what_the_truth_says(simulator: S
         served = {"Date": format_datetime(simulator.world.now)}
         response = HtmlResponse(url, 200, served, site.page(advert).body, encoding="utf-8", request=Request(url))
         shown_on_the_card = {"rent_period": site.truth(advert)["rent_period"]} if portal != "immoweb" else {}
-        told = spider.parse_listing(response, **shown_on_the_card)
-        read += (as_record(each) for each in told if isinstance(each, Listing))
+        parsed = spider.parse_listing(response, **shown_on_the_card)
+        read += (as_record(each) for each in parsed if isinstance(each, Listing))
     compared = compare(list(site.truths()), read)
     assert compared.expected > 200
     assert compared.wrong == compared.missing == compared.unexpected == ()

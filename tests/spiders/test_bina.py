@@ -132,10 +132,10 @@ def test_a_hash_that_the_site_forgot_is_a_block(
     assert asyncio.run(read()) == []
     assert spider.crawler.stats is not None
     stats = spider.crawler.stats.get_stats()
-    assert (stats["block/bina/persisted_query"], stats["page/discover/blocked"]) == (1, 1)
+    assert (stats["ban/bina/persisted_query"], stats["page/discover/blocked"]) == (1, 1)
     assert [reason for reason, _ in given_up] == ["ban"]
     (told,) = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert told.getMessage().startswith("block/bina/persisted_query: ")
+    assert told.getMessage().startswith("ban/bina/persisted_query: ")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from realestate.storage.postgres.copying import array, copy, line, ready
-from realestate.storage.postgres.rows import arrays, recordset, unnested
+from realestate.storage.postgres.rows import array, arrays, copy, line, ready, recordset, unnested
 
 #: PostgreSQL's texts have no NUL; half of a surrogate pair is no text.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")) | st.text(

@@ -9,7 +9,7 @@ import pytest
 
 from realestate.storage.contacts import Sealed
 from realestate.storage.erasure import erase, erase_pages
-from realestate.storage.keeping import KeptStore
+from realestate.storage.maintenance import FullStore
 from realestate.storage.snapshots import SnapshotRef, SnapshotWriter, pages, read
 from tests.storage.batches import PORTAL, batch, page
 from tests.storage.snapshots.conftest import make_writer  # noqa: F401
@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> str:
     return str(tmp_path / "raw")
 
 
-def keep(store: KeptStore, writer: SnapshotWriter, *refs: str | None, portal: str = PORTAL) -> list[SnapshotRef]:
+def keep(store: FullStore, writer: SnapshotWriter, *refs: str | None, portal: str = PORTAL) -> list[SnapshotRef]:
     """Pages of these listings, with their rows."""
     rows = [writer.write(a_page(ref=ref, portal=portal, body=f"page of {ref}".encode())) for ref in refs]
     writer.close()
@@ -36,7 +36,7 @@ def refs(folder: str) -> list[str | None]:
     return [row.ref for row, _ in pages(folder)]
 
 
-def test_a_listing_is_erased_with_its_pages(any_store: KeptStore, folder: str, make_writer: MakeWriter) -> None:  # noqa: F811
+def test_a_listing_is_erased_with_its_pages(any_store: FullStore, folder: str, make_writer: MakeWriter) -> None:  # noqa: F811
     any_store.write(batch(page("1"), page("2")))
     keep(any_store, make_writer(folder), "1", "2", None, "1")
     keep(any_store, make_writer(folder), "1", portal="emlak")
@@ -51,7 +51,7 @@ def test_a_listing_is_erased_with_its_pages(any_store: KeptStore, folder: str, m
     assert erase_pages(any_store, folder).erased == 0
 
 
-def test_a_file_in_use_is_done_the_next_time(any_store: KeptStore, folder: str, make_writer: MakeWriter) -> None:  # noqa: F811
+def test_a_file_in_use_is_done_the_next_time(any_store: FullStore, folder: str, make_writer: MakeWriter) -> None:  # noqa: F811
     writer = make_writer(folder)
     row = writer.write(a_page(ref="1"))
     writer.flush()
@@ -64,7 +64,7 @@ def test_a_file_in_use_is_done_the_next_time(any_store: KeptStore, folder: str, 
     assert refs(folder) == []
 
 
-def test_a_file_that_is_elsewhere_is_told_and_its_row_stays(any_store: KeptStore, folder: str) -> None:
+def test_a_file_that_is_elsewhere_is_told_and_its_row_stays(any_store: FullStore, folder: str) -> None:
     kept = a_page(ref="1", fetched_at=datetime(2026, 11, 4, 12, tzinfo=UTC))
     row = SnapshotRef.of(kept, "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 10)
     any_store.reindex(row.file, [row])
@@ -74,7 +74,7 @@ def test_a_file_that_is_elsewhere_is_told_and_its_row_stays(any_store: KeptStore
 
 
 def test_cut_short_between_file_and_index_the_next_run_sets_it_right(
-    any_store: KeptStore,
+    any_store: FullStore,
     folder: str,
     make_writer: MakeWriter,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
@@ -96,7 +96,7 @@ def _dies(*arguments: Any) -> None:
 
 
 def test_a_page_without_a_row_is_found_by_reading_all(
-    any_store: KeptStore,
+    any_store: FullStore,
     folder: str,
     make_writer: MakeWriter,  # noqa: F811
 ) -> None:
@@ -113,7 +113,7 @@ def test_a_page_without_a_row_is_found_by_reading_all(
     assert [row.ref for row in any_store.snapshots(PORTAL, "2")] == ["2"], "and the others have their rows now"
 
 
-def test_by_a_contacts_mark(any_store: KeptStore) -> None:
+def test_by_a_contacts_mark(any_store: FullStore) -> None:
     any_store.write(batch(page("1"), page("2"), page("3")))
     marks = {"1": ("k:a", "k:b"), "2": ("k:a",), "3": ("k:c",)}
     any_store.keep_contacts([Sealed(PORTAL, ref, b"sealed", told) for ref, told in marks.items()], 30)

@@ -1,4 +1,4 @@
-"""Keeping house, on a real server of each kind: quarantine, corrections, what goes, what stays away."""
+"""MaintenanceStore house, on a real server of each kind: quarantine, corrections, what goes, what stays away."""
 
 import random
 import threading
@@ -12,7 +12,7 @@ import pytest
 from realestate.items import Listing, as_record
 from realestate.storage import Batch, Quarantined
 from realestate.storage.contacts import Sealed, Source
-from realestate.storage.keeping import SLACK, TRIMMED, Expired, KeptStore, fault_of
+from realestate.storage.maintenance import SLACK, TRIMMED, Expired, FullStore, fault_of
 from realestate.storage.snapshots import SnapshotRef
 from tests.examples import a_listing
 from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, record, types
@@ -36,14 +36,14 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def test_the_store_is_as_its_contract_says(any_store: KeptStore) -> None:
-    assert isinstance(any_store, KeptStore)
+def test_the_store_is_as_its_contract_says(any_store: FullStore) -> None:
+    assert isinstance(any_store, FullStore)
 
 
 # ----- quarantine
 
 
-def test_quarantine_is_read_as_it_was_written_the_newest_first(any_store: KeptStore) -> None:
+def test_quarantine_is_read_as_it_was_written_the_newest_first(any_store: FullStore) -> None:
     for ref in ("1", "2", "3"):
         any_store.write(Batch(quarantined=[bad(ref, "price: bad", "floor_above_building: 9 of 3")]))
         later()
@@ -58,7 +58,7 @@ def test_quarantine_is_read_as_it_was_written_the_newest_first(any_store: KeptSt
     assert [entry.ref for entry in any_store.quarantined(limit=2)] == ["3", "2"]
 
 
-def test_quarantine_is_found_by_portal_ref_fault_and_id(any_store: KeptStore) -> None:
+def test_quarantine_is_found_by_portal_ref_fault_and_id(any_store: FullStore) -> None:
     entries = [
         bad("1", "price: bad"),
         bad("2", "photos.0: no address", "price.deep: bad"),
@@ -82,7 +82,7 @@ def test_quarantine_is_found_by_portal_ref_fault_and_id(any_store: KeptStore) ->
     assert any_store.quarantined(ids=[]) == []
 
 
-def test_faults_are_counted_by_portal_the_most_first(any_store: KeptStore) -> None:
+def test_faults_are_counted_by_portal_the_most_first(any_store: FullStore) -> None:
     entries = [bad(str(ref), "price: bad", "price: worse") for ref in range(3)]
     entries += [bad("7", "photos.0: x", "photos.1: y"), bad("8", "city: bad", portal="emlak")]
     any_store.write(Batch(quarantined=entries))
@@ -93,7 +93,7 @@ def test_faults_are_counted_by_portal_the_most_first(any_store: KeptStore) -> No
     assert told == {"price", "photos", "city"}
 
 
-def test_dropping_drops_these_and_no_others(any_store: KeptStore) -> None:
+def test_dropping_drops_these_and_no_others(any_store: FullStore) -> None:
     any_store.write(Batch(quarantined=[bad(str(ref)) for ref in range(4)]))
     ids = [entry.id for entry in any_store.quarantined() if entry.ref in ("1", "2")]
     assert any_store.drop_quarantined([*ids, "nothing"]) == 2
@@ -104,9 +104,9 @@ def test_dropping_drops_these_and_no_others(any_store: KeptStore) -> None:
 # ----- pages read again
 
 
-def test_what_is_stored_is_told_with_its_doubts(any_store: KeptStore) -> None:
+def test_what_is_stored_is_told_with_its_doubts(any_store: FullStore) -> None:
     any_store.write(batch(*pages(3)))
-    any_store.write(batch(card("1", 340000), page("2", price=Decimal(3500)), run="b"))
+    any_store.write(batch(card("1", 340000), page("2", price=Decimal(3500)), job="b"))
     found = any_store.current(PORTAL, ["0", "1", "2", "nobody"])
     assert sorted(found) == ["0", "1", "2"]
     assert [found[ref].repriced for ref in "012"] == [False, True, False]
@@ -117,7 +117,7 @@ def test_what_is_stored_is_told_with_its_doubts(any_store: KeptStore) -> None:
     assert any_store.current("emlak", ["0"]) == {}
 
 
-def test_the_portals_clock_is_corrected_without_an_event_of_the_market(any_store: KeptStore) -> None:
+def test_the_portals_clock_is_corrected_without_an_event_of_the_market(any_store: FullStore) -> None:
     any_store.write(batch(page(posted_at=datetime(2026, 9, 1, 6, tzinfo=UTC))))
     assert any_store.correct([page()], "reparse") == {"corrected": 1, "unchanged": 0, "unknown": 0}
     assert moment(record(any_store)["posted_at"]) == page().posted_at
@@ -127,7 +127,7 @@ def test_the_portals_clock_is_corrected_without_an_event_of_the_market(any_store
     assert any_store.write(batch(page())).events == {}, "the next crawl finds nothing new"
 
 
-def test_what_was_never_stored_is_listed_at_the_time_of_its_page(any_store: KeptStore) -> None:
+def test_what_was_never_stored_is_listed_at_the_time_of_its_page(any_store: FullStore) -> None:
     then = NOW - 3 * DAY
     any_store.write(Batch(quarantined=[bad("1", "price: bad")]))
     assert any_store.release([read_at(then)], "reparse") == {"released": 1}
@@ -135,12 +135,12 @@ def test_what_was_never_stored_is_listed_at_the_time_of_its_page(any_store: Kept
     for name in ("first_seen_at", "last_seen_at", "last_fetched_at"):
         assert abs(moment(found[name]) - then) < timedelta(milliseconds=1)
     (event,) = any_store.history(PORTAL, "1")
-    assert (event.type, event.run) == ("listed", "reparse")
+    assert (event.type, event.job) == ("listed", "reparse")
     assert abs(event.at - then) < timedelta(milliseconds=1)
     assert [seen.price for seen in any_store.prices(PORTAL, "1")] == [Decimal(350000)]
 
 
-def test_what_the_market_did_between_is_told_at_its_time(any_store: KeptStore) -> None:
+def test_what_the_market_did_between_is_told_at_its_time(any_store: FullStore) -> None:
     any_store.release([read_at(NOW - 4 * DAY)], "reparse")
     any_store.release([read_at(NOW - 3 * DAY, price=Decimal(330000)), read_at(NOW - 2 * DAY, title="New")], "reparse")
     events = any_store.history(PORTAL, "1")
@@ -150,7 +150,7 @@ def test_what_the_market_did_between_is_told_at_its_time(any_store: KeptStore) -
     assert abs(moment(record(any_store)["last_fetched_at"]) - (NOW - 2 * DAY)) < timedelta(milliseconds=1)
 
 
-def test_releasing_twice_is_the_same_as_once(any_store: KeptStore) -> None:
+def test_releasing_twice_is_the_same_as_once(any_store: FullStore) -> None:
     listings = [read_at(NOW - 3 * DAY), read_at(NOW - 2 * DAY, title="New"), read_at(NOW - DAY, "2")]
     any_store.release(listings, "a")
     before = (list(any_store.records(PORTAL)), all_events(any_store))
@@ -158,10 +158,10 @@ def test_releasing_twice_is_the_same_as_once(any_store: KeptStore) -> None:
     assert (list(any_store.records(PORTAL)), all_events(any_store)) == before
 
 
-def test_a_page_older_than_the_last_sighting_corrects_but_tells_no_price(any_store: KeptStore) -> None:
+def test_a_page_older_than_the_last_sighting_corrects_but_tells_no_price(any_store: FullStore) -> None:
     """The market has moved on since: what it told later counts."""
     any_store.write(batch(page()))
-    any_store.write(batch(card("1", 340000), run="b"))
+    any_store.write(batch(card("1", 340000), job="b"))
     told = any_store.release([read_at(NOW - DAY, price=Decimal(320000), title="New")], "reparse")
     assert told == {"released": 1}
     assert types(any_store) == ["listed", "price_changed", "corrected"]
@@ -170,30 +170,30 @@ def test_a_page_older_than_the_last_sighting_corrects_but_tells_no_price(any_sto
     assert moment(found["last_fetched_at"]) > NOW - timedelta(hours=1)
 
 
-def test_a_page_from_before_it_left_does_not_bring_it_back(any_store: KeptStore) -> None:
+def test_a_page_from_before_it_left_does_not_bring_it_back(any_store: FullStore) -> None:
     any_store.write(batch(page()))
     later()
-    any_store.begin_run("run", PORTAL, "full", "part")
-    any_store.write(batch(gone(), run="run"))
-    any_store.conclude("run", force=True)
+    any_store.begin_job("job", PORTAL, "full", "part")
+    any_store.write(batch(gone(), job="job"))
+    any_store.conclude("job", force=True)
     any_store.release([read_at(NOW - DAY, title="New")], "reparse")
     assert types(any_store) == ["listed", "delisted", "corrected"]
     assert (record(any_store)["status"], record(any_store)["title"]) == ("delisted", "New")
 
 
-def test_a_page_from_after_it_left_brings_it_back(any_store: KeptStore) -> None:
+def test_a_page_from_after_it_left_brings_it_back(any_store: FullStore) -> None:
     any_store.release([read_at(NOW - 9 * DAY, status="sold")], "reparse")
     any_store.release([read_at(NOW - 2 * DAY)], "reparse")
     assert types(any_store) == ["listed", "relisted"]
     assert record(any_store)["status"] == "active"
 
 
-def test_a_workers_clock_that_is_ahead_makes_no_future(any_store: KeptStore) -> None:
+def test_a_workers_clock_that_is_ahead_makes_no_future(any_store: FullStore) -> None:
     any_store.release([read_at(NOW + 5 * DAY)], "reparse")
     assert moment(record(any_store)["last_seen_at"]) < NOW + DAY
 
 
-def test_a_release_takes_out_of_quarantine_what_is_not_newer(any_store: KeptStore) -> None:
+def test_a_release_takes_out_of_quarantine_what_is_not_newer(any_store: FullStore) -> None:
     any_store.write(Batch(quarantined=[bad("1", "price: bad"), bad("1", "city: bad"), bad("2"), bad("1", portal="x")]))
     any_store.release([read_at(NOW - 2 * SLACK)], "reparse")
     assert len(any_store.quarantined()) == 4, "the page is older than these faults"
@@ -201,7 +201,7 @@ def test_a_release_takes_out_of_quarantine_what_is_not_newer(any_store: KeptStor
     assert sorted((entry.portal, entry.ref) for entry in any_store.quarantined()) == [(PORTAL, "2"), ("x", "1")]
 
 
-def test_what_the_database_refuses_is_not_released_and_the_others_are(any_store: KeptStore) -> None:
+def test_what_the_database_refuses_is_not_released_and_the_others_are(any_store: FullStore) -> None:
     told = any_store.release([read_at(NOW, "bad", rooms=2**64), read_at(NOW, "2")], "reparse")
     assert told == {"refused": 1, "released": 1}
     assert [row["ref"] for row in any_store.records(PORTAL)] == ["2"]
@@ -215,7 +215,7 @@ def a_row(ref: str | None = "1", number: int = 0, file: str = "a", **changes: An
     return SnapshotRef.of(kept, f"immoweb/failed/20261104T120000Z-{file}-1.warc.gz", number * 100, 100)
 
 
-def test_the_index_has_what_was_put_into_it(any_store: KeptStore) -> None:
+def test_the_index_has_what_was_put_into_it(any_store: FullStore) -> None:
     rows = [a_row(number=number) for number in range(3)]
     other = [a_row("2", 5), a_row(None, 6, job=None), a_row("1", 7, portal="emlak")]
     any_store.reindex(rows[0].file, [*rows, *other])
@@ -224,23 +224,23 @@ def test_the_index_has_what_was_put_into_it(any_store: KeptStore) -> None:
     assert any_store.snapshots(PORTAL, "9") == []
 
 
-def test_a_file_is_reindexed_alone(any_store: KeptStore) -> None:
+def test_a_file_is_reindexed_alone(any_store: FullStore) -> None:
     first, second = a_row(file="a"), a_row(number=1, file="b")
     any_store.reindex(first.file, [first])
     any_store.reindex(second.file, [second])
     moved = replace(first, offset=7, length=9)
     any_store.reindex(first.file, [moved])
     assert any_store.snapshots(PORTAL, "1") == [second, moved]
-    any_store.forget_snapshots([second.file, "nothing"])
+    any_store.drop_snapshots([second.file, "nothing"])
     assert any_store.snapshots(PORTAL, "1") == [moved]
     any_store.reindex(first.file, [])
     assert any_store.snapshots(PORTAL, "1") == []
 
 
-def test_rows_are_forgotten_with_their_days_though_nobody_has_the_file(any_store: KeptStore) -> None:
+def test_rows_are_forgotten_with_their_days_though_nobody_has_the_file(any_store: FullStore) -> None:
     rows = [a_row("1", -number, kind=kind) for number, kind in enumerate(("failed", "sampled") * 3)]
     any_store.reindex(rows[0].file, rows)
-    any_store.forget_pages("failed", 1.5)
+    any_store.drop_old_pages("failed", 1.5)
     left = [(row.kind, round((NOW - row.fetched_at) / DAY)) for row in any_store.snapshots(PORTAL, "1")]
     assert left == [("failed", 0), ("sampled", 1), ("sampled", 3), ("sampled", 5)]
 
@@ -248,7 +248,7 @@ def test_rows_are_forgotten_with_their_days_though_nobody_has_the_file(any_store
 # ----- what is past its days
 
 
-def test_only_what_is_past_its_days_goes(any_store: KeptStore) -> None:
+def test_only_what_is_past_its_days_goes(any_store: FullStore) -> None:
     any_store.write(Batch(quarantined=[bad("1"), bad("2")]))
     assert any_store.expire(quarantine_days=1, delisted_days=1) == Expired()
     assert any_store.expire(quarantine_days=None, delisted_days=None) == Expired()
@@ -260,7 +260,7 @@ def test_only_what_is_past_its_days_goes(any_store: KeptStore) -> None:
 
 
 @pytest.fixture
-def long_gone(any_store: KeptStore) -> KeptStore:
+def long_gone(any_store: FullStore) -> FullStore:
     """One is offered, one left two days ago, two left twenty days ago."""
     wordy: dict[str, Any] = {"description": "Sunny.", "extra": {"phone": "x"}, "quality_flags": frozenset({"odd"})}
     listings = [
@@ -271,11 +271,11 @@ def long_gone(any_store: KeptStore) -> KeptStore:
         read_at(NOW - 20 * DAY, "long gone", status="sold", **wordy),
         read_at(NOW - 20 * DAY, "long gone too", status="delisted", **wordy),
     ]
-    any_store.release(listings, "run")
+    any_store.release(listings, "job")
     return any_store
 
 
-def test_what_left_long_ago_loses_its_texts_and_keeps_its_history(long_gone: KeptStore) -> None:
+def test_what_left_long_ago_loses_its_texts_and_keeps_its_history(long_gone: FullStore) -> None:
     before = {row["ref"]: row for row in long_gone.records(PORTAL)}
     events = all_events(long_gone)
     assert long_gone.expire(quarantine_days=None, delisted_days=10, dry_run=True) == Expired(trimmed=2)
@@ -288,7 +288,7 @@ def test_what_left_long_ago_loses_its_texts_and_keeps_its_history(long_gone: Kep
     assert long_gone.expire(quarantine_days=None, delisted_days=10) == Expired(), "the second time there is nothing"
 
 
-def test_what_comes_back_after_its_texts_went_is_whole_and_only_relisted(long_gone: KeptStore) -> None:
+def test_what_comes_back_after_its_texts_went_is_whole_and_only_relisted(long_gone: FullStore) -> None:
     long_gone.expire(quarantine_days=None, delisted_days=10)
     back = page("long gone", description="Sunny.", extra={"phone": "x"})
     long_gone.write(batch(back))
@@ -297,7 +297,7 @@ def test_what_comes_back_after_its_texts_went_is_whole_and_only_relisted(long_go
     assert types(long_gone, "long gone") == ["listed", "sold", "relisted"]
 
 
-def test_many_lose_their_texts(any_store: KeptStore, scaled: Scaled) -> None:
+def test_many_lose_their_texts(any_store: FullStore, scaled: Scaled) -> None:
     many = scaled(3000)
     any_store.write(batch(*pages(many, status="sold", description="Sunny.")))
     later()
@@ -308,23 +308,23 @@ def test_many_lose_their_texts(any_store: KeptStore, scaled: Scaled) -> None:
 # ----- what stays away
 
 
-def all_of(store: KeptStore, ref: str) -> list[Any]:
+def all_of(store: FullStore, ref: str) -> list[Any]:
     """Whatever the store has that names the listing."""
     return [told for part, told in store.everything() if part != "erased" and f"'{ref}'" in repr(told)]
 
 
 @pytest.fixture
-def known(any_store: KeptStore) -> KeptStore:
+def known(any_store: FullStore) -> FullStore:
     """`1` has left traces everywhere; `2` too."""
-    any_store.begin_run("run", PORTAL, "full", "part")
+    any_store.begin_job("job", PORTAL, "full", "part")
     for ref in ("1", "2"):
-        any_store.write(batch(page(ref), page(ref, title="New"), card(ref, 340000), gone(ref), run="run"))
+        any_store.write(batch(page(ref), page(ref, title="New"), card(ref, 340000), gone(ref), job="job"))
         any_store.write(Batch(quarantined=[bad(ref)]))
     any_store.write(batch(page("1", portal="emlak")))
     return any_store
 
 
-def test_nothing_of_what_is_erased_is_left_and_all_of_the_others(known: KeptStore) -> None:
+def test_nothing_of_what_is_erased_is_left_and_all_of_the_others(known: FullStore) -> None:
     others = all_of(known, "2")
     erased = known.erase(PORTAL, "1")
     assert (erased.portal, erased.ref) == (PORTAL, "1")
@@ -347,10 +347,10 @@ def test_nothing_of_what_is_erased_is_left_and_all_of_the_others(known: KeptStor
     assert known.erased("emlak") == frozenset()
 
 
-def test_what_was_erased_is_not_stored_again(known: KeptStore) -> None:
+def test_what_was_erased_is_not_stored_again(known: FullStore) -> None:
     known.erase(PORTAL, "1")
     again: list[Any] = [page("1", title="Newer"), card("1", 1000), gone("1"), page("3")]
-    written = known.write(Batch([(item, "run") for item in again], [bad("1", "city: bad")]))
+    written = known.write(Batch([(item, "job") for item in again], [bad("1", "city: bad")]))
     assert (written.new, written.known) == (1, 0)
     assert known.write(batch(page("1"))).new == 0
     assert known.release([read_at(NOW)], "reparse") == {"erased": 1}
@@ -360,7 +360,7 @@ def test_what_was_erased_is_not_stored_again(known: KeptStore) -> None:
     assert known.erase(PORTAL, "1").removed["listings"] == 0, "again is the same"
 
 
-def test_erasing_what_was_never_there_keeps_it_away(any_store: KeptStore) -> None:
+def test_erasing_what_was_never_there_keeps_it_away(any_store: FullStore) -> None:
     hostile = "a/b' %s \\ ə"
     assert not any(any_store.erase(PORTAL, hostile).removed.values())
     assert any_store.erased(PORTAL) == {hostile}
@@ -368,7 +368,7 @@ def test_erasing_what_was_never_there_keeps_it_away(any_store: KeptStore) -> Non
     assert any_store.write(batch(page(f"{hostile}2"))).new == 1
 
 
-def test_numbers_of_erased_events_are_not_given_again(any_store: KeptStore) -> None:
+def test_numbers_of_erased_events_are_not_given_again(any_store: FullStore) -> None:
     any_store.write(batch(page("1")))
     any_store.write(batch(page("2")))
     last = all_events(any_store)[-1].seq
@@ -377,23 +377,23 @@ def test_numbers_of_erased_events_are_not_given_again(any_store: KeptStore) -> N
     assert all_events(any_store)[-1].seq > last
 
 
-def test_erased_while_two_workers_write_it(any_store: KeptStore, open_another: OpenStore) -> None:
+def test_erased_while_two_workers_write_it(any_store: FullStore, open_another: OpenStore) -> None:
     """Whoever comes first, in the end it is not there."""
     any_store.write(batch(*pages(20)))
     stop = threading.Event()
     failures: list[BaseException] = []
 
-    def work(seed: int, store: KeptStore) -> None:
+    def work(seed: int, store: FullStore) -> None:
         dice = random.Random(seed)
         try:
             while not stop.is_set():
                 some = [page(str(ref), price=Decimal(dice.randrange(300000, 400000))) for ref in range(20)]
                 dice.shuffle(some)
-                store.write(Batch([(each, "run") for each in some], [bad(dice.choice("0123456789"))]))
+                store.write(Batch([(each, "job") for each in some], [bad(dice.choice("0123456789"))]))
         except BaseException as error:
             failures.append(error)
 
-    workers = [threading.Thread(target=work, args=(seed, cast(KeptStore, open_another()))) for seed in range(2)]
+    workers = [threading.Thread(target=work, args=(seed, cast(FullStore, open_another()))) for seed in range(2)]
     for worker in workers:
         worker.start()
     for ref in range(10):
@@ -408,7 +408,7 @@ def test_erased_while_two_workers_write_it(any_store: KeptStore, open_another: O
     assert sorted(row["ref"] for row in any_store.records(PORTAL)) == sorted(map(str, range(10, 20)))
 
 
-def test_the_rows_of_erased_pages_wait_until_their_files_are_rewritten(any_store: KeptStore) -> None:
+def test_the_rows_of_erased_pages_wait_until_their_files_are_rewritten(any_store: FullStore) -> None:
     rows = [a_row("1"), a_row("2", 1), a_row("1", 2, portal="emlak"), a_row(None, 3)]
     any_store.reindex(rows[0].file, rows)
     assert any_store.erased_pages() == []
@@ -423,11 +423,11 @@ def sealed(ref: str = "1", *marks: str, source: Source = "page") -> Sealed:
     return Sealed(PORTAL, ref, b"sealed", marks, source)
 
 
-def contacts(store: KeptStore) -> list[str]:
+def contacts(store: FullStore) -> list[str]:
     return [told.ref for part, told in store.everything() if part == "contacts"]
 
 
-def test_a_page_and_an_answer_do_not_replace_each_other(any_store: KeptStore) -> None:
+def test_a_page_and_an_answer_do_not_replace_each_other(any_store: FullStore) -> None:
     any_store.keep_contacts([sealed("1", "k:a"), sealed("1", "k:b", source="asked")], 30)
     any_store.keep_contacts([sealed("1", "k:c", source="asked"), sealed("1/asked"), sealed("asked:1")], 30)
     told = {(each.ref, each.source): each.lookups for part, each in any_store.everything() if part == "contacts"}
@@ -435,7 +435,7 @@ def test_a_page_and_an_answer_do_not_replace_each_other(any_store: KeptStore) ->
     assert told == {page: ["k:a"], asked: ["k:c"], ("1/asked", "page"): [], ("asked:1", "page"): []}
 
 
-def test_a_person_of_a_page_and_an_answer_is_erased_once_and_whole(any_store: KeptStore) -> None:
+def test_a_person_of_a_page_and_an_answer_is_erased_once_and_whole(any_store: FullStore) -> None:
     both = [sealed("1", "k:a", source="asked"), sealed("1", "k:a"), sealed("2", "k:a", source="asked")]
     any_store.keep_contacts(both, 30)
     assert any_store.erase_contact("k:a") == [(PORTAL, "1"), (PORTAL, "2")]
@@ -444,7 +444,7 @@ def test_a_person_of_a_page_and_an_answer_is_erased_once_and_whole(any_store: Ke
     assert [(each.ref, each.source) for part, each in any_store.everything() if part == "contacts"] == [("2", "asked")]
 
 
-def test_what_was_asked_goes_with_its_listing_too(long_gone: KeptStore) -> None:
+def test_what_was_asked_goes_with_its_listing_too(long_gone: FullStore) -> None:
     told = [sealed(ref, source=source) for ref in ("offered", "long gone") for source in get_args(Source)]
     long_gone.keep_contacts([*told, sealed("other", source="asked")], 30)
     long_gone.expire(quarantine_days=None, delisted_days=10)
@@ -455,7 +455,7 @@ def test_what_was_asked_goes_with_its_listing_too(long_gone: KeptStore) -> None:
     assert "long gone" not in contacts(long_gone)
 
 
-def test_contacts_go_with_their_time_and_with_their_listing(long_gone: KeptStore) -> None:
+def test_contacts_go_with_their_time_and_with_their_listing(long_gone: FullStore) -> None:
     long_gone.keep_contacts([sealed("offered"), sealed("left"), sealed("long gone")], 30)
     long_gone.keep_contacts([sealed("other")], 0)
     later()
@@ -467,7 +467,7 @@ def test_contacts_go_with_their_time_and_with_their_listing(long_gone: KeptStore
     assert contacts(long_gone) == ["offered"]
 
 
-def test_an_erased_contact_is_remembered(any_store: KeptStore) -> None:
+def test_an_erased_contact_is_remembered(any_store: FullStore) -> None:
     any_store.keep_contacts([sealed("1", "maker:abc", "maker:x"), sealed("2", "maker:abc"), sealed("3")], 30)
     assert any_store.erase_contact("maker:abc") == [(PORTAL, "1"), (PORTAL, "2")]
     any_store.erase_contact("maker:abc")
@@ -480,9 +480,9 @@ def test_an_erased_contact_is_remembered(any_store: KeptStore) -> None:
 # ----- health
 
 
-def test_upkeep_of_a_healthy_store_finds_no_fault(known: KeptStore) -> None:
+def test_upkeep_of_a_healthy_store_finds_no_fault(known: FullStore) -> None:
     found = list(known.upkeep())
     assert found
-    assert {finding.weight for finding in found} <= {"fine", "mended"}
+    assert {finding.weight for finding in found} <= {"fine", "repaired"}
     assert list(known.upkeep())
     assert known.write(batch(page("5"))).new == 1, "it goes on as before"

@@ -17,13 +17,11 @@ from pymongo.errors import BulkWriteError
 
 from realestate.storage import Batch, StoreAway, StoreError, Written, open_store
 from realestate.storage.changes import decide
-from realestate.storage.mongo import MongoStore, change, runs, schema, writing
-from realestate.storage.mongo.change import Change, apply
-from realestate.storage.mongo.connection import bulk, server_time
+from realestate.storage.mongo import MongoStore, change, jobs, schema, write
+from realestate.storage.mongo.change import Change, apply, known_of
+from realestate.storage.mongo.connection import bulk, pieces, server_time
 from realestate.storage.mongo.documents import state_of
-from realestate.storage.mongo.known import known_of
-from realestate.storage.mongo.log import Log
-from realestate.storage.mongo.paging import pieces
+from realestate.storage.mongo.event_log import Log
 from realestate.storage.snapshots import SnapshotRef
 from tests.examples import a_listing
 from tests.mongodb import MongoProcess
@@ -152,12 +150,12 @@ def test_a_clock_finer_than_its_own_is_no_change(store: MongoStore) -> None:
 def test_the_places_of_kept_pages_are_kept_with_the_batch(store: MongoStore, db: Db) -> None:
     at = datetime(2026, 9, 1, tzinfo=UTC)
     where = {"file": "a.warc.gz", "offset": 7, "length": 99, "digest": "sha1:X"}
-    told = {"portal": PORTAL, "url": "https://x.example/1", "ref": "1", "stage": "extract", "job": "run", "status": 200}
+    told = {"portal": PORTAL, "url": "https://x.example/1", "ref": "1", "stage": "extract", "job": "job", "status": 200}
     snapshot = SnapshotRef(**told, **where, kind="all", fetched_at=at)  # type: ignore[arg-type]
     for _ in range(2):
-        store.write(Batch([(page(), "run")], snapshots=[snapshot]))
+        store.write(Batch([(page(), "job")], snapshots=[snapshot]))
     (found,) = db["snapshots"].find()
-    assert found == {"_id": "a.warc.gz:7", **where, "kind": "all", "fetched_at": at, "run": told.pop("job"), **told}
+    assert found == {"_id": "a.warc.gz:7", **where, "kind": "all", "fetched_at": at, "job": told.pop("job"), **told}
     store.write(Batch(snapshots=[replace(snapshot, offset=200, ref=None, job=None)]))
     assert db["snapshots"].count_documents({}) == 2
 
@@ -184,10 +182,10 @@ def test_events_of_a_worker_that_died_are_told_once(store: MongoStore, another: 
     """Before its events were in the log, in the midst of it, and after."""
     store.write(batch(*pages(3)))
     with killed_at(Log, where):
-        store.write(batch(*pages(3, title="New"), run="a"))
+        store.write(batch(*pages(3, title="New"), job="a"))
     told = [each.event.type for each in all_events(another)]
     assert told == ["listed"] * 3 + ["updated"] * 3
-    store.write(batch(*pages(3, title="New"), run="a"))
+    store.write(batch(*pages(3, title="New"), job="a"))
     assert all_events(another) == all_events(store)
     assert len(all_events(store)) == 6
 
@@ -275,7 +273,7 @@ def test_a_worker_that_stalls_before_it_writes_moves_nothing_back(store: MongoSt
 def test_a_worker_that_stalls_moves_no_time_back(store: MongoStore, monkeypatch: pytest.MonkeyPatch, seen: Any) -> None:
     store.write(batch(page()))
     before = record(store)
-    monkeypatch.setattr(writing, "server_time", lambda database: server_time(database) - timedelta(hours=1))
+    monkeypatch.setattr(write, "server_time", lambda database: server_time(database) - timedelta(hours=1))
     store.write(batch(seen))
     after = record(store)
     assert (after["last_seen_at"], after["last_fetched_at"]) == (before["last_seen_at"], before["last_fetched_at"])
@@ -295,17 +293,17 @@ def test_a_listing_that_changes_while_it_is_seen_is_judged_again(
     """Else it would be delisted, and seen later than that, and nobody would bring it back."""
     store.write(batch(*pages(10)))
     later()
-    another.begin_run("a", PORTAL, "full", "all")
-    another.write(batch(gone("1"), run="a"))
+    another.begin_job("a", PORTAL, "full", "all")
+    another.write(batch(gone("1"), job="a"))
     true = known_of
 
     def meanwhile(*args: Any) -> Any:
-        monkeypatch.setattr(writing, "known_of", true)
+        monkeypatch.setattr(write, "known_of", true)
         known = true(*args)
         assert another.conclude("a").delisted == 1
         return known
 
-    monkeypatch.setattr(writing, "known_of", meanwhile)
+    monkeypatch.setattr(write, "known_of", meanwhile)
     store.write(batch(page("1")))
     assert types(store) == ["listed", "delisted", "relisted"]
 
@@ -314,7 +312,7 @@ def test_a_listing_that_changes_while_it_is_seen_is_judged_again(
 
 
 def test_entries_are_split_and_read_from_their_midst(store: MongoStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("realestate.storage.mongo.log._ENTRY_EVENTS", 3)
+    monkeypatch.setattr("realestate.storage.mongo.event_log._ENTRY_EVENTS", 3)
     store.write(batch(*pages(8)))
     store.write(batch(page("0", title="New", price=Decimal(340000), status="reserved"), page("1", title="New")))
     with store.connection.database() as database:
@@ -327,7 +325,7 @@ def test_entries_are_split_and_read_from_their_midst(store: MongoStore, monkeypa
 
 
 def test_great_events_do_not_stand_in_one_entry(store: MongoStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("realestate.storage.mongo.log._ENTRY_BYTES", 5_000)
+    monkeypatch.setattr("realestate.storage.mongo.event_log._ENTRY_BYTES", 5_000)
     store.write(batch(*pages(5, description="x" * 2_000)))
     store.correct(pages(5, description="y" * 2_000), "reparse")
     with store.connection.database() as database:
@@ -344,39 +342,39 @@ def test_a_conclusion_interrupted_half_way_goes_on_where_it_was(
     """The guard is not asked again: half of the listings are gone already."""
     store.write(batch(*pages(20)))
     later()
-    store.begin_run("a", PORTAL, "full", "all")
-    store.write(batch(*(gone(str(number)) for number in range(4)), run="a"))
+    store.begin_job("a", PORTAL, "full", "all")
+    store.write(batch(*(gone(str(number)) for number in range(4)), job="a"))
     later()
-    monkeypatch.setattr(runs, "pieces", partial(pieces, size=1))
-    with killed_at(runs, "apply", call=3):
+    monkeypatch.setattr(jobs, "pieces", partial(pieces, size=1))
+    with killed_at(jobs, "apply", call=3):
         store.conclude("a")
-    assert [(run.verdict, run.concluded_at) for run in store.runs()] == [("applied", None)]
-    store.write(batch(*(gone(str(number)) for number in range(4, 20)), run="a"))
+    assert [(job.verdict, job.concluded_at) for job in store.jobs()] == [("applied", None)]
+    store.write(batch(*(gone(str(number)) for number in range(4, 20)), job="a"))
     conclusion = store.conclude("a")
     assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 4, 20, 4)
     assert sum(each.event.type == "delisted" for each in all_events(store)) == 4
     assert record(store, "5")["status"] == "active"
 
 
-def test_of_two_who_weigh_a_run_one_verdict_is_kept_with_what_it_is_about(
+def test_of_two_who_weigh_a_job_one_verdict_is_kept_with_what_it_is_about(
     store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second weighed more, later, and had its word stored earlier."""
     store.write(batch(*pages(10)))
     later()
-    store.begin_run("a", PORTAL, "full", "all")
-    store.write(batch(gone("1"), run="a"))
+    store.begin_job("a", PORTAL, "full", "all")
+    store.write(batch(gone("1"), job="a"))
     later()
-    true = runs._counting
+    true = jobs._counting
 
     def slowly(*args: Any) -> Any:
-        monkeypatch.setattr(runs, "_counting", true)
+        monkeypatch.setattr(jobs, "_counting", true)
         counting = true(*args)
-        another.write(batch(gone("2"), run="a"))
+        another.write(batch(gone("2"), job="a"))
         assert another.conclude("a").found == 2
         return counting
 
-    monkeypatch.setattr(runs, "_counting", slowly)
+    monkeypatch.setattr(jobs, "_counting", slowly)
     conclusion = store.conclude("a")
     assert (conclusion.found, conclusion.delisted) == (2, 2)
     assert {record(store, ref)["status"] for ref in ("1", "2")} == {"delisted"}

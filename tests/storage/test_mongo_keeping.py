@@ -1,4 +1,4 @@
-"""Keeping house in MongoDB: right without transactions, whoever dies between two statements."""
+"""MaintenanceStore house in MongoDB: right without transactions, whoever dies between two statements."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,13 +12,13 @@ from pymongo.database import Database
 from realestate.storage import Batch, StoreError
 from realestate.storage.backup import backup, restore
 from realestate.storage.contacts import Sealed
-from realestate.storage.keeping import Expired, Finding, NotEmpty
-from realestate.storage.mongo import MongoStore, contacts, forgetting, moving, switching, writing
+from realestate.storage.maintenance import Expired, Finding, NotEmpty
+from realestate.storage.mongo import MongoStore, retention, schema, write
+from realestate.storage.mongo import backup as mongo_backup
+from realestate.storage.mongo.change import found_of, known_of
 from realestate.storage.mongo.connection import bulk
-from realestate.storage.mongo.known import found_of, known_of
-from realestate.storage.mongo.log import Log
-from realestate.storage.mongo.schema import COLLECTIONS
-from realestate.storage.mongo.switching import DEAD_AFTER, new_prefix
+from realestate.storage.mongo.event_log import Log
+from realestate.storage.mongo.schema import COLLECTIONS, DEAD_AFTER, new_prefix
 from realestate.storage.records import ErasedMark
 from tests.storage.batches import PORTAL, all_events, batch, gone, page, pages, quarantined, types
 from tests.storage.test_mongo import killed_at
@@ -65,9 +65,9 @@ def traces(db: Db, ref: str) -> list[str]:
 
 
 def test_all_that_is_left_of_an_erased_listing_is_its_name(store: MongoStore, db: Db) -> None:
-    store.begin_run("run", PORTAL, "full", "part")
+    store.begin_job("job", PORTAL, "full", "part")
     store.write(batch(page("one"), page("two")))
-    store.write(batch(gone("one"), run="run"))
+    store.write(batch(gone("one"), job="job"))
     store.write(Batch(quarantined=[quarantined("one")]))
     store.keep_contacts([Sealed(PORTAL, "one", b"sealed", ("k:a",))], 30)
     assert sorted(traces(db, "one")) == ["contacts", "departures", "events", "listings", "quarantine"]
@@ -80,7 +80,7 @@ def test_all_that_is_left_of_an_erased_listing_is_its_name(store: MongoStore, db
 
 
 @pytest.mark.parametrize(
-    ("where", "name"), [(forgetting, "_bury"), (Log, "erase"), (forgetting, "remove_aside"), (forgetting, "mark_name")]
+    ("where", "name"), [(retention, "_bury"), (Log, "erase"), (retention, "remove_aside"), (retention, "mark_name")]
 )
 @pytest.mark.parametrize("how", ["again", "retain", "upkeep"])
 def test_an_erasure_cut_short_is_finished(store: MongoStore, db: Db, where: Any, name: str, how: str) -> None:
@@ -94,7 +94,7 @@ def test_an_erasure_cut_short_is_finished(store: MongoStore, db: Db, where: Any,
         case "retain":
             store.expire(quarantine_days=None, delisted_days=None)
         case "upkeep":
-            assert Finding("erased", "1 erasures were cut short; finished", "", "mended") in list(store.upkeep())
+            assert Finding("erased", "1 erasures were cut short; finished", "", "repaired") in list(store.upkeep())
     assert traces(db, "one") == []
     assert store.write(batch(page("one"))).new == 0
     assert {finding.weight for finding in store.upkeep()} == {"fine"}
@@ -135,7 +135,7 @@ def test_changed_between_the_look_and_the_tombstone_by_a_worker_that_stalls(
                 another.write(batch(page("one", title="New")))
         return found
 
-    monkeypatch.setattr(forgetting, "found_of", looked_then_changed)
+    monkeypatch.setattr(retention, "found_of", looked_then_changed)
     assert store.erase(PORTAL, "one").removed["events"] == 2
     for told in stalled:
         append(*told)
@@ -160,9 +160,9 @@ def test_erased_between_a_workers_look_and_its_write(
                 another.erase(PORTAL, ref)
         return found
 
-    monkeypatch.setattr(writing, "known_of", known_then_erased)
+    monkeypatch.setattr(write, "known_of", known_then_erased)
     told: list[Any] = [page("one", title="New"), page("two"), page("new"), gone("left")]
-    written = store.write(Batch([(item, "run") for item in told], [quarantined("bad")]))
+    written = store.write(Batch([(item, "job") for item in told], [quarantined("bad")]))
     assert (written.new, written.known) == (0, 1)
     assert [traces(db, ref) for ref in ("one", "new", "left", "bad")] == [[]] * 4
 
@@ -170,10 +170,10 @@ def test_erased_between_a_workers_look_and_its_write(
 def test_what_a_worker_wrote_of_it_and_died_before_it_looked_goes_the_next_night(store: MongoStore, db: Db) -> None:
     store.erase(PORTAL, "one")
     store.erase_contact("k:a")
-    with killed_at(writing, "_keep_away"):
+    with killed_at(write, "_keep_away"):
         store.write(Batch(quarantined=[quarantined("one")]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contacts, "_unwanted", lambda *asked: set())
+        patch.setattr(retention, "_unwanted", lambda *asked: set())
         refs = {"one": (), "two": ("k:x", "k:a"), "three": ("k:x",)}
         store.keep_contacts([Sealed(PORTAL, ref, b"sealed", marks) for ref, marks in refs.items()], 30)
     assert sorted(traces(db, "one")) == ["contacts", "quarantine"]
@@ -192,7 +192,7 @@ def test_a_contact_erased_while_it_was_being_kept_does_not_stay(
         assert another.erase_contact("k:a") == []
         return true(*what)
 
-    monkeypatch.setattr(contacts, "bulk", erased_then_kept)
+    monkeypatch.setattr(retention, "bulk", erased_then_kept)
     store.keep_contacts([Sealed(PORTAL, "one", b"x", ("k:a", "k:b")), Sealed(PORTAL, "two", b"x", ("k:c",))], 30)
     assert [each["ref"] for each in db["contacts"].find()] == ["two"]
 
@@ -208,7 +208,7 @@ def told(store: MongoStore) -> list[str]:
 def file(store: MongoStore, db: Db, tmp_path: Path) -> Path:
     """Of a store that is empty again."""
     store.write(batch(*pages(5, extra={"number": 2**40})))
-    store.write(batch(page("1", title="New"), run="b"))
+    store.write(batch(page("1", title="New"), job="b"))
     store.erase(PORTAL, "2")
     backup(store, tmp_path / "file", NOW)
     for name in db.list_collection_names():
@@ -220,7 +220,7 @@ def file(store: MongoStore, db: Db, tmp_path: Path) -> Path:
 def test_a_restore_that_died_when_it_was_whole_is_finished_by_who_comes_next(
     store: MongoStore, another: MongoStore, db: Db, file: Path
 ) -> None:
-    with killed_at(switching, "_rename", 4):
+    with killed_at(schema, "_rename", 4):
         restore(store, file)
     assert db["listings"].find_one() is None
     assert sorted(row["ref"] for row in another.records(PORTAL)) == ["0", "1", "3", "4"]
@@ -230,11 +230,13 @@ def test_a_restore_that_died_when_it_was_whole_is_finished_by_who_comes_next(
     assert not [name for name in db.list_collection_names() if name.startswith("restoring")]
 
 
-@pytest.mark.parametrize(("where", "name"), [(moving, "make_indexes"), (moving, "take_over"), (switching, "locked")])
+@pytest.mark.parametrize(
+    ("where", "name"), [(mongo_backup, "make_indexes"), (mongo_backup, "take_over"), (schema, "locked")]
+)
 def test_a_restore_that_died_before_left_the_store_empty(
     store: MongoStore, another: MongoStore, db: Db, file: Path, where: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moving, "drop_loaded", lambda *asked: None)  # the dead tidy nothing up
+    monkeypatch.setattr(mongo_backup, "drop_loaded", lambda *asked: None)  # the dead tidy nothing up
     with killed_at(where, name):
         restore(store, file)
     assert told(another) == []
@@ -250,8 +252,8 @@ def test_what_a_dead_restore_left_is_dropped_after_a_day(store: MongoStore, db: 
     old, young = (new_prefix(NOW - age) + "listings" for age in (DEAD_AFTER * 2, DEAD_AFTER / 2))
     for name in (old, young, "restoring_nonsense"):
         db[name].insert_one({})
-    (mended,) = [finding for finding in store.upkeep() if finding.weight == "mended"]
-    assert mended.found == f"{old}: left behind by one that was cut short; dropped"
+    (repaired,) = [finding for finding in store.upkeep() if finding.weight == "repaired"]
+    assert repaired.found == f"{old}: left behind by one that was cut short; dropped"
     names = db.list_collection_names()
     assert (old in names, young in names, "restoring_nonsense" in names) == (False, True, True)
 
@@ -268,17 +270,17 @@ def test_a_store_that_is_written_to_meanwhile_is_not_restored(
 def test_of_two_restores_at_once_one_is_refused(
     store: MongoStore, another: MongoStore, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true = switching.finish_restore
+    true = schema.finish_restore
 
     def meanwhile(*asked: Any) -> bool:
         with monkeypatch.context() as patch:
-            patch.setattr(moving, "demand_empty", lambda *asked: None)  # it looked before the first was whole
+            patch.setattr(mongo_backup, "demand_empty", lambda *asked: None)  # it looked before the first was whole
             with pytest.raises(NotEmpty, match="is being restored already"):
                 restore(another, file)
         return true(*asked)
 
     another.migrate()
-    monkeypatch.setattr(moving, "finish_restore", meanwhile)
+    monkeypatch.setattr(mongo_backup, "finish_restore", meanwhile)
     restore(store, file)
     assert sorted(row["ref"] for row in another.records(PORTAL)) == ["0", "1", "3", "4"]
 
@@ -286,7 +288,7 @@ def test_of_two_restores_at_once_one_is_refused(
 def test_a_restore_that_cannot_be_finished_is_a_fault_with_its_remedy(
     store: MongoStore, another: MongoStore, db: Db, file: Path
 ) -> None:
-    with killed_at(switching, "_rename", len(COLLECTIONS) - 1):
+    with killed_at(schema, "_rename", len(COLLECTIONS) - 1):
         restore(store, file)
     store.write(batch(page("new")))
     with pytest.raises(StoreError, match="stop all workers, drop the collection listings"):
@@ -318,7 +320,7 @@ def test_what_happens_while_everything_is_read_is_told_whole_or_not(store: Mongo
     found: dict[str, list[Any]] = {}
     for part, each in store.everything():
         if part == "listings" and "listings" not in found:
-            another.write(batch(page("1", title="New"), page("0"), run="b"))
+            another.write(batch(page("1", title="New"), page("0"), job="b"))
         found.setdefault(part, []).append(each)
     assert [each.listing["title"] for each in found["listings"]] == [page().title] * 2
     assert [(each.event.ref, each.event.type) for each in found["events"]] == [("1", "listed"), ("2", "listed")]
@@ -356,8 +358,8 @@ def test_a_mark_keeps_its_time(store: MongoStore) -> None:
 
 def test_a_missing_index_is_built_again(store: MongoStore, db: Db) -> None:
     db["listings"].drop_index("unlogged")
-    (mended,) = [finding for finding in store.upkeep() if finding.weight == "mended"]
-    assert mended.found == "listings.unlogged: missing; built again"
+    (repaired,) = [finding for finding in store.upkeep() if finding.weight == "repaired"]
+    assert repaired.found == "listings.unlogged: missing; built again"
     assert "unlogged" in db["listings"].index_information()
 
 
@@ -365,6 +367,6 @@ def test_events_left_behind_are_logged_and_sizes_are_told(store: MongoStore) -> 
     with killed_at(Log, "append"):
         store.write(batch(page("1")))
     found = {finding.what: finding for finding in store.upkeep()}
-    assert found["events"].weight == "mended"
+    assert found["events"].weight == "repaired"
     assert "listings " in found["sizes"].found
     assert [each.event.type for each in all_events(store)] == ["listed"]

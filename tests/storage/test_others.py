@@ -11,8 +11,8 @@ import pytest
 from realestate.items.others import Other, Product, Quote
 from realestate.storage import Batch, Store, open_store
 from realestate.storage.backup import backup, restore
-from realestate.storage.keeping import KeptStore
-from realestate.storage.others import StoredOther, decide, last_of_each
+from realestate.storage.maintenance import FullStore
+from realestate.storage.other_kinds import StoredOther, decide_other, last_of_each
 from tests.storage.batches import all_events, later, page
 from tests.storage.conftest import OpenStore, Scaled
 from tests.storage.test_together import together, writer
@@ -30,8 +30,8 @@ def quote(ref: str = "XX01", **changes: Any) -> Quote:
     return Quote(portal="finance", ref=ref, url="https://quotes.example/", **{"quoted_at": NOW, **told})
 
 
-def batch(*others: Other, run: str = "run") -> Batch:
-    return Batch(others=[(other, run) for other in others])
+def batch(*others: Other, job: str = "job") -> Batch:
+    return Batch(others=[(other, job) for other in others])
 
 
 def told(store: Store) -> list[tuple[str, str, int]]:
@@ -42,18 +42,18 @@ def told(store: Store) -> list[tuple[str, str, int]]:
 
 
 def stored(other: Other) -> StoredOther:
-    return decide(None, other, "first", NOW).after
+    return decide_other(None, other, "first", NOW).after
 
 
 def test_what_is_new_appears_with_all_that_is_said_of_it() -> None:
-    event = decide(None, product(), "first", NOW).event
+    event = decide_other(None, product(), "first", NOW).event
     assert event is not None
     data = {"kind": "product", "name": "Kettle", "price": 29.9, "currency": "EUR", "stock": 5}
     assert (event.type, event.revision, event.data) == ("appeared", 1, data)
 
 
 def test_what_changed_is_told_old_and_new() -> None:
-    decided = decide(stored(product()), product(price=Decimal(25), stock=0), "second", NOW + timedelta(1))
+    decided = decide_other(stored(product()), product(price=Decimal(25), stock=0), "second", NOW + timedelta(1))
     assert decided.event is not None
     assert (decided.event.type, decided.event.revision) == ("updated", 2)
     assert decided.event.data == {"fields": {"price": [29.9, 25], "stock": [5, 0]}}
@@ -61,13 +61,13 @@ def test_what_changed_is_told_old_and_new() -> None:
 
 
 def test_equal_amounts_are_no_change_however_they_are_written() -> None:
-    decided = decide(stored(product()), product(price=Decimal("29.9000")), "second", NOW)
+    decided = decide_other(stored(product()), product(price=Decimal("29.9000")), "second", NOW)
     assert (decided.event, decided.after.revision) == (None, 1)
 
 
 @pytest.mark.parametrize("changes", [{"quoted_at": NOW + timedelta(1)}, {"quoted_at": None}])
 def test_that_the_clock_moved_is_kept_and_is_no_event(changes: dict[str, Any]) -> None:
-    decided = decide(stored(quote()), quote(**changes), "second", NOW)
+    decided = decide_other(stored(quote()), quote(**changes), "second", NOW)
     assert (decided.event, decided.after.revision) == (None, 2)
     assert decided.after.data["quoted_at"] != NOW.isoformat()
 
@@ -101,16 +101,16 @@ def test_written_again_nothing_changes_but_when_it_was_seen(any_store: Store) ->
     any_store.write(batch(product(), product("2")))
     (before, _) = any_store.others("ecommerce")
     later()
-    assert any_store.write(batch(product(), product("2"), run="again")).events == {}
+    assert any_store.write(batch(product(), product("2"), job="again")).events == {}
     (after, _) = any_store.others("ecommerce")
-    assert (after.revision, after.first_seen_at, after.last_run) == (1, before.first_seen_at, "again")
+    assert (after.revision, after.first_seen_at, after.last_job) == (1, before.first_seen_at, "again")
     assert after.last_seen_at > before.last_seen_at
     assert len(all_events(any_store)) == 2
 
 
 def test_changes_are_events_among_those_of_homes(any_store: Store) -> None:
     any_store.write(batch(product()))
-    any_store.write(Batch([(page(), "run")], others=[(product(stock=4), "run"), (quote(), "run")]))
+    any_store.write(Batch([(page(), "job")], others=[(product(stock=4), "job"), (quote(), "job")]))
     any_store.write(batch(product(stock=4), product(stock=3)))
     assert sorted(told(any_store)) == sorted(
         [("1", "appeared", 1), ("1", "listed", 1), ("1", "updated", 2), ("XX01", "appeared", 1), ("1", "updated", 3)]
@@ -146,7 +146,7 @@ def test_two_workers_at_once_make_one_event_of_each_change(
 
 
 @pytest.mark.parametrize("bad", [{"name": "half \ud800"}, {"stock": object()}, {"price": Decimal("NaN")}])
-def test_what_no_database_takes_goes_to_quarantine_and_spoils_nothing(any_store: KeptStore, bad: Any) -> None:
+def test_what_no_database_takes_goes_to_quarantine_and_spoils_nothing(any_store: FullStore, bad: Any) -> None:
     written = any_store.write(batch(product("1"), product("2", **bad), product("3")))
     assert (written.others, written.quarantined) == (2, 1)
     assert [other.ref for other in any_store.others("ecommerce")] == ["1", "3"]
@@ -154,7 +154,7 @@ def test_what_no_database_takes_goes_to_quarantine_and_spoils_nothing(any_store:
     assert (entry.ref, entry.errors[0].partition(":")[0]) == ("2", "refused by the database")
 
 
-def test_what_is_erased_stays_away(any_store: KeptStore) -> None:
+def test_what_is_erased_stays_away(any_store: FullStore) -> None:
     any_store.write(batch(product(), product("2")))
     any_store.write(batch(product(stock=1)))
     erased = any_store.erase("ecommerce", "1")
@@ -165,8 +165,8 @@ def test_what_is_erased_stays_away(any_store: KeptStore) -> None:
     assert any_store.history("ecommerce", "1") == []
 
 
-def test_a_backup_has_it_with_its_history(any_store: KeptStore, other_url: str, tmp_path: Path) -> None:
-    any_store.write(Batch([(page(), "run")], others=[(product(), "run"), (quote(), "run")]))
+def test_a_backup_has_it_with_its_history(any_store: FullStore, other_url: str, tmp_path: Path) -> None:
+    any_store.write(Batch([(page(), "job")], others=[(product(), "job"), (quote(), "job")]))
     any_store.write(batch(product(stock=1)))
     any_store.erase("finance", "XX01")
     backup(any_store, tmp_path / "all.zip", NOW)
@@ -175,7 +175,7 @@ def test_a_backup_has_it_with_its_history(any_store: KeptStore, other_url: str, 
         restore(other, tmp_path / "all.zip")
         (kept,) = other.others("ecommerce")
         (before,) = any_store.others("ecommerce")
-        assert (kept.record, kept.revision, kept.last_run) == (before.record, before.revision, before.last_run)
+        assert (kept.record, kept.revision, kept.last_job) == (before.record, before.revision, before.last_job)
         assert [(each.seq, each.event.type) for each in all_events(other)] == [
             (each.seq, each.event.type) for each in all_events(any_store)
         ]
@@ -185,7 +185,7 @@ def test_a_backup_has_it_with_its_history(any_store: KeptStore, other_url: str, 
         other.close()
 
 
-def test_nothing_of_it_is_past_its_days(any_store: KeptStore) -> None:
+def test_nothing_of_it_is_past_its_days(any_store: FullStore) -> None:
     any_store.write(batch(product()))
     any_store.expire(quarantine_days=0, delisted_days=0)
     assert [other.ref for other in any_store.others("ecommerce")] == ["1"]

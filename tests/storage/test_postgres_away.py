@@ -13,8 +13,9 @@ import pytest
 
 from realestate.embedded import poll
 from realestate.embedded.server import free_port
-from realestate.storage import StoreAway, StoreError, migrate
-from realestate.storage.postgres import PostgresStore, silence
+from realestate.storage import StoreAway, StoreError
+from realestate.storage.postgres import PostgresStore, migrate
+from realestate.storage.postgres import connection as connection_module
 from tests.postgres_process import Pair, PostgresProcess
 from tests.relay import Line
 from tests.storage.batches import all_events, batch, card, page
@@ -122,8 +123,8 @@ WAITING_FOR_STANDBY = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRe
 
 def test_a_server_that_says_nothing_is_left(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line is whole, and nobody speaks: as behind a proxy whose server is stuck."""
-    monkeypatch.setattr(silence, "LONGEST_SILENCE_SECONDS", 0.3)
-    monkeypatch.setattr(silence, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(connection_module, "LONGEST_SILENCE_SECONDS", 0.3)
+    monkeypatch.setattr(connection_module, "LOOK_SECONDS", 0.02)
     with Line(store_url) as line:
         store = PostgresStore(line.url)
         store.migrate()
@@ -131,17 +132,17 @@ def test_a_server_that_says_nothing_is_left(store_url: str, monkeypatch: pytest.
         with pytest.raises(StoreAway):
             store.write(batch(page()))
         line.release()
-        monkeypatch.setattr(silence, "LONGEST_SILENCE_SECONDS", 60)
+        monkeypatch.setattr(connection_module, "LONGEST_SILENCE_SECONDS", 60)
         assert store.write(batch(page())).new == 1
         store.close()
 
 
 def test_silence_between_two_questions_is_none(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(silence, "LONGEST_SILENCE_SECONDS", 5.0)
-    monkeypatch.setattr(silence, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(connection_module, "LONGEST_SILENCE_SECONDS", 5.0)
+    monkeypatch.setattr(connection_module, "LOOK_SECONDS", 0.01)
     store = PostgresStore(store_url)
     store.migrate()
-    monkeypatch.setattr(silence, "monotonic", lambda: time.monotonic() + 60)
+    monkeypatch.setattr(connection_module, "monotonic", lambda: time.monotonic() + 60)
     time.sleep(0.1)
     assert store.write(batch(page())).new == 1
     store.close()

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from realestate.items import Listing, Sighting
-from realestate.storage import KeptStore
+from realestate.storage import FullStore
 from realestate.storage import validators as rules
 from realestate.storage.contacts import Sealed
-from realestate.storage.mongo import validators as in_mongo
-from realestate.storage.postgres import validators as in_postgres
+from realestate.storage.mongo import read as in_mongo
+from realestate.storage.postgres import read as in_postgres
 from realestate.storage.validators import LONGEST, PageRead, Validators, page_read
 from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, record, types
 
@@ -26,12 +26,12 @@ def read(listing: Listing, **told: str) -> PageRead:
     return found
 
 
-def keep(store: KeptStore, *listings: Listing, **told: str) -> None:
+def keep(store: FullStore, *listings: Listing, **told: str) -> None:
     store.write(batch(*listings))
     store.keep_validators([read(each, **told) for each in listings])
 
 
-def holding(store: KeptStore, *refs: str, **asked: Any) -> dict[str, Validators]:
+def holding(store: FullStore, *refs: str, **asked: Any) -> dict[str, Validators]:
     return dict(store.validators(PORTAL, refs or ("1",), **{"parser_version": 1, **asked}))
 
 
@@ -101,7 +101,7 @@ def test_without_a_clock_any_date_is_believed() -> None:
 # ----- when they hold
 
 
-def test_what_was_kept_is_told(any_store: KeptStore) -> None:
+def test_what_was_kept_is_told(any_store: FullStore) -> None:
     rent = page("2", operation="rent", rent_period="month")
     keep(any_store, page("1"), rent)
     told = holding(any_store, "1", "2", "3")
@@ -114,7 +114,7 @@ def test_what_was_kept_is_told(any_store: KeptStore) -> None:
     assert "etag" not in record(any_store)
 
 
-def test_the_last_word_counts(any_store: KeptStore) -> None:
+def test_the_last_word_counts(any_store: FullStore) -> None:
     keep(any_store, page())
     keep(any_store, page(), etag='"v2"', last_modified="")
     any_store.keep_validators([read(page(), etag='"old"'), read(page(), etag='"v3"', last_modified="")])
@@ -122,36 +122,36 @@ def test_the_last_word_counts(any_store: KeptStore) -> None:
     assert types(any_store) == ["listed"]
 
 
-Happened = Callable[[KeptStore], Any]
+Happened = Callable[[FullStore], Any]
 
 
 @pytest.mark.parametrize(
     "happened",
     [
-        pytest.param(lambda store: store.write(batch(card(price=340_000), run="b")), id="a card's price"),
-        pytest.param(lambda store: store.write(batch(card(price=1_000), run="b")), id="a doubt"),
-        pytest.param(lambda store: store.write(batch(page(title="New"), run="b")), id="another page"),
-        pytest.param(lambda store: store.write(batch(page(status="sold"), run="b")), id="sold"),
+        pytest.param(lambda store: store.write(batch(card(price=340_000), job="b")), id="a card's price"),
+        pytest.param(lambda store: store.write(batch(card(price=1_000), job="b")), id="a doubt"),
+        pytest.param(lambda store: store.write(batch(page(title="New"), job="b")), id="another page"),
+        pytest.param(lambda store: store.write(batch(page(status="sold"), job="b")), id="sold"),
         pytest.param(lambda store: store.correct([page(title="Mended")], "b"), id="corrected"),
         pytest.param(lambda store: store.erase(PORTAL, "1"), id="erased"),
     ],
 )
-def test_they_hold_only_while_the_listing_is_what_was_read(any_store: KeptStore, happened: Happened) -> None:
+def test_they_hold_only_while_the_listing_is_what_was_read(any_store: FullStore, happened: Happened) -> None:
     keep(any_store, page())
     assert holding(any_store)
     happened(any_store)
     assert holding(any_store) == {}
 
 
-def test_a_listing_of_which_we_think_that_it_is_gone_is_read(any_store: KeptStore) -> None:
+def test_a_listing_of_which_we_think_that_it_is_gone_is_read(any_store: FullStore) -> None:
     keep(any_store, *(page(str(number)) for number in range(10)))
-    any_store.begin_run("b", PORTAL, "full", "")
-    any_store.write(batch(gone("1"), run="b"))
+    any_store.begin_job("b", PORTAL, "full", "")
+    any_store.write(batch(gone("1"), job="b"))
     assert any_store.conclude("b").delisted == 1
     assert set(holding(any_store, *map(str, range(10)))) == set(map(str, range(10))) - {"1"}
 
 
-def test_a_page_is_read_whole_in_the_end(any_store: KeptStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_is_read_whole_in_the_end(any_store: FullStore, monkeypatch: pytest.MonkeyPatch) -> None:
     assert timedelta(days=7) < rules.TRUSTED < timedelta(days=60)
     keep(any_store, page())
     for module in (in_mongo, in_postgres):
@@ -160,7 +160,7 @@ def test_a_page_is_read_whole_in_the_end(any_store: KeptStore, monkeypatch: pyte
     assert holding(any_store) == {}
 
 
-def test_contacts_that_are_wanted_and_not_kept_are_read(any_store: KeptStore) -> None:
+def test_contacts_that_are_wanted_and_not_kept_are_read(any_store: FullStore) -> None:
     keep(any_store, page("1"), page("2"), page("3"))
     any_store.keep_contacts([Sealed(PORTAL, "1", b"s", ()), Sealed(PORTAL, "2", b"s", (), "asked")], 30)
     assert set(holding(any_store, "1", "2", "3")) == {"1", "2", "3"}
@@ -168,7 +168,7 @@ def test_contacts_that_are_wanted_and_not_kept_are_read(any_store: KeptStore) ->
     assert set(holding(any_store, "1", "2", "3", contacts="asked")) == {"2"}
 
 
-def test_what_was_erased_stays_away(any_store: KeptStore) -> None:
+def test_what_was_erased_stays_away(any_store: FullStore) -> None:
     keep(any_store, page("1"), page("2"))
     assert any_store.erase(PORTAL, "1").removed["validators"] == 1
     any_store.keep_validators([read(page("1"))])
@@ -176,14 +176,14 @@ def test_what_was_erased_stays_away(any_store: KeptStore) -> None:
     assert set(holding(any_store, "1", "2")) == {"2"}
 
 
-def test_of_what_is_not_stored_nothing_holds(any_store: KeptStore) -> None:
+def test_of_what_is_not_stored_nothing_holds(any_store: FullStore) -> None:
     any_store.keep_validators([read(page())])
     assert holding(any_store) == {}
     any_store.write(batch(page(title="Another")))
     assert holding(any_store) == {}
 
 
-def test_many_at_once(any_store: KeptStore) -> None:
+def test_many_at_once(any_store: FullStore) -> None:
     listings = [page(str(number)) for number in range(1200)]
     any_store.keep_validators([replace(read(page()), ref=each.ref) for each in listings])
     any_store.write(batch(page("7"), page("1100")))
@@ -193,11 +193,11 @@ def test_many_at_once(any_store: KeptStore) -> None:
 # ----- a page that is as it was
 
 
-def test_unchanged_is_seen_and_read_and_no_event(any_store: KeptStore) -> None:
+def test_unchanged_is_seen_and_read_and_no_event(any_store: FullStore) -> None:
     any_store.write(batch(page("1"), page("2")))
     before, other = record(any_store), record(any_store, "2")
     later()
-    written = any_store.write(batch(unchanged(), run="b"))
+    written = any_store.write(batch(unchanged(), job="b"))
     after = record(any_store)
     assert (written.new, written.known, written.seen) == (0, 0, 1)
     assert after["last_fetched_at"] == after["last_seen_at"] > before["last_seen_at"]
@@ -207,36 +207,36 @@ def test_unchanged_is_seen_and_read_and_no_event(any_store: KeptStore) -> None:
     assert record(any_store, "2") == other
 
 
-def test_a_card_alone_is_not_read(any_store: KeptStore) -> None:
+def test_a_card_alone_is_not_read(any_store: FullStore) -> None:
     any_store.write(batch(page()))
     before = record(any_store)
     later()
-    any_store.write(batch(card(), run="b"))
+    any_store.write(batch(card(), job="b"))
     assert record(any_store)["last_fetched_at"] == before["last_fetched_at"] < record(any_store)["last_seen_at"]
 
 
-def test_with_its_card_in_one_batch(any_store: KeptStore) -> None:
+def test_with_its_card_in_one_batch(any_store: FullStore) -> None:
     any_store.write(batch(page()))
     before = record(any_store)
     later()
-    any_store.write(batch(card(price=340_000), unchanged(), run="b"))
+    any_store.write(batch(card(price=340_000), unchanged(), job="b"))
     assert types(any_store) == ["listed", "price_changed"]
     assert record(any_store)["last_fetched_at"] > before["last_fetched_at"]
 
 
-def test_what_was_never_stored_is_not_made_by_it(any_store: KeptStore) -> None:
+def test_what_was_never_stored_is_not_made_by_it(any_store: FullStore) -> None:
     any_store.write(batch(unchanged()))
     assert list(any_store.records(PORTAL)) == []
     assert all_events(any_store) == []
 
 
-def test_it_brings_nothing_back_and_voids_the_evidence_before_it(any_store: KeptStore) -> None:
+def test_it_brings_nothing_back_and_voids_the_evidence_before_it(any_store: FullStore) -> None:
     any_store.write(batch(*(page(str(number)) for number in range(10))))
-    any_store.begin_run("b", PORTAL, "full", "")
-    any_store.write(batch(gone("1"), gone("2"), run="b"))
+    any_store.begin_job("b", PORTAL, "full", "")
+    any_store.write(batch(gone("1"), gone("2"), job="b"))
     later()
-    any_store.write(batch(unchanged("2"), run="b"))
+    any_store.write(batch(unchanged("2"), job="b"))
     any_store.conclude("b")
-    any_store.write(batch(unchanged("1"), run="c"))
+    any_store.write(batch(unchanged("1"), job="c"))
     assert [record(any_store, ref)["status"] for ref in ("1", "2")] == ["delisted", "active"]
     assert types(any_store, "1") == ["listed", "delisted"]

@@ -1,8 +1,8 @@
 -- The site refuses: the whole fleet halves its rate, and sends nothing before args.wait milliseconds are over.
-local factor = tonumber(redis.call('HGET', PACE, 'factor') or 1)
-redis.call('HSET', PACE, 'factor', math.max(factor / 2, args.least), 'refused_at', now, 'reason', args.reason)
-local blocked = tonumber(redis.call('HGET', PACE, 'blocked_until') or 0)
+local factor = tonumber(redis.call('HGET', RATE_LIMIT, 'factor') or 1)
+redis.call('HSET', RATE_LIMIT, 'factor', math.max(factor / 2, args.least), 'refused_at', now, 'reason', args.reason)
+local blocked = tonumber(redis.call('HGET', RATE_LIMIT, 'blocked_until') or 0)
 if args.wait > 0 and now + args.wait > blocked then
-  redis.call('HSET', PACE, 'blocked_until', now + args.wait)
+  redis.call('HSET', RATE_LIMIT, 'blocked_until', now + args.wait)
 end
 return now

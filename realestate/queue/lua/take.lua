@@ -1,10 +1,10 @@
--- Lease up to args.most requests to args.worker, as far as the site's pace allows within args.ahead milliseconds.
--- Answers {now, wait, paused, {id, token, send_at, tries, priority, job, stage, payload, exit}, …}: `wait` is when to
--- ask again at the latest (-1: only the bell tells). args.exits is what the worker can leave by, as {name, tier}.
+-- Lease up to args.most requests to args.worker, as far as the site's rate limit allows within args.ahead milliseconds.
+-- Returns {now, wait, paused, {id, token, send_at, tries, priority, job, stage, payload, proxy_id}, …}: `wait` is when
+-- to call this again at the latest (-1: only after a wake-up). args.proxies are the worker's proxies, as {id, tier}.
 
-heard(args.worker, args.lease)
+keep_alive(args.worker, args.lease)
 
--- What the worker does not know of it would hold for as long as it lives.
+-- Requests that Redis counts as the worker's and the worker does not know are ready again: the reply was lost.
 if args.mine then
   local mine = {}
   for _, id in ipairs(args.mine) do mine[id] = true end
@@ -21,8 +21,8 @@ if args.mine then
   end
 end
 
--- What the dead held is ready again. A request whose download had begun is suspected of having brought its worker
--- down: it is redelivered alone, and given up when it has taken args.poison workers with it.
+-- The requests of a dead worker are ready again. A request whose download had begun may have crashed the worker: it is
+-- leased alone, and becomes a dead letter after args.poison crashes.
 local function reclaim(worker)
   local started = {}
   for _, id in ipairs(redis.call('SMEMBERS', key('started:' .. worker))) do started[id] = true end
@@ -35,23 +35,23 @@ local function reclaim(worker)
     else
       local crashes = redis.call('HINCRBY', CRASHES, id, 1)
       if crashes >= args.poison then
-        bury(id, head, cjson.encode({reason = 'poison', error = 'took ' .. crashes .. ' workers down', at = now,
-                                     job = head.job, stage = head.stage, tries = crashes}), args.letters)
+        add_dead_letter(id, head, cjson.encode({reason = 'poison', error = crashes .. ' workers died while they processed it', at = now,
+                                     job = head.job, stage = head.stage, tries = crashes}), args.dead_letters_keep)
       else
         redis.call('ZREM', INFLIGHT, id)
         redis.call('ZADD', SUSPECTS, score(head.priority, head.seq), id)
-        ring()
+        wake()
       end
     end
     count(head and head.job or 'none', head and head.stage or 'none', 'reclaimed')
   end
   redis.call('DEL', key('held:' .. worker), key('started:' .. worker))
   redis.call('ZREM', WORKERS, worker)
-  redis.call('HDEL', key('beats'), worker)
-  redis.call('SADD', key('departed'), worker)
+  redis.call('HDEL', key('heartbeats'), worker)
+  redis.call('SADD', key('dead_workers'), worker)
 end
 
-if now >= tonumber(redis.call('GET', key('mercy')) or 0) then
+if now >= tonumber(redis.call('GET', key('grace_until')) or 0) then
   for _, worker in ipairs(redis.call('ZRANGEBYSCORE', WORKERS, '-inf', now, 'LIMIT', 0, 4)) do reclaim(worker) end
 end
 
@@ -69,111 +69,112 @@ if #due > 0 then
   all('ZADD', READY, scored)
 end
 
-local pace = {}
-local fields = redis.call('HGETALL', PACE)
-for i = 1, #fields, 2 do pace[fields[i]] = fields[i + 1] end
+local limit = {}
+local fields = redis.call('HGETALL', RATE_LIMIT)
+for i = 1, #fields, 2 do limit[fields[i]] = fields[i + 1] end
 
-if pace.paused == '1' then return {now, -1, 1} end
+if limit.paused == '1' then return {now, -1, 1} end
 
 -- The rate recovers a step at a time after a refusal.
-local blocked = tonumber(pace.blocked_until or 0)
-local factor = tonumber(pace.factor or 1)
-if factor < 1 and now - math.max(tonumber(pace.refused_at or 0), blocked) >= args.recover then
+local blocked = tonumber(limit.blocked_until or 0)
+local factor = tonumber(limit.factor or 1)
+if factor < 1 and now - math.max(tonumber(limit.refused_at or 0), blocked) >= args.recover then
   factor = math.min(1, factor * 2)
-  redis.call('HSET', PACE, 'factor', factor, 'refused_at', now)
+  redis.call('HSET', RATE_LIMIT, 'factor', factor, 'refused_at', now)
 end
 local interval = args.rate > 0 and 1000 / (args.rate * factor) or 0
-interval = math.max(interval, tonumber(pace.floor or 0))
-redis.call('HSET', PACE, 'rate', args.rate, 'burst', args.burst)
+interval = math.max(interval, tonumber(limit.floor or 0))
+redis.call('HSET', RATE_LIMIT, 'rate', args.rate, 'burst', args.burst)
 
-local free = tonumber(pace.free_at or 0)
+local free = tonumber(limit.free_at or 0)
 local room = args.concurrency > 0 and args.concurrency - redis.call('ZCARD', INFLIGHT) or args.most
 local most = math.min(args.most, room)
 
 local answer = {now, -1, 0}
 local held = key('held:' .. args.worker)
 
--- The exits that can be used: those of the cheapest tier of which one is not resting. `resting` is when the first of all
--- has rested. Each has its own pace, as it was learned (`exits`), kept like the site's; of one that is asked one thing
--- at a time the answer is awaited for args.exit_alone.
-local exits, resting = nil, nil
-if args.exits then
+-- The proxies that can be used: those of the cheapest tier with one that does not rest. `resting` is when the first of
+-- the others has rested. Each has its own rate, as it was learned (`proxy_health.py`), kept like the site's. A proxy
+-- that gets one request at a time waits for the response, args.proxy_one_at_a_time milliseconds at most.
+local proxies, resting = nil, nil
+if args.proxies then
   local names = {}
-  for index, exit in ipairs(args.exits) do names[index] = exit[1] end
-  local standings, frees = read_all(key('exits'), names), read_all(key('exits:free'), names)
-  local asked = read_all(key('exits:asked'), names)
+  for index, proxy in ipairs(args.proxies) do names[index] = proxy[1] end
+  local healths, frees = read_all(key('proxies'), names), read_all(key('proxies:free_at'), names)
+  local asked = read_all(key('proxies:used_at'), names)
   local tier
-  exits = {}
-  for index, exit in ipairs(args.exits) do
-    local standing = standings[index] and cjson.decode(standings[index]) or {}
-    local ends = tonumber(standing['until']) or 0
+  proxies = {}
+  for index, proxy in ipairs(args.proxies) do
+    local health = healths[index] and cjson.decode(healths[index]) or {}
+    local ends = tonumber(health['until']) or 0
     if ends > now + args.ahead then
       resting = math.min(resting or ends, ends)
     else
-      if not tier or exit[2] < tier then exits, tier = {}, exit[2] end
-      if exit[2] == tier then
-        local alone = standing.alone ~= false
-        local answers = alone and tonumber(asked[index] or 0) + args.exit_alone or 0
-        exits[#exits + 1] = {name = exit[1], free = math.max(ends, answers, tonumber(frees[index] or 0)),
-                             interval = 1000 / (tonumber(standing.rate) or args.exit_rate), alone = alone}
+      if not tier or proxy[2] < tier then proxies, tier = {}, proxy[2] end
+      if proxy[2] == tier then
+        local alone = health.alone ~= false
+        local answers = alone and tonumber(asked[index] or 0) + args.proxy_one_at_a_time or 0
+        proxies[#proxies + 1] = {name = proxy[1], free = math.max(ends, answers, tonumber(frees[index] or 0)),
+                             interval = 1000 / (tonumber(health.rate) or args.proxy_rate), alone = alone}
       end
     end
   end
 end
 
--- The exit that is free first.
-local function next_exit()
+-- The proxy that is free first.
+local function next_proxy()
   local best
-  for _, exit in ipairs(exits) do
-    if not best or exit.free < best.free then best = exit end
+  for _, proxy in ipairs(proxies) do
+    if not best or proxy.free < best.free then best = proxy end
   end
   return best
 end
 
 -- When the next may be sent: GCRA, its spacing never shorter than the interval, longer by a random part of it.
 local function next_slot()
-  local at, exit = math.max(now, blocked, free - (args.burst - 1) * interval), nil
-  if exits then
-    exit = next_exit()
-    if not exit then return nil, math.max(at, resting or now + args.ahead) end
-    at = math.max(at, exit.free)
+  local at, proxy = math.max(now, blocked, free - (args.burst - 1) * interval), nil
+  if proxies then
+    proxy = next_proxy()
+    if not proxy then return nil, math.max(at, resting or now + args.ahead) end
+    at = math.max(at, proxy.free)
   end
   if at - now > args.ahead then return nil, at end
-  return at, nil, exit
+  return at, nil, proxy
 end
 
--- The moments of up to `most` sendings, by which exit, and when the site is free after each; `later` is when the next
--- would be. A random part of an interval is one of the number of the grant: scripts have to be the same on a replica.
-local counted = interval > 0 or exits
+-- The send slots of up to `most` requests, the proxy of each, and when the site is free after each; `later` is when the
+-- next slot would be. The random part of an interval comes from the number of the grant: a script has to do the same on a
+-- replica.
+local counted = interval > 0 or proxies
 local grants = counted and tonumber(redis.call('GET', key('grants')) or 0)
 local function part_of(number) return (number * 7919 % 1000) / 1000 end
 local function slots(most)
-  local moments, after, leaving, later, was = {}, {[0] = free}, {}, nil, free
-  while #moments < most do
-    local at, exit
-    at, later, exit = next_slot()
+  local slot_times, after, used_proxies, later, was = {}, {[0] = free}, {}, nil, free
+  while #slot_times < most do
+    local at, proxy
+    at, later, proxy = next_slot()
     if not at then break end
-    local part = counted and part_of(grants + #moments + 1)
+    local part = counted and part_of(grants + #slot_times + 1)
     if interval > 0 then free = math.max(at, free) + interval + interval * args.jitter * part end
-    moments[#moments + 1] = at
-    after[#moments] = free
-    if exit then
-      local free_at = at + exit.interval * (1 + args.exit_jitter * part)
-      leaving[#moments] = {exit.name, free_at, at}
-      exit.free = exit.alone and at + args.exit_alone or free_at
+    slot_times[#slot_times + 1] = at
+    after[#slot_times] = free
+    if proxy then
+      local free_at = at + proxy.interval * (1 + args.proxy_jitter * part)
+      used_proxies[#slot_times] = {proxy.name, free_at, at}
+      proxy.free = proxy.alone and at + args.proxy_one_at_a_time or free_at
     end
   end
   free = was
-  return moments, after, leaving, later
+  return slot_times, after, used_proxies, later
 end
 
--- Leases the first of `place`, as many as may be sent. Answers how many, and whether there was one without a body, in
--- whose stead another may go.
+-- Leases the first requests of `place`, as many as may be sent. Returns how many, and whether one had no body, so that
+-- another can take its send slot.
 local function lease(place, most)
-  local moments, after, leaving, later = slots(math.min(most, redis.call('ZCARD', place)))
+  local slot_times, after, used_proxies, later = slots(math.min(most, redis.call('ZCARD', place)))
   if later then answer[2] = later end
-  if #moments == 0 then return 0, false end
-  local ids, popped = {}, redis.call('ZPOPMIN', place, #moments)
+  if #slot_times == 0 then return 0, false end
+  local ids, popped = {}, redis.call('ZPOPMIN', place, #slot_times)
   for index = 1, #popped, 2 do ids[#ids + 1] = popped[index] end
   local bodies, tries = read_all(REQUESTS, ids), read_all(TRIES, ids)
   local token = redis.call('INCRBY', key('tokens'), #ids) - #ids
@@ -182,24 +183,24 @@ local function lease(place, most)
     local head = head_from(bodies[index])
     if head then
       leased[#leased + 1] = id
-      local at = moments[#leased]
+      local at = slot_times[#leased]
       token = token + 1
       leases[#leases + 1] = id
       leases[#leases + 1] = token .. ':' .. args.worker
       sent[#sent + 1] = at
       sent[#sent + 1] = id
-      local exit = leaving[#leased] or {''}
-      used[#used + 1], used[#used + 2] = exit[1], exit[2]
-      asked[#asked + 1], asked[#asked + 2] = exit[1], exit[3]
+      local proxy = used_proxies[#leased] or {''}
+      used[#used + 1], used[#used + 2] = proxy[1], proxy[2]
+      asked[#asked + 1], asked[#asked + 2] = proxy[1], proxy[3]
       answer[#answer + 1] = {id, tostring(token), at, tonumber(tries[index] or 0), head.priority, head.job, head.stage,
-                             head.payload, exit[1]}
+                             head.payload, proxy[1]}
     end
   end
   free = after[#leased]
   if counted then grants = redis.call('INCRBY', key('grants'), #leased) end
-  if exits then
-    all('HSET', key('exits:free'), used)
-    all('HSET', key('exits:asked'), asked)
+  if proxies then
+    all('HSET', key('proxies:free_at'), used)
+    all('HSET', key('proxies:used_at'), asked)
   end
   all('HSET', LEASES, leases)
   all('ZADD', INFLIGHT, sent)
@@ -207,10 +208,10 @@ local function lease(place, most)
   return #leased, #leased < #ids
 end
 
--- No bell tells when a worker's hands are empty: it asks again so soon.
+-- Nothing wakes a worker when it holds no more requests: it asks again after this many milliseconds.
 local SUSPECT_WAIT = 250
 
--- A suspect travels alone: to a worker that holds nothing, and which gets nothing else until it is settled.
+-- A suspect is leased to a worker that holds nothing, and that gets nothing else until the suspect is settled.
 if redis.call('EXISTS', CRASHES) == 1 then
   for _, crashes in pairs(read_all(CRASHES, redis.call('SMEMBERS', held))) do
     if crashes then
@@ -219,17 +220,17 @@ if redis.call('EXISTS', CRASHES) == 1 then
     end
   end
 end
--- One worker at a time lets its hands grow empty for one, or suspects would wait as long as there is other work.
+-- One worker at a time takes nothing new until it holds nothing; otherwise suspects would wait for all other work.
 local suspected = redis.call('ZCARD', SUSPECTS) > 0
 if suspected and redis.call('SCARD', held) > 0 then
-  redis.call('SET', key('emptying'), args.worker, 'NX', 'PX', args.lease)
-  if redis.call('GET', key('emptying')) == args.worker then
+  redis.call('SET', key('suspect_worker'), args.worker, 'NX', 'PX', args.lease)
+  if redis.call('GET', key('suspect_worker')) == args.worker then
     answer[2] = now + SUSPECT_WAIT
     return answer
   end
 end
 if suspected and redis.call('SCARD', held) == 0 then
-  redis.call('DEL', key('emptying'))
+  redis.call('DEL', key('suspect_worker'))
   lease(SUSPECTS, 1)
 else
   repeat
@@ -237,15 +238,15 @@ else
     most = most - leased
   until not lost
 end
-if interval > 0 then redis.call('HSET', PACE, 'free_at', free) end
+if interval > 0 then redis.call('HSET', RATE_LIMIT, 'free_at', free) end
 
 if answer[2] == -1 and redis.call('ZCARD', SUSPECTS) > 0 then answer[2] = now + SUSPECT_WAIT end
 if answer[2] == -1 then
   local due = redis.call('ZRANGE', DELAYED, 0, 0, 'WITHSCORES')
   if due[2] then answer[2] = tonumber(due[2]) end
 end
--- When the first worker would be taken for dead, look again: no bell tells that either.
+-- Ask again when the first worker would count as dead: nothing wakes the others then.
 local silent = tonumber(redis.call('ZRANGE', WORKERS, 0, 0, 'WITHSCORES')[2])
-silent = math.max(silent + 1, tonumber(redis.call('GET', key('mercy')) or 0))
+silent = math.max(silent + 1, tonumber(redis.call('GET', key('grace_until')) or 0))
 if answer[2] == -1 or silent < answer[2] then answer[2] = silent end
 return answer

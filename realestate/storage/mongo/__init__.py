@@ -7,19 +7,30 @@ may die or stall between any two statements: what it left undone is finished by 
 has a tombstone in its place (see `erased`).
 """
 
+from realestate.storage.mongo.backup import BackupCollections
 from realestate.storage.mongo.connection import Connection
-from realestate.storage.mongo.contacts import ContactsKept
-from realestate.storage.mongo.keeping import Keeping
-from realestate.storage.mongo.others import OthersKept
-from realestate.storage.mongo.planning import Planning
-from realestate.storage.mongo.reading import Reading
-from realestate.storage.mongo.runs import Runs
-from realestate.storage.mongo.validators import ValidatorsKept
-from realestate.storage.mongo.writing import Writing
+from realestate.storage.mongo.jobs import Jobs, Planning
+from realestate.storage.mongo.maintenance import Maintenance
+from realestate.storage.mongo.read import ListingReader, PageValidators, QuarantineAndPageIndex
+from realestate.storage.mongo.retention import ContactsKeeper, Retention
+from realestate.storage.mongo.write import ListingWriter, OtherKinds, Releases
 
 
-class MongoStore(ContactsKept, ValidatorsKept, Writing, OthersKept, Runs, Planning, Reading, Keeping):
-    """See `KeptStore`. Connects and migrates when first used."""
+class MongoStore(
+    ListingWriter,
+    Releases,
+    OtherKinds,
+    ListingReader,
+    QuarantineAndPageIndex,
+    PageValidators,
+    Jobs,
+    Planning,
+    ContactsKeeper,
+    Retention,
+    Maintenance,
+    BackupCollections,
+):
+    """See `FullStore`. Connects and migrates when first used."""
 
     def __init__(self, url: str) -> None:
         self.connection = Connection(url)

@@ -1,6 +1,6 @@
-"""Changes of listings: each is one write of one document, done only where nobody else has written since it was read."""
+"""Read what is stored, and change it: each change is one write of one document."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
@@ -8,10 +8,152 @@ from typing import Any, Generic, Protocol, TypeVar
 from pymongo import InsertOne, UpdateOne
 from pymongo.database import Database
 
-from realestate.storage.history import Event, Outcome, State
-from realestate.storage.mongo.connection import REFUSED, Document, Documents, bulk
-from realestate.storage.mongo.documents import event_document, id_of, price_document, screened, state_document
-from realestate.storage.mongo.log import LISTINGS, Log, tellings
+from realestate.items import Listing, Sighting
+from realestate.storage.batch import Key, Observations
+from realestate.storage.changes import OFF_THE_MARKET, SAME
+from realestate.storage.history import Event, Observed, Outcome, State
+from realestate.storage.mongo.connection import REFUSED, Document, Documents, bulk, pieces
+from realestate.storage.mongo.documents import (
+    as_kept,
+    event_document,
+    id_of,
+    money,
+    price_document,
+    screened,
+    state_document,
+    state_of,
+)
+from realestate.storage.mongo.event_log import LISTINGS, Log, tellings
+from realestate.storage.records import erased_name
+
+#: Where something is told of a listing, beside its own document and the log.
+ASIDE = ("departures", "quarantine", "contacts")
+
+
+def tombstone(at: datetime) -> Document:
+    return {"erased_at": at}
+
+
+def is_tombstone(listing: Mapping[str, Any]) -> bool:
+    return "erased_at" in listing
+
+
+def mark_name(kind: str, what: str) -> str:
+    return f"{kind}:{what}"
+
+
+def marks_of_portal(portal: str) -> Document:
+    """Names of all its erased listings: they begin with the portal's name and a slash; a zero follows the slash."""
+    start = mark_name("listing", erased_name(portal, ""))
+    return {"$gt": start, "$lt": f"{start[:-1]}0"}
+
+
+def remember(database: Database[Document], kind: str, what: str, at: datetime, **beside: Any) -> None:
+    """Since when, is told once."""
+    told: Document = {"$setOnInsert": {"kind": kind, "what": what, "at": at}}
+    if beside:
+        told["$set"] = beside
+    bulk(database["erased"], [UpdateOne({"_id": mark_name(kind, what)}, told, upsert=True)])
+
+
+def remembered(database: Database[Document], kind: str, what: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for some in pieces(what):
+        names = [mark_name(kind, each) for each in some]
+        found |= {each["what"] for each in database["erased"].find({"_id": {"$in": names}}, {"what": 1})}
+    return found
+
+
+def erased_among(database: Database[Document], keys: Iterable[Key]) -> set[Key]:
+    names = {erased_name(*key): key for key in keys}
+    return {names[what] for what in remembered(database, "listing", names)}
+
+
+def remove_aside(
+    database: Database[Document], keys: Iterable[Key], collections: Sequence[str] = ASIDE
+) -> dict[str, int]:
+    """How many there were, by collection."""
+    refs: dict[str, list[str]] = {}
+    for portal, ref in keys:
+        refs.setdefault(portal, []).append(ref)
+    removed = dict.fromkeys(collections, 0)
+    for portal, every in refs.items():
+        for some in pieces(every):
+            for name in collections:
+                gone = database[name].delete_many({"portal": portal, "ref": {"$in": some}})
+                removed[name] += gone.deleted_count
+    return removed
+
+
+#: Enough to tell whether a listing is as it was.
+_BRIEF = dict.fromkeys(("revision", "status", "price", "suspect", "unlogged", "erased_at", *SAME), 1)
+#: What is long, and no part of a listing's state.
+_NO_HISTORY = {"events": 0, "prices": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Of each listing that is stored: its revision if it is unchanged, its state if that has to be compared."""
+
+    unchanged: Mapping[str, int]
+    states: Mapping[str, State]
+    erased: frozenset[str]
+    """They are not to be stored again."""
+
+    def __contains__(self, id: str) -> bool:
+        return id in self.unchanged or id in self.states
+
+
+def known_of(database: Database[Document], observations: Mapping[str, Observations]) -> Known:
+    found = found_of(database, list(observations), _BRIEF)
+    brief = {id: each for id, each in found.items() if not is_tombstone(each)}
+    unchanged = {id: each["revision"] for id, each in brief.items() if is_unchanged(each, observations[id])}
+    changed = documents_of(database, [id for id in brief if id not in unchanged], _NO_HISTORY)
+    states = {id: state_of(document) for id, document in changed.items()}
+    return Known(unchanged, states, frozenset(found.keys() - brief.keys()))
+
+
+def documents_of(database: Database[Document], ids: Sequence[str], shown: Mapping[str, int]) -> dict[str, Document]:
+    """Those that are stored."""
+    return {id: each for id, each in found_of(database, ids, shown).items() if not is_tombstone(each)}
+
+
+def found_of(
+    database: Database[Document], ids: Sequence[str], shown: Mapping[str, int], collection: str = LISTINGS
+) -> dict[str, Document]:
+    """With what stands in place of the erased.
+
+    `shown` is to include `unlogged`. What others left behind of that is logged first: a listing's events stand in the
+    log in the order in which they happened.
+    """
+    if not ids:
+        return {}
+    documents = database[collection].find({"_id": {"$in": ids}}, shown).batch_size(len(ids) + 1)
+    found = {each["_id"]: each for each in documents}
+    if waiting := [id for id, document in found.items() if document.get("unlogged")]:
+        Log(database, collection).recover(waiting)
+    return found
+
+
+def is_unchanged(known: Document, observed: Observations) -> bool:
+    """Nothing is left to decide: see `changes.SAME`; of a sighting, its price. What cannot be compared is left to who
+    decides, and refuses it."""
+    if len(observed) > 1 or "suspect" in known or known["status"] in OFF_THE_MARKET:
+        return False
+    try:
+        return _is_as(known, observed[0][0])
+    except REFUSED:
+        return False
+
+
+def _is_as(known: Document, item: Observed) -> bool:
+    if isinstance(item, Sighting):
+        return item.price is None or ("price" in known and item.price == money(known["price"]))
+    if isinstance(item, Listing) and item.content_hash is not None:
+        kept = as_kept(item)
+        return all(getattr(kept, name) == known.get(name) for name in SAME)
+    return False
+
 
 #: Theirs is the server's clock; a listing may have been seen by another worker, later than by us.
 _CLOCK = ("last_seen_at", "last_fetched_at")
@@ -24,7 +166,7 @@ class Change:
     before: State | None
     outcome: Outcome
     now: datetime
-    run: str = ""
+    job: str = ""
     """By which it was seen."""
     seen: bool = False
     read: bool = False
@@ -51,7 +193,7 @@ class Change:
         state, told = state_document(self.outcome.state), self._told()
         kept = {name: value for name, value in state.items() if value is not None}
         if self.seen or self.before is None:
-            kept["last_run"] = self.run
+            kept["last_job"] = self.job
         if self.before is None:
             return InsertOne(screened({"_id": self.id, **kept, **told}))
         update = {

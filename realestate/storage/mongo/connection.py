@@ -1,11 +1,12 @@
-"""A connection to MongoDB, and what its errors mean."""
+"""A connection to MongoDB, what its errors mean, and reading and writing in pieces."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from bson.codec_options import CodecOptions, TypeDecoder, TypeRegistry
@@ -25,8 +26,7 @@ from pymongo.errors import (
 )
 
 from realestate.storage.errors import StoreAway, StoreError
-from realestate.storage.mongo.schema import migrate
-from realestate.storage.mongo.switching import finish_restore
+from realestate.storage.mongo.schema import finish_restore, migrate
 
 Document = dict[str, Any]
 Documents = Collection[Document]
@@ -170,3 +170,23 @@ def server_time(database: Database[Document]) -> datetime:
     """No worker's clock matters."""
     told: datetime = database.command("hello", codec_options=_READ)["localTime"]
     return told
+
+
+T = TypeVar("T")
+
+#: Looked at together.
+TOGETHER = 500
+
+
+def pieces(items: Iterable[T], size: int = TOGETHER) -> Iterator[list[T]]:
+    waiting = iter(items)
+    while some := list(islice(waiting, size)):
+        yield some
+
+
+def pages(collection: Documents, shown: Mapping[str, int] | None = None) -> Iterator[list[Document]]:
+    """All documents by their names. Each page is asked for by itself: who reads slowly holds up nobody."""
+    wanted: Document = {}
+    while page := list(collection.find(wanted, shown).sort("_id", 1).limit(TOGETHER)):
+        yield page
+        wanted = {"_id": {"$gt": page[-1]["_id"]}}

@@ -6,7 +6,7 @@ Whatever some server of MongoDB's kind does not take as it is (keys with a dot, 
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -17,8 +17,11 @@ from bson.raw_bson import RawBSONDocument
 
 from realestate.items import FIELDS, Listing
 from realestate.storage.history import Event, PriceSeen, State, Suspect
-from realestate.storage.money import cents
+from realestate.storage.maintenance import InQuarantine
 from realestate.storage.mongo.connection import Document, Refused
+from realestate.storage.prices import cents
+from realestate.storage.sanitize import storable
+from realestate.storage.snapshots import SnapshotRef
 
 #: MongoDB's own limit.
 _LARGEST_BYTES = 16 * 1024 * 1024
@@ -129,7 +132,7 @@ def listing_document(listing: Listing) -> Document:
 
 def state_document(state: State) -> Document:
     """All of a listing but what happened to it."""
-    suspect = state.suspect and {"price": amount(state.suspect.price), "run": state.suspect.run}
+    suspect = state.suspect and {"price": amount(state.suspect.price), "job": state.suspect.job}
     return {**listing_document(state.listing), "revision": state.revision, "suspect": suspect}
 
 
@@ -143,7 +146,7 @@ def listing_of(document: Document) -> Listing:
 
 def state_of(document: Document) -> State:
     suspect = document.get("suspect")
-    doubt = Suspect(money(suspect["price"]), suspect["run"]) if suspect else None
+    doubt = Suspect(money(suspect["price"]), suspect["job"]) if suspect else None
     return State(listing_of(document), document["revision"], doubt)
 
 
@@ -175,12 +178,12 @@ _PRICE = tuple(each.name for each in fields(PriceSeen) if each.name not in _OF_T
 
 
 def event_document(event: Event) -> Document:
-    told = {"revision": event.revision, "type": event.type, "at": moment(event.at), "run": event.run}
+    told = {"revision": event.revision, "type": event.type, "at": moment(event.at), "job": event.job}
     return {**told, "data": packed(event.data)}
 
 
 def event_of(portal: str, ref: str, document: Document) -> Event:
-    told = {name: document[name] for name in ("revision", "type", "at", "run")}
+    told = {name: document[name] for name in ("revision", "type", "at", "job")}
     return Event(portal, ref, **told, data=unpacked(document["data"]))
 
 
@@ -193,3 +196,37 @@ def price_of(portal: str, ref: str, document: Document) -> PriceSeen:
     told = {name: document[name] for name in _PRICE}
     price = told.pop("price")
     return PriceSeen(portal, ref, **told, price=None if price is None else money(price))
+
+
+# ----- quarantine and the index of raw pages
+
+_PAGE_FIELDS = tuple(each.name for each in fields(SnapshotRef))
+
+
+def page_document(place: SnapshotRef) -> Document:
+    told: Document = storable(asdict(place))
+    job, name = told.pop("job"), f"{place.file}:{place.offset}"
+    return {"_id": storable(name), **told, "job": job, "fetched_at": moment(place.fetched_at)}
+
+
+def page_of(document: Document) -> SnapshotRef:
+    told = {**document, "job": document["job"]}
+    return SnapshotRef(**{name: told[name] for name in _PAGE_FIELDS})
+
+
+def entry_name(portal: str, id: str) -> str:
+    return f"{portal}:{id}"
+
+
+def entry_of(document: Document) -> InQuarantine:
+    told = {name: document[name] for name in ("portal", "ref", "url")}
+    id, errors = document["_id"].removeprefix(entry_name(told["portal"], "")), tuple(document["errors"])
+    return InQuarantine(
+        id=id, **told, errors=errors, record=unpacked(document["record"]), at=document["quarantined_at"]
+    )
+
+
+def entry_document(entry: InQuarantine) -> Document:
+    told = {"portal": entry.portal, "ref": entry.ref, "url": entry.url, "errors": list(entry.errors)}
+    name = entry_name(entry.portal, entry.id)
+    return {"_id": name, **told, "record": packed(entry.record), "quarantined_at": moment(entry.at)}

@@ -1,18 +1,28 @@
 """The store in PostgreSQL."""
 
+from realestate.storage.postgres.backup import BackupTables
 from realestate.storage.postgres.connection import Connection
-from realestate.storage.postgres.contacts import ContactsKept
-from realestate.storage.postgres.keeping import Keeping
-from realestate.storage.postgres.others import OthersKept
-from realestate.storage.postgres.planning import Planning
-from realestate.storage.postgres.reading import Reading
-from realestate.storage.postgres.runs import Runs
-from realestate.storage.postgres.validators import ValidatorsKept
-from realestate.storage.postgres.writing import Writing
+from realestate.storage.postgres.jobs import Jobs, Planning
+from realestate.storage.postgres.maintenance import Maintenance
+from realestate.storage.postgres.read import ListingReader, PageValidators, QuarantineAndPageIndex
+from realestate.storage.postgres.retention import ContactsKeeper, Retention
+from realestate.storage.postgres.write import OtherKinds, Releases
 
 
-class PostgresStore(Keeping, ContactsKept, ValidatorsKept, Writing, OthersKept, Runs, Planning, Reading):
-    """See `Store`. Connects and migrates when first used, and again after the database was away."""
+class PostgresStore(
+    Releases,
+    OtherKinds,
+    ListingReader,
+    QuarantineAndPageIndex,
+    PageValidators,
+    Jobs,
+    Planning,
+    ContactsKeeper,
+    Retention,
+    Maintenance,
+    BackupTables,
+):
+    """See `FullStore`. Connects and migrates at the first call, and again after the database was away."""
 
     def __init__(self, url: str) -> None:
         self.url = url

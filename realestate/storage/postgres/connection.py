@@ -1,16 +1,71 @@
-"""A connection that comes back after the database was away."""
+"""A connection to PostgreSQL that reconnects after the database was away, and what its errors mean."""
 
+import os
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from threading import Event, Lock, Thread
+from time import monotonic
 from typing import Any
 
 import psycopg2
 from psycopg2.errorcodes import UNIQUE_VIOLATION
-from psycopg2.extensions import TRANSACTION_STATUS_INERROR, TRANSACTION_STATUS_INTRANS, parse_dsn
+from psycopg2.extensions import TRANSACTION_STATUS_INERROR, TRANSACTION_STATUS_INTRANS, connection, cursor, parse_dsn
 
 from realestate.storage.errors import StoreAway, StoreError
-from realestate.storage.migrate import migrate
-from realestate.storage.postgres.silence import WatchedConnection, WatchedCursor
+from realestate.storage.postgres.migrate import migrate
+
+#: The server ends a statement of ours after two minutes by itself; a string of them may take twice as long.
+LONGEST_SILENCE_SECONDS = 300.0
+#: A thread that looks now and then costs nothing; one started for every statement would cost more than many statements.
+LOOK_SECONDS = 5.0
+
+
+class WatchedConnection(connection):
+    """A connection whose `WatchedCursor`s raise OperationalError when there is no answer for too long."""
+
+    def __init__(self, *how: Any, **more: Any) -> None:
+        super().__init__(*how, **more)
+        self._due: float | None = None
+        self._lock = Lock()
+        self._is_closed = Event()
+        Thread(target=self._watch, name="watch", daemon=True).start()
+
+    def close(self) -> None:
+        self._is_closed.set()
+        super().close()
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        self._due = monotonic() + LONGEST_SILENCE_SECONDS
+        try:
+            yield
+        finally:
+            with self._lock:  # from here on the line's number may be another line's: it must not be cut
+                self._due = None
+
+    def _watch(self) -> None:
+        while not self._is_closed.wait(LOOK_SECONDS):
+            with self._lock:
+                if self._due is not None and self._due < monotonic():
+                    self._cut()
+
+    def _cut(self) -> None:
+        with suppress(OSError), socket.socket(fileno=os.dup(self.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
+
+
+class WatchedCursor(cursor):
+    connection: WatchedConnection
+
+    def execute(self, *asked: Any) -> None:
+        with self.connection.asking():
+            super().execute(*asked)
+
+    def copy_expert(self, *asked: Any) -> None:
+        with self.connection.asking():
+            super().copy_expert(*asked)
+
 
 #: A database that vanished without a word is noticed within half a minute.
 _KEEPALIVE: dict[str, Any] = {
@@ -125,3 +180,14 @@ def _readable(url: str) -> str:
     if not all(port.isdigit() or not port for port in ports):
         raise StoreError("STORE_URL cannot be read: is a special character in it not %-encoded?")
     return url
+
+
+class Statements:
+    """What the parts of the store that keep house share."""
+
+    connection: Connection
+
+    def _ask(self, statement: str, values: Any = None, *, watched: bool = True) -> list[tuple[Any, ...]]:
+        with self.connection.cursor(watched=watched) as cursor:
+            cursor.execute(statement, values)
+            return list(cursor) if cursor.description else []

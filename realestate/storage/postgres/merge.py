@@ -1,30 +1,178 @@
-"""Writes what was decided, where nobody else has written since it was read.
-
-Listings are copied into a table of our own first. One string of statements does the rest on the server, under a lock
-that ends with their transaction. So no two merges meet: none waits for another's rows while it holds some of its own,
-and events are numbered in the order in which they become visible. The lock is never held while a worker thinks.
-"""
+"""The statements that write one batch."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
 
 from realestate.items import Gone
+from realestate.storage.batch import Key
 from realestate.storage.history import Outcome, State
-from realestate.storage.postgres import quarantine
 from realestate.storage.postgres.connection import Connection, Duplicate
-from realestate.storage.postgres.copying import copy, encoded
-from realestate.storage.postgres.rows import arrays, as_json, fields_of, joined
-from realestate.storage.postgres.statements import COPY, HISTORY, LOCK, PRICE, STAGE, TOLD, TOUCHED, statement
+from realestate.storage.postgres.rows import (
+    COLUMNS,
+    arrays,
+    as_json,
+    copy,
+    encoded,
+    fields_of,
+    joined,
+    recordset,
+    unnested,
+)
+from realestate.storage.records import erased_name
+from realestate.storage.sanitize import fingerprint, storable
 from realestate.storage.snapshots import SnapshotRef
-from realestate.storage.storable import storable
 from realestate.storage.store import Quarantined
-from realestate.storage.tally import Key
+
+
+def stays_away(row: str) -> str:
+    """A condition on a row with a portal and a ref, as part of a statement."""
+    return f"EXISTS (SELECT FROM erased WHERE kind = 'listing' AND what = {row}.portal || '/' || {row}.ref)"
+
+
+def erased_among(connection: Connection, keys: Iterable[Key]) -> set[Key]:
+    names = {erased_name(*key): key for key in keys}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT what FROM erased WHERE kind = 'listing' AND what = ANY (%s)", (list(names),))
+        return {names[what] for (what,) in cursor}
+
+
+_QUARANTINE = {
+    "portal": "text",
+    "fingerprint": "text",
+    "ref": "text",
+    "url": "text",
+    "errors": "jsonb",
+    "record": "jsonb",
+}
+#: As part of a statement.
+_INSERT_QUARANTINED = f"""
+    kept AS (
+        INSERT INTO quarantine ({", ".join(_QUARANTINE)}) SELECT {", ".join(_QUARANTINE)}
+        FROM {recordset("quarantined", _QUARANTINE)} WHERE NOT {stays_away("quarantined")}
+        ON CONFLICT (portal, fingerprint) DO NOTHING
+    )"""
+
+
+def _quarantine_row(item: Quarantined) -> bytes:
+    """The same fault is kept once."""
+    errors, record = storable(list(item.errors)), storable(dict(item.record))
+    told = {"portal": item.portal, "ref": item.ref, "url": item.url}
+    name = fingerprint([errors, record])
+    return encoded({**storable(told), "errors": errors, "record": record, "fingerprint": name})
+
+
+#: Any number nobody else takes as an advisory lock in this database.
+LOCK = 0x7772697465  # "write"
+
+_KEY = {"portal": "text", "ref": "text"}
+_BESIDE = {"revision": "integer", "last_job": "text", "suspect_price": "numeric(14, 2)", "suspect_job": "text"}
+_WRITTEN = {**COLUMNS, **_BESIDE}
+STAGED = {**_WRITTEN, "expected": "integer", "seen": "boolean", "read": "boolean", "unseen_since": "timestamptz"}
+TOLD = {**_KEY, "revision": "integer", "at": "timestamptz", "job": "text"}
+_EVENT = {**TOLD, "type": "text", "data": "jsonb"}
+PRICE = {**TOLD, "source": "text", "price": "numeric(14, 2)", "currency": "text", "price_basis": "text"}
+PRICE |= {"rent_period": "text", "suspect": "boolean"}
+#: Events and prices share a table.
+HISTORY = {**_EVENT, **PRICE}
+TOUCHED = {**_KEY, "revision": "integer", "last_job": "text", "read": "boolean"}
+_SNAPSHOT = {**_KEY, "url": "text", "stage": "text", "job": "text", "kind": "text", "status": "integer"}
+_SNAPSHOT |= {"fetched_at": "timestamptz", "file": "text", '"offset"': "bigint", "length": "bigint", "digest": "text"}
+_DEPARTURE = {**_KEY, "job": "text", "evidence": "text", "detail": "text", "url": "text"}
+
+
+#: A table of the connection's own.
+STAGE = f"""
+    CREATE TEMPORARY TABLE staged ({", ".join(f"{column} {type}" for column, type in STAGED.items())})
+    ON COMMIT DELETE ROWS
+"""
+COPY = f"BEGIN; COPY staged ({', '.join(STAGED)}) FROM STDIN"
+
+#: A listing may have been seen by another worker, later than by us.
+_SEEN_NOW = "greatest(known.last_seen_at, clock.now)"
+_READ_NOW = "greatest(known.last_fetched_at, clock.now)"
+
+_ADDED = f"""
+    added AS (
+        INSERT INTO listings ({", ".join(_WRITTEN)}, first_seen_at, last_seen_at, last_fetched_at)
+        SELECT {", ".join(_WRITTEN)}, %(now)s, %(now)s, %(now)s FROM staged
+        WHERE expected IS NULL AND NOT {stays_away("staged")}
+        {{unless}} RETURNING portal, ref
+    )"""
+_CHANGED = f"""
+    changed AS (
+        UPDATE listings AS known SET
+            {", ".join(f"{name} = staged.{name}" for name in _WRITTEN if name not in (*_KEY, "last_job"))},
+            last_seen_at = CASE WHEN staged.seen THEN {_SEEN_NOW} ELSE known.last_seen_at END,
+            last_fetched_at = CASE WHEN staged.read THEN {_READ_NOW} ELSE known.last_fetched_at END,
+            last_job = CASE WHEN staged.seen THEN staged.last_job ELSE known.last_job END
+        FROM staged, clock
+        WHERE known.portal = staged.portal AND known.ref = staged.ref AND known.revision = staged.expected
+          AND (staged.unseen_since IS NULL OR known.last_seen_at <= staged.unseen_since)
+        RETURNING known.portal, known.ref
+    )"""
+_TOLD_OF = f"""
+    history AS MATERIALIZED (SELECT * FROM {unnested("history", HISTORY)}),
+    told AS (
+        INSERT INTO events ({", ".join(_EVENT)})
+        SELECT {", ".join(_EVENT)} FROM history JOIN applied USING (portal, ref) WHERE type IS NOT NULL ORDER BY place
+        {{unless}} RETURNING type
+    ),
+    priced AS (
+        INSERT INTO prices ({", ".join(PRICE)})
+        SELECT {", ".join(PRICE)} FROM history JOIN applied USING (portal, ref) WHERE source IS NOT NULL {{unless}}
+    )"""
+_TOUCHES = f"""
+    touches AS MATERIALIZED (SELECT * FROM {unnested("touched", TOUCHED)}),
+    touched AS (
+        UPDATE listings AS known SET last_seen_at = {_SEEN_NOW}, last_job = touches.last_job,
+            last_fetched_at = CASE WHEN touches.read THEN {_READ_NOW} ELSE known.last_fetched_at END
+        FROM touches, clock
+        WHERE known.portal = touches.portal AND known.ref = touches.ref AND known.revision = touches.revision
+        RETURNING known.portal, known.ref
+    )"""
+_DEPARTURES = f"""
+    departed AS (
+        INSERT INTO departures ({", ".join(_DEPARTURE)}, at) SELECT {", ".join(_DEPARTURE)}, clock.now
+        FROM {recordset("departed", _DEPARTURE)}, clock WHERE NOT {stays_away("departed")} ON CONFLICT DO NOTHING
+    )"""
+_SNAPSHOTS = f"""
+    snapped AS (
+        INSERT INTO snapshots ({", ".join(_SNAPSHOT)})
+        SELECT * FROM {recordset("snapped", _SNAPSHOT)} ON CONFLICT DO NOTHING
+    )"""
+_PARTS = {"added": _ADDED, "changed": _CHANGED, "touched": _TOUCHES, "departed": _DEPARTURES}
+_PARTS |= {"quarantined": _INSERT_QUARANTINED, "snapped": _SNAPSHOTS}
+_LOST = "SELECT portal, ref FROM {given} EXCEPT SELECT portal, ref FROM {applied}"
+
+
+@cache
+def statement(*what: str) -> str:
+    """Only of what there is: PostgreSQL plans every part. What came of it outlives the transaction in a setting, so
+    that the same round trip can answer it after the commit."""
+    parts, lost, told = ["clock AS MATERIALIZED (SELECT clock_timestamp() AS now)"], [], "NULL"
+    unless = "ON CONFLICT DO NOTHING" if "careful" in what else ""
+    parts += [sql.format(unless=unless) for name, sql in _PARTS.items() if name in what]
+    written = [f"SELECT portal, ref FROM {name}" for name in ("added", "changed") if name in what]
+    if applied := " UNION ALL ".join(written):
+        parts += [f"applied AS ({applied})", _TOLD_OF.format(unless=unless)]
+        lost.append(_LOST.format(given="staged", applied="applied"))
+        told = "(SELECT json_object_agg(type, times) FROM (SELECT type, count(*) AS times FROM told GROUP BY 1) AS t)"
+    if "touched" in what:
+        lost.append(_LOST.format(given="touches", applied="touched"))
+    keys = " UNION ALL ".join(f"({each})" for each in lost) or "SELECT NULL AS portal, NULL AS ref WHERE false"
+    answer = f"json_build_array((SELECT json_agg(json_build_array(portal, ref)) FROM ({keys}) AS lost), {told})::text"
+    return f"""
+        {"" if applied else "BEGIN;"} SET LOCAL enable_seqscan = off; SELECT pg_advisory_xact_lock(%(lock)s);
+        WITH {", ".join(parts)} SELECT set_config('realestate.merged', {answer}, false);
+        COMMIT; SELECT current_setting('realestate.merged')
+    """
 
 
 @dataclass(slots=True)
@@ -33,7 +181,7 @@ class Change:
 
     before: State | None
     outcome: Outcome
-    run: str
+    job: str
     seen: bool = False
     read: bool = False
     unseen_since: datetime | None = None
@@ -42,9 +190,9 @@ class Change:
     def row(self) -> Sequence[Any]:
         state = self.outcome.state
         assert state is not None
-        price, run = (state.suspect.price, state.suspect.run) if state.suspect else (None, None)
+        price, job = (state.suspect.price, state.suspect.job) if state.suspect else (None, None)
         expected = self.before.revision if self.before else None
-        beside = (state.revision, self.run, price, run, expected, self.seen, self.read, self.unseen_since)
+        beside = (state.revision, self.job, price, job, expected, self.seen, self.read, self.unseen_since)
         return (*fields_of(state.listing), *beside)
 
 
@@ -54,7 +202,7 @@ class Touch(NamedTuple):
     portal: str
     ref: str
     revision: int
-    last_run: str
+    last_job: str
     read: bool
 
 
@@ -109,9 +257,9 @@ class Merge:
         if self.touches:
             found |= arrays("touched", TOUCHED, self.touches)
         if self.departures:
-            found["departed"] = as_json(joined(gone, {"run": run}) for gone, run in self.departures)
+            found["departed"] = as_json(joined(gone, {"job": job}) for gone, job in self.departures)
         if self.quarantined:
-            found["quarantined"] = as_json(map(quarantine.row, self.quarantined))
+            found["quarantined"] = as_json(map(_quarantine_row, self.quarantined))
         if self.snapshots:
             found["snapped"] = as_json(encoded(storable(asdict(each))) for each in self.snapshots)
         return found

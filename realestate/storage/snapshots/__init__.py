@@ -5,11 +5,10 @@ the process and the machine's power. In a bucket it is only when its file is fin
 until then it lies in this machine's spool, and what a dead worker left there is uploaded by the next to start.
 """
 
+from realestate.storage.snapshots.files import Located, expired, pages, prune, read
 from realestate.storage.snapshots.page import KINDS, DamagedSnapshot, Kind, Page, SnapshotError, SnapshotRef
 from realestate.storage.snapshots.places import open_place
-from realestate.storage.snapshots.reading import Located, pages, read
 from realestate.storage.snapshots.recorder import Recorder
-from realestate.storage.snapshots.retention import expired, prune
 from realestate.storage.snapshots.writer import SnapshotWriter
 
 __all__ = [

@@ -12,7 +12,7 @@ from moto.server import ThreadedMotoServer
 
 from realestate.storage.snapshots import SnapshotError, SnapshotRef, SnapshotWriter, open_place, pages, prune, read
 from realestate.storage.snapshots.places import Bucket, Folder, spool_of
-from realestate.storage.snapshots.spool import sweep
+from realestate.storage.snapshots.writer import sweep
 from tests.storage.snapshots.examples import NOON, a_page, a_writer, numbered
 from tests.storage.snapshots.test_writer import Clock, killed_while_writing
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from realestate.storage.snapshots import DamagedSnapshot, Page, SnapshotError, SnapshotRef, SnapshotWriter, pages, read
-from realestate.storage.snapshots.erasing import rewrite
+from realestate.storage.snapshots.files import rewrite
 from realestate.storage.snapshots.places import Bucket, Folder, locked, spool_of
-from realestate.storage.snapshots.spool import sweep
+from realestate.storage.snapshots.writer import sweep
 from tests.storage.snapshots.examples import a_page
 
 MakeWriter = Callable[..., SnapshotWriter]
@@ -177,7 +177,7 @@ def test_an_upload_that_began_before_does_not_bring_it_back(
         return locked(file)
 
     with monkeypatch.context() as slow:
-        slow.setattr("realestate.storage.snapshots.spool.locked", late)
+        slow.setattr("realestate.storage.snapshots.writer.locked", late)
         assert sweep(Folder(spool), Bucket(url)) == 0
     assert sweep(Folder(spool), Bucket(url)) == 1
     assert SECRET not in bytes_in(s3, bucket, tmp_path)

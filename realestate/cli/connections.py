@@ -1,0 +1,79 @@
+"""Connections of the commands to Redis and the store: those that are configured, or else the embedded ones."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from redis import Redis
+
+from realestate import embedded, settings
+from realestate.cli.errors import UsageError
+from realestate.jobs.work import all_portals, why_refused
+from realestate.queue.connection import connect_blocking
+from realestate.storage import FullStore, open_store
+
+
+@dataclass(frozen=True)
+class Addresses:
+    redis_url: str
+    store_url: str
+
+
+@contextmanager
+def connected() -> Iterator[Addresses]:
+    """The addresses of Redis and the store. Starts the embedded ones if they are needed."""
+    if settings.REDIS_URL and settings.STORE_URL:
+        yield Addresses(settings.REDIS_URL, settings.STORE_URL)
+        return
+    with embedded.services(settings.REALESTATE_HOME) as own:
+        yield Addresses(settings.REDIS_URL or own.redis_url, settings.STORE_URL or own.store_url)
+
+
+@contextmanager
+def opened_store() -> Iterator[FullStore]:
+    """The store, with its schema up to date. Starts the embedded one if it is needed."""
+    with connected() as addresses:
+        store = open_store(addresses.store_url)
+        try:
+            store.migrate()
+            yield store
+        finally:
+            store.close()
+
+
+def running_redis_url() -> str:
+    """The URL of the Redis of the fleet, or of another command that runs on this machine. Starts nothing."""
+    own = embedded.running(settings.REALESTATE_HOME)
+    url = settings.REDIS_URL or (own.redis_url if own else None)
+    if url is None:
+        raise UsageError("no fleet is running here: set REDIS_URL, or start `realestate work` first")
+    return url
+
+
+def connect_redis(url: str) -> Redis:
+    try:
+        return connect_blocking(url)
+    except ValueError as error:
+        raise UsageError(f"REDIS_URL: {error}".partition("\n")[0]) from error
+
+
+def check_portals(names: Sequence[str]) -> list[str]:
+    """The names, if each is a portal; a UsageError otherwise."""
+    portals = all_portals()
+    for name in names:
+        if name not in portals:
+            raise UsageError(f"no portal {name!r}; the portals are: {', '.join(portals)}")
+    return list(names)
+
+
+def check_urls(portal: str, urls: Sequence[str]) -> None:
+    """A UsageError if the portal's spider refuses one of the addresses."""
+    for url in urls:
+        if reason := why_refused(portal, url, settings.SIMULATOR_URL):
+            raise UsageError(reason)
+
+
+def spool_folder() -> Path:
+    """The folder for raw pages on their way from or to a bucket."""
+    return settings.REALESTATE_HOME / "spool"

@@ -1,0 +1,106 @@
+"""`realestate history` and `realestate events`: what happened to the listings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from realestate.cli.options import JsonFlag, PortalArgument
+
+if TYPE_CHECKING:
+    from realestate.storage.history import Event, PriceSeen
+    from realestate.storage.store import Numbered
+
+
+def history(
+    portal: PortalArgument,
+    ref: Annotated[str, typer.Argument(help="The portal's id of the listing.")],
+    json: JsonFlag = False,
+) -> None:
+    """Show all events and all prices of one listing."""
+    from realestate.cli import terminal
+    from realestate.cli.connections import opened_store
+    from realestate.cli.errors import UsageError
+
+    with opened_store() as store:
+        events = store.history(portal, ref)
+        prices = store.prices(portal, ref)
+    if not events:
+        raise UsageError(f"{portal} has no listing {ref!r}")
+    if json:
+        terminal.print_json({"events": [asdict(each) for each in events], "prices": [asdict(each) for each in prices]})
+    else:
+        print_history(events, prices)
+
+
+def events(
+    after: Annotated[int, typer.Option(help="The number of the last event you have; 0 is the beginning.")] = 0,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = 100,
+    json: JsonFlag = False,
+) -> None:
+    """Show the events of all portals in their order. With the last number in --after you get the next ones."""
+    from realestate.cli.connections import opened_store
+
+    with opened_store() as store:
+        found = store.events(after, limit)
+    if json:
+        print_events_as_json(found)
+    else:
+        print_events(found)
+
+
+def print_history(events: "Sequence[Event]", prices: "Sequence[PriceSeen]") -> None:
+    from realestate.cli import terminal
+
+    for event in events:
+        print(f"{event.at:%Y-%m-%d %H:%M}  {event.type:<22} {_details(event)}")
+    table = terminal.plain_table("seen", "price", "where", "")
+    for each in prices:
+        doubt = "suspect, not confirmed yet" if each.suspect else ""
+        table.add_row(f"{each.at:%Y-%m-%d %H:%M}", _price(asdict(each)), each.source, doubt)
+    terminal.console.print(table)
+
+
+def print_events(found: "Sequence[Numbered]") -> None:
+    for each in found:
+        event = each.event
+        listing = f"{event.portal}/{event.ref}"
+        print(f"{each.seq:>8}  {event.at:%m-%d %H:%M}  {listing:<18} {event.type:<22} {_details(event)}")
+
+
+def print_events_as_json(found: "Sequence[Numbered]") -> None:
+    """Print one JSON object per line."""
+    from realestate.cli import terminal
+
+    for each in found:
+        terminal.print_json({"seq": each.seq, **asdict(each.event)}, indent=0)
+
+
+def _details(event: "Event") -> str:
+    """The data of an event as short text."""
+    import msgspec
+
+    match event.data:
+        case {"old": int() | float() as old, "new": int() | float() as new, "percent": float() as percent}:
+            return f"{old:,} -> {new:,} ({percent:+.1f} %)"
+        case {"old": dict() as old, "new": dict() as new}:
+            return f"{_price(old)} -> {_price(new)}"
+        case {"fields": list() | dict() as fields}:
+            return ", ".join(fields)
+        case {"price": _, "currency": _}:
+            return _price(event.data)
+        case {"evidence": dict() as evidence}:
+            return str(evidence.get("detail") or evidence.get("kind") or "")
+        case data:
+            return msgspec.json.encode(data, enc_hook=str).decode() if data else ""
+
+
+def _price(fields: Mapping[str, Any]) -> str:
+    """A price with its currency, and what it is for: a month, a square metre."""
+    if fields["price"] is None:
+        return "on request" if fields.get("price_basis") == "on_request" else "no price"
+    amount = f"{fields['price']:,.2f}".removesuffix(".00")
+    period = f" a {fields['rent_period']}" if fields.get("rent_period") else ""
+    basis = " a m²" if fields.get("price_basis") == "per_m2" else ""
+    return f"{amount} {fields['currency']}{period}{basis}"

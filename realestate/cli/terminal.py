@@ -1,0 +1,114 @@
+"""Output of the commands: tables, progress and JSON. Progress goes to stderr, so that it never mixes with a result."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from realestate.jobs.local import Progress
+
+console = Console()
+_progress_console = Console(stderr=True)
+#: How often progress is printed where stderr is no terminal.
+_LINE_SECONDS = 5.0
+_ENCODER = msgspec.json.Encoder(decimal_format="number", enc_hook=str)
+
+
+def print_json(value: Any, *, indent: int = 2) -> None:
+    """Print a value as JSON; with an indent of 0 on one line."""
+    text = _ENCODER.encode(value)
+    print((msgspec.json.format(text, indent=indent) if indent else text).decode())
+
+
+def plain_table(*columns: str) -> Table:
+    """A table without lines."""
+    return Table(*columns, box=None, header_style="dim")
+
+
+def number_table(first: str, *numbers: str) -> Table:
+    """A table whose first column is text, and whose other columns are numbers."""
+    table = Table()
+    table.add_column(first)
+    for name in numbers:
+        table.add_column(name, justify="right")
+    return table
+
+
+def number_cells(*values: int | None) -> list[str]:
+    """One cell per number; None is an empty cell."""
+    return ["" if value is None else f"{value:,}" for value in values]
+
+
+@contextmanager
+def crawl_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], None]]:
+    """A function that shows the progress of a crawl: a live table on a terminal, else a line every few seconds."""
+    if quiet:
+        yield lambda progress: None
+    elif _progress_console.is_terminal:
+        with Live("starting …", console=_progress_console, refresh_per_second=4, transient=True) as display:
+            yield lambda progress: display.update(_progress_table(progress))
+    else:
+        yield _progress_lines()
+
+
+def _progress_lines() -> Callable[[Progress], None]:
+    last = time.monotonic()
+
+    def show(progress: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last < _LINE_SECONDS:
+            return
+        last = time.monotonic()
+        portals = (
+            f"{portal} {progress.total(portal, 'pages')} pages, {progress.total(portal, 'stored')} stored,"
+            f" {state.waiting} waiting"
+            for portal, state in progress.states.items()
+        )
+        _progress_console.print(f"{progress.seconds:4.0f} s  " + " · ".join(portals), highlight=False)
+
+    return show
+
+
+def _progress_table(progress: Progress) -> Table:
+    table = number_table("portal", "workers", "waiting", "in flight", "pages", "pages/s", "listings", "dead")
+    for portal, state in progress.states.items():
+        pages = progress.total(portal, "pages")
+        numbers = number_cells(
+            len(state.workers),
+            state.waiting,
+            state.in_flight,
+            pages,
+            round(pages / progress.seconds) if progress.seconds > 1 else None,
+            progress.total(portal, "stored"),
+            state.dead,
+        )
+        table.add_row(portal, *numbers)
+    table.caption = f"{progress.seconds:.0f} s"
+    return table
+
+
+@contextmanager
+def counter(unit: str) -> Iterator[Callable[[str, int], None]]:
+    """A function that shows how many units of a part are done, such as `listings: 1,200 records`."""
+    last = time.monotonic()
+
+    def show(part: str, count: int) -> None:
+        nonlocal last
+        if status is not None:
+            status.update(f"{part}: {count:,} {unit}s")
+        elif time.monotonic() - last >= _LINE_SECONDS:
+            last = time.monotonic()
+            print(f"{part}: {count:,} {unit}s", file=sys.stderr)
+
+    if not _progress_console.is_terminal:
+        status = None
+        yield show
+        return
+    with _progress_console.status("…") as status:
+        yield show

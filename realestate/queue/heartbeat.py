@@ -1,0 +1,74 @@
+"""Sends the heartbeat of this worker, with what it holds and has done."""
+
+import asyncio
+import logging
+from typing import Self
+
+import msgspec
+from redis.exceptions import RedisError
+from scrapy import Spider, signals
+from scrapy.core.engine import ExecutionEngine
+from scrapy.crawler import Crawler
+
+from realestate.queue.fleet import fleet_of
+from realestate.queue.workers import HeartbeatData
+
+logger = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    """Sends heartbeats while the spider takes requests from the queue: never in `scrapy shell`."""
+
+    def __init__(self, crawler: Crawler, seconds: float) -> None:
+        self.crawler = crawler
+        self.seconds = seconds
+        self._beating: asyncio.Task[None] | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler, crawler.settings.getfloat("HEARTBEAT_SECONDS"))
+        crawler.signals.connect(extension.opened, signal=signals.spider_opened)
+        crawler.signals.connect(extension.closed, signal=signals.spider_closed)
+        return extension
+
+    def opened(self, spider: Spider) -> None:
+        self._beating = asyncio.ensure_future(self._beat_on())
+
+    def closed(self, spider: Spider) -> None:
+        if self._beating is not None:
+            self._beating.cancel()
+
+    async def _beat_on(self) -> None:
+        while True:
+            fleet = fleet_of(self.crawler)
+            if fleet is not None and fleet.at_work:
+                try:
+                    await fleet.heartbeat(msgspec.json.encode(self._now()))
+                except (RedisError, OSError) as error:
+                    logger.warning("heartbeat: missed: %s", error)
+            await asyncio.sleep(self.seconds)
+
+    def _now(self) -> HeartbeatData:
+        engine, stats = self.crawler.engine, self.crawler.stats
+        assert engine is not None
+        assert stats is not None
+        return HeartbeatData(
+            in_work=_in_work(engine),
+            unstored=stats.get_value("store/waiting", 0),
+            pages=stats.get_value("response_received_count", 0),
+            stored=stats.get_value("listing/stored", 0) + stats.get_value("other/stored", 0),
+            quarantined=stats.get_value("listing/quarantined", 0),
+            dead=sum(value for name, value in stats.get_stats().items() if name.startswith("queue/dead/")),
+        )
+
+
+def _in_work(engine: ExecutionEngine) -> int:
+    """Requests being downloaded or parsed, and items in the pipelines; 0 if this Scrapy does not show them."""
+    try:
+        slot = engine.scraper.slot
+        count = len(engine.downloader.active)
+        if slot is not None:
+            count += len(slot.queue) + len(slot.active) + slot.itemproc_size
+    except AttributeError:
+        return 0
+    return count

@@ -1,0 +1,65 @@
+"""The spider middleware that settles the lease of a page when everything the page gave is stored."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Self
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from twisted.python.failure import Failure
+
+from realestate.queue.fleet import fleet_of
+from realestate.queue.pages import lease_of, mark_child
+
+
+class LeaseMiddleware:
+    """Counts what callbacks yield.
+
+    It must be the spider middleware nearest to the engine (the lowest number): it sees the output that all other
+    middlewares have left, and the errors that none of them has handled.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.request_scheduled, signal=signals.request_scheduled)
+        crawler.signals.connect(middleware.item_settled, signal=signals.item_scraped)
+        crawler.signals.connect(middleware.item_settled, signal=signals.item_dropped)
+        crawler.signals.connect(middleware.item_settled, signal=signals.item_error)
+        crawler.signals.connect(middleware.spider_error, signal=signals.spider_error)
+        return middleware
+
+    def process_spider_input(self, response: Response) -> None:
+        if fleet := fleet_of(self.crawler):
+            fleet.pages.begin(response)
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        fleet = fleet_of(self.crawler)
+        key = lease_of(response)
+        if fleet is not None and key is not None and fleet.pages.is_being_read(key):
+            async for each in fleet.pages.count(key, result):
+                yield each
+            return
+        async for each in result:  # a page without a lease, or whose lease has ended: `scrapy shell`, a local request
+            yield mark_child(each, response.meta) if isinstance(each, Request) else each
+
+    def process_spider_exception(self, response: Response, exception: Exception) -> None:
+        """No other middleware has handled it: they come first."""
+        if fleet := fleet_of(self.crawler):
+            fleet.pages.callback_failed(response, exception)
+
+    def request_scheduled(self, request: Request) -> None:
+        if fleet := fleet_of(self.crawler):
+            fleet.pages.request_scheduled(request)
+
+    def item_settled(self, response: Response | Failure | None) -> None:
+        if fleet := fleet_of(self.crawler):
+            fleet.pages.item_settled(response)
+
+    def spider_error(self, failure: Failure, response: Response | Failure | None) -> None:
+        """Errors that pass no middleware, such as a middleware that returns something invalid."""
+        if (fleet := fleet_of(self.crawler)) and failure.value is not None:
+            fleet.pages.callback_failed(response, failure.value)

@@ -1,0 +1,48 @@
+"""The rate limit of one site as it is now, and the reason: reads what `lua/take.lua` keeps in Redis."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """Rates in requests per second; 0 is no limit."""
+
+    rate: float = 0.0
+    """As configured."""
+    factor: float = 1.0
+    """Below 1 after a refusal."""
+    crawl_delay_seconds: float = 0.0
+    blocked_seconds: float = 0.0
+    """Nothing is sent for so long, because the site asked for it."""
+    paused: bool = False
+    reason: str = ""
+
+    @classmethod
+    def read(cls, stored: Mapping[bytes, bytes], now_ms: float) -> Self:
+        """From the hash `{<portal>}:rate_limit`."""
+
+        def number(name: bytes, default: float) -> float:
+            return float(stored.get(name, default))
+
+        return cls(
+            rate=number(b"rate", 0),
+            factor=number(b"factor", 1),
+            crawl_delay_seconds=number(b"floor", 0) / 1000,
+            blocked_seconds=max(0.0, number(b"blocked_until", 0) - now_ms) / 1000,
+            paused=stored.get(b"paused") == b"1",
+            reason=stored.get(b"reason", b"").decode("utf-8", "replace"),
+        )
+
+    def __str__(self) -> str:
+        if self.paused:
+            return "paused"
+        if self.blocked_seconds:
+            return f"blocked {self.blocked_seconds:.0f} s: {self.reason}"
+        rate = self.rate * self.factor
+        if self.crawl_delay_seconds and (not rate or 1 / rate < self.crawl_delay_seconds):
+            return f"{1 / self.crawl_delay_seconds:g}/s: Crawl-delay"
+        if self.factor < 1:
+            return f"{rate:g}/s: {self.reason}"
+        return f"{rate:g}/s" if rate else "free"

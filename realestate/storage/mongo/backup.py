@@ -1,0 +1,347 @@
+"""The whole store as records, and records loaded into an empty store."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict, fields
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from pymongo import InsertOne, UpdateOne
+from pymongo.database import Database
+from pymongo.errors import PyMongoError
+
+from realestate.items import as_record
+from realestate.storage.errors import StoreError
+from realestate.storage.history import Event, PriceSeen, State
+from realestate.storage.mongo.change import is_tombstone, mark_name, tombstone
+from realestate.storage.mongo.connection import REFUSED, Connection, Document, Refused, bulk, pages, pieces, server_time
+from realestate.storage.mongo.documents import (
+    entry_document,
+    entry_of,
+    event_document,
+    id_of,
+    moment,
+    page_document,
+    page_of,
+    price_document,
+    price_of,
+    screened,
+    state_document,
+    state_of,
+)
+from realestate.storage.mongo.event_log import SOURCES, Log, entries, last_entry
+from realestate.storage.mongo.jobs import job_document, job_of, part_name
+from realestate.storage.mongo.retention import contacts_document, contacts_of
+from realestate.storage.mongo.schema import (
+    demand_empty,
+    drop_loaded,
+    finish_restore,
+    make_indexes,
+    new_prefix,
+    take_over,
+)
+from realestate.storage.mongo.write import OTHERS, departure_name, other_document, other_of
+from realestate.storage.other_kinds import StoredOther
+from realestate.storage.records import (
+    Departure,
+    ErasedMark,
+    Numbering,
+    PlannedPart,
+    StoredJob,
+    StoredListing,
+    Watermark,
+    listing_of,
+)
+from realestate.storage.store import Numbered
+
+#: Events asked for together.
+_EVENTS = 1000
+
+
+def everything(database: Database[Document]) -> Iterator[tuple[str, Any]]:
+    yield "numbering", Numbering(Log(database).end() - 1)
+    with closing(_Exported()) as told:
+        for part, of in _HISTORY.items():
+            yield from ((part, record) for record in of(database, told))
+        weighing: dict[str, str] = {}
+        yield from (("jobs", record) for record in _jobs(database, weighing))
+        yield from (("departures", record) for record in _departures(database, weighing))
+        for part, read in _PLAIN.items():
+            yield from ((part, read(document)) for page in pages(database[part]) for document in page)
+        yield from (("erased", record) for record in _erased(database, told))
+
+
+class _Exported:
+    """The revision of each listing, and of what is no home, that was told. On disk, for there may be millions."""
+
+    def __init__(self) -> None:
+        self._kept = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._kept.execute("CREATE TABLE told (id TEXT PRIMARY KEY, revision INTEGER) WITHOUT ROWID")
+
+    def add(self, listings: Iterable[Document]) -> None:
+        told = [(each["_id"], each["revision"]) for each in listings]
+        self._kept.execute("BEGIN")
+        self._kept.executemany("INSERT OR REPLACE INTO told VALUES (?, ?)", told)
+        self._kept.execute("COMMIT")
+
+    def has(self, id: str, revision: int = 0) -> bool:
+        """Whether what happened to the listing then had happened when it was told."""
+        found = self._kept.execute("SELECT revision FROM told WHERE id = ?", (id,)).fetchone()
+        return found is not None and revision <= found[0]
+
+    def close(self) -> None:
+        self._kept.close()
+
+
+def _listings(database: Database[Document], told: _Exported) -> Iterator[StoredListing]:
+    """With all its events in the log, where they are looked for later."""
+    for page in pages(database["listings"], {"events": 0, "prices": 0}):
+        stored = [each for each in page if not is_tombstone(each)]
+        if waiting := [each["_id"] for each in stored if each["unlogged"]]:
+            Log(database).recover(waiting)
+        told.add(stored)
+        yield from map(_stored, stored)
+
+
+def _others(database: Database[Document], told: _Exported) -> Iterator[StoredOther]:
+    """As with listings."""
+    for page in pages(database[OTHERS], {"events": 0}):
+        stored = [each for each in page if not is_tombstone(each)]
+        if waiting := [each["_id"] for each in stored if each["unlogged"]]:
+            Log(database, OTHERS).recover(waiting)
+        told.add(stored)
+        yield from map(other_of, stored)
+
+
+def _stored(document: Document) -> StoredListing:
+    state = state_of(document)
+    return StoredListing(as_record(state.listing), state.revision, document.get("last_job", ""), state.suspect)
+
+
+def _events(database: Database[Document], told: _Exported) -> Iterator[Any]:
+    log, after = Log(database), 0
+    end = log.end()
+    while after < end - 1 and (some := log.read(after, _EVENTS)):
+        for each in some:
+            if each.seq < end and told.has(id_of(each.event.portal, each.event.ref), each.event.revision):
+                yield each
+        after = some[-1].seq
+
+
+def _prices(database: Database[Document], told: _Exported) -> Iterator[Any]:
+    for page in pages(database["listings"], {"portal": 1, "ref": 1, "prices": 1, "erased_at": 1}):
+        for each in page:
+            prices = () if is_tombstone(each) else each["prices"]
+            yield from (
+                price_of(each["portal"], each["ref"], seen)
+                for seen in prices
+                if told.has(each["_id"], seen["revision"])
+            )
+
+
+def _jobs(database: Database[Document], weighing: dict[str, str]) -> Iterator[StoredJob]:
+    """`weighing` learns what each job's verdict was about."""
+    for page in pages(database["jobs"]):
+        for each in page:
+            weighing[each["_id"]] = each.get("weighing", "")
+            yield StoredJob(job_of(each), each["offered"])
+
+
+def _departures(database: Database[Document], weighing: Mapping[str, str]) -> Iterator[Departure]:
+    for page in pages(database["departures"]):
+        for each in page:
+            weighed = weighing.get(each["job"], "") in each["weighed"]
+            yield _plain(Departure)({**each, "weighed": weighed})
+
+
+def _erased(database: Database[Document], told: _Exported) -> Iterator[ErasedMark]:
+    """What is remembered now may have been told before: then it is not to be kept in any file."""
+    for page in pages(database["erased"]):
+        for each in page:
+            if each["kind"] == "listing" and told.has(id_of(*each["what"].split("/", 1))):
+                raise StoreError(f"{each['what']} was erased while everything was read: begin again")
+            yield _plain(ErasedMark)(each)
+
+
+def _plain(kind: Any) -> Callable[[Document], Any]:
+    names = [each.name for each in fields(kind)]
+    return lambda document: kind(*(document[name] for name in names))
+
+
+_HISTORY: Mapping[str, Callable[[Database[Document], _Exported], Iterator[Any]]] = {
+    "listings": _listings,
+    "others": _others,
+    "events": _events,
+    "prices": _prices,
+}
+_PLAIN: Mapping[str, Callable[[Document], Any]] = {
+    "parts": _plain(PlannedPart),
+    "watermarks": _plain(Watermark),
+    "quarantine": entry_of,
+    "snapshots": page_of,
+    "contacts": contacts_of,
+}
+
+
+#: Records on their way at a time.
+_TOGETHER = 1000
+#: What the verdicts of jobs were about, by the name that `jobs` looks for.
+_WEIGHED = "restored"
+
+
+class Loading:
+    """Into collections whose names begin so."""
+
+    def __init__(self, database: Database[Document], prefix: str) -> None:
+        self._database = database
+        self._prefix = prefix
+        self._last_seq = self._numbered = 0
+
+    def load(self, records: Iterable[tuple[str, Any]]) -> None:
+        """Raises Refused if something cannot be stored, or is there twice."""
+        special = {"numbering": self._number, "events": self._tell, "prices": self._price, "erased": self._keep_away}
+        for part, told in groupby(records, itemgetter(0)):
+            for some in pieces((each for _, each in told), _TOGETHER):
+                if part in special:
+                    special[part](some)
+                else:
+                    self._insert(part, map(_DOCUMENTS[part], some))
+        if self._numbered > self._last_seq:
+            self._insert("events", [last_entry(self._numbered)])
+
+    def _number(self, told: Sequence[Any]) -> None:
+        """No number is given twice, also of what the file does not have any more."""
+        self._numbered = max(each.last_seq for each in told)
+
+    def _tell(self, told: Sequence[Numbered]) -> None:
+        for each in told:
+            if each.seq <= self._last_seq:
+                raise Refused(f"event {each.seq} follows event {self._last_seq}")
+            self._last_seq = each.seq
+        self._insert("events", entries(told))
+        self._push("events", event_document, [each.event for each in told])
+
+    def _price(self, told: Sequence[PriceSeen]) -> None:
+        self._push("prices", price_document, told)
+
+    def _keep_away(self, told: Sequence[ErasedMark]) -> None:
+        self._insert("erased", map(_mark_document, told))
+        listings = (each for each in told if each.kind == "listing")
+        tombstones = [{"_id": _id_of_mark(each), **tombstone(moment(each.at))} for each in listings]
+        for collection in SOURCES:
+            self._insert(collection, tombstones)
+
+    def _insert(self, collection: str, documents: Iterable[Document]) -> None:
+        names, made = [], []
+        try:
+            for document in documents:
+                names.append(document["_id"])
+                made.append(InsertOne(screened(document)))
+        except REFUSED as error:
+            raise Refused(f"{collection}: {error}") from error
+        done = bulk(self._database[self._prefix + collection], made)
+        for place in done.existing:
+            raise Refused(f"{names[place]} is twice in {collection}")
+        for place, reason in done.refused.items():
+            raise Refused(f"{names[place]} in {collection}: {reason}")
+
+    def _push(
+        self, what: str, document: Callable[[Any], Document], told: Sequence[Event] | Sequence[PriceSeen]
+    ) -> None:
+        """Into their listings' documents; what is no home has none of its own."""
+        more: dict[str, list[Document]] = {}
+        for each in told:
+            more.setdefault(id_of(each.portal, each.ref), []).append(document(each))
+        pushes = [UpdateOne({"_id": id}, {"$push": {what: {"$each": some}}}) for id, some in more.items()]
+        listings = self._database[self._prefix + "listings"]
+        done = bulk(listings, pushes)
+        for place, reason in done.refused.items():
+            raise Refused(f"{what} of {list(more)[place]}: {reason}")
+        if done.matched < len(more):
+            self._demand_known(what, list(more))
+
+    def _demand_known(self, what: str, ids: Sequence[str]) -> None:
+        unknown = set(ids)
+        for collection in SOURCES:
+            found = self._database[self._prefix + collection].find({"_id": {"$in": ids}}, {"_id": 1})
+            unknown -= {each["_id"] for each in found}
+        if unknown:
+            raise Refused(f"{what} of {', '.join(sorted(unknown)[:3])}, which is no item of the file")
+
+
+def _listing_document(stored: StoredListing) -> Document:
+    state = State(listing_of(stored.listing), stored.revision, stored.suspect)
+    kept = {name: value for name, value in state_document(state).items() if value is not None}
+    history: Document = {"events": [], "prices": [], "unlogged": []}
+    return {"_id": id_of(state.listing.portal, state.listing.ref), **kept, "last_job": stored.last_job, **history}
+
+
+def _other_document(stored: StoredOther) -> Document:
+    return {**other_document(stored), "events": [], "unlogged": []}
+
+
+def _job_document(stored: StoredJob) -> Document:
+    weighing = {} if stored.job.verdict is None else {"weighing": _WEIGHED}
+    return {**job_document(stored.job), "offered": stored.offered, **weighing}
+
+
+def _departure_document(told: Departure) -> Document:
+    name = departure_name(told.job, told.portal, told.ref, told.evidence)
+    return {"_id": name, **asdict(told), "at": moment(told.at), "weighed": [_WEIGHED] if told.weighed else []}
+
+
+def _part_document(told: PlannedPart) -> Document:
+    return {"_id": part_name(told.job, told.search), **asdict(told)}
+
+
+def _watermark_document(told: Watermark) -> Document:
+    return {"_id": id_of(told.portal, told.scope), **asdict(told), "set_at": moment(told.set_at)}
+
+
+def _mark_document(told: ErasedMark) -> Document:
+    return {"_id": mark_name(told.kind, told.what), **asdict(told), "at": moment(told.at)}
+
+
+def _id_of_mark(told: ErasedMark) -> str:
+    portal, _, ref = told.what.partition("/")
+    return id_of(portal, ref)
+
+
+_DOCUMENTS: Mapping[str, Callable[[Any], Document]] = {
+    "listings": _listing_document,
+    "others": _other_document,
+    "jobs": _job_document,
+    "departures": _departure_document,
+    "parts": _part_document,
+    "watermarks": _watermark_document,
+    "quarantine": entry_document,
+    "snapshots": page_document,
+    "contacts": contacts_document,
+}
+
+
+class BackupCollections:
+    """The part of the store that hands over the whole."""
+
+    connection: Connection
+
+    def everything(self) -> Iterator[tuple[str, Any]]:
+        """What of one moment holds in MongoDB: see `dumping`."""
+        with self.connection.database() as database:
+            yield from everything(database)
+
+    def restore(self, records: Iterable[tuple[str, Any]]) -> None:
+        with self.connection.database() as database:
+            demand_empty(database)
+            prefix = new_prefix(server_time(database))
+            try:
+                Loading(database, prefix).load(records)
+                make_indexes(database, prefix)
+                take_over(database, prefix)
+            except BaseException:
+                with suppress(PyMongoError):  # else it is dropped by the next upkeep
+                    drop_loaded(database, prefix)
+                raise
+            finish_restore(database)

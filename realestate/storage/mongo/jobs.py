@@ -1,0 +1,222 @@
+"""Jobs: what was swept, which listings are missing, which of them are gone; and which listings are due."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from datetime import datetime, timedelta
+from heapq import nsmallest
+from typing import Any
+from uuid import uuid4
+
+from pymongo import UpdateOne
+from pymongo.database import Database
+from pymongo.errors import DuplicateKeyError
+
+from realestate.items import Part
+from realestate.storage.changes import OFF_THE_MARKET, depart
+from realestate.storage.errors import StoreError
+from realestate.storage.mongo.change import Change, apply, documents_of
+from realestate.storage.mongo.connection import Connection, Document, bulk, pieces, server_time
+from realestate.storage.mongo.documents import id_of, moment, state_of
+from realestate.storage.store import (
+    ABSENCES,
+    DUE_AT_ONCE,
+    DUE_LATEST,
+    DUE_SOONEST,
+    MASS,
+    SWEEPS,
+    WHOLE,
+    Conclusion,
+    Job,
+    Unread,
+)
+
+_JOB = tuple(each.name for each in fields(Job) if each.name != "job")
+_OFFERED = {"status": {"$nin": list(OFF_THE_MARKET)}}
+_WHOLE_SWEEP = {"scope": WHOLE, "mode": {"$in": list(SWEEPS)}, "complete": True}
+
+
+class Jobs:
+    """The part of the store that knows jobs."""
+
+    connection: Connection
+
+    def begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
+        told = {"portal": portal, "mode": mode, "scope": scope}
+        with self.connection.database() as database:
+            begun = {**dict.fromkeys(_JOB), **told, "started_at": server_time(database), "departures": 0, "offered": 0}
+            try:
+                database["jobs"].insert_one({"_id": job, **begun})
+            except DuplicateKeyError:
+                return False
+            return True
+
+    def end_sweep(self, job: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
+        with self.connection.database() as database:
+            ended = {"swept_at": server_time(database), "complete": complete, "reason": reason}
+            database["jobs"].update_one({"_id": job, "swept_at": None}, {"$set": ended})
+            told = _job(database, job)
+            if not _can_miss(told):
+                return []
+            unseen = {"portal": told["portal"], "last_seen_at": {"$lt": told["started_at"]}, **_OFFERED}
+            found = database["listings"].find(unseen, dict.fromkeys(Unread._fields, 1)).sort("_id", 1)
+            return [Unread(each["ref"], each["url"], each.get("rent_period")) for each in found]
+
+    def conclude(self, job: str, *, force: bool = False) -> Conclusion:
+        with self.connection.database() as database:
+            told = _job(database, job)
+            if told["verdict"] is None or (told["verdict"] == "withheld" and force):
+                _weigh(database, told, force)
+                told = _job(database, job)
+            if told["verdict"] == "applied":
+                _delist(database, told)
+            over = {"concluded_at": server_time(database)}
+            database["jobs"].update_one({"_id": job, "concluded_at": None}, {"$set": over})
+            return Conclusion(told["verdict"], told["departures"], told["offered"], _delisted(database, job))
+
+    def jobs(self, portal: str | None = None, limit: int = 20) -> Sequence[Job]:
+        wanted = {} if portal is None else {"portal": portal}
+        with self.connection.database() as database:
+            newest = database["jobs"].find(wanted).sort([("started_at", -1), ("_id", -1)]).limit(limit)
+            return [job_of(told) for told in newest]
+
+
+def job_of(document: Document) -> Job:
+    return Job(document["_id"], **{name: document[name] for name in _JOB})
+
+
+def job_document(job: Job) -> Document:
+    told = {name: getattr(job, name) for name in _JOB}
+    return {
+        "_id": job.job,
+        **{name: moment(each) if isinstance(each, datetime) else each for name, each in told.items()},
+    }
+
+
+def _job(database: Database[Document], job: str) -> Document:
+    told = database["jobs"].find_one({"_id": job})
+    if told is None:
+        raise StoreError(f"there is no job {job!r}")
+    return told
+
+
+def _can_miss(told: Document) -> bool:
+    return bool(told["complete"] and told["scope"] == WHOLE and told["mode"] in SWEEPS)
+
+
+def _weigh(database: Database[Document], told: Document, force: bool) -> None:
+    """The evidence that counts, and a verdict on all of it; once a job, but that a person may insist.
+
+    What counts is marked before the verdict is there, with a name that the verdict then carries: of two who weigh, one
+    verdict is kept, and what it is about.
+    """
+    counting = _counting(database, told)
+    found = len({each["ref"] for each in counting})
+    offered = database["listings"].count_documents({"portal": told["portal"], **_OFFERED})
+    name = uuid4().hex
+    if is_too_much := found > MASS * offered and not force:
+        counting = []
+    bulk(
+        database["departures"], [UpdateOne({"_id": each["_id"]}, {"$addToSet": {"weighed": name}}) for each in counting]
+    )
+    verdict = {"verdict": "withheld" if is_too_much else "applied", "departures": found, "offered": offered}
+    weighed = {**verdict, "weighing": name, "concluded_at": None}
+    database["jobs"].update_one({"_id": told["_id"], "verdict": told["verdict"]}, {"$set": weighed})
+
+
+def _counting(database: Database[Document], told: Document) -> list[Document]:
+    portal = told["portal"]
+    evidence = list(database["departures"].find({"job": told["_id"], "portal": portal}))
+    sweeps = [each["started_at"] for each in database["jobs"].find({"portal": portal, **_WHOLE_SWEEP})]
+    seen = {}
+    for ids in pieces(id_of(portal, each["ref"]) for each in evidence):
+        wanted = {"_id": {"$in": ids}, "portal": portal, **_OFFERED}
+        for listing in database["listings"].find(wanted, {"ref": 1, "last_seen_at": 1}):
+            seen[listing["ref"]] = listing["last_seen_at"]
+    return [each for each in evidence if each["ref"] in seen and _counts(each, seen[each["ref"]], sweeps)]
+
+
+def _counts(evidence: Document, last_seen_at: datetime, sweeps: Iterable[datetime]) -> bool:
+    if last_seen_at > evidence["at"]:
+        return False
+    return evidence["evidence"] != "absent" or sum(sweep > last_seen_at for sweep in sweeps) >= ABSENCES
+
+
+def _delist(database: Database[Document], told: Document) -> None:
+    """What was weighed; where a listing changed meanwhile, it is looked at again."""
+    evidence: dict[str, Document] = {}
+    weighed = database["departures"].find({"job": told["_id"], "weighed": told["weighing"]})
+    for each in sorted(weighed, key=lambda each: (each["at"], each["_id"])):
+        evidence.setdefault(id_of(each["portal"], each["ref"]), each)
+    for ids in pieces(evidence):
+        waiting = ids
+        while waiting:
+            applied = apply(database, _departed(database, waiting, evidence, told["_id"]))
+            if applied.refused:
+                change, reason = applied.refused[0]
+                raise StoreError(f"MongoDB: {change.id} cannot be delisted: {reason}")
+            waiting = [change.id for change in applied.lost]
+
+
+def _departed(
+    database: Database[Document], ids: Sequence[str], evidence: Mapping[str, Document], job: str
+) -> list[Change]:
+    now, changes = server_time(database), []
+    for id, document in documents_of(database, ids, {"events": 0, "prices": 0}).items():
+        state, gone = state_of(document), evidence[id]
+        if state.listing.status not in OFF_THE_MARKET and document["last_seen_at"] <= gone["at"]:
+            told: dict[str, Any] = {name: gone[name] for name in ("evidence", "detail", "url")}
+            told["at"] = gone["at"].isoformat()
+            outcome = depart(state, told, gone["at"], job, now)
+            changes.append(Change(state, outcome, now, unseen_since=gone["at"]))
+    return changes
+
+
+def _delisted(database: Database[Document], job: str) -> int:
+    found = database["departures"].find({"job": job}, {"portal": 1, "ref": 1})
+    count = 0
+    for ids in pieces({id_of(each["portal"], each["ref"]) for each in found}):
+        for listing in database["listings"].find({"_id": {"$in": ids}}, {"events": 1}):
+            count += any((event["type"], event["job"]) == ("delisted", job) for event in listing.get("events", ()))
+    return count
+
+
+_PART = [each.name for each in fields(Part)]
+_TIMED = dict.fromkeys(("ref", "url", "rent_period", "revision", "first_seen_at", "last_fetched_at"), 1)
+
+
+class Planning:
+    """The part of the store that is asked before pages are."""
+
+    connection: Connection
+
+    def keep_part(self, job: str, part: Part) -> None:
+        told = {"job": job, **asdict(part)}
+        with self.connection.database() as database:
+            database["parts"].update_one({"_id": part_name(job, part.search)}, {"$set": told}, upsert=True)
+
+    def parts(self, job: str) -> Sequence[Part]:
+        with self.connection.database() as database:
+            found = list(database["parts"].find({"job": job}))
+        return [Part(**{name: each[name] for name in _PART}) for each in sorted(found, key=lambda each: each["search"])]
+
+    def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
+        """The time of each is reckoned here, but only the next few are held."""
+        with self.connection.database() as database:
+            now = server_time(database)
+            offered = {"portal": portal, "status": {"$nin": list(OFF_THE_MARKET)}}
+            timed = _timed(database["listings"].find(offered, _TIMED))
+            overdue = nsmallest(limit, (each for each in timed if each[0] <= now))
+            return [Unread(ref, url, period or None) for _, ref, url, period in overdue]
+
+
+def part_name(job: str, search: str) -> str:
+    return f"{job}:{search}"
+
+
+def _timed(found: Iterable[Document]) -> Iterator[tuple[datetime, str, str, str]]:
+    """`revision` counts the changes, and the first time it was seen."""
+    for each in found:
+        read_at, changes = each["last_fetched_at"], max(each["revision"], 1)
+        wait = (read_at - each["first_seen_at"]) / (2 * changes)
+        wait = min(max(wait, timedelta(days=DUE_SOONEST)), timedelta(days=DUE_LATEST))
+        yield read_at + wait, each["ref"], each["url"], each.get("rent_period") or ""

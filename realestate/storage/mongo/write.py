@@ -1,0 +1,393 @@
+"""Write listings, other kinds and quarantine: read what is stored, decide, change; repeat for what another worker
+changed meanwhile."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from bson.raw_bson import RawBSONDocument
+from pymongo import InsertOne, UpdateOne
+from pymongo.database import Database
+
+from realestate.items import Gone, Listing
+from realestate.items.others import Other
+from realestate.storage.batch import Observations, Tally, by_listing, is_read, is_seen
+from realestate.storage.changes import correct, decide, fetched, release
+from realestate.storage.errors import StoreError
+from realestate.storage.history import Event
+from realestate.storage.maintenance import SLACK, Current
+from realestate.storage.mongo.change import (
+    Change,
+    Known,
+    apply,
+    documents_of,
+    erased_among,
+    found_of,
+    is_tombstone,
+    known_of,
+    remove_aside,
+)
+from realestate.storage.mongo.connection import REFUSED, Connection, Document, Refused, bulk, server_time
+from realestate.storage.mongo.documents import (
+    as_kept,
+    entry_name,
+    event_document,
+    id_of,
+    ids_of_portal,
+    moment,
+    packed,
+    page_document,
+    screened,
+    state_of,
+    unpacked,
+)
+from realestate.storage.other_kinds import Decided, StoredOther, decide_other, last_of_each
+from realestate.storage.sanitize import fingerprint, storable
+from realestate.storage.store import Batch, Quarantined, Written
+
+OTHERS = "others"
+#: Documents of one answer, where all are asked for.
+_PAGE_DOCUMENTS = 1000
+
+
+class OtherKinds:
+    """The part of the store that is asked for what is no home."""
+
+    connection: Connection
+
+    def others(self, portal: str) -> Iterator[StoredOther]:
+        """In pages: who reads slowly holds up nobody."""
+        wanted = ids_of_portal(portal)
+        while page := self._page_of_others(wanted):
+            yield from (other_of(document) for document in page if not is_tombstone(document))
+            wanted["$gt"] = page[-1]["_id"]
+
+    def _page_of_others(self, wanted: Document) -> list[Document]:
+        with self.connection.database() as database:
+            return list(database[OTHERS].find({"_id": wanted}, {"events": 0}).sort("_id", 1).limit(_PAGE_DOCUMENTS))
+
+
+@dataclass(frozen=True, slots=True)
+class _OtherChange:
+    """See `change.Change`."""
+
+    decided: Decided
+
+    @property
+    def id(self) -> str:
+        return id_of(self.decided.after.portal, self.decided.after.ref)
+
+    @property
+    def revision(self) -> int:
+        return self.decided.after.revision
+
+    @property
+    def events(self) -> Sequence[Event]:
+        return [self.decided.event] if self.decided.event else []
+
+    def statement(self) -> InsertOne[Any] | UpdateOne:
+        before, after = self.decided.before, other_document(self.decided.after)
+        born = {"events": list(map(event_document, self.events)), "unlogged": [each.revision for each in self.events]}
+        if before is None:
+            return InsertOne(screened({**after, **born}))
+        told = {name: after[name] for name in ("kind", "url", "data", "revision", "last_job")}
+        update = {"$set": told, "$max": {"last_seen_at": after["last_seen_at"]}}
+        if self.events:
+            update["$push"] = {name: {"$each": more} for name, more in born.items()}
+        screened(update)
+        return UpdateOne({"_id": self.id, "revision": before.revision}, update, upsert=True)
+
+
+def write_others(database: Database[Document], others: Iterable[tuple[Other, str]], tally: Tally) -> None:
+    """Again for what somebody else has written meanwhile."""
+    waiting: dict[str, tuple[Other, str]] = {}
+    for key, told in last_of_each(others).items():
+        try:
+            name = id_of(*key)
+            name.encode()
+            waiting[name] = told
+        except REFUSED as error:
+            tally.refuse_other(told, error)
+    while waiting:
+        waiting = _observe_others(database, waiting, tally)
+
+
+def _observe_others(
+    database: Database[Document], waiting: Mapping[str, tuple[Other, str]], tally: Tally
+) -> dict[str, tuple[Other, str]]:
+    now, found = server_time(database), found_of(database, list(waiting), {"events": 0}, OTHERS)
+    changes = []
+    for id, told in waiting.items():
+        if id in found and is_tombstone(found[id]):
+            continue
+        try:
+            changes.append(_OtherChange(decide_other(other_of(found[id]) if id in found else None, *told, now)))
+        except REFUSED as error:
+            tally.refuse_other(told, error)
+    applied = apply(database, changes, OTHERS)
+    for change, reason in applied.refused:
+        tally.refuse_other(waiting[change.id], reason)
+    tally.others += len(applied.done)
+    tally.events += Counter(event.type for change in applied.done for event in change.events)
+    return {change.id: waiting[change.id] for change in applied.lost}
+
+
+def other_document(other: StoredOther) -> Document:
+    told = asdict(other) | {"data": packed(other.data)}
+    moments = {name: moment(told[name]) for name in ("first_seen_at", "last_seen_at")}
+    return {"_id": id_of(other.portal, other.ref), **told, **moments}
+
+
+def other_of(document: Document) -> StoredOther:
+    told = {name: document[name] for name in StoredOther.__dataclass_fields__}
+    return StoredOther(**{**told, "data": unpacked(told["data"])})
+
+
+#: Characters of a field of something too long.
+_SHORT = 10_000
+
+
+def quarantine(database: Database[Document], items: Iterable[Quarantined], now: datetime) -> None:
+    """The same fault is kept once."""
+    inserts = [InsertOne(_taken({**_quarantine_document(item), "quarantined_at": now})) for item in items]
+    if refused := bulk(database["quarantine"], inserts).refused:
+        raise StoreError(f"MongoDB refuses even to quarantine: {next(iter(refused.values()))}")
+
+
+def _taken(document: Document) -> RawBSONDocument:
+    """What is too long for a document is kept as far as it goes."""
+    try:
+        return screened(document)
+    except Refused:
+        short = {name: str(value)[:_SHORT] for name, value in unpacked(document["record"]).items()}
+        errors = [error[:_SHORT] for error in document["errors"]]
+        return screened({**document, "errors": errors, "record": short})
+
+
+def _quarantine_document(item: Quarantined) -> Document:
+    told: Document = storable({"portal": item.portal, "ref": item.ref, "url": item.url, "errors": list(item.errors)})
+    record = storable(dict(item.record))
+    name = entry_name(told["portal"], fingerprint([told["errors"], record]))
+    return {"_id": name, **told, "record": packed(record)}
+
+
+class ListingWriter:
+    """The part of the store that writes listings."""
+
+    connection: Connection
+
+    def write(self, batch: Batch) -> Written:
+        tally = Tally(list(batch.quarantined))
+        waiting = _named(by_listing(batch), tally)
+        with self.connection.database() as database:
+            while waiting:
+                waiting = _observe(database, waiting, tally)
+            write_others(database, batch.others, tally)
+            if tally.quarantined:
+                quarantine(database, tally.quarantined, server_time(database))
+                tally.kept = len(tally.quarantined)
+            _keep_away(database, batch, tally)
+            bulk(database["snapshots"], [InsertOne(page_document(place)) for place in batch.snapshots])
+        return tally.written()
+
+    def correct(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
+        """How many were `corrected`, `unchanged`, `unknown` and `refused`."""
+        counts: Counter[str] = Counter(corrected=0, unchanged=0, unknown=0)
+        waiting = {id_of(listing.portal, listing.ref): as_kept(listing) for listing in listings}
+        with self.connection.database() as database:
+            while waiting:
+                waiting = _correct(database, waiting, job, counts)
+        return counts
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What a batch comes to."""
+
+    now: datetime
+    changes: list[Change] = field(default_factory=list)
+    touches: dict[str, tuple[int, str, bool]] = field(default_factory=dict)
+    """id -> the revision that was seen again, the job, and whether its own page was read."""
+    departures: list[InsertOne[Any]] = field(default_factory=list)
+
+    def add(self, id: str, observed: Observations, known: Known) -> None:
+        """Raises one of REFUSED."""
+        job = observed[-1][1]
+        if id in known.unchanged:
+            self.touches[id] = known.unchanged[id], job, is_read(observed)
+            return
+        before = known.states.get(id)
+        outcome = decide(before, [(_kept(item), each) for item, each in observed], self.now)
+        self.departures += [InsertOne(screened(_departure(gone, each, self.now))) for gone, each in outcome.evidence]
+        if outcome.changed(before):
+            self.changes.append(Change(before, outcome, self.now, job, is_seen(observed), is_read(observed)))
+        elif before is not None and is_seen(observed) and not outcome.evidence:
+            self.touches[id] = before.revision, job, is_read(observed)
+
+
+def _named(observations: Mapping[tuple[str, str], Observations], tally: Tally) -> dict[str, Observations]:
+    """By the names of their documents; all but what no document can be named."""
+    named = {}
+    for key, observed in observations.items():
+        try:
+            name = id_of(*key)
+            name.encode()
+            named[name] = observed
+        except REFUSED as error:
+            tally.refuse(observed, error)
+    return named
+
+
+def _observe(
+    database: Database[Document], waiting: Mapping[str, Observations], tally: Tally
+) -> dict[str, Observations]:
+    """Those that somebody else has written meanwhile."""
+    plan, known = _Plan(server_time(database)), known_of(database, waiting)
+    refused: dict[str, object] = {}
+    waiting = {id: observed for id, observed in waiting.items() if id not in known.erased}
+    for id, observed in waiting.items():
+        try:
+            plan.add(id, observed, known)
+        except REFUSED as error:
+            refused[id] = error
+    bulk(database["departures"], plan.departures)
+    applied = apply(database, plan.changes)
+    lost = {change.id for change in applied.lost} | _touch(database, plan)
+    refused |= {change.id: reason for change, reason in applied.refused}
+    for id, observed in waiting.items():
+        if id in refused:
+            tally.refuse(observed, refused[id])
+        elif id not in lost:
+            tally.count(observed, is_known=id in known)
+    tally.events += Counter(event.type for change in applied.done for event in change.outcome.events)
+    return {id: waiting[id] for id in lost}
+
+
+def _touch(database: Database[Document], plan: _Plan) -> set[str]:
+    """Those that somebody else has changed meanwhile: whoever delists a listing at this moment has not seen it.
+
+    MongoDB tells how many, not which. As no revision returns, they are found by looking.
+    """
+    listings, touches = database["listings"], plan.touches
+    seen = {"last_seen_at": plan.now}
+    read = {**seen, "last_fetched_at": plan.now}
+    statements = [
+        UpdateOne({"_id": id, "revision": revision}, {"$max": read if is_read else seen, "$set": {"last_job": job}})
+        for id, (revision, job, is_read) in touches.items()
+    ]
+    if bulk(listings, statements).matched == len(touches):
+        return set()
+    found = {
+        each["_id"]: each.get("revision") for each in listings.find({"_id": {"$in": list(touches)}}, {"revision": 1})
+    }
+    return {id for id, (revision, _, _) in touches.items() if found.get(id) != revision}
+
+
+def _correct(
+    database: Database[Document], waiting: Mapping[str, Listing], job: str, counts: Counter[str]
+) -> dict[str, Listing]:
+    """Those that somebody else has written meanwhile."""
+    now = server_time(database)
+    documents = documents_of(database, list(waiting), {"events": 0})
+    changes = []
+    for id, document in documents.items():
+        before = state_of(document)
+        try:
+            outcome = correct(before, waiting[id], job, now, repriced=is_repriced(document))
+        except REFUSED:
+            counts["refused"] += 1
+            continue
+        if outcome.changed(before):
+            changes.append(Change(before, outcome, now))
+        else:
+            counts["unchanged"] += 1
+    applied = apply(database, changes)
+    counts["corrected"] += len(applied.done)
+    counts["unknown"] += len(waiting) - len(documents)
+    if applied.refused:
+        counts["refused"] += len(applied.refused)
+    return {change.id: waiting[change.id] for change in applied.lost}
+
+
+def is_repriced(document: Document) -> bool:
+    """Whether its price was told by a search page, after its own."""
+    believed = [seen["source"] for seen in document["prices"] if not seen["suspect"]]
+    return believed[-1:] == ["search"]
+
+
+def _kept(item: Any) -> Any:
+    return as_kept(item) if isinstance(item, Listing) else item
+
+
+def _keep_away(database: Database[Document], batch: Batch, tally: Tally) -> None:
+    """See `erased`: evidence and quarantine have been written, now is the time to look."""
+    keys = {(item.portal, item.ref) for item, _ in batch.observed if isinstance(item, Gone)}
+    keys |= {(item.portal, item.ref) for item in tally.quarantined}
+    storable_keys = {(storable(portal), storable(ref)) for portal, ref in keys}
+    if erased := erased_among(database, storable_keys):
+        remove_aside(database, erased)
+
+
+def _departure(gone: Gone, job: str, now: datetime) -> Document:
+    """Of each kind of evidence the first of a job."""
+    name = departure_name(job, gone.portal, gone.ref, gone.evidence)
+    return {"_id": name, "job": job, **asdict(gone), "at": now, "weighed": []}
+
+
+def departure_name(job: str, portal: str, ref: str, evidence: str) -> str:
+    return msgspec.json.encode([job, portal, ref, evidence]).decode()
+
+
+_STATE = {"events": 0, "prices": 0}
+
+
+class Releases:
+    """The part of the store that takes what comes late."""
+
+    connection: Connection
+
+    def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Current]:
+        with self.connection.database() as database:
+            found = documents_of(database, [id_of(portal, ref) for ref in refs], {"events": 0})
+        return {each["ref"]: Current(state_of(each), is_repriced(each)) for each in found.values()}
+
+    def release(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
+        """One by one: each at its own time, and the same listing perhaps several times."""
+        counts: Counter[str] = Counter()
+        with self.connection.database() as database:
+            for listing in listings:
+                try:
+                    counts[_released(database, as_kept(listing), job)] += 1
+                except REFUSED:
+                    counts["refused"] += 1
+        return counts
+
+
+def _released(database: Database[Document], listing: Listing, job: str) -> str:
+    """What became of it; again, as long as somebody else has written it meanwhile."""
+    id = id_of(listing.portal, listing.ref)
+    while True:
+        now, known = server_time(database), found_of(database, [id], _STATE).get(id)
+        if known is not None and is_tombstone(known):
+            return "erased"
+        before, at = state_of(known) if known else None, moment(fetched(listing, now))
+        outcome = release(before, listing, job, now)
+        if outcome.changed(before):
+            applied = apply(database, [Change(before, outcome, at, job)])
+            if applied.refused:
+                raise Refused(applied.refused[0][1])
+            if applied.lost:
+                continue
+        _seen_then(database, listing, at)
+        return "released"
+
+
+def _seen_then(database: Database[Document], listing: Listing, at: datetime) -> None:
+    """It was seen and read then, if not later."""
+    key = {"portal": listing.portal, "ref": listing.ref}
+    seen = {"$max": {"last_seen_at": at, "last_fetched_at": at}}
+    database["listings"].update_one({"_id": id_of(**key), **key}, seen)
+    database["quarantine"].delete_many({**key, "quarantined_at": {"$lte": at + SLACK}})

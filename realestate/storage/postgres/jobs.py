@@ -1,0 +1,178 @@
+"""Jobs: what was swept, which listings are missing, which of them are gone; and which listings are due."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from datetime import datetime
+from typing import Any
+
+from realestate.items import Part
+from realestate.storage.changes import OFF_THE_MARKET, depart
+from realestate.storage.errors import StoreError
+from realestate.storage.history import State
+from realestate.storage.postgres.connection import Connection, Statements
+from realestate.storage.postgres.merge import Change, Merge
+from realestate.storage.postgres.write import known_of
+from realestate.storage.store import (
+    ABSENCES,
+    DUE_AT_ONCE,
+    DUE_LATEST,
+    DUE_SOONEST,
+    MASS,
+    SWEEPS,
+    WHOLE,
+    Conclusion,
+    Job,
+    Unread,
+)
+
+#: Listings delisted in one transaction.
+_TOGETHER = 500
+
+_JOB = ", ".join(each.name for each in fields(Job))
+_BEGIN = """
+    INSERT INTO jobs (job, portal, mode, scope) VALUES (%s, %s, %s, %s) ON CONFLICT (job) DO NOTHING RETURNING job
+"""
+_END = """
+    UPDATE jobs SET swept_at = coalesce(swept_at, now()), complete = coalesce(complete, %(complete)s),
+        reason = CASE WHEN swept_at IS NULL THEN %(reason)s ELSE reason END
+    WHERE job = %(job)s RETURNING portal, started_at, complete AND scope = %(whole)s AND mode = ANY (%(sweeps)s)
+"""
+_MISSING = """
+    SELECT ref, url, rent_period FROM listings
+    WHERE portal = %s AND status <> ALL (%s) AND last_seen_at < %s ORDER BY ref
+"""
+#: The evidence that counts, and a verdict on all of it; once a job, but that a person may insist. The lock on the job's
+#: row lets one at a time. Of a table it knows nothing of, PostgreSQL would begin with all listings there are.
+_WEIGH = """
+    SET LOCAL enable_seqscan = off;
+    SELECT job FROM jobs WHERE job = %(job)s FOR UPDATE;
+    WITH due AS (
+        SELECT job, portal FROM jobs
+        WHERE job = %(job)s AND (verdict IS NULL OR (verdict = 'withheld' AND %(force)s))
+    ),
+    counting AS (
+        SELECT told.portal, told.ref, told.evidence FROM due
+        JOIN departures AS told USING (job, portal) JOIN listings AS known USING (portal, ref)
+        WHERE known.status <> ALL (%(off_the_market)s) AND known.last_seen_at <= told.at
+          AND (told.evidence <> 'absent' OR %(absences)s <= (
+              SELECT count(*) FROM jobs AS sweep
+              WHERE sweep.portal = told.portal AND sweep.complete AND sweep.scope = %(whole)s
+                AND sweep.mode = ANY (%(sweeps)s) AND sweep.started_at > known.last_seen_at))
+    ),
+    weighed AS (
+        UPDATE departures AS told SET weighed = (told.portal, told.ref, told.evidence) IN (SELECT * FROM counting)
+        FROM due WHERE told.job = due.job
+    ),
+    sums AS (
+        SELECT (SELECT count(DISTINCT ref) FROM counting) AS found,
+               (SELECT count(*) FROM listings AS known
+                WHERE known.portal = due.portal AND known.status <> ALL (%(off_the_market)s)) AS offered
+        FROM due
+    )
+    UPDATE jobs SET departures = found, offered = sums.offered, concluded_at = NULL,
+        verdict = CASE WHEN found > %(mass)s * sums.offered AND NOT %(force)s THEN 'withheld' ELSE 'applied' END
+    FROM sums WHERE job = %(job)s
+"""
+_GONE = """
+    SELECT DISTINCT ON (portal, ref) portal, ref, told.evidence, told.detail, told.url, told.at
+    FROM departures AS told JOIN listings AS known USING (portal, ref)
+    WHERE told.job = %s AND told.weighed AND known.status <> ALL (%s) AND known.last_seen_at <= told.at
+    ORDER BY portal, ref, told.at LIMIT %s
+"""
+_CONCLUDED = """
+    UPDATE jobs SET concluded_at = coalesce(concluded_at, now()) WHERE job = %(job)s
+    RETURNING verdict, departures, offered, (
+        SELECT count(DISTINCT (portal, ref)) FROM departures AS told JOIN events USING (portal, ref)
+        WHERE told.job = %(job)s AND events.job = %(job)s AND events.type = 'delisted')
+"""
+
+
+class Jobs:
+    """The part of the store that knows jobs."""
+
+    connection: Connection
+
+    def begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
+        return bool(self._execute(_BEGIN, (job, portal, mode, scope)))
+
+    def end_sweep(self, job: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
+        told = {"job": job, "complete": complete, "reason": reason, "whole": WHOLE, "sweeps": list(SWEEPS)}
+        ended = self._execute(_END, told)
+        if not ended:
+            raise StoreError(f"there is no job {job!r}")
+        portal, started_at, can_miss = ended[0]
+        missing = self._execute(_MISSING, (portal, list(OFF_THE_MARKET), started_at)) if can_miss else []
+        return [Unread(*row) for row in missing]
+
+    def conclude(self, job: str, *, force: bool = False) -> Conclusion:
+        told = {
+            "job": job,
+            "force": force,
+            "whole": WHOLE,
+            "sweeps": list(SWEEPS),
+            "off_the_market": list(OFF_THE_MARKET),
+        }
+        self._execute(_WEIGH, {**told, "mass": MASS, "absences": ABSENCES})
+        rows = self._execute("SELECT verdict FROM jobs WHERE job = %s", (job,))
+        if not rows:
+            raise StoreError(f"there is no job {job!r}")
+        if rows[0][0] == "applied":
+            while self._delist_some(job):
+                pass
+        ((verdict, found, offered, delisted),) = self._execute(_CONCLUDED, {"job": job})
+        return Conclusion(verdict, found, offered, delisted)
+
+    def jobs(self, portal: str | None = None, limit: int = 20) -> Sequence[Job]:
+        newest = f"SELECT {_JOB} FROM jobs WHERE %s IS NULL OR portal = %s ORDER BY started_at DESC, job DESC LIMIT %s"
+        return [Job(*row) for row in self._execute(newest, (portal, portal, limit))]
+
+    def _delist_some(self, job: str) -> bool:
+        """Whether there were any; where a listing changed meanwhile, it is looked at again."""
+        gone = {(row[0], row[1]): row[2:] for row in self._execute(_GONE, (job, list(OFF_THE_MARKET), _TOGETHER))}
+        known = known_of(self.connection, dict.fromkeys(gone, ()))
+        changes = [_departed(state, gone[key], job, known.now) for key, state in known.states.items()]
+        if changes := [change for change in changes if change.outcome.changed(change.before)]:
+            Merge(changes=changes).into(self.connection)
+        return bool(gone)
+
+    def _execute(self, statement: str, values: Any) -> list[tuple[Any, ...]]:
+        with self.connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            return list(cursor) if cursor.description else []
+
+
+def _departed(state: State, gone: Sequence[Any], job: str, now: datetime) -> Change:
+    evidence, detail, url, at = gone
+    told = {"evidence": evidence, "detail": detail, "url": url, "at": at.isoformat()}
+    return Change(state, depart(state, told, at, job, now), job, unseen_since=at)
+
+
+_PART = [each.name for each in fields(Part)]
+_KEEP_PART = f"""
+    INSERT INTO parts (job, {", ".join(_PART)}) VALUES (%(job)s, {", ".join(f"%({name})s" for name in _PART)})
+    ON CONFLICT (job, search) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _PART)}
+"""
+#: `revision` counts the changes, and the first time it was seen.
+_DUE = """
+    SELECT ref, url, rent_period FROM (
+        SELECT ref, url, rent_period, last_fetched_at + least(%(latest)s::interval, greatest(%(soonest)s::interval,
+            (last_fetched_at - first_seen_at) / (2 * greatest(revision, 1)))) AS at
+        FROM listings WHERE portal = %(portal)s AND status <> ALL (%(off_the_market)s)
+    ) AS due WHERE at <= now() ORDER BY at LIMIT %(limit)s
+"""
+
+
+class Planning(Statements):
+    """The part of the store that is asked before pages are."""
+
+    def keep_part(self, job: str, part: Part) -> None:
+        self._ask(_KEEP_PART, {"job": job, **asdict(part)})
+
+    def parts(self, job: str) -> Sequence[Part]:
+        rows = self._ask(f"SELECT {', '.join(_PART)} FROM parts WHERE job = %(job)s ORDER BY search", {"job": job})
+        return [Part(**dict(zip(_PART, row, strict=True))) for row in rows]
+
+    def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
+        bounds = {"soonest": f"{DUE_SOONEST} days", "latest": f"{DUE_LATEST} days"}
+        told = {"portal": portal, "limit": limit, "off_the_market": list(OFF_THE_MARKET), **bounds}
+        return [Unread(*row) for row in self._ask(_DUE, told)]

@@ -1,0 +1,183 @@
+"""The health of the database: repairs what can be repaired beside running workers, and tells of the rest."""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from realestate.storage.maintenance import Finding
+from realestate.storage.postgres.connection import Statements
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Beyond these something is told."""
+
+    smallest_bytes: int = 10 * 1024 * 1024
+    """An index below is not worth mending."""
+    bloat: float = 2.0
+    """So many times the size that its entries need."""
+    unused: timedelta = timedelta(days=30)
+    transaction: timedelta = timedelta(hours=1)
+    """While one is open, nothing that was deleted since it began can be cleaned away."""
+    age: float = 0.5
+    """The share of all transaction numbers that may be in use."""
+
+
+#: PostgreSQL stops at so many, lest it mistake old rows for new ones.
+_TRANSACTIONS = 2_000_000_000
+#: What an interrupted REINDEX CONCURRENTLY leaves behind: the index itself is beside it.
+_LEFT_BEHIND = re.compile(r"_cc(new|old)\d*$")
+_PAGE, _PAGE_USED, _ENTRY, _FILLED = 8192, 8152, 12, 0.9
+
+_TABLES = """
+    SELECT quote_ident(stat.relname) AS name, pg_total_relation_size(stat.relid) AS bytes, n_dead_tup AS dead,
+        current_setting('autovacuum_vacuum_threshold')::float
+            + current_setting('autovacuum_vacuum_scale_factor')::float * greatest(table_.reltuples, 0) AS bearable
+    FROM pg_stat_user_tables AS stat JOIN pg_class AS table_ ON table_.oid = stat.relid
+    WHERE stat.schemaname = current_schema() ORDER BY bytes DESC, name
+"""
+_INDEXES = """
+    SELECT quote_ident(index_.relname) AS name, pg_relation_size(index_.oid) AS bytes, told.indisvalid AS valid,
+        EXISTS (SELECT FROM pg_stat_progress_create_index AS now WHERE now.index_relid = index_.oid) AS building,
+        stat.idx_scan > 0 OR told.indisunique AS used,
+        method.amname = 'btree' AS is_tree, greatest(index_.reltuples, 0) AS entries,
+        (SELECT coalesce(sum(coalesce(width.avg_width, 8)), 8) FROM pg_attribute AS part
+         LEFT JOIN pg_stats AS width ON width.schemaname = current_schema() AND width.tablename = stat.relname
+             AND width.attname = part.attname
+         WHERE part.attrelid = index_.oid)::float AS width
+    FROM pg_stat_user_indexes AS stat
+    JOIN pg_class AS index_ ON index_.oid = stat.indexrelid JOIN pg_am AS method ON method.oid = index_.relam
+    JOIN pg_index AS told ON told.indexrelid = stat.indexrelid
+    WHERE stat.schemaname = current_schema() ORDER BY name
+"""
+_WATCHED_FOR = """
+    SELECT now() - coalesce(stats_reset, pg_postmaster_start_time()) FROM pg_stat_database
+    WHERE datname = current_database()
+"""
+_AGE = "SELECT age(datfrozenxid) FROM pg_database WHERE datname = current_database()"
+_OLDEST = """
+    SELECT pid, now() - xact_start, coalesce(nullif(application_name, ''), usename, '?') FROM pg_stat_activity
+    WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()
+    ORDER BY xact_start LIMIT 1
+"""
+_PARTITIONED = "SELECT count(*) FROM pg_class WHERE relkind = 'p' AND relnamespace = current_schema()::regnamespace"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    name: str
+    bytes: int
+    dead: int
+    bearable: float
+    """Dead rows at which autovacuum should have come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    name: str
+    bytes: int
+    valid: bool
+    building: bool
+    used: bool
+    is_tree: bool
+    entries: float
+    width: float
+
+    @property
+    def needed(self) -> float:
+        """Bytes, about: each entry with its header, eight bytes a step, in pages filled to nine tenths."""
+        entry = _ENTRY + (self.width + 7) // 8 * 8
+        return max(_PAGE, self.entries * entry / _FILLED * _PAGE / _PAGE_USED)
+
+
+class Maintenance(Statements):
+    """The part of the store that looks after the database."""
+
+    limits = Limits()
+
+    def upkeep(self) -> Iterator[Finding]:
+        with self._unhurried():
+            tables = [Table(*row) for row in self._ask(_TABLES)]
+            yield self._analyzed(tables)
+            yield from (self._cleaned(table) for table in tables if table.dead > 2 * table.bearable)
+            indexes = [Index(*row) for row in self._ask(_INDEXES)]
+            yield from (self._repaired(each) for each in indexes if not each.valid and not each.building)
+            (watched_for,) = self._ask(_WATCHED_FOR)[0]
+            yield from judged_indexes([each for each in indexes if each.valid], watched_for, self.limits)
+            yield judged_age(self._ask(_AGE)[0][0], self.limits)
+            yield judged_transactions(self._ask(_OLDEST), self.limits)
+            yield Finding("sizes", ", ".join(f"{table.name} {_size(table.bytes)}" for table in tables))
+            yield Finding("partitions", f"{self._ask(_PARTITIONED)[0][0]} tables are partitioned")
+
+    @contextmanager
+    def _unhurried(self) -> Iterator[None]:
+        """A large index takes longer than any statement of a worker may."""
+        ((usual,),) = self._ask("SELECT current_setting('statement_timeout')")
+        self._ask("SET statement_timeout = 0")
+        try:
+            yield
+        finally:
+            self._ask("SELECT set_config('statement_timeout', %s, false)", (usual,))
+
+    def _analyzed(self, tables: list[Table]) -> Finding:
+        begun = time.monotonic()
+        self._ask(f"ANALYZE {', '.join(table.name for table in tables)}", watched=False)
+        return Finding(
+            "statistics", f"{len(tables)} tables analysed in {time.monotonic() - begun:.1f} s", "", "repaired"
+        )
+
+    def _cleaned(self, table: Table) -> Finding:
+        self._ask(f"VACUUM {table.name}", watched=False)
+        found = f"{table.name}: {table.dead} dead rows; autovacuum should have come at {table.bearable:.0f}; vacuumed"
+        return Finding("dead rows", found, "is autovacuum off, or hindered by an old transaction?", "repaired")
+
+    def _repaired(self, index: Index) -> Finding:
+        if _LEFT_BEHIND.search(index.name.strip('"')):
+            self._ask(f"DROP INDEX CONCURRENTLY {index.name}", watched=False)
+            return Finding(
+                "index", f"{index.name}: left behind by a REINDEX that was cut short; dropped", "", "repaired"
+            )
+        self._ask(f"REINDEX INDEX CONCURRENTLY {index.name}", watched=False)
+        return Finding("index", f"{index.name}: was invalid, and served no question; built again", "", "repaired")
+
+
+def judged_indexes(indexes: list[Index], watched_for: timedelta, limits: Limits) -> list[Finding]:
+    found = []
+    for index in (each for each in indexes if each.bytes >= limits.smallest_bytes):
+        if index.is_tree and index.bytes > limits.bloat * index.needed:
+            told = f"{index.name}: {_size(index.bytes)}, its entries need about {_size(index.needed)}"
+            found.append(Finding("index", told, f"REINDEX INDEX CONCURRENTLY {index.name}", "advice"))
+        if not index.used and watched_for >= limits.unused:
+            told = f"{index.name}: {_size(index.bytes)}, asked nothing in {watched_for.days} days"
+            found.append(
+                Finding("index", told, f"if no standby needs it: DROP INDEX CONCURRENTLY {index.name}", "advice")
+            )
+    return found or [Finding("indexes", f"{len(indexes)} looked at, all well")]
+
+
+def judged_age(age: int, limits: Limits) -> Finding:
+    share = age / _TRANSACTIONS
+    told = f"{age:,} transactions old, {share:.0%} of what PostgreSQL can tell apart"
+    if share < limits.age:
+        return Finding("age", told)
+    return Finding("age", told, "VACUUM FREEZE the database; what keeps autovacuum from it?", "fault")
+
+
+def judged_transactions(oldest: list[tuple[Any, ...]], limits: Limits) -> Finding:
+    if not oldest or oldest[0][1] < limits.transaction:
+        return Finding("transactions", "none is old")
+    pid, open_for, who = oldest[0]
+    told = f"{who} has had one open for {open_for.total_seconds() / 3600:.1f} h: nothing can be cleaned away meanwhile"
+    return Finding("transactions", told, f"end it, or: SELECT pg_terminate_backend({pid})", "fault")
+
+
+def _size(size: float) -> str:
+    for unit in ("B", "KB", "MB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GB"

@@ -1,0 +1,340 @@
+"""Write listings and other kinds: read what is stored, decide, merge.
+
+What another worker changed meanwhile is read and decided again.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from functools import partial
+from operator import attrgetter
+from typing import Any, TypeVar
+
+import msgspec
+
+from realestate.items import Listing, Sighting
+from realestate.items.others import Other
+from realestate.storage.batch import Key, Observations, Tally, by_listing, is_read, is_seen
+from realestate.storage.changes import OFF_THE_MARKET, SAME, correct, decide, fetched, release
+from realestate.storage.errors import StoreError
+from realestate.storage.history import State
+from realestate.storage.maintenance import SLACK, Current
+from realestate.storage.other_kinds import Decided, StoredOther, decide_other, last_of_each
+from realestate.storage.postgres.connection import Connection, Refused, Statements
+from realestate.storage.postgres.merge import LOCK, Change, Merge, Touch, erased_among, stays_away
+from realestate.storage.postgres.rows import COLUMNS, STATE, arrays, as_json, encoded, recordset, state_of, unnested
+from realestate.storage.store import Batch, Written
+
+_ASKED = {"portal": "text", "ref": "text", "whole": "boolean", "price": "numeric"} | {
+    name: COLUMNS[name] for name in SAME
+}
+_AS_BEFORE = ", ".join(f"asked.{name}" for name in SAME), ", ".join(f"known.{name}" for name in SAME)
+#: Nothing is left to decide: see `changes.SAME`; of a sighting, its price.
+_UNCHANGED = f"""
+    NOT asked.whole AND known.revision > 0 AND known.suspect_price IS NULL AND known.status <> ALL (%(off_the_market)s)
+    AND CASE WHEN asked.content_hash IS NULL THEN coalesce(asked.price = known.price, asked.price IS NULL)
+        ELSE ({_AS_BEFORE[0]}) IS NOT DISTINCT FROM ({_AS_BEFORE[1]}) END
+"""
+#: A row that tells the time and what is unchanged, by its place and revision, and one for each of the others that is
+#: known. By the index also where the table is small, or nobody has counted it yet: to read all of it takes longer.
+_KNOWN = f"""
+    SET LOCAL enable_seqscan = off;
+    WITH seen AS MATERIALIZED (
+        SELECT place, portal, ref, known.revision, {_UNCHANGED} AS unchanged
+        FROM {unnested("asked", _ASKED)} JOIN listings AS known USING (portal, ref)
+    )
+    SELECT told.*, whole.* FROM (
+        SELECT now(), array_agg(place), array_agg(revision) FROM seen WHERE unchanged
+    ) AS told FULL JOIN (
+        SELECT place, {", ".join(f"known.{name}" for name in STATE)}
+        FROM seen JOIN listings AS known USING (portal, ref) WHERE NOT unchanged
+    ) AS whole ON false
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Of each listing that is stored: its revision if it is unchanged, its state if that has to be compared."""
+
+    now: datetime
+    unchanged: Mapping[Key, int]
+    states: Mapping[Key, State]
+
+
+def known_of(connection: Connection, observations: Mapping[Key, Observations]) -> Known:
+    asked = arrays("asked", _ASKED, [_asked(key, observed) for key, observed in observations.items()])
+    with connection.cursor() as cursor:
+        cursor.execute(_KNOWN, {**asked, "off_the_market": list(OFF_THE_MARKET)})
+        rows = cursor.fetchall()
+    keys = list(observations)
+    ((now, places, revisions),) = (row[:3] for row in rows if row[0] is not None)
+    unchanged = {keys[place - 1]: revision for place, revision in zip(places or (), revisions or (), strict=True)}
+    states = {keys[row[3] - 1]: state_of(row[4:]) for row in rows if row[0] is None}
+    return Known(now, unchanged, states)
+
+
+def _asked(key: Key, observed: Observations) -> tuple[Any, ...]:
+    """The values of _ASKED."""
+    item = observed[0][0] if len(observed) == 1 else None
+    if isinstance(item, Listing) and item.content_hash is not None:
+        return (*key, False, None, *_same(item))
+    if isinstance(item, Sighting):
+        return (*key, False, item.price, *_NOT_READ)
+    return (*key, True, None, *_NOT_READ)
+
+
+_same = attrgetter(*SAME)
+_NOT_READ = (None,) * len(SAME)
+
+
+#: Rows of one answer, where all are asked for.
+_PAGE_ROWS = 1000
+
+_OTHER_COLUMNS = tuple(each.name for each in fields(StoredOther))
+_OTHER_LIST = ", ".join(_OTHER_COLUMNS)
+_GIVEN_OTHER = {"kind": "text", "portal": "text", "ref": "text", "url": "text", "data": "jsonb", "revision": "integer"}
+_GIVEN_OTHER |= {"last_job": "text", "expected": "integer", "type": "text", "told": "jsonb"}
+_KNOWN_OTHERS = f"""
+    SELECT clock.now, {_OTHER_LIST} FROM (SELECT now() AS now) AS clock LEFT JOIN (
+        SELECT {_OTHER_LIST} FROM unnest(%s::text[], %s::text[]) AS asked (portal, ref) JOIN others USING (portal, ref)
+    ) AS known ON true
+"""
+#: What came of it outlives the transaction in a setting: the lock is not held while an answer is on its way.
+_MERGE_OTHERS = f"""
+    BEGIN; SELECT pg_advisory_xact_lock(%(lock)s);
+    WITH given AS MATERIALIZED (SELECT * FROM {recordset("given", _GIVEN_OTHER)}),
+    clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
+    added AS (
+        INSERT INTO others ({_OTHER_LIST})
+        SELECT kind, portal, ref, url, data, revision, %(now)s, %(now)s, last_job FROM given
+        WHERE expected IS NULL AND NOT {stays_away("given")} ON CONFLICT DO NOTHING RETURNING portal, ref
+    ),
+    changed AS (
+        UPDATE others AS known SET kind = given.kind, url = given.url, data = given.data, revision = given.revision,
+            last_seen_at = greatest(known.last_seen_at, clock.now), last_job = given.last_job
+        FROM given, clock
+        WHERE (known.portal, known.ref, known.revision) = (given.portal, given.ref, given.expected)
+        RETURNING known.portal, known.ref
+    ),
+    applied AS (SELECT portal, ref FROM added UNION ALL SELECT portal, ref FROM changed),
+    told AS (
+        INSERT INTO events (portal, ref, revision, type, at, job, data)
+        SELECT portal, ref, revision, type, %(now)s, last_job, told FROM given JOIN applied USING (portal, ref)
+        WHERE type IS NOT NULL ON CONFLICT DO NOTHING RETURNING type
+    )
+    SELECT set_config('realestate.merged', json_build_array(
+        (SELECT json_agg(json_build_array(portal, ref)) FROM applied), (SELECT json_agg(type) FROM told))::text, false);
+    COMMIT; SELECT current_setting('realestate.merged')
+"""
+
+
+class OtherKinds:
+    """The part of the store that is asked for what is no home."""
+
+    connection: Connection
+
+    def others(self, portal: str) -> Iterator[StoredOther]:
+        """In pages: who reads slowly holds up nobody."""
+        page = f"SELECT {_OTHER_LIST} FROM others WHERE portal = %s AND ref > %s ORDER BY ref LIMIT {_PAGE_ROWS}"
+        last = ""
+        while rows := self._page_of_others(page, portal, last):
+            yield from rows
+            last = rows[-1].ref
+
+    def _page_of_others(self, page: str, *values: str) -> list[StoredOther]:
+        with self.connection.cursor() as cursor:
+            cursor.execute(page, values)
+            return [StoredOther(*row) for row in cursor]
+
+
+def observe_others(connection: Connection, tally: Tally, others: Mapping[Key, tuple[Other, str]]) -> set[Key]:
+    """Those that somebody else has written meanwhile."""
+    now, known = _known_others(connection, others)
+    decided = [decide_other(known.get(key), other, job, now) for key, (other, job) in others.items()]
+    with connection.cursor() as cursor:
+        cursor.execute(_MERGE_OTHERS, {"lock": LOCK, "now": now, "given": as_json(map(_given_other, decided))})
+        applied, told = msgspec.json.decode(cursor.fetchone()[0])
+    done = {(portal, ref) for portal, ref in applied or ()}
+    tally.others += len(done)
+    tally.events.update(told or ())
+    lost = others.keys() - done
+    return lost - erased_among(connection, lost) if lost else set()
+
+
+def _known_others(connection: Connection, keys: Mapping[Key, object]) -> tuple[datetime, dict[Key, StoredOther]]:
+    with connection.cursor() as cursor:
+        cursor.execute(_KNOWN_OTHERS, ([portal for portal, _ in keys], [ref for _, ref in keys]))
+        rows = cursor.fetchall()
+    known = [StoredOther(*row) for _, *row in rows if row[0] is not None]
+    return rows[0][0], {(each.portal, each.ref): each for each in known}
+
+
+def _given_other(decided: Decided) -> bytes:
+    after, event = decided.after, decided.event
+    told: dict[str, Any] = {name: getattr(after, name) for name in _GIVEN_OTHER if name in _OTHER_COLUMNS}
+    told["expected"] = decided.before.revision if decided.before else None
+    return encoded(told | ({"type": event.type, "told": event.data} if event else {}))
+
+
+T = TypeVar("T")
+
+#: What a listing can do wrong: to the rules, on its way into JSON, or to PostgreSQL.
+_REFUSED = (Refused, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
+
+#: Listings whose price was told by a search page, after their own.
+_REPRICED = """
+    SELECT portal, ref FROM (
+        SELECT DISTINCT ON (portal, ref) portal, ref, source
+        FROM prices WHERE portal = ANY (%s) AND ref = ANY (%s) AND NOT suspect ORDER BY portal, ref, revision DESC
+    ) AS newest WHERE source = 'search'
+"""
+
+
+class ListingWriter:
+    """The part of the store that writes listings."""
+
+    connection: Connection
+
+    def write(self, batch: Batch) -> Written:
+        tally = Tally(list(batch.quarantined), batch.snapshots)
+        _until_written(by_listing(batch), partial(self._observe, tally), tally.refuse)
+        _until_written(last_of_each(batch.others), partial(observe_others, self.connection, tally), tally.refuse_other)
+        if tally.quarantined or tally.snapshots:
+            self._merge(Merge(), tally)
+        return tally.written()
+
+    def correct(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
+        """How many were `corrected`, `unchanged`, `unknown` and `refused`."""
+        counts: Counter[str] = Counter()
+
+        def refuse(_: Listing, error: Exception) -> None:
+            counts["refused"] += 1
+
+        waiting = {(listing.portal, listing.ref): listing for listing in listings}
+        _until_written(waiting, partial(self._correct, job, counts), refuse)
+        return counts
+
+    def _observe(self, tally: Tally, observations: Mapping[Key, Observations]) -> set[Key]:
+        known = known_of(self.connection, observations)
+        merge = Merge(known.now)
+        for key, observed in observations.items():
+            _plan(merge, key, observed, known)
+        lost = self._merge(merge, tally)
+        erased = erased_among(self.connection, lost) if lost else set()
+        for key, observed in observations.items():
+            if key not in lost:
+                tally.count(observed, is_known=key in known.unchanged or key in known.states)
+        return lost - erased
+
+    def _merge(self, merge: Merge, tally: Tally) -> set[Key]:
+        merge.quarantined, merge.snapshots = tally.quarantined, tally.snapshots
+        try:
+            done = merge.into(self.connection)
+        except _REFUSED as error:
+            if not merge.changes and not merge.touches and not merge.departures:
+                raise StoreError(f"PostgreSQL refuses even to quarantine: {error}") from error
+            raise
+        tally.kept += len(tally.quarantined)
+        tally.events += done.events
+        tally.quarantined, tally.snapshots = [], ()
+        return done.lost
+
+    def _correct(self, job: str, counts: Counter[str], listings: Mapping[Key, Listing]) -> set[Key]:
+        known = known_of(self.connection, dict.fromkeys(listings, ()))
+        repriced = self._repriced(known.states)
+        changes: dict[Key, Change] = {}
+        for key, state in known.states.items():
+            outcome = correct(state, listings[key], job, known.now, repriced=key in repriced)
+            if outcome.changed(state):
+                changes[key] = Change(state, outcome, job)
+        lost = Merge(changes=list(changes.values())).into(self.connection).lost if changes else set()
+        counts["corrected"] += len(changes) - len(lost)
+        counts["unchanged"] += len(known.states) - len(changes)
+        counts["unknown"] += len(listings) - len(known.states)
+        return lost
+
+    def _repriced(self, keys: Mapping[Key, object]) -> set[Key]:
+        with self.connection.cursor() as cursor:
+            cursor.execute(_REPRICED, ([portal for portal, _ in keys], [ref for _, ref in keys]))
+            return set(cursor.fetchall())
+
+
+def _until_written(
+    work: Mapping[Key, T], act: Callable[[Mapping[Key, T]], set[Key]], refuse: Callable[[T, Exception], None]
+) -> None:
+    """What somebody else has written meanwhile is done again; what spoils a batch is found by halves."""
+    while work:
+        try:
+            lost = act(work)
+        except _REFUSED as error:
+            keys = list(work)
+            if len(keys) == 1:
+                refuse(work[keys[0]], error)
+                return
+            half = len(keys) // 2
+            for part in (keys[:half], keys[half:]):
+                _until_written({key: work[key] for key in part}, act, refuse)
+            return
+        work = {key: work[key] for key in lost}
+
+
+def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
+    job = observed[-1][1]
+    if key in known.unchanged:
+        merge.touches.append(Touch(*key, known.unchanged[key], job, is_read(observed)))
+        return
+    before = known.states.get(key)
+    if before is None and len(observed) == 1 and isinstance(observed[0][0], Sighting):
+        return  # of what nobody has read: nothing to decide
+    outcome = decide(before, observed, known.now)
+    merge.departures += outcome.evidence
+    if outcome.changed(before):
+        merge.changes.append(Change(before, outcome, job, is_seen(observed), is_read(observed)))
+    elif before is not None and is_seen(observed) and not outcome.evidence:
+        merge.touches.append(Touch(*key, before.revision, job, is_read(observed)))
+
+
+#: It was seen and read then, if not later.
+_SEEN_THEN = """
+    UPDATE listings
+    SET last_seen_at = greatest(last_seen_at, %(at)s), last_fetched_at = greatest(last_fetched_at, %(at)s)
+    WHERE portal = %(portal)s AND ref = %(ref)s;
+    DELETE FROM quarantine WHERE portal = %(portal)s AND ref = %(ref)s AND quarantined_at <= %(at)s + %(slack)s
+"""
+
+
+class Releases(ListingWriter, Statements):
+    """The part of the store that takes what comes late."""
+
+    def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Current]:
+        known = known_of(self.connection, {(portal, ref): () for ref in refs})
+        repriced = self._repriced(known.states)
+        return {key[1]: Current(state, key in repriced) for key, state in known.states.items()}
+
+    def release(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
+        """One by one: each at its own time, and the same listing perhaps several times."""
+        counts: Counter[str] = Counter()
+
+        def refuse(_: Listing, error: Exception) -> None:
+            counts["refused"] += 1
+
+        for listing in listings:
+            _until_written({(listing.portal, listing.ref): listing}, partial(self._release, job, counts), refuse)
+        return counts
+
+    def _release(self, job: str, counts: Counter[str], listings: Mapping[Key, Listing]) -> set[Key]:
+        ((key, listing),) = listings.items()
+        known = known_of(self.connection, {key: ()})
+        before, at = known.states.get(key), fetched(listing, known.now)
+        outcome = release(before, listing, job, known.now)
+        if outcome.changed(before):
+            lost = Merge(at, [Change(before, outcome, job)]).into(self.connection).lost
+            if lost and erased_among(self.connection, lost):
+                counts["erased"] += 1
+                return set()
+            if lost:
+                return lost
+        self._ask(_SEEN_THEN, {"portal": key[0], "ref": key[1], "at": at, "slack": SLACK})
+        counts["released"] += 1
+        return set()

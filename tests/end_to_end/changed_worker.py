@@ -1,0 +1,31 @@
+"""A worker with other settings: `python -m tests.end_to_end.changed_worker PORTAL… NAME=number…`.
+
+NAME is a setting, or a constant with its module: `realestate.queue.fleet.LEAVING_SECONDS`. Tests of time use it to
+wait for seconds instead of minutes.
+"""
+
+import sys
+from importlib import import_module
+
+from realestate import settings
+from realestate.jobs import work
+
+
+def change(name: str, number: float) -> None:
+    module, _, constant = name.rpartition(".")
+    owner = import_module(module) if module else settings
+    assert hasattr(owner, constant), f"there is no {name}"
+    setattr(owner, constant, number)
+
+
+def main(arguments: list[str]) -> None:
+    for argument in arguments:
+        name, equals, number = argument.partition("=")
+        if equals:
+            change(name, float(number))
+    portals = [argument for argument in arguments if "=" not in argument]
+    work.work(portals, settings.REDIS_URL or "", settings.STORE_URL or "")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
