@@ -36,12 +36,12 @@ class Progress:
         self.states = states
         self.seconds = seconds
         for portal, state in states.items():
-            self._latest.update({(portal, worker): beat for worker, beat in state.workers.items()})
+            self._latest.update({(portal, worker): heartbeat for worker, heartbeat in state.workers.items()})
 
     def total(self, portal: str, name: str) -> int:
         """The sum of one number of the portal's heartbeats, such as `pages`."""
-        heartbeats = [beat for (crawled, _), beat in self._latest.items() if crawled == portal]
-        return sum(getattr(beat, name) for beat in heartbeats)
+        heartbeats = [heartbeat for (crawled, _), heartbeat in self._latest.items() if crawled == portal]
+        return sum(getattr(heartbeat, name) for heartbeat in heartbeats)
 
 
 def start_workers(

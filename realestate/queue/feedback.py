@@ -44,8 +44,8 @@ def remove_identity(request: Request) -> None:
 
 
 def has_identity(request: Request) -> bool:
-    """Whether `remove_identity` would change the request."""
-    return not _IDENTITY_META.isdisjoint(request.meta) or "Proxy-Authorization" in request.headers
+    """Whether our own middleware chose its proxy and identity. A proxy or cookie jar that a spider chose stays."""
+    return IDENTITY_HEADERS in request.meta
 
 
 class Feedback:
