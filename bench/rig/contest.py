@@ -25,7 +25,7 @@ from realestate.jobs import local
 from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.queue.connection import connect_to
-from realestate.queue.deadletters import DeadLetters
+from realestate.queue.dead_letters import DeadLetters
 from realestate.queue.request_queue import QueueSettings, RequestQueue
 
 OURS = "ours"
@@ -206,6 +206,6 @@ async def _dead(redis_url: str) -> list[str]:
     server = connect_to(redis_url)
     try:
         queue = RequestQueue(server, PORTAL, QueueSettings())
-        return [str(each.told.get("url")) for each in await DeadLetters(queue).newest(sys.maxsize)]
+        return [str(each.details.get("url")) for each in await DeadLetters(queue).newest(sys.maxsize)]
     finally:
         await server.aclose()

@@ -13,7 +13,7 @@ import pytest
 from realestate import embedded
 from realestate.demo.crawl import SHOWN
 from realestate.demo.truth import compare
-from realestate.jobs.work import everything
+from realestate.jobs.work import all_portals
 from realestate.storage import open_store
 from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulate, Simulated, running, until
 
@@ -118,13 +118,16 @@ def stored_is_true(home: Path, simulated: Simulated, portal: str) -> bool:
     return comparison.right
 
 
-def test_a_third_crawl_begins_anew(laptop: dict[str, str], simulate: Simulate) -> None:
+def test_a_third_crawl_begins_anew(laptop: dict[str, str], home: Path, simulate: Simulate) -> None:
     simulated = simulate(40)
     env = {**laptop, "SIMULATOR_URL": simulated.url}
     for new in (40, 0):
         result = json.loads(run(env, "crawl", "emlak", "--json").stdout)
         assert (result["new"], result["kept"], result["resumed"]) == (new, 40, 0)
         assert result["pages"] >= 42, "40 listings and 2 search pages are read each time"
+    log = (home / "logs" / "worker-1.log").read_text("utf-8")
+    assert 0 < log.count(" INFO: ") <= 2 * 20, "a healthy worker logs its start and its end at INFO, but no page"
+    assert " WARNING: " not in log
 
 
 def test_a_limit_stops_early_and_says_that_more_waits(laptop: dict[str, str], simulate: Simulate) -> None:
@@ -200,7 +203,7 @@ def test_the_doctor_names_each_fault_with_its_remedy(
     [
         (["crwal"], "crwal"),
         (["crawl"], "portal"),
-        (["crawl", "nowhere"], f"the portals are: {', '.join(everything())}"),
+        (["crawl", "nowhere"], f"the portals are: {', '.join(all_portals())}"),
         (["crawl", "emlak", "not-an-address"], "not-an-address"),
         (["crawl", "emlak", "https://example.com/x"], "no address of emlak"),
         (["crawl", "emlak", "--limit", "many"], "--limit"),

@@ -98,7 +98,7 @@ def test_on_a_day_without_news_no_page_is_sent_again(
     assert crawled.crawl(0, "refresh")["listing"] == 0, "they count as read"
     assert crawled.is_right()
     assert letters(redis_url, portal) == []
-    assert {run.verdict for run in crawled.world.store.runs(limit=100)} == {"applied"}
+    assert {run.verdict for run in crawled.world.store.jobs(limit=100)} == {"applied"}
 
 
 @pytest.mark.parametrize("portal", PORTALS)

@@ -75,4 +75,4 @@ def test_what_is_stored_is_true_and_a_day_is_told_as_it_was(
     assert len(events) == len(wanted), "each once"
     assert store.counts() == {name: (len(second), 0)}
     assert letters(redis_url, name) == []
-    assert all(run.complete for run in store.runs(name))
+    assert all(run.complete for run in store.jobs(name))

@@ -18,9 +18,9 @@ from redis import Redis
 from realestate.jobs.fleet import look
 from realestate.queue import codec
 from realestate.queue.connection import connect_to
-from realestate.queue.fleet import BELL_SECONDS
+from realestate.queue.fleet import WAKE_UP_SECONDS
 from realestate.queue.identity import identify
-from realestate.queue.request_queue import Ending, Lease, Pushed, QueueSettings, RequestQueue
+from realestate.queue.request_queue import Lease, Pushed, QueueSettings, RequestQueue, Settlement
 from realestate.settings import HEARTBEAT_SECONDS, RATE_LIMIT_AHEAD_SECONDS
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import Fleet, until
@@ -149,7 +149,7 @@ def test_the_send_slots_of_eight_workers_are_a_tenth_of_a_second_apart(redis_url
         while sum(map(len, granted.values())) < 60:
             taken = await queue.take(name, 5)
             assert all(taken.now <= lease.send_at <= taken.now + queue.limits.ahead for lease in taken.leases)
-            await queue.settle([Ending(lease.id, lease.token, "done") for lease in taken.leases])
+            await queue.settle([Settlement(lease.id, lease.token, "done") for lease in taken.leases])
             granted[name] += taken.leases
             await asyncio.sleep(0.01)
         await client.aclose()
@@ -222,7 +222,7 @@ def test_a_paused_portal_is_left_alone_by_all_until_it_is_resumed(
         assert not state.finished
         with_queue(redis_url, lambda queue: queue.resume())
         until(lambda: site.arrivals()[-1] > resumed, "the first request after it")
-        assert site.arrivals()[-1] - resumed < BELL_SECONDS
+        assert site.arrivals()[-1] - resumed < WAKE_UP_SECONDS
         finished(server)
     assert sorted(site.listings()) == sorted(f"/en/classified/{FIRST + number}" for number in range(100)), "once each"
 
@@ -238,7 +238,7 @@ def test_a_site_that_refuses_is_left_alone_for_as_long_as_it_says_and_then_asked
         with_queue(redis_url, lambda queue: queue.refuse("429", wait_seconds=wait))
         known = time.monotonic()
         finished(server)
-        pace = look(server, PORTAL).pace
+        pace = look(server, PORTAL).rate_limit
     arrivals = site.arrivals()
     again = refused + wait
     assert [at - known for at in arrivals if known + NOTICE_SECONDS < at < again] == []
@@ -261,7 +261,7 @@ def test_an_idle_worker_hears_the_bell(site: Site, fleet: Fleet, redis_url: str,
             delays.append(site.arrivals()[-1] - pushed)
             finished(server)
     # The first also asks for robots.txt.
-    assert statistics.median(delays[1:]) < BELL_SECONDS / 5
+    assert statistics.median(delays[1:]) < WAKE_UP_SECONDS / 5
 
 
 def waits_for_the_bell(server: Redis) -> bool:

@@ -75,7 +75,7 @@ def test_a_worker_that_starts_before_redis_waits_for_it_and_hears_seeds_after_ev
     with Redis.from_url(redis_process.url) as server, site.workers(1, REDIS_URL=redis_process.url) as workers:
         until(lambda: waits(*workers), "the worker to notice")
         redis_process.start()
-        until(lambda: server.hlen(keys.beats(PORTAL)), "the first heartbeat")
+        until(lambda: server.hlen(keys.heartbeats(PORTAL)), "the first heartbeat")
         redis_process.stop()
         redis_process.start()
         site.seed(server)
@@ -159,7 +159,7 @@ def test_a_seed_moved_in_an_answer_that_never_arrived_is_crawled_all_the_same(
     site: Site, redis: RedisProcess, line: Line
 ) -> None:
     with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=line.url) as workers:
-        until(lambda: server.hlen(keys.beats(PORTAL)), "the first heartbeat")
+        until(lambda: server.hlen(keys.heartbeats(PORTAL)), "the first heartbeat")
         until(lambda: any(client["cmd"] == "blmove" for client in server.client_list()), "the worker to wait")
         line.lose_an_answer_to(b"BLMOVE", longer_than=20)
         site.seed(server)

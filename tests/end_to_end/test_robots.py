@@ -144,7 +144,7 @@ def test_who_cannot_be_asked_for_too_long_is_given_up_and_kept(
     assert site.listings() == []
     dead = letters(redis_url, PORTAL)
     assert {(letter["reason"], letter["error"]) for letter in dead} == {
-        ("robots", "robots.txt cannot be asked: status 500")
+        ("robots", "robots.txt cannot be fetched: status 500")
     }
     assert len(dead) == 3
     assert "'page/extract/forbidden': 3" in workers[0].text()
@@ -177,7 +177,7 @@ def test_redis_may_be_restarted_and_even_forget(site: Talking, fleet: Fleet, red
         finished(server)
         assert site.times_asked() == 1, "what was known is known"
         server.flushall()
-        until(lambda: server.hlen(keys.beats(PORTAL)) == 2, "the workers' hearts")
+        until(lambda: server.hlen(keys.heartbeats(PORTAL)) == 2, "the workers' hearts")
         pushed(redis_process.url, site, COUNT)
         finished(server)
         assert [worker.process.poll() for worker in workers] == [None, None]
@@ -207,7 +207,7 @@ def test_a_crawl_delay_is_kept_by_all(site: Talking, fleet: Fleet, redis_url: st
     moments = site.arrivals()[2:]  # what was granted before it was known was put off or on its way
     assert len(moments) == 7
     assert most_within(moments, 1.0) <= 3
-    assert look(server, PORTAL).pace.crawl_delay_seconds == 0.5
+    assert look(server, PORTAL).rate_limit.crawl_delay_seconds == 0.5
 
 
 def test_a_simulated_portal_sees_one_question_of_two_workers(

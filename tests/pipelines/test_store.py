@@ -17,7 +17,7 @@ from realestate.queue.engine import LEASE
 from realestate.queue.fleet import Fleet, register_fleet
 from realestate.queue.ledger import Ledger
 from realestate.queue.pages import lease_of
-from realestate.queue.request_queue import Ending, Lease
+from realestate.queue.request_queue import Lease, Settlement
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Batch, Quarantined, StoreAway, StoreError, Written
 from realestate.storage.postgres import PostgresStore
@@ -333,7 +333,7 @@ def test_the_crawl_waits_when_too_many_items_wait(crawler: Crawler) -> None:
 
 
 def test_an_item_holds_the_lease_of_its_page_until_it_is_stored(crawler: Crawler) -> None:
-    ended: list[Ending] = []
+    ended: list[Settlement] = []
     stored: list[int] = []
 
     def items_stored(items: list[Any]) -> None:
@@ -357,6 +357,7 @@ def test_an_item_holds_the_lease_of_its_page_until_it_is_stored(crawler: Crawler
     assert stored == [1]
 
 
+@pytest.mark.xdist_group("database")
 def test_into_a_real_database(store: PostgresStore, crawler: Crawler) -> None:
     async def crawl() -> None:
         pipeline = make(crawler, PostgresStore(store.url))
