@@ -151,8 +151,8 @@ def interleaved(ours: Callable[[], float], peer: Callable[[], float], rounds: in
 
 
 def in_turns(ways: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
-    """As `interleaved`, for more than two: every other round in the opposite order. They take minutes, so it is told
-    who has his turn."""
+    """As `interleaved`, for more than two: every other round in the opposite order. A turn takes minutes, so each is
+    announced."""
     found: dict[str, list[T]] = {name: [] for name in ways}
     for number in range(rounds):
         for name in list(ways)[:: 1 if number % 2 == 0 else -1]:

@@ -3,8 +3,8 @@
 Each profile of `realestate simulate --adversary` has a contest of its own, all at the same time: what takes the time is
 the pace the adversary allows, not the machine. Each crawler has an adversary of its own, of the same seed, and a
 simulated emlak whose listings are all there all the time. Ours is two workers as `realestate crawl` starts them, with
-the shipped settings; its overrides are told. Peers take a random proxy and a random agent for each request and have
-twice our time (`peers/rotating.py`). What is right is told by the simulator's truth: of ours every field that is
+the shipped settings; its overrides are printed. Peers take a random proxy and a random agent for each request and have
+twice our time (`peers/rotating.py`). The simulator's truth says what is right: of ours every field that is
 stored, of a peer the fields that stand there as text (`rig/verdict.py`).
 """
 
@@ -34,7 +34,7 @@ REFUSED_PERCENT = 2.0
 
 
 class Quantity(NamedTuple):
-    """Something to be told of each crawler, and what ours has to reach."""
+    """One measure of each crawler, and the goal for ours."""
 
     name: str
     unit: str
@@ -60,7 +60,7 @@ def measures(context: Context) -> Iterator[Measure]:
     found: list[Result] = []
     for results in contests(context, {profile: context.sized(size, LEAST) for profile, size in SIZES.items()}):
         found += results
-        yield from told(results)
+        yield from measures_of(results)
     order = list(SIZES)
     Console(stderr=True).print(table(sorted(found, key=lambda each: order.index(each.profile))))
 
@@ -78,7 +78,7 @@ def contests(context: Context, sizes: Mapping[str, int]) -> Iterator[list[Result
             yield done.result()
 
 
-def told(results: Sequence[Result]) -> Iterator[Measure]:
+def measures_of(results: Sequence[Result]) -> Iterator[Measure]:
     """Of one profile, each beside Scrapy's."""
     scrapy = next(each for each in results if each.crawler == SCRAPY)
     for each in results:

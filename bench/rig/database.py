@@ -15,7 +15,7 @@ from realestate.storage.postgres import PostgresStore
 from realestate.storage.postgres.rows import COLUMNS, OPTIONS, fields_of, line
 
 _NAMES = ", ".join(COLUMNS)
-_EMPTY = "TRUNCATE listings, events, prices, quarantine, departures, runs; CHECKPOINT"
+_EMPTY = "TRUNCATE listings, events, prices, quarantine, departures, jobs; CHECKPOINT"
 #: As many as wanted, of those there: other numbers, other prices and places, a history each.
 _MULTIPLY = f"""
     CREATE TEMPORARY TABLE patterns AS SELECT *, row_number() OVER () - 1 AS number FROM listings;
@@ -27,7 +27,7 @@ _MULTIPLY = f"""
         FROM generate_series(1, %(count)s) AS made
         JOIN patterns ON number = made %% (SELECT count(*) FROM patterns)
     ) AS made;
-    INSERT INTO events (portal, ref, revision, type, at, run, data)
+    INSERT INTO events (portal, ref, revision, type, at, job, data)
     SELECT portal, ref, 1, 'listed', first_seen_at, '', jsonb_build_object('price', price, 'currency', currency)
     FROM listings ON CONFLICT DO NOTHING;
     INSERT INTO prices

@@ -95,7 +95,7 @@ class Watch:
 
 def _cpu_seconds(process: Popen[bytes]) -> float:
     try:
-        told = Path(f"/proc/{process.pid}/stat").read_text("ascii").rpartition(")")[2].split()
+        fields = Path(f"/proc/{process.pid}/stat").read_text("ascii").rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -70,7 +70,7 @@ class Relay:
         except asyncio.CancelledError:
             pass  # a stopped server's handlers must end without an error
         finally:
-            # Both before anything is waited for: who is hanging up already may be told to stop.
+            # Both before anything is awaited: a side that closes already may be cancelled.
             to_client.close()
             to_server.close()
             for pump in pumps:

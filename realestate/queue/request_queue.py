@@ -14,6 +14,7 @@ from realestate.queue import keys
 from realestate.queue.identity import Identity, buckets_for
 from realestate.queue.migrate_keys import migrate_keys
 from realestate.queue.proxy_health import KEEP_MS, ONE_AT_A_TIME_MS, START_RATE, ProxyRef
+from realestate.queue.seed_source import SeedSource
 
 Outcome = Literal["done", "retry", "dead", "back"]
 Scope = Literal["job", "portal"]
@@ -135,6 +136,7 @@ class RequestQueue:
         self.portal = portal
         self.limits = limits
         self.prefix = keys.prefix(portal)
+        self.seeds = SeedSource(keys.start_urls(portal))
         self.proxies: Sequence[ProxyRef] | None = None
         """The worker's proxies: None is the direct connection, an empty list takes nothing."""
         self._scripts: dict[str, Any] = {}
@@ -260,13 +262,13 @@ class RequestQueue:
             return not seeds and not any(await lengths.execute())
 
     async def _seeds(self) -> int:
-        """Seeds that are not enqueued: in the list, or taken by a worker, living or dead."""
-        waiting: Any = await self.server.llen(keys.start_urls(self.portal))
+        """Seeds that are not enqueued: waiting, or taken by a worker, living or dead."""
+        waiting = await self.seeds.count(self.server)
         workers: Any = await self.server.zrange(keys.workers(self.portal), 0, -1)
         dead_workers: Any = await self.server.smembers(keys.dead_workers(self.portal))
         for worker in {*workers, *dead_workers}:
-            waiting += await self.server.llen(keys.taken_seeds(self.portal, worker.decode()))
-        return int(waiting)
+            waiting += await self.seeds.count(self.server, self.seeds.taken_by(worker.decode()))
+        return waiting
 
     async def wait_for_wake_up(self, seconds: float) -> None:
         """Wait until a request is pushed, or the time is over."""

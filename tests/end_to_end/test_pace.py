@@ -31,7 +31,7 @@ FIRST = 21_000_000
 FLEET = 8
 #: So long does the site take to find its robots.txt: what waits behind it must not come in a burst.
 ROBOTS_SECONDS = 1.0
-#: Room for what is already on its way when the fleet is told to stop: a beat later nothing more is sent.
+#: Room for what is already on its way when the fleet must stop: one heartbeat later nothing more is sent.
 NOTICE_SECONDS = HEARTBEAT_SECONDS + 1.0
 
 
@@ -90,13 +90,13 @@ def site() -> Iterator[Site]:
 
 
 def request(site: Site, number: int) -> Pushed:
-    told = {
+    fields = {
         "url": f"{site.url}/en/classified/{FIRST + number}",
         "callback": "read_listing",
         "errback": "on_failure",
         "meta": {"stage": "extract", "job": "j"},
     }
-    payload = codec.VERSION + msgspec.msgpack.encode(told)
+    payload = codec.VERSION + msgspec.msgpack.encode(fields)
     return Pushed.of(identify("j", str(number).encode(), 64), 10, "j", "extract", payload)
 
 
@@ -189,7 +189,7 @@ def test_a_site_sees_no_more_of_eight_workers_than_of_one(
 def test_a_worker_that_stood_still_does_not_make_up_for_it_in_a_burst(
     site: Site, fleet: Fleet, redis_url: str, server: Redis, store: PostgresStore
 ) -> None:
-    count = 100
+    count = 70
     with fleet(2, rate=10) as workers:
         push(redis_url, [request(site, number) for number in range(count)])
         for asked in (20, 40):
@@ -236,12 +236,12 @@ def test_a_site_that_refuses_is_left_alone_for_as_long_as_it_says_and_then_asked
         until(lambda: len(site.listings()) > 30, "the middle of the crawl")
         refused = time.monotonic()
         with_queue(redis_url, lambda queue: queue.refuse("429", wait_seconds=wait))
-        told = time.monotonic()
+        known = time.monotonic()
         finished(server)
-        pace = look(server, PORTAL).pace
+        pace = look(server, PORTAL).rate_limit
     arrivals = site.arrivals()
     again = refused + wait
-    assert [moment - told for moment in arrivals if told + NOTICE_SECONDS < moment < again] == []
+    assert [moment - known for moment in arrivals if known + NOTICE_SECONDS < moment < again] == []
     slower = [moment for moment in arrivals if again <= moment < again + recover - 0.5]
     assert 0 < most_within(slower, 1.0) <= rate / 2 * 1.2, "the silence that it asked for is no sign that it is well"
     faster = [moment for moment in arrivals if moment >= again + recover]
@@ -265,5 +265,5 @@ def test_an_idle_worker_hears_the_bell(site: Site, fleet: Fleet, redis_url: str,
 
 
 def waits_for_the_bell(server: Redis) -> bool:
-    told: Any = server.client_list()
-    return any(client["cmd"] == "blpop" and "b" in client["flags"] for client in told)
+    clients: Any = server.client_list()
+    return any(client["cmd"] == "blpop" and "b" in client["flags"] for client in clients)

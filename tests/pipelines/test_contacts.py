@@ -17,6 +17,7 @@ from realestate.storage.postgres import PostgresStore
 from realestate.storage.vault import Vault
 from tests.examples import a_listing
 
+pytestmark = pytest.mark.xdist_group("database")
 Ask = Callable[..., list[tuple[Any, ...]]]
 PHONE = "+32475123456"
 

@@ -115,6 +115,7 @@ def test_all_kinds_go_into_one_batch_each_with_its_job(crawler: Crawler) -> None
     assert (stat(crawler, "other/stored"), stat(crawler, "listing/stored")) == (2, 1)
 
 
+@pytest.mark.xdist_group("database")
 def test_it_reaches_a_real_store(crawler: Crawler, store: PostgresStore, store_url: str) -> None:
     async def crawl() -> None:
         pipeline = make(crawler, PostgresStore(store_url))

@@ -37,6 +37,7 @@ def test_what_cannot_be_asked_with_is_not_kept(response: Response) -> None:
     assert page_version(clean(a_listing()), response) is None
 
 
+@pytest.mark.xdist_group("database")
 def test_it_is_stored_with_the_listing_and_not_with_what_was_refused(
     make_crawler: Callable[..., Crawler], store: PostgresStore, store_url: str
 ) -> None:

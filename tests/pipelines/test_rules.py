@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, get_args
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 
 from realestate.items import Listing, PropertyType, RentPeriod
 from realestate.pipelines.clean import clean
@@ -193,6 +193,7 @@ def test_a_listing_of_which_nothing_is_known_breaks_no_rule() -> None:
 
 
 @given(typed_listings)
+@settings(max_examples=40)
 @example(a_listing(posted_at=datetime.max.replace(tzinfo=UTC), updated_at=datetime.min.replace(tzinfo=BAKU)))
 @example(a_listing(posted_at=datetime(2026, 1, 1), updated_at=NOW))
 @example(a_listing(price=Decimal("sNaN"), charges=Decimal("NaN"), price_per_m2=Decimal("-Infinity")))

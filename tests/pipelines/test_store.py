@@ -357,6 +357,7 @@ def test_an_item_holds_the_lease_of_its_page_until_it_is_stored(crawler: Crawler
     assert stored == [1]
 
 
+@pytest.mark.xdist_group("database")
 def test_into_a_real_database(store: PostgresStore, crawler: Crawler) -> None:
     async def crawl() -> None:
         pipeline = make(crawler, PostgresStore(store.url))

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import jsonschema_rs
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from scrapy.crawler import Crawler
 
 from realestate.items import Listing, as_record
@@ -144,6 +144,7 @@ def test_a_message_does_not_repeat_a_whole_page(pipeline: ValidatePipeline) -> N
 
 
 @given(spoilt_listings)
+@settings(max_examples=50)
 @example(a_listing(features=None))
 @example(a_listing(posted_at="2026-09-01T10:00:00Z"))
 @example(a_listing(title=timedelta(1)))
@@ -164,6 +165,7 @@ def test_a_text_of_another_type_never_reaches_the_store(pipeline: ValidatePipeli
 
 
 @given(typed_listings)
+@settings(max_examples=30)
 @example(a_listing())
 @example(a_listing(delisted_at=(NOW, NOW)))
 @example(a_listing(features=None))
@@ -200,6 +202,7 @@ def test_what_is_in_quarantine_already_was_made_too(pipeline: ValidatePipeline) 
 # --- with the medians of a store
 
 
+@pytest.mark.xdist_group("database")
 def test_the_medians_come_from_the_store_while_the_worker_serves(
     make_crawler: Callable[..., Crawler], store: PostgresStore
 ) -> None:
@@ -217,8 +220,8 @@ def test_the_medians_come_from_the_store_while_the_worker_serves(
         return item
 
     item = asyncio.run(asyncio.wait_for(crawl(), 60))
-    told = "214285.71 per m², but the median of Namur is 2142.93"
-    assert item.errors == (f"price_per_m2_beyond_district: {told}",)
+    why = "214285.71 per m², but the median of Namur is 2142.93"
+    assert item.errors == (f"price_per_m2_beyond_district: {why}",)
 
 
 # --- the simulated portals
@@ -226,10 +229,11 @@ def test_the_medians_come_from_the_store_while_the_worker_serves(
 
 @pytest.fixture(scope="module")
 def simulated() -> list[Listing]:
-    sites = Simulator(World(7, 400), {name: f"http://{name}.test" for name in PORTALS}).sites.values()
+    sites = Simulator(World(7, 200), {name: f"http://{name}.test" for name in PORTALS}).sites.values()
     return [clean(site.listing(advert)) for site in sites for advert in site.world.listed(site.portal)]
 
 
+@pytest.mark.xdist_group("database")
 def test_the_simulated_adverts_pass(pipeline: ValidatePipeline, simulated: list[Listing], store: PostgresStore) -> None:
     store.write(Batch([(listing, "j") for listing in simulated]))
     pipeline.medians.current = Medians(store.medians())
@@ -250,6 +254,6 @@ def test_the_hot_path_costs_a_few_times_the_schema_alone(pipeline: ValidatePipel
             act(value)
         return perf_counter() - start
 
-    rounds = [(seconds(IS_VALID, records), seconds(pipeline.process_item, listings)) for _ in range(200)]
+    rounds = [(seconds(IS_VALID, records), seconds(pipeline.process_item, listings)) for _ in range(60)]
     alone, ours = map(min, zip(*rounds, strict=True))
     assert ours < alone * TIMES_THE_SCHEMA_ALONE
