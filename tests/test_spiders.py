@@ -15,7 +15,7 @@ from scrapy.spiderloader import get_spider_loader
 from realestate.crawling import PortalSpider, SearchSpider
 from realestate.items.others import OTHERS as KINDS
 from realestate.jobs import work
-from realestate.simulator.adversary.walls import LOGIN, WALLS
+from realestate.simulator.adversary.ban_pages import LOGIN, WALLS
 from tests import recorded
 
 RECORDED = Path(__file__).parent / "portals"
@@ -37,7 +37,7 @@ def test_scrapy_lists_every_portal() -> None:
     settings = Settings()
     settings.setmodule("realestate.settings", priority="project")
     assert sorted(get_spider_loader(settings).list()) == EVERYTHING
-    assert (work.everything(), work.portals()) == (EVERYTHING, PORTALS)
+    assert (work.all_portals(), work.portals()) == (EVERYTHING, PORTALS)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)

@@ -73,7 +73,7 @@ class JobCompletion:
     async def _restore_record(self, job: str, opened: Any) -> None:
         """A database that was restored from a backup may have lost the job, and what the job saw. Then nothing follows
         from what it did not see, and the sweep is marked incomplete."""
-        was_lost = await self._ask_store(lambda store: store.begin_run(job, self.name, opened.mode, opened.scope))
+        was_lost = await self._ask_store(lambda store: store.begin_job(job, self.name, opened.mode, opened.scope))
         if was_lost:
             reason = "the store has lost the record of the job"
             logger.warning("sweep/forgotten portal=%s job=%s reason=%s", self.name, job, reason)

@@ -94,9 +94,9 @@ class PageOutcomes:
     def fetched_again(self, request: Request) -> bool:
         """Whether an unreadable page is fetched once more. Not if most recent pages were unreadable too."""
         self._recent_unreadable.append(True)
-        if sum(self._recent_unreadable) >= MOST_UNREADABLE or not self.spider.fleet.doubt(request):
+        if sum(self._recent_unreadable) >= MOST_UNREADABLE or not self.spider.fleet.refetch(request):
             return False
-        self.record("doubted", request)
+        self.record("refetched", request)
         return True
 
     def broken(self, request: Request, error: Exception) -> None:

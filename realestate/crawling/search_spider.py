@@ -75,6 +75,12 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
     rate_limit: ClassVar[float | None] = None
     """Requests per second, if this site needs fewer than the fleet's `RATE_LIMIT`."""
 
+    callback_prefixes: ClassVar[tuple[str, ...]] = ("read_", "parse_", "on_")
+    """A request stored in Redis may call only methods with these prefixes."""
+
+    reads_its_seeds: ClassVar[bool] = True
+    """`start` reads the seeds, so the queue does not."""
+
     robots: ClassVar[str] = "obeyed"
     """Whether its robots.txt is obeyed. If not, this says why."""
 

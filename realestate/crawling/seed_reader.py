@@ -64,7 +64,7 @@ class SeedReader:
         mode = request.meta["mode"]
         scope = request.meta.pop("scope", "")
         if not await jobs.is_open(job):
-            await store_of(self.spider.crawler).ask(lambda store: store.begin_run(job, self.spider.name, mode, scope))
+            await store_of(self.spider.crawler).ask(lambda store: store.begin_job(job, self.spider.name, mode, scope))
             await jobs.open(job, mode, scope)
             logger.info("job/opened portal=%s job=%s mode=%s scope=%s", self.spider.name, job, mode, scope)
 

@@ -46,8 +46,22 @@ class _Group:
         )
 
 
+#: What scrapy-redis' REDIS_PARAMS may say about the server. The rest (timeouts, decoding, client class) is ours.
+_SERVER_PARAMS = frozenset({"host", "port", "db", "username", "password", "unix_socket_path", "client_name", "ssl"})
+
+
 def connect(settings: BaseSettings) -> "Redis":
-    return connect_to(settings.get("REDIS_URL") or DEFAULT_URL)
+    """The server that REDIS_URL names, or else scrapy-redis' REDIS_HOST, REDIS_PORT, REDIS_DB and REDIS_PARAMS."""
+    given = settings.getdict("REDIS_PARAMS")
+    if url := settings.get("REDIS_URL") or given.get("url"):
+        return connect_to(url)
+    params = {name: value for name, value in given.items() if name in _SERVER_PARAMS or name.startswith("ssl_")}
+    for name, setting in (("host", "REDIS_HOST"), ("port", "REDIS_PORT"), ("db", "REDIS_DB")):
+        if value := settings.get(setting):
+            params[name] = value
+    if not params:
+        return connect_to(DEFAULT_URL)
+    return Redis(**params, **_TIMEOUTS, retry=Retry(NoBackoff(), 0))
 
 
 def connect_to(url: str) -> "Redis":

@@ -25,6 +25,9 @@ Reason = Literal[
     "swallowed",  # left no trace
 ]
 
+#: Statuses by which a site refuses us, whatever the page says. A request that ends with one is given up as `ban`.
+REFUSED_STATUSES = frozenset({401, 403, 429})
+
 
 def dead_letter(reason: Reason, error: str, **what: Any) -> str:
     """The JSON of a dead letter. `what` holds more facts: url, seed, job, status."""
@@ -66,7 +69,7 @@ class DeadLetters:
         seeds = [await self._seed(id) for id in ids]
         for id, seed in zip(ids, seeds, strict=True):
             if seed is not None:
-                await self.server.rpush(keys.start_urls(self.portal), seed)
+                await self._push_seed(seed)
                 await self.drop([id])
         replayed = await self.queue.replay(ids, 1000 / per_second)
         return replayed + sum(seed is not None for seed in seeds)
@@ -87,7 +90,18 @@ class DeadLetters:
                     yield DeadLetter(id, datetime.fromtimestamp(at / 1000, UTC), msgspec.json.decode(text))
             begin += step
 
-    async def _seed(self, id: bytes) -> str | None:
+    async def _seed(self, id: bytes) -> dict[str, Any] | None:
+        """The fields of the dead letter of a seed; None if it is of a request."""
         text: Any = await self.server.hget(keys.dead_letters(self.portal), id)
-        details = msgspec.json.decode(text) if text else {}
-        return details.get("seed") if details.get("reason") == "seed" else None
+        fields: dict[str, Any] = msgspec.json.decode(text) if text else {}
+        return fields if fields.get("reason") == "seed" and fields.get("seed") is not None else None
+
+    async def _push_seed(self, fields: dict[str, Any]) -> None:
+        """To where it came from."""
+        key = fields.get("seeds_key") or keys.start_urls(self.portal)
+        if fields.get("seeds_kind") == "set":
+            await self.server.sadd(key, fields["seed"])
+        elif fields.get("seeds_kind") == "zset":
+            await self.server.zadd(key, {fields["seed"]: 0})
+        else:
+            await self.server.rpush(key, fields["seed"])

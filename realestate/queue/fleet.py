@@ -35,9 +35,10 @@ from realestate.queue.outbox import Outbox
 from realestate.queue.packing import DELAY, PARENT, SEED, Packer
 from realestate.queue.pages import LeasedErrback, Pages, lease_of
 from realestate.queue.redis_retry import retry_until_available
-from realestate.queue.refetch import refetch
+from realestate.queue.refetch import refetch_request
 from realestate.queue.request_queue import HeartbeatReply, Lease, Pushed, QueueSettings, RequestQueue, Taken
 from realestate.queue.robots import RobotsTexts
+from realestate.queue.seed_source import SeedSource
 from realestate.queue.seeds import SeedList
 from realestate.queue.workers import worker_name
 
@@ -50,6 +51,9 @@ SWALLOWED_HEARTBEATS = 3
 #: A worker that stops waits this long for a Redis that is away; then its leases expire by themselves.
 LEAVING_SECONDS = 20.0
 
+#: A warning is logged for so many different causes why a request cannot be stored.
+MOST_CAUSES = 20
+
 _FLEETS: "WeakKeyDictionary[Crawler, Fleet]" = WeakKeyDictionary()
 
 
@@ -61,6 +65,15 @@ def fleet_of(crawler: Crawler) -> "Fleet | None":
 def register_fleet(crawler: Crawler, fleet: "Fleet") -> None:
     """From now on `fleet_of(crawler)` returns this handle."""
     _FLEETS[crawler] = fleet
+
+
+def _dupefilter_class(path: Any) -> type[DupeFilter]:
+    found = load_object(path)
+    if not issubclass(found, DupeFilter):
+        ours = f"{DupeFilter.__module__}.{DupeFilter.__qualname__}"
+        raise ValueError(f"DUPEFILTER_CLASS is {path}; the queue needs DUPEFILTER_CLASS = {ours!r}")
+    kind: type[DupeFilter] = found
+    return kind
 
 
 class Fleet:
@@ -86,14 +99,16 @@ class Fleet:
         self.local: deque[Request] = deque()
         self._tasks: list[asyncio.Task[None]] = []
         self._registered = False
-        self._queue_was_empty = False
         self._background: set[asyncio.Task[None]] = set()
         self.redis = connection.connect(settings)
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
         limits = QueueSettings.from_settings(settings, getattr(spider, "rate_limit", None))
         self.queue = queue_class(self.redis, spider.name, limits)
-        self.dupefilter = load_object(settings["DUPEFILTER_CLASS"]).from_spider(spider)
-        self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats)
+        self.queue.seeds = SeedSource.of_spider(spider, settings)
+        self.dupefilter = _dupefilter_class(settings["DUPEFILTER_CLASS"]).from_spider(spider)
+        self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats, self.queue.seeds)
+        self._local_causes: set[str] = set()
+        self._local_seen: set[bytes] = set()
         self.outbox = Outbox(self.queue, self.stats)
         self.ledger = Ledger(self.outbox.end)
         self.pages = Pages(self.ledger, self._give_up_page, crawler.signals)
@@ -117,12 +132,7 @@ class Fleet:
         return len(self.buffer) + len(self.local)
 
     def has_pending_requests(self) -> bool:
-        """Whether there may be something to do: here, on its way to Redis, or in the queue when we last looked.
-
-        When it returns False, Scrapy sends `spider_idle`, by which a RedisSpider reads seeds and may close."""
-        if self.local or not self.serving:
-            return bool(self.local)
-        return not self._queue_was_empty or self.waiting() > 0 or len(self.outbox) > 0 or len(self.ledger) > 0
+        return self.serving or bool(self.local)
 
     def next_request(self) -> Request | None:
         """The next request whose send slot has come."""
@@ -144,11 +154,8 @@ class Fleet:
         try:
             pushed = self.packer.pushed(request)
         except NotShareable as error:
-            logger.debug("queue/local: %s stays in this process: %s", request, error)
-            self.stats.inc_value("queue/local")
             request.meta.pop(PARENT, None)  # it is counted once, also if it is redirected
-            self.local.append(request)
-            return True
+            return self._keep_local(request, error)
         self._send(request, pushed)
         return True
 
@@ -191,13 +198,13 @@ class Fleet:
         """Raises NotShareable for a request that the fleet could not take."""
         self.packer.payload(request)
 
-    async def next_seed(self) -> tuple[bytes, str] | None:
+    async def next_seed(self, seconds: float = WAKE_UP_SECONDS) -> tuple[bytes, str] | None:
         """The next seed and its name; None if there was none for a while.
 
         The worker is registered first, so that others can put its seeds back if it dies.
         """
         await asyncio.shield(self._known)
-        return await self.seeds.next(WAKE_UP_SECONDS)
+        return await self.seeds.next(seconds)
 
     async def remove_seed(self, nonce: str) -> None:
         await self.seeds.remove(nonce)
@@ -216,9 +223,9 @@ class Fleet:
         held.outcome = "dead"
         held.detail = dead_letter(reason, error, job=lease.job, stage=lease.stage, tries=lease.tries + 1, **what)
 
-    def doubt(self, request: Request) -> bool:
+    def refetch(self, request: Request) -> bool:
         """The page could not be parsed: fetch it again, if it was not tried too often. Returns whether it will be."""
-        again = refetch(request, self.spider)
+        again = refetch_request(request, self.spider)
         return again is not None and self.enqueue_request(again)
 
     async def push(self, requests: Iterable[Request]) -> None:
@@ -292,9 +299,27 @@ class Fleet:
         if parent := self.ledger.get(request.meta.get(PARENT)):
             parent.children.append(pushed)
         nonce = request.meta.get(SEED)
-        self._queue_was_empty = False
+        if nonce:
+            self.seeds.enqueued(nonce)
         self.outbox.push(pushed, partial(self.seeds.remove, nonce) if nonce else None)
         self.stats.inc_value("queue/pushed")
+
+    def _keep_local(self, request: Request, error: NotShareable) -> bool:
+        """Keep a request that only this process can run, unless it has had it before. Say so once for each cause."""
+        if not request.dont_filter:
+            fingerprint = self.dupefilter.fingerprinter.fingerprint(request)
+            if fingerprint in self._local_seen:
+                return False
+            self._local_seen.add(fingerprint)
+        self.stats.inc_value("queue/local")
+        cause = str(error)
+        is_new = self.serving and cause not in self._local_causes and len(self._local_causes) < MOST_CAUSES
+        if is_new:
+            self._local_causes.add(cause)
+        message = "queue/local: %s cannot be stored in Redis and is lost if this worker dies: %s"
+        logger.log(logging.WARNING if is_new else logging.DEBUG, message, request, cause)
+        self.local.append(request)
+        return True
 
     def _go_on(self, request: Request, held: Held) -> None:
         """A retry waits its time in the queue, where any worker may take it; so does what is put off, at no cost. A
@@ -328,7 +353,6 @@ class Fleet:
                 await asyncio.sleep(1.0)
                 self._hungry.set()
                 continue
-            self._queue_was_empty = not taken.leases and taken.ask_again_at <= 0 and not len(self.outbox)
             for lease in taken.leases:
                 self.buffer.add(self.ledger.open(lease), lease)
             if not self.serving:

@@ -56,8 +56,13 @@ def start_urls(portal: str) -> str:
 
 
 def taken_seeds(portal: str, worker: str) -> str:
+    """The seeds of a portal that a worker is about to enqueue."""
+    return taken_from(start_urls(portal), worker)
+
+
+def taken_from(seeds: str, worker: str) -> str:
     """In the slot of the seeds, so that one command moves a seed."""
-    return f"{{{start_urls(portal)}}}:taken:{worker}"
+    return f"{{{seeds}}}:taken:{worker}"
 
 
 def seed_names(portal: str) -> str:

@@ -64,7 +64,7 @@ class Played:
         self.fleet = SimpleNamespace(jobs=self.jobs, queue=queue, push=self._push)
         self.crawler = PlayedCrawler(SimpleNamespace(inc_value=self._count))
         store = SimpleNamespace(
-            begin_run=self._begin_run,
+            begin_job=self._begin_job,
             end_sweep=self._end_sweep,
             conclude=self._conclude,
             parts=lambda job: self.parts,
@@ -78,7 +78,7 @@ class Played:
     def look(self) -> None:
         asyncio.run(JobCompletion(self).look())
 
-    def _begin_run(self, job: str, portal: str, mode: str, scope: str) -> bool:
+    def _begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
         assert (portal, mode, scope) == (self.name, "full", "all")
         was_forgotten, self.is_forgotten = self.is_forgotten, False
         return was_forgotten

@@ -17,7 +17,7 @@ from realestate.crawling.page_outcomes import BrokenPage, ListingGone
 from realestate.crawling.portal_spider import PRIORITY, STALE, is_news
 from realestate.crawling.results import Results
 from realestate.items import Sighting, Sightings
-from realestate.middlewares.backoff import Wall
+from realestate.middlewares.bans import Banned
 from realestate.middlewares.robots import Forbidden
 from realestate.parsing.prices import Price
 from realestate.spiders.immoweb import ImmowebSpider
@@ -40,7 +40,7 @@ def spider(fleet: FakeFleet, make_crawler: Callable[..., Crawler]) -> ImmowebSpi
     fleet.register(crawler)
     spider = crawler.spider = ImmowebSpider.from_crawler(crawler)
 
-    provide_store(crawler, DirectHandle(SimpleNamespace(begin_run=lambda *values: None)))
+    provide_store(crawler, DirectHandle(SimpleNamespace(begin_job=lambda *values: None)))
     return spider
 
 
@@ -288,7 +288,7 @@ def test_a_search_page_tells_what_it_shows_and_asks_for_what_the_mode_wants(
     [
         (DownloadTimeoutError("slow"), "failed", "timeout"),
         (Forbidden("Forbidden by robots.txt"), "forbidden", "robots"),
-        (Wall("a wall: captcha"), "blocked", "ban"),
+        (Banned("ban page: captcha"), "banned", "ban"),
         (IgnoreRequest("max redirections reached"), "failed", "ignored"),
     ],
 )

@@ -1,3 +1,3 @@
--- A dead dead_letter of something that never was a request: a refused seed, a garbled value.
+-- A dead letter of something that never was a request: a refused seed, a garbled value.
 add_dead_letter(args.id, nil, args.dead_letter, args.keep)
 return 1
