@@ -85,7 +85,7 @@ class PageOutcomes:
         return f"portal={self.spider.name} job={request.meta.get('job', '-')} url={request.url}"
 
     def parsed(self, response: Response) -> None:
-        """The page was parsed. If its proxy was suspected because of it, the suspicion is withdrawn."""
+        """The page was parsed. If an earlier fetch of it could not be parsed, that proxy had replaced it."""
         self._recent_unreadable.append(False)
         if SUSPECT_PROXY in response.meta and response.request is not None:
             self.spider.fleet.feedback.refetch_succeeded(response.request)

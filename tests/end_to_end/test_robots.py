@@ -15,7 +15,7 @@ from realestate.queue import keys
 from realestate.settings import LEASE_SECONDS
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import PYTHON, Fleet, Simulate, letters, running, until
-from tests.end_to_end.test_pace import FIRST, PORTAL, Handler, Site, most_within, push, request
+from tests.end_to_end.test_rate_limit import FIRST, PORTAL, Handler, Site, most_within, push, request
 from tests.redis_process import RedisProcess
 
 TEXT = b"User-agent: *\nDisallow: /_private/\n"

@@ -32,7 +32,7 @@ def test_a_field_may_have_arguments() -> None:
     assert apollo.field(None, "price") is None
 
 
-def test_a_reference_to_nothing_is_none() -> None:
+def test_a_missing_reference_is_none() -> None:
     assert apollo.resolved(CACHE, {"__ref": "Ad:404"}) is None
     assert apollo.resolved({"A:1": {"__ref": "A:1"}}, {"__ref": "A:1"}) is None
     assert apollo.resolved(None, {"__ref": "Ad:1"}) is None

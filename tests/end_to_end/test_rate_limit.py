@@ -1,4 +1,4 @@
-"""The fleet's pace, as a site feels it: every request's moment of arrival is written down by the site itself."""
+"""The rate limit of the fleet as a site sees it: the site records when each request arrives."""
 
 import asyncio
 import json
@@ -29,14 +29,14 @@ from tests.end_to_end.hostile import page
 PORTAL = "immoweb"
 FIRST = 21_000_000
 FLEET = 8
-#: So long does the site take to find its robots.txt: what waits behind it must not come in a burst.
+#: The site takes so long to send its robots.txt. The requests that wait for it must not come in a burst.
 ROBOTS_SECONDS = 1.0
-#: Room for what is already on its way when the fleet must stop: one heartbeat later nothing more is sent.
+#: Requests may already be on their way when the fleet must stop. One heartbeat later nothing more is sent.
 NOTICE_SECONDS = HEARTBEAT_SECONDS + 1.0
 
 
 class Site(ThreadingHTTPServer):
-    """Any listing of immoweb's, and when it was asked for."""
+    """A site with any listing of immoweb. It records the time of each request."""
 
     daemon_threads = True
 
@@ -46,8 +46,8 @@ class Site(ThreadingHTTPServer):
         self.asked: list[tuple[float, str]] = []
 
     def arrivals(self) -> list[float]:
-        """Of all requests, robots.txt too: the site feels them all."""
-        return sorted(moment for moment, _ in self.asked)
+        """The times of all requests, robots.txt too."""
+        return sorted(at for at, _ in self.asked)
 
     def listings(self) -> list[str]:
         return [path for _, path in self.asked if "/classified/" in path]
@@ -75,7 +75,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Silence: the tests look at `asked`."""
+        """Log nothing: the tests look at `asked`."""
 
 
 @pytest.fixture
@@ -119,31 +119,31 @@ def finished(server: Redis) -> None:
     until(lambda: look(server, PORTAL).finished, "the end")
 
 
-def most_within(moments: list[float], seconds: float) -> int:
-    """The most that arrived in any stretch of time of this length."""
+def most_within(times: list[float], seconds: float) -> int:
+    """The largest number of requests in any period of this length."""
     most, begin = 0, 0
-    for end, moment in enumerate(moments):
-        while moment - moments[begin] >= seconds:
+    for end, at in enumerate(times):
+        while at - times[begin] >= seconds:
             begin += 1
         most = max(most, end - begin + 1)
     return most
 
 
-def too_many(moments: list[float], rate: float, at_least: float) -> list[tuple[float, int]]:
-    """The stretches of that length or longer in which more than rate times length, and one, arrived."""
+def too_many(times: list[float], rate: float, at_least: float) -> list[tuple[float, int]]:
+    """The periods of that length or longer with more than rate × length + 1 requests."""
     return [
         (later - earlier, count)
-        for first, earlier in enumerate(moments)
-        for count, later in enumerate(moments[first:], 1)
+        for first, earlier in enumerate(times)
+        for count, later in enumerate(times[first:], 1)
         if later - earlier >= at_least and count > rate * (later - earlier) + 1
     ]
 
 
-def test_the_moments_granted_to_eight_workers_are_a_tenth_of_a_second_apart(redis_url: str, server: Redis) -> None:
+def test_the_send_slots_of_eight_workers_are_a_tenth_of_a_second_apart(redis_url: str, server: Redis) -> None:
     granted: dict[str, list[Lease]] = {f"w{number}": [] for number in range(FLEET)}
 
     async def worker(name: str) -> None:
-        """Asks for more than the pace allows, over and over."""
+        """Take more than the rate limit allows, again and again."""
         client = connect_to(redis_url)
         queue = RequestQueue(client, PORTAL, QueueSettings(buckets=64, rate=10, burst=1))
         while sum(map(len, granted.values())) < 60:
@@ -160,9 +160,9 @@ def test_the_moments_granted_to_eight_workers_are_a_tenth_of_a_second_apart(redi
             await asyncio.gather(*map(worker, granted))
 
     with_queue(redis_url, all_workers)
-    moments = sorted(lease.send_at for each in granted.values() for lease in each)
-    assert len(moments) == 60
-    gaps = [later - earlier for earlier, later in pairwise(moments)]
+    times = sorted(lease.send_at for each in granted.values() for lease in each)
+    assert len(times) == 60
+    gaps = [later - earlier for earlier, later in pairwise(times)]
     assert min(gaps) >= 100
     assert statistics.mean(gaps) < 115, "and hardly more: a tenth of jitter, nothing wasted"
     assert sum(bool(each) for each in granted.values()) > 1, "one worker alone proves nothing"
@@ -177,12 +177,12 @@ def test_a_site_sees_no_more_of_eight_workers_than_of_one(
         finished(server)
         beats = look(server, PORTAL).workers.values()
         assert [worker.stop() for worker in workers] == [0] * FLEET
-    moments = site.arrivals()
+    times = site.arrivals()
     assert sorted(site.listings()) == sorted(f"/en/classified/{FIRST + number}" for number in range(count))
     assert sum(beat.pages > 1 for beat in beats) > 1, "more than one worker asked"
-    assert most_within(moments, 1.0) <= 12
-    assert too_many(moments, 10, at_least=10) == []
-    assert moments[-1] - moments[0] < count / 10 * 1.5, "and the pace is used"
+    assert most_within(times, 1.0) <= 12
+    assert too_many(times, 10, at_least=10) == []
+    assert times[-1] - times[0] < count / 10 * 1.5, "and the rate limit is used up"
     assert store.counts()[PORTAL] == (count, 0)
 
 
@@ -196,7 +196,7 @@ def test_a_worker_that_stood_still_does_not_make_up_for_it_in_a_burst(
             until(lambda: len(site.listings()) > asked, "the middle of the crawl")  # noqa: B023
             for worker in workers:
                 worker.process.send_signal(signal.SIGSTOP)
-            time.sleep(RATE_LIMIT_AHEAD_SECONDS)  # so long ahead moments were granted: all of them go by
+            time.sleep(RATE_LIMIT_AHEAD_SECONDS)  # send slots are granted so long ahead: all of them pass
             for worker in workers:
                 worker.process.send_signal(signal.SIGCONT)
         finished(server)
@@ -215,7 +215,7 @@ def test_a_paused_portal_is_left_alone_by_all_until_it_is_resumed(
         paused = time.monotonic()
         time.sleep(NOTICE_SECONDS + 2)
         resumed = time.monotonic()
-        late = [moment - paused for moment in site.arrivals() if paused + NOTICE_SECONDS < moment < resumed]
+        late = [at - paused for at in site.arrivals() if paused + NOTICE_SECONDS < at < resumed]
         assert late == []
         state = look(server, PORTAL)
         assert state.in_flight == 0, "what was leased ahead has been handed back"
@@ -241,10 +241,10 @@ def test_a_site_that_refuses_is_left_alone_for_as_long_as_it_says_and_then_asked
         pace = look(server, PORTAL).rate_limit
     arrivals = site.arrivals()
     again = refused + wait
-    assert [moment - known for moment in arrivals if known + NOTICE_SECONDS < moment < again] == []
-    slower = [moment for moment in arrivals if again <= moment < again + recover - 0.5]
+    assert [at - known for at in arrivals if known + NOTICE_SECONDS < at < again] == []
+    slower = [at for at in arrivals if again <= at < again + recover - 0.5]
     assert 0 < most_within(slower, 1.0) <= rate / 2 * 1.2, "the silence that it asked for is no sign that it is well"
-    faster = [moment for moment in arrivals if moment >= again + recover]
+    faster = [at for at in arrivals if at >= again + recover]
     assert rate / 2 * 1.2 < most_within(faster, 1.0) <= rate * 1.2
     assert pace.factor == 1.0, "recovered"
     assert len(site.listings()) == len(set(site.listings())) == 160
