@@ -99,7 +99,6 @@ class Fleet:
         self.local: deque[Request] = deque()
         self._tasks: list[asyncio.Task[None]] = []
         self._registered = False
-        self._queue_was_empty = False
         self._background: set[asyncio.Task[None]] = set()
         self.redis = connection.connect(settings)
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
@@ -133,12 +132,8 @@ class Fleet:
         return len(self.buffer) + len(self.local)
 
     def has_pending_requests(self) -> bool:
-        """Whether there may be something to do: here, on its way to Redis, or in the queue when we last looked.
-
-        When it returns False, Scrapy sends `spider_idle`, by which a RedisSpider reads seeds and may close."""
-        if self.local or not self.serving:
-            return bool(self.local)
-        return not self._queue_was_empty or self.waiting() > 0 or len(self.outbox) > 0 or len(self.ledger) > 0
+        """Always while it serves: the worker waits for requests and seeds, and `spider_idle` is not sent."""
+        return self.serving or bool(self.local)
 
     def next_request(self) -> Request | None:
         """The next request whose send slot has come."""
@@ -307,7 +302,6 @@ class Fleet:
         nonce = request.meta.get(SEED)
         if nonce:
             self.seeds.enqueued(nonce)
-        self._queue_was_empty = False
         self.outbox.push(pushed, partial(self.seeds.remove, nonce) if nonce else None)
         self.stats.inc_value("queue/pushed")
 
@@ -360,7 +354,6 @@ class Fleet:
                 await asyncio.sleep(1.0)
                 self._hungry.set()
                 continue
-            self._queue_was_empty = not taken.leases and taken.ask_again_at <= 0 and not len(self.outbox)
             for lease in taken.leases:
                 self.buffer.add(self.ledger.open(lease), lease)
             if not self.serving:
