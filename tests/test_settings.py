@@ -13,7 +13,7 @@ from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
 from realestate import __version__, environment, old_names, settings
-from realestate.jobs.work import everything
+from realestate.jobs.work import all_portals
 from realestate.old_names import RENAMED_SETTINGS
 from realestate.spiders.immoweb import ImmowebSpider
 
@@ -240,4 +240,4 @@ def test_scrapy_finds_the_project() -> None:
     root = Path(__file__).parents[1]
     scrapy = [sys.executable, "-m", "scrapy"]
     listed = subprocess.run([*scrapy, "list"], cwd=root, capture_output=True, text=True, check=True)
-    assert listed.stdout.split() == everything()
+    assert listed.stdout.split() == all_portals()

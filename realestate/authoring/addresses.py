@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urljoin
 
-from realestate.crawling.outcomes import BrokenPage
+from realestate.crawling.page_outcomes import BrokenPage
 from realestate.parsing import html, jsonld
 from realestate.parsing.embedded import decoded
 

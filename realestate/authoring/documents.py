@@ -34,7 +34,7 @@ def parse(
     """Unless told, whatever its parsers can read it as: a listing, or else a page of a search."""
     spider = reading.spider(portal)
     if url is not None and not spider.owns(url := urljoin(spider.site, url)):
-        raise Unfit(f"{url} is no address of {portal}")
+        raise Unfit(f"{url} is not a URL of {portal}")
     read: list[Parsed] = []
     reasons: list[str] = []
     for each in _stages(spider, url, stage):

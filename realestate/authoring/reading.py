@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 
-from realestate.crawling.outcomes import BrokenPage, ListingGone
+from realestate.crawling.page_outcomes import BrokenPage, ListingGone
 from realestate.crawling.results import Found, Link, Result, Results
 from realestate.crawling.seeds import Seed
-from realestate.crawling.walk import Walk
+from realestate.crawling.watermark import SearchProgress
 from realestate.items import Listing, as_record
 from realestate.items.others import OTHERS, other_record
 from realestate.jobs.work import project_settings, without_crawl
@@ -67,7 +67,7 @@ def is_json(body: bytes) -> bool:
 
 def _found(spider: Any, response: Response, results: Results) -> dict[str, Any]:
     asked = response.meta.get("search", response.url)
-    further = Walk().further(spider.paging, spider.newest_first, asked, results)
+    further = SearchProgress().next_pages(spider.paging, spider.newest_first, asked, results)
     found = [_result(each) for each in results.found]
     return {"found": found, "total": results.total, "searches": _all(further, results.searches)}
 

@@ -87,7 +87,7 @@ def visit(portal: str, errand: Callable[[Visit], Awaitable[T]]) -> T:
             return
             yield  # nothing is left to the scheduler
 
-    process = AsyncCrawlerProcess(_settings(Visitor.pace))
+    process = AsyncCrawlerProcess(_settings(Visitor.rate_limit))
     process.crawl(Visitor)
     process.start()
     if not outcome:

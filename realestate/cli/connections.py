@@ -10,7 +10,7 @@ from redis.exceptions import RedisError
 
 from realestate import embedded, settings
 from realestate.cli.errors import UsageError
-from realestate.jobs.work import everything, refusal
+from realestate.jobs.work import all_portals, why_refused
 from realestate.queue import keys
 from realestate.queue.connection import connect_blocking
 from realestate.storage import FullStore, open_store
@@ -45,7 +45,7 @@ def opened_store() -> Iterator[FullStore]:
 
 
 def running_redis_url() -> str:
-    """The Redis of the fleet, or of another command that runs on this machine. Starts nothing."""
+    """The URL of the Redis of the fleet, or of another command that runs on this machine. Starts nothing."""
     own = embedded.running(settings.REALESTATE_HOME)
     url = settings.REDIS_URL or (own.redis_url if own else None)
     if url is None:
@@ -62,7 +62,7 @@ def connect_redis(url: str) -> Redis:
 
 def check_portals(names: Sequence[str]) -> list[str]:
     """The names, if each is a portal; a UsageError otherwise."""
-    portals = everything()
+    portals = all_portals()
     for name in names:
         if name not in portals:
             raise UsageError(f"no portal {name!r}; the portals are: {', '.join(portals)}")
@@ -72,7 +72,7 @@ def check_portals(names: Sequence[str]) -> list[str]:
 def check_queues(names: Sequence[str]) -> list[str]:
     """The names, if each is a portal or another spider with a queue in Redis; a UsageError otherwise."""
     for name in names:
-        if name not in everything() and not _has_queue(name):
+        if name not in all_portals() and not _has_queue(name):
             check_portals([name])
     return list(names)
 
@@ -88,7 +88,7 @@ def _has_queue(name: str) -> bool:
 def check_urls(portal: str, urls: Sequence[str]) -> None:
     """A UsageError if the portal's spider refuses one of the addresses."""
     for url in urls:
-        if reason := refusal(portal, url, settings.SIMULATOR_URL):
+        if reason := why_refused(portal, url, settings.SIMULATOR_URL):
             raise UsageError(reason)
 
 

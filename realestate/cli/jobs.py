@@ -10,7 +10,7 @@ from realestate.cli.options import JsonFlag, NewestOption, PortalOption
 
 if TYPE_CHECKING:
     from realestate.items import Part
-    from realestate.storage.store import Run
+    from realestate.storage.store import Job
 
 app = typer.Typer(
     help="Jobs: list them, see their searches, apply what one found gone.",
@@ -27,7 +27,7 @@ def list_jobs(portal: PortalOption = None, limit: NewestOption = 20, json: JsonF
     from realestate.cli.connections import opened_store
 
     with opened_store() as store:
-        jobs = store.runs(portal, limit)
+        jobs = store.jobs(portal, limit)
     if json:
         terminal.print_json([_fields(each) for each in jobs], indent=0)
     else:
@@ -86,20 +86,20 @@ def _warn() -> None:
 # ----- output
 
 
-def _fields(job: "Run") -> dict[str, Any]:
+def _fields(job: "Job") -> dict[str, Any]:
     values = asdict(job)
     # `run` is the name of version 0.1. It is removed in 0.3.
-    return {"job": values["run"], **values}
+    return {**values, "run": values["job"]}
 
 
-def print_jobs(jobs: "Sequence[Run]") -> None:
+def print_jobs(jobs: "Sequence[Job]") -> None:
     from realestate.cli import terminal
 
     table = terminal.plain_table("job", "portal", "mode", "started", "complete", "gone", "verdict", "why")
     for job in jobs:
         complete = {None: "", True: "yes", False: "no"}[job.complete]
         table.add_row(
-            job.run,
+            job.job,
             job.portal,
             job.mode,
             f"{job.started_at:%m-%d %H:%M}",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from realestate.storage.maintenance import Erased, Finding
     from realestate.storage.retention import Days, Retained
 
-_LABELS = {"fine": "ok ", "mended": "ok ", "advice": "   ", "fault": "BAD"}
+_LABELS = {"fine": "ok ", "repaired": "ok ", "advice": "   ", "fault": "BAD"}
 
 
 def _days_option(what: str, setting: str) -> typer.models.OptionInfo:

@@ -60,7 +60,7 @@ def print_result(result: "Reparsed", *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         values = {
             "portal": result.portal,
-            "run": result.run,
+            "job": result.job,
             "dry_run": dry_run,
             "pages": dict(result.pages),
             "listings": dict(result.listings),

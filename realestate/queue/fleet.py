@@ -35,7 +35,7 @@ from realestate.queue.outbox import Outbox
 from realestate.queue.packing import DELAY, PARENT, SEED, Packer
 from realestate.queue.pages import LeasedErrback, Pages, lease_of
 from realestate.queue.redis_retry import retry_until_available
-from realestate.queue.refetch import refetch
+from realestate.queue.refetch import refetch_request
 from realestate.queue.request_queue import HeartbeatReply, Lease, Pushed, QueueSettings, RequestQueue, Taken
 from realestate.queue.robots import RobotsTexts
 from realestate.queue.seed_source import SeedSource
@@ -102,7 +102,7 @@ class Fleet:
         self._background: set[asyncio.Task[None]] = set()
         self.redis = connection.connect(settings)
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
-        limits = QueueSettings.from_settings(settings, getattr(spider, "pace", None))
+        limits = QueueSettings.from_settings(settings, getattr(spider, "rate_limit", None))
         self.queue = queue_class(self.redis, spider.name, limits)
         self.queue.seeds = SeedSource.of_spider(spider, settings)
         self.dupefilter = _dupefilter_class(settings["DUPEFILTER_CLASS"]).from_spider(spider)
@@ -224,9 +224,9 @@ class Fleet:
         held.outcome = "dead"
         held.detail = dead_letter(reason, error, job=lease.job, stage=lease.stage, tries=lease.tries + 1, **what)
 
-    def doubt(self, request: Request) -> bool:
+    def refetch(self, request: Request) -> bool:
         """The page could not be parsed: fetch it again, if it was not tried too often. Returns whether it will be."""
-        again = refetch(request, self.spider)
+        again = refetch_request(request, self.spider)
         return again is not None and self.enqueue_request(again)
 
     async def push(self, requests: Iterable[Request]) -> None:

@@ -1,6 +1,6 @@
-"""All a store keeps in one file, and back: a zip of JSON lines, a member for each of `records.PARTS`.
+"""Back up a whole store into one file, and restore it: a zip of JSON lines, one member for each of `records.PARTS`.
 
-The file knows no kind of database: one that was made of PostgreSQL restores into any store.
+The file does not depend on the kind of database: a backup of PostgreSQL can be restored into MongoDB.
 """
 
 import io
@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
 from itertools import groupby
@@ -31,22 +31,24 @@ from realestate.storage.records import PARTS, StoredListing, listing_of
 
 FORMAT = "realestate backup"
 #: Raised when an older version of ours could not read the file.
-VERSION = 2
+VERSION = 3
+#: The first version in which a job is called a job. Before, it was a run.
+_JOBS_SINCE = 3
 #: Parts that a file of an older version does not have.
 _SINCE = {"others": 2, "parts": 2}
 _HEADER = "header.json"
-#: No record is so long; a file that was made to harm might be.
+#: No record of ours is longer. A file that somebody made to do harm might have such a line.
 _LONGEST_LINE = 64 * 1024 * 1024
 _BUFFER = 1024 * 1024
-#: Records between two words of progress.
+#: Records between two calls of `Progress`.
 _SOME = 5000
 
 Progress = Callable[[str, int], object]
-"""Is told a part, and how many of its records are done."""
+"""Called with the name of a part and how many of its records are done."""
 
 
 class BackupError(StoreError):
-    """The file cannot be written, or is not one to restore from; the text is for a person."""
+    """The file cannot be written, or cannot be restored; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +62,14 @@ class Header:
 
 
 def backup(store: MaintenanceStore, path: Path, now: datetime, progress: Progress = lambda part, count: None) -> Header:
-    """The file appears when it is whole. Nobody but its owner may read it."""
+    """Write everything the store keeps to `path`, and return the header.
+
+    The file appears when it is complete. Only its owner can read it."""
     if path.exists():
-        raise BackupError(f"{path} is there already")
+        raise BackupError(f"{path} exists already")
     half = path.with_name(f".{path.name}.partial")
     try:
-        with open(half, "wb", opener=_for_us_alone) as file:
+        with open(half, "wb", opener=_owner_only) as file:
             header = _write(store, file, now, progress)
             file.flush()
             os.fsync(file.fileno())
@@ -76,7 +80,7 @@ def backup(store: MaintenanceStore, path: Path, now: datetime, progress: Progres
 
 
 def restore(store: MaintenanceStore, path: Path, progress: Progress = lambda part, count: None) -> Header:
-    """Into an empty store, wholly or not at all; everything is checked on its way."""
+    """Load the file into an empty store, all of it or nothing. Every record is checked."""
     try:
         with zipfile.ZipFile(path) as archive:
             header = _header(archive)
@@ -84,10 +88,10 @@ def restore(store: MaintenanceStore, path: Path, progress: Progress = lambda par
             return header
     except StoreError:
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:  # the last: it has a password
-        raise BackupError(f"{path} is no whole backup: {error or type(error).__name__}") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:  # RuntimeError: it has a password
+        raise BackupError(f"{path} is not a complete backup: {error or type(error).__name__}") from error
     except ValueError as error:
-        raise BackupError(f"the database refuses what is in {path}: {error}") from error
+        raise BackupError(f"the database refuses a record of {path}: {error}") from error
 
 
 # ----- writing
@@ -99,9 +103,9 @@ def _write(store: MaintenanceStore, file: IO[bytes], now: datetime, progress: Pr
         zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
         closing(store.everything()) as everything,  # type: ignore[type-var]
     ):
-        for part, told in groupby(everything, itemgetter(0)):
+        for part, records in groupby(everything, itemgetter(0)):
             with archive.open(_member(part), "w", force_zip64=True) as member:
-                counts[part] = _write_lines(member, (record for _, record in told), partial(progress, part))
+                counts[part] = _write_lines(member, (record for _, record in records), partial(progress, part))
         for part, count in counts.items():
             if not count:
                 archive.writestr(_member(part), b"")
@@ -122,72 +126,109 @@ def _write_lines(member: IO[bytes], records: Iterator[Any], progress: Callable[[
     return count
 
 
-def _for_us_alone(path: str, flags: int) -> int:
+def _owner_only(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _member(part: str) -> str:
-    return f"{part}.jsonl"
+def _member(part: str, version: int = VERSION) -> str:
+    """The name of the part's member in a file of the version."""
+    return "runs.jsonl" if part == "jobs" and version < _JOBS_SINCE else f"{part}.jsonl"
+
+
+def _stem(member: str) -> str:
+    return member.removesuffix(".jsonl")
 
 
 # ----- reading
 
 
 def _header(archive: zipfile.ZipFile) -> Header:
+    """The header, its counts by the names that parts have today."""
     try:
         with archive.open(_HEADER) as member:
             header = msgspec.json.decode(member.read(_BUFFER), type=Header)
     except (KeyError, msgspec.MsgspecError) as error:
-        raise BackupError(f"{archive.filename} is no backup: {error}") from error
+        raise BackupError(f"{archive.filename} is not a backup: {error}") from error
     if header.format != FORMAT:
-        raise BackupError(f"{archive.filename} is no backup of ours")
+        raise BackupError(f"{archive.filename} is not a backup of realestate")
     if header.version > VERSION:
         raise BackupError(f"{archive.filename} was made by {header.made_by}: a newer version of realestate is needed")
-    wanted = _parts(header.version)
-    if missing := {_member(part) for part in wanted} - set(archive.namelist()) or wanted.keys() - header.counts.keys():
-        raise BackupError(f"{archive.filename} is not whole: it has no {', '.join(sorted(missing))}")
-    return header
+    members = {part: _member(part, header.version) for part in _parts(header.version)}
+    counts = {part: header.counts[_stem(name)] for part, name in members.items() if _stem(name) in header.counts}
+    missing = set(members.values()) - set(archive.namelist()) or members.keys() - counts.keys()
+    if missing:
+        raise BackupError(f"{archive.filename} is not complete: it has no {', '.join(sorted(missing))}")
+    return replace(header, counts=counts)
 
 
 def _parts(version: int) -> dict[str, type]:
-    """Those that a file of the version has."""
+    """The parts that a file of the version has."""
     return {part: kind for part, kind in PARTS.items() if _SINCE.get(part, 1) <= version}
 
 
 def _checked(archive: zipfile.ZipFile, header: Header, progress: Progress) -> Iterator[tuple[str, Any]]:
-    """Every record, if it is what it should be; raises before the last one is taken if one is not."""
+    """Yield every record with its part; raise before the last one if any record is not valid."""
     for part, kind in _parts(header.version).items():
+        name = _member(part, header.version)
         decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind)
         count = 0
-        for count, line in enumerate(_lines(archive, part), start=1):
+        for count, line in enumerate(_lines(archive, name), start=1):
             try:
-                record = decoder.decode(line)
+                record = decoder.decode(line if header.version >= _JOBS_SINCE else _with_job(part, line))
                 if isinstance(record, StoredListing):
                     _demand_valid(record)
                 elif isinstance(record, StoredOther):
                     _demand_valid_other(record)
             except (msgspec.MsgspecError, TypeError) as error:
-                raise BackupError(f"{_member(part)}, line {count}: {error}") from error
+                raise BackupError(f"{name}, line {count}: {error}") from error
             yield part, record
             if not count % _SOME:
                 progress(part, count)
         if count != header.counts[part]:
-            raise BackupError(f"{_member(part)} has {count} records, and should have {header.counts[part]}")
+            raise BackupError(f"{name} has {count} records, and should have {header.counts[part]}")
         progress(part, count)
 
 
-def _lines(archive: zipfile.ZipFile, part: str) -> Iterator[bytes]:
-    with archive.open(_member(part)) as member, io.BufferedReader(member, _BUFFER) as lines:  # type: ignore[type-var]
+#: part -> the objects of a record that name a job: the record itself is (), one within it is ("event",).
+_NAMES_A_JOB: dict[str, tuple[tuple[str, ...], ...]] = {
+    "listings": ((), ("suspect",)),
+    "others": ((),),
+    "events": (("event",),),
+    "prices": ((),),
+    "jobs": (("run",), ()),
+    "departures": ((),),
+    "parts": ((),),
+    "watermarks": ((),),
+}
+_OLD_JOB_FIELDS = {"run": "job", "last_run": "last_job"}
+
+
+def _with_job(part: str, line: bytes) -> bytes:
+    """A record of a file from before version 3, with its job under today's name."""
+    record = msgspec.json.decode(line)
+    for path in _NAMES_A_JOB.get(part, ()):
+        found = record
+        for name in path:
+            found = found.get(name) if isinstance(found, dict) else None
+        if isinstance(found, dict):
+            for old, new in _OLD_JOB_FIELDS.items():
+                if old in found:
+                    found[new] = found.pop(old)
+    return msgspec.json.encode(record)
+
+
+def _lines(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    with archive.open(name) as member, io.BufferedReader(member, _BUFFER) as lines:  # type: ignore[type-var]
         while line := lines.readline(_LONGEST_LINE):
             yield line
 
 
 def _demand_valid(stored: StoredListing) -> None:
-    """By the schema; what a person let pass needs only be a listing at all."""
+    """Check it by the schema. A listing that a person released need not keep the rules, but must be a listing."""
     record = stored.listing
     if not _validator().is_valid(record) and RELEASED not in record.get("quality_flags", ()):
         why = best_match(Draft202012Validator(listing_schema()).iter_errors(record))
-        where = f"{why.json_path}: {why.message[:200]}" if why else "not by our schema"
+        where = f"{why.json_path}: {why.message[:200]}" if why else "not valid by the schema"
         raise BackupError(f"listing {record.get('portal')}/{record.get('ref')}: {where}")
     listing_of(record)
 
@@ -195,7 +236,7 @@ def _demand_valid(stored: StoredListing) -> None:
 def _demand_valid_other(stored: StoredOther) -> None:
     validator = _other_validators().get(stored.kind)
     if validator is None or not validator.is_valid(stored.record):
-        raise BackupError(f"{stored.portal}/{stored.ref} is no {stored.kind} by our schema")
+        raise BackupError(f"{stored.portal}/{stored.ref} is not a valid {stored.kind}")
 
 
 @cache

@@ -11,7 +11,7 @@ from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Batch, Quarantined, Written
 
 Key = tuple[str, str]
-#: All that was observed of one listing, each with its run.
+#: All that was observed of one listing, each with its job.
 Observations = Sequence[tuple[Observed, str]]
 
 
@@ -20,8 +20,8 @@ _SIGHTS = (Listing, Sighting)
 
 def by_listing(batch: Batch) -> dict[Key, Observations]:
     found: dict[Key, list[tuple[Observed, str]]] = {}
-    for item, run in batch.observed:
-        found.setdefault((item.portal, item.ref), []).append((item, run))
+    for item, job in batch.observed:
+        found.setdefault((item.portal, item.ref), []).append((item, job))
     return dict(found)
 
 
@@ -67,15 +67,15 @@ class Tally:
     def refuse(self, observed: Observations, error: object) -> None:
         self.quarantined += _refused(observed, f"refused by the database: {error}")
 
-    def refuse_other(self, told: tuple[Other, str], error: object) -> None:
-        self.quarantined.append(Quarantined.of(told[0], f"refused by the database: {error}"))
+    def refuse_other(self, other: tuple[Other, str], error: object) -> None:
+        self.quarantined.append(Quarantined.of(other[0], f"refused by the database: {error}"))
 
     def written(self) -> Written:
         return Written(self.new, self.known, self.seen, self.kept, dict(self.events), self.others)
 
 
 def _refused(observed: Observations, reason: str) -> Iterator[Quarantined]:
-    """The listings; where there is none, what else was told."""
+    """The listings; where there is none, what else was observed."""
     listings = [item for item, _ in observed if isinstance(item, Listing)]
     if listings:
         yield from (Quarantined.of(listing, reason) for listing in listings)

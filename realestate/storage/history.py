@@ -24,16 +24,16 @@ EventType = Literal[
 
 #: Where a price was read.
 Source = Literal["listing", "search", "correction"]
-#: What a page may tell of a listing.
+#: What a page may show of a listing.
 Observed = Listing | Sighting | Gone
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A price too far from the last to be believed at once, and the run that saw it."""
+    """A price too far from the last to be believed at once, and the job that saw it."""
 
     price: Decimal
-    run: str
+    job: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,14 @@ class State:
 
 @dataclass(slots=True)  # a frozen one takes five times as long to make, and every new listing has one
 class Event:
-    """One thing that happened to a listing. `revision` and `type` name it within its listing: told twice, it is one."""
+    """One thing that happened to a listing. `revision` and `type` identify it within its listing."""
 
     portal: str
     ref: str
     revision: int
     type: EventType
     at: datetime
-    run: str
+    job: str
     data: dict[str, Any]
 
 
@@ -67,7 +67,7 @@ class PriceSeen:
     ref: str
     revision: int
     at: datetime
-    run: str
+    job: str
     source: Source
     price: Decimal | None
     currency: str | None
@@ -84,7 +84,7 @@ class Outcome:
     events: list[Event] = field(default_factory=list)
     prices: list[PriceSeen] = field(default_factory=list)
     evidence: list[tuple[Gone, str]] = field(default_factory=list)
-    """That it is gone, each with its run; weighed when the run is over: see `depart`."""
+    """That it is gone, each with its job; weighed when the job is over: see `depart`."""
 
     def changed(self, before: State | None) -> bool:
         """Whether more is to be written than that it was seen."""

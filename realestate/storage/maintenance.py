@@ -21,7 +21,7 @@ RELEASED = "released"
 #: and on one whose texts have gone, for it left the market long ago.
 TRIMMED = "trimmed"
 
-Weight = Literal["fine", "mended", "advice", "fault"]
+Weight = Literal["fine", "repaired", "advice", "fault"]
 
 
 class NotEmpty(StoreError):
@@ -45,7 +45,7 @@ class InQuarantine:
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """A listing as it is stored, and whether a search page told its price after its own page did."""
+    """A listing as it is stored, and whether its newest price was seen on a search page."""
 
     state: State
     repriced: bool = False
@@ -113,7 +113,7 @@ class MaintenanceStore(Protocol):
     def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Current]:
         """The listings as they are stored, by ref; without those that are not."""
 
-    def release(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
+    def release(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
         """Store what was too bad to be stored when its page was fetched (`last_fetched_at`), by the rules of
         `releasing.release`, and take out of quarantine what was kept of the listing up to then. How many were
         `released`, `refused` by the database, and are `erased`. Safe to do again."""
@@ -126,9 +126,9 @@ class MaintenanceStore(Protocol):
     def reindex(self, file: str, rows: Sequence[SnapshotRef]) -> None:
         """From now on these and no others are the rows of the file."""
 
-    def forget_snapshots(self, files: Sequence[str]) -> None: ...
+    def drop_snapshots(self, files: Sequence[str]) -> None: ...
 
-    def forget_pages(self, kind: Kind, days: float) -> None:
+    def drop_old_pages(self, kind: Kind, days: float) -> None:
         """The rows of pages fetched so long ago, wherever their files were: those of a machine that is no more are
         removed by nobody."""
 
@@ -165,7 +165,7 @@ class MaintenanceStore(Protocol):
     # ----- health
 
     def upkeep(self) -> Iterator[Finding]:
-        """Look after the database, mend what can be mended without harm, and tell of the rest."""
+        """Look after the database, repair what can be repaired without harm, and tell of the rest."""
 
     # ----- the whole
 

@@ -25,7 +25,7 @@ class StoredOther:
     revision: int
     first_seen_at: datetime
     last_seen_at: datetime
-    last_run: str
+    last_job: str
 
     @property
     def record(self) -> dict[str, Any]:
@@ -43,16 +43,16 @@ class Decided:
 
 def last_of_each(others: Iterable[tuple[Other, str]]) -> dict[tuple[str, str], tuple[Other, str]]:
     """A batch is one look: what it says last of an item counts. Written again, it changes nothing."""
-    return {(other.portal, other.ref): (other, run) for other, run in others}
+    return {(other.portal, other.ref): (other, job) for other, job in others}
 
 
-def decide_other(before: StoredOther | None, other: Other, run: str, now: datetime) -> Decided:
+def decide_other(before: StoredOther | None, other: Other, job: str, now: datetime) -> Decided:
     """That only its address or the portal's clock moved is kept, and is no event."""
     data = {name: value for name, value in other_record(other).items() if name not in IDENTITY}
     revision, since = (before.revision, before.first_seen_at) if before else (0, now)
     is_same = before is not None and (before.kind, before.url, before.data) == (kind_of(other), other.url, data)
     revision += not is_same
-    after = StoredOther(kind_of(other), other.portal, other.ref, other.url, data, revision, since, now, run)
+    after = StoredOther(kind_of(other), other.portal, other.ref, other.url, data, revision, since, now, job)
     if before is None:
         return Decided(before, after, _event(after, "appeared", {"kind": after.kind, **data}))
     fields = _changes(before.data, data)
@@ -66,4 +66,4 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, list[A
 
 
 def _event(after: StoredOther, type: Any, data: dict[str, Any]) -> Event:
-    return Event(after.portal, after.ref, after.revision, type, after.last_seen_at, after.last_run, data)
+    return Event(after.portal, after.ref, after.revision, type, after.last_seen_at, after.last_job, data)

@@ -13,7 +13,7 @@ from realestate.storage.history import PriceSeen, Suspect
 from realestate.storage.maintenance import InQuarantine
 from realestate.storage.other_kinds import StoredOther
 from realestate.storage.snapshots import SnapshotRef
-from realestate.storage.store import Numbered, Run
+from realestate.storage.store import Job, Numbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class StoredListing:
     listing: dict[str, Any]
     """As `items.as_record` writes it."""
     revision: int
-    last_run: str
+    last_job: str
     suspect: Suspect | None
 
 
@@ -33,8 +33,8 @@ class Numbering:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRun:
-    run: Run
+class StoredJob:
+    job: Job
     offered: int
     """What its verdict was about: so many listings were offered then."""
 
@@ -43,7 +43,7 @@ class StoredRun:
 class Departure:
     """Evidence that a listing is gone."""
 
-    run: str
+    job: str
     portal: str
     ref: str
     evidence: str
@@ -55,9 +55,9 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class PlannedPart:
-    """A search of a run, or a part of one: see `items.Part`."""
+    """A search of a job, or a part of one: see `items.Part`."""
 
-    run: str
+    job: str
     portal: str
     search: str
     parent: str | None
@@ -71,7 +71,7 @@ class Watermark:
     portal: str
     scope: str
     value: str
-    run: str
+    job: str
     set_at: datetime
 
 
@@ -97,14 +97,14 @@ class ErasedMark:
     at: datetime
 
 
-#: name -> what it is made of, in the order in which they are told.
+#: name -> type of its records, in the order in which a backup has them.
 PARTS: Mapping[str, type] = {
     "numbering": Numbering,
     "listings": StoredListing,
     "others": StoredOther,
     "events": Numbered,
     "prices": PriceSeen,
-    "runs": StoredRun,
+    "jobs": StoredJob,
     "departures": Departure,
     "parts": PlannedPart,
     "watermarks": Watermark,

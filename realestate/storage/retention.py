@@ -50,14 +50,14 @@ def retain(
     if dry_run:
         files = expired(open_place(url, spool), days.raw, now)
     else:
-        files = prune(url, days.raw, now, forget=store.forget_snapshots, spool=spool)
+        files = prune(url, days.raw, now, forget=store.drop_snapshots, spool=spool)
         for kind, each in days.raw.items():
-            store.forget_pages(kind, each + _LONGEST_DAYS)
+            store.drop_old_pages(kind, each + _LONGEST_DAYS)
     gone = store.expire(quarantine_days=days.quarantine, delisted_days=days.delisted, dry_run=dry_run)
     erased = RawPages() if dry_run else erase_pages(store, url, spool=spool)
     return Retained(_by_kind(files), gone, erased)
 
 
 def _by_kind(files: list[str]) -> Mapping[str, int]:
-    told = (FileName.parse(name) for name in files)
-    return dict(Counter(name.kind for name in told if name))
+    parsed = (FileName.parse(name) for name in files)
+    return dict(Counter(name.kind for name in parsed if name))

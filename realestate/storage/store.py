@@ -14,11 +14,11 @@ from realestate.storage.other_kinds import StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.validators import PageRead, Validators
 
-#: Only a run over the whole portal can miss a listing,
+#: Only a job over the whole portal can miss a listing,
 WHOLE = "all"
 #: and of these modes: the others do not look everywhere.
 SWEEPS = ("full", "sweep")
-#: A run that would delist a larger share of its portal's offers delists none: it is more often us than the market.
+#: A job that would delist a larger share of its portal's offers delists none: it is more often us than the market.
 MASS = 0.2
 #: Complete sweeps without a listing, before a direct check that shows something else than it counts as its end.
 ABSENCES = 2
@@ -50,13 +50,13 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is written together. What was observed is in the order in which it was seen, each with its run (job)."""
+    """What is written together. What was observed is in the order in which it was seen, each with its job (job)."""
 
     observed: Sequence[tuple[Observed, str]] = ()
     quarantined: Sequence[Quarantined] = ()
     snapshots: Sequence[SnapshotRef] = ()
     others: Sequence[tuple[Other, str]] = ()
-    """What is no home, each with its run."""
+    """What is no home, each with its job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,10 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Job:
     """A job, as far as it decides what is gone."""
 
-    run: str
+    job: str
     portal: str
     mode: str
     scope: str
@@ -108,7 +108,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What a run's evidence came to: `found` listings gone, of `offered` in the portal."""
+    """What a job's evidence came to: `found` listings gone, of `offered` in the portal."""
 
     verdict: Literal["applied", "withheld"]
     found: int
@@ -176,7 +176,7 @@ class Store(Protocol):
 
     def write(self, batch: Batch) -> Written:
         """Each listing wholly or not at all, by the rules of `changes.decide`; what is gone is noted as evidence of its
-        run. What is no home likewise, by those of `other_kinds.decide_other`. A row the database refuses goes to
+        job. What is no home likewise, by those of `other_kinds.decide_other`. A row the database refuses goes to
         quarantine instead."""
 
     def keep_contacts(self, contacts: Sequence[Sealed], days: int) -> None:
@@ -185,30 +185,30 @@ class Store(Protocol):
     def keep_validators(self, read: Sequence[PageRead]) -> None:
         """Of pages whose listings are written already: the last word counts. Not of what was erased."""
 
-    def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
+    def correct(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
         """What a better parser made of pages read before: corrections, no events of the market."""
 
-    # ----- runs: what is gone
+    # ----- jobs: what is gone
 
-    def begin_run(self, run: str, portal: str, mode: str, scope: str) -> bool:
-        """Told by every seed of the run; the first counts. Whether this was the first."""
+    def begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
+        """Told by every seed of the job; the first counts. Whether this was the first."""
 
-    def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
+    def end_sweep(self, job: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
         """All search pages were read or given up. Answers the listings that are offered as far as
-        we know and were not seen: of a complete run over the whole portal, else none. Safe to ask again."""
+        we know and were not seen: of a complete job over the whole portal, else none. Safe to ask again."""
 
-    def conclude(self, run: str, *, force: bool = False) -> Conclusion:
-        """Delist what the run found gone, unless it is too much (MASS) and not forced. Safe to ask again, and after a
+    def conclude(self, job: str, *, force: bool = False) -> Conclusion:
+        """Delist what the job found gone, unless it is too much (MASS) and not forced. Safe to ask again, and after a
         crash in the middle. Evidence is void if the listing was seen after it; `absent` counts only after ABSENCES
         complete sweeps of the whole portal without the listing."""
 
-    def runs(self, portal: str | None = None, limit: int = 20) -> Sequence[Run]:
+    def jobs(self, portal: str | None = None, limit: int = 20) -> Sequence[Job]:
         """The newest first."""
 
-    def keep_part(self, run: str, part: Part) -> None:
-        """Once a run and search; told again, the later counts."""
+    def keep_part(self, job: str, part: Part) -> None:
+        """Store the part, once for each job and search: a later one replaces an earlier one."""
 
-    def parts(self, run: str) -> Sequence[Part]:
+    def parts(self, job: str) -> Sequence[Part]:
         """By their searches."""
 
     # ----- what spiders ask
@@ -230,7 +230,7 @@ class Store(Protocol):
 
     def watermark(self, portal: str, scope: str) -> str | None: ...
 
-    def set_watermark(self, portal: str, scope: str, value: str, run: str) -> None: ...
+    def set_watermark(self, portal: str, scope: str, value: str, job: str) -> None: ...
 
     # ----- reading
 

@@ -35,10 +35,10 @@ def test_nothing_is_overwritten(checkout: Path, run: Run) -> None:
     assert done.returncode == 1
     assert done.stderr == "realestate: tests/portals/emlak is there already\n"
     assert (checkout / "realestate/spiders/emlak.py").read_text("utf-8") == before
-    done = run("realestate", "portal", "new", "base")
+    done = run("realestate", "portal", "new", "emlak_words")
     assert done.returncode == 1
-    assert done.stderr == "realestate: realestate/spiders/base.py is there already\n"
-    assert not (checkout / "tests/portals/base").exists(), "all or nothing"
+    assert done.stderr == "realestate: realestate/spiders/emlak_words.py is there already\n"
+    assert not (checkout / "tests/portals/emlak_words").exists(), "all or nothing"
 
 
 @pytest.mark.parametrize(

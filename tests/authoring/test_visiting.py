@@ -92,7 +92,7 @@ def test_it_asks_robots_txt_first_and_obeys(portal: Portal, simulated: Simulated
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
     [
-        (["record", "emlak", "https://www.example.com/", "--as", "search-x"], 2, "is no address of emlak"),
+        (["record", "emlak", "https://www.example.com/", "--as", "search-x"], 2, "is not a URL of emlak"),
         (["record", "nowhere", "https://www.example.com/", "--as", "search-x"], 2, "no portal 'nowhere'"),
         (["record", "emlak", "SITE/nothing", "--as", "search-x"], 1, "status 404"),
         (["record", "emlak", "SITE/nothing", "--as", "listing-x"], 1, "is a search: another name"),

@@ -14,17 +14,17 @@ from typer.testing import CliRunner, Result
 from realestate.cli import app, connections
 from realestate.items import Part
 from realestate.storage.history import Event, PriceSeen
-from realestate.storage.store import Conclusion, Run
+from realestate.storage.store import Conclusion, Job
 
 AT = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
-JOB = Run("5f0c", "emlak", "full", "all", AT, complete=False, reason="2 search pages", verdict="withheld", departures=9)
+JOB = Job("5f0c", "emlak", "full", "all", AT, complete=False, reason="2 search pages", verdict="withheld", departures=9)
 PRICE: Any = {"price": Decimal("305.50"), "currency": "AZN", "price_basis": "total", "rent_period": "month"}
 
 
 class Store(SimpleNamespace):
     """A store with one job, its searches and one listing."""
 
-    def runs(self, portal: str | None, limit: int) -> list[Run]:
+    def jobs(self, portal: str | None, limit: int) -> list[Job]:
         return [JOB] if portal in (None, "emlak") else []
 
     def parts(self, job: str) -> list[Part]:

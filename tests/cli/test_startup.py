@@ -1,4 +1,4 @@
-"""How fast `realestate --help` is depends on the machine; what it imports does not."""
+"""`realestate --help` imports nothing that is slow to import."""
 
 import json
 import subprocess
@@ -27,5 +27,5 @@ def test_help_imports_nothing_heavy() -> None:
     assert imported("crawl", "--help") & HEAVY == set()
 
 
-def test_the_imports_are_really_seen() -> None:
+def test_the_test_sees_imports() -> None:
     assert {"typer", "realestate"} <= imported("--help")

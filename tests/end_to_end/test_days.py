@@ -81,7 +81,7 @@ class World:
         return [self._as_truth(each) for each in found]
 
     def _as_truth(self, event: Event) -> dict[str, Any]:
-        fields = {"portal": event.portal, "ref": event.ref, "day": self.day_of[event.run], "type": event.type}
+        fields = {"portal": event.portal, "ref": event.ref, "day": self.day_of[event.job], "type": event.type}
         match event.type:
             case "delisted":
                 return fields | {"evidence": event.data["evidence"]["evidence"]}
@@ -136,4 +136,4 @@ def test_ten_days_with_crashes_give_exactly_the_truths_events(world: World, flee
         assert comparison.missing == ()
         assert comparison.duplicates == 0
         assert offered <= {row["ref"] for row in world.store.records(portal) if row["status"] != "delisted"}
-    assert {run.verdict for run in world.store.runs(limit=1000)} == {"applied"}
+    assert {run.verdict for run in world.store.jobs(limit=1000)} == {"applied"}

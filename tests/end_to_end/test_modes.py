@@ -188,9 +188,9 @@ def test_a_search_with_more_results_than_the_portal_shows_is_read_whole(world: C
     crawled = world("immoweb", 30_000, workers=2)
     refs = _know_everything(crawled)
     crawled.crawl("sweep")
-    (run,) = crawled.store.runs("immoweb")
+    (run,) = crawled.store.jobs("immoweb")
     assert run.complete
-    split = [part for part in crawled.store.parts(run.run) if part.is_split]
+    split = [part for part in crawled.store.parts(run.job) if part.is_split]
     assert split, "the largest search is over the cap"
     assert _seen_since(crawled, run.started_at) == refs
 
@@ -211,7 +211,7 @@ def test_four_workers_read_a_cursor_ten_times_as_fast_as_one_chain_could(world: 
     one_chain = ceil(CURSOR_LISTINGS / PAGE_SIZE) * CURSOR_SECONDS
     assert one_chain / took >= 10, f"{took:.1f} s for {requests} requests; one chain takes {one_chain:.1f} s"
     finished(crawled.server, "tap", patience=300)
-    (run,) = crawled.store.runs("tap")
+    (run,) = crawled.store.jobs("tap")
     assert run.complete
     assert len(_seen_since(crawled, run.started_at)) == CURSOR_LISTINGS
 

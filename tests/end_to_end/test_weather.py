@@ -57,7 +57,7 @@ def test_bad_weather_delists_nothing_and_the_next_fine_day_finds_what_is_gone(
     found = delisted(crawls.recorded(portal)[stored:])
     assert found <= gone, "bad weather delists no listing that lives"
     if kind not in ("half_empty", "all_404", "all_redirected"):
-        (record,) = [each for each in crawls.store.runs(portal) if each.run == run]
+        (record,) = [each for each in crawls.store.jobs(portal) if each.job == run]
         assert record.complete is False
     if (portal, kind) in TOO_MANY:
         assert found == set(), "too many at once: none is believed"

@@ -33,8 +33,8 @@ def quarantined(ref: str = "9") -> Quarantined:
     return Quarantined(portal=PORTAL, ref=ref, url="https://x.example/", errors=("price: bad",), record=record)
 
 
-def batch(*observed: Observed, run: str = "run") -> Batch:
-    return Batch([(item, run) for item in observed])
+def batch(*observed: Observed, job: str = "job") -> Batch:
+    return Batch([(item, job) for item in observed])
 
 
 def pages(count: int, **changes: Any) -> list[Listing]:

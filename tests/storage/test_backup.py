@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -18,6 +19,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from realestate import embedded
 from realestate.items import FIELDS, Part, as_record
 from realestate.storage import Batch, open_store
 from realestate.storage.backup import BackupError, Header, backup, restore
@@ -25,6 +27,7 @@ from realestate.storage.contacts import Sealed
 from realestate.storage.maintenance import RELEASED, FullStore, NotEmpty
 from realestate.storage.records import PARTS, Departure, ErasedMark, SealedContacts, Watermark, listing_of
 from realestate.storage.snapshots import SnapshotRef
+from tests.conftest import empty_database
 from tests.examples import a_listing
 from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, quarantined
 from tests.storage.conftest import Scaled
@@ -33,6 +36,7 @@ from tests.storage.test_others import product, quote
 from tests.storage.test_together import histories_are_whole
 
 NOW = datetime.now(UTC)
+LAST_VERSION = Path(__file__).with_name("last_version") / "backup-0.1.zip"
 HOSTILE = "tab\t newline\n return\r quote' \" backslash\\ \\N None \\x {1,2} %s ə 家 🏠 \u2028 \x01"
 
 
@@ -47,19 +51,23 @@ def other(other_url: str) -> Iterator[FullStore]:
 
 @pytest.fixture
 def full(any_store: FullStore) -> FullStore:
+    fill(any_store)
+    return any_store
+
+
+def fill(store: FullStore) -> None:
     """Something of everything."""
-    store = any_store
     hostile: dict[str, Any] = {"a.b": HOSTILE, "$where": [None, True, 1.5, {"": []}]}
     store.write(
-        batch(*pages(30), page("odd", title=HOSTILE, photos=[f"https://x.example/{HOSTILE}"], extra=hostile), run="a")
+        batch(*pages(30), page("odd", title=HOSTILE, photos=[f"https://x.example/{HOSTILE}"], extra=hostile), job="a")
     )
-    store.write(batch(page("1", price=Decimal("340000.55"), title="New"), card("2", 330000), run="b"))
-    store.write(batch(page("3", price=Decimal(35000)), run="b"))
+    store.write(batch(page("1", price=Decimal("340000.55"), title="New"), card("2", 330000), job="b"))
+    store.write(batch(page("3", price=Decimal(35000)), job="b"))
     store.write(batch(page("4", status="sold"), page("5", price=None, currency=None, price_basis="on_request")))
     later()
-    store.begin_run("c", PORTAL, "full", "part")
-    store.begin_run("d", PORTAL, "sweep", "all")
-    store.write(batch(gone("6"), gone("7", "410"), run="c"))
+    store.begin_job("c", PORTAL, "full", "part")
+    store.begin_job("d", PORTAL, "sweep", "all")
+    store.write(batch(gone("6"), gone("7", "410"), job="c"))
     store.conclude("c", force=True)
     store.end_sweep("d", complete=False, reason="2 pages were given up")
     store.set_watermark(PORTAL, "all", HOSTILE, "a")
@@ -73,7 +81,6 @@ def full(any_store: FullStore) -> FullStore:
     store.write(Batch(others=[(product("2", stock=7), "b")]))
     store.erase(PORTAL, "29")
     store.erase_contact("k:mark")
-    return store
 
 
 def everything(store: FullStore) -> dict[str, list[str]]:
@@ -93,9 +100,28 @@ def plain(told: Any) -> str:
 
 @pytest.fixture
 def file(full: FullStore, tmp_path: Path) -> Path:
+    """A backup of `full`."""
     path = tmp_path / "store.backup"
     backup(full, path, NOW)
     return path
+
+
+@pytest.fixture(scope="session")
+def shared_file(services: embedded.Services, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backup of a PostgreSQL store with something of everything, made once."""
+    path = tmp_path_factory.mktemp("backup") / "store.backup"
+    with empty_database(services.store_url) as url:
+        store = open_store(url)
+        fill(store)
+        backup(store, path, NOW)
+        store.close()
+    return path
+
+
+@pytest.fixture
+def copied_file(shared_file: Path, tmp_path: Path) -> Path:
+    """In a folder of the test's own, so that it can write beside it."""
+    return Path(shutil.copy(shared_file, tmp_path))
 
 
 # ----- there and back
@@ -111,7 +137,7 @@ def test_what_is_restored_is_what_was_there(full: FullStore, other: FullStore, f
     assert plain(all_events(other)) == plain(all_events(full))
     for ref in range(9):
         assert plain(other.prices(PORTAL, str(ref))) == plain(full.prices(PORTAL, str(ref)))
-    assert (plain(other.runs()), other.watermark(PORTAL, "all")) == (plain(full.runs()), HOSTILE)
+    assert (plain(other.jobs()), other.watermark(PORTAL, "all")) == (plain(full.jobs()), HOSTILE)
     assert plain(other.quarantined()) == plain(full.quarantined())
     assert other.erased(PORTAL) == {"29"}
     assert other.counts() == full.counts()
@@ -124,7 +150,7 @@ def test_contacts_of_an_older_file_are_those_of_pages() -> None:
 
 def test_life_goes_on_as_it_would_have(full: FullStore, other: FullStore, file: Path) -> None:
     restore(other, file)
-    today = batch(*pages(30), page("new"), card("2", 320000), page("3", price=Decimal(35000)), run="e")
+    today = batch(*pages(30), page("new"), card("2", 320000), page("3", price=Decimal(35000)), job="e")
     assert other.write(today).events == full.write(today).events
     told = [(each.seq, each.event.ref, each.event.type) for each in all_events(other)]
     assert told == [(each.seq, each.event.ref, each.event.type) for each in all_events(full)]
@@ -184,14 +210,14 @@ def test_the_file_is_plain_to_any_tool_and_to_its_owner_alone(file: Path) -> Non
         assert sorted(archive.namelist()) == sorted(["header.json", *(f"{part}.jsonl" for part in PARTS)])
         header = json.loads(archive.read("header.json"))
         first = json.loads(archive.read("listings.jsonl").splitlines()[0])
-    assert (header["format"], header["version"], header["counts"]["listings"]) == ("realestate backup", 2, 30)
+    assert (header["format"], header["version"], header["counts"]["listings"]) == ("realestate backup", 3, 30)
     assert first["listing"]["portal"] == PORTAL
-    assert set(first) == {"listing", "revision", "last_run", "suspect"}
+    assert set(first) == {"listing", "revision", "last_job", "suspect"}
 
 
 def test_a_file_that_is_there_is_not_overwritten(full: FullStore, file: Path) -> None:
     before = file.read_bytes()
-    with pytest.raises(BackupError, match="is there already"):
+    with pytest.raises(BackupError, match="exists already"):
         backup(full, file, NOW)
     assert file.read_bytes() == before
 
@@ -207,18 +233,15 @@ def test_a_backup_cut_short_leaves_no_file(full: FullStore, tmp_path: Path) -> N
     assert full.counts()[PORTAL][0] == 30, "the store goes on"
 
 
-def test_the_last_run_that_saw_a_listing_is_told_with_it(any_store: FullStore) -> None:
-    any_store.write(batch(*pages(4), run="a"))
-    any_store.write(batch(page("1"), page("2", title="New"), card("3"), run="b"))
+def test_the_last_job_that_saw_a_listing_is_in_its_record(any_store: FullStore) -> None:
+    any_store.write(batch(*pages(4), job="a"))
+    any_store.write(batch(page("1"), page("2", title="New"), card("3"), job="b"))
     any_store.correct([page("0", title="Corrected")], "c")
-    told = {record.listing["ref"]: record.last_run for part, record in any_store.everything() if part == "listings"}
+    told = {record.listing["ref"]: record.last_job for part, record in any_store.everything() if part == "listings"}
     assert told == {"0": "a", "1": "b", "2": "b", "3": "b"}
 
 
 # ----- what is not restored
-
-#: A file is a file, whatever it was made of.
-OF_ONE_KIND = pytest.mark.parametrize("any_url", ["postgres"], indirect=True)
 
 
 def test_only_an_empty_store_is_restored_into(full: FullStore, other: FullStore, file: Path) -> None:
@@ -226,8 +249,8 @@ def test_only_an_empty_store_is_restored_into(full: FullStore, other: FullStore,
     with pytest.raises(NotEmpty, match="not empty"):
         restore(full, file)
     assert everything(full) == before
-    other.begin_run("run", PORTAL, "full", "all")
-    with pytest.raises(NotEmpty, match="runs"):
+    other.begin_job("job", PORTAL, "full", "all")
+    with pytest.raises(NotEmpty, match="jobs"):
         restore(other, file)
 
 
@@ -235,9 +258,9 @@ def is_empty(store: FullStore) -> bool:
     return [told for part, told in store.everything() if part != "numbering"] == []
 
 
-def changed(file: Path, **members: bytes | None) -> Path:
+def changed(file: Path, folder: Path | None = None, /, **members: bytes | None) -> Path:
     """The same file with other members: header=b"…", or events=None to leave it out."""
-    new = file.with_name("changed")
+    new = (folder or file.parent) / "changed"
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(new, "w") as archive:
         for name in old.namelist():
             data = members.get(name.partition(".")[0], old.read(name))
@@ -246,7 +269,7 @@ def changed(file: Path, **members: bytes | None) -> Path:
     return new
 
 
-def told_header(file: Path, **changes: Any) -> bytes:
+def header_with(file: Path, **changes: Any) -> bytes:
     with zipfile.ZipFile(file) as archive:
         return json.dumps({**json.loads(archive.read("header.json")), **changes}).encode()
 
@@ -260,16 +283,15 @@ def written(records: list[dict[str, Any]]) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
-@OF_ONE_KIND
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (lambda file: changed(file, header=None), "no backup"),
-        (lambda file: changed(file, header=b"[1]"), "no backup"),
-        (lambda file: changed(file, header=told_header(file, format="tar")), "no backup of ours"),
-        (lambda file: changed(file, header=told_header(file, version=99)), "newer version"),
-        (lambda file: changed(file, header=told_header(file, counts={})), "not whole"),
-        (lambda file: changed(file, events=None), "not whole: it has no events.jsonl"),
+        (lambda file: changed(file, header=None), "not a backup"),
+        (lambda file: changed(file, header=b"[1]"), "not a backup"),
+        (lambda file: changed(file, header=header_with(file, format="tar")), "not a backup of realestate"),
+        (lambda file: changed(file, header=header_with(file, version=99)), "newer version"),
+        (lambda file: changed(file, header=header_with(file, counts={})), "not complete"),
+        (lambda file: changed(file, events=None), "not complete: it has no events.jsonl"),
         (lambda file: changed(file, prices=b""), "prices.jsonl has 0 records"),
         (lambda file: changed(file, erased=b"{}\n"), "erased.jsonl, line 1"),
         (lambda file: changed(file, erased=b"\xff\n"), "erased.jsonl, line 1"),
@@ -277,42 +299,36 @@ def written(records: list[dict[str, Any]]) -> bytes:
     ],
 )
 def test_what_is_not_a_whole_backup_of_ours_is_refused_in_one_line(
-    other: FullStore, file: Path, spoil: Callable[[Path], Path], told: str
+    other: FullStore, copied_file: Path, spoil: Callable[[Path], Path], told: str
 ) -> None:
     with pytest.raises(BackupError, match=told) as error:
-        restore(other, spoil(file))
+        restore(other, spoil(copied_file))
     assert "\n" not in str(error.value)
     assert is_empty(other)
 
 
-@OF_ONE_KIND
-def test_a_file_from_before_there_was_anything_but_homes_is_whole(other: FullStore, file: Path) -> None:
-    events = [event for event in lines(file, "events") if event["event"]["portal"] == PORTAL]
-    counts = {**json.loads(told_header(file))["counts"], "events": len(events)}
+def test_a_file_of_version_1_is_restored(other: FullStore, tmp_path: Path) -> None:
+    """It has no items of other kinds, and no parts."""
+    events = [event for event in lines(LAST_VERSION, "events") if event["event"]["portal"] == PORTAL]
+    counts = {**json.loads(header_with(LAST_VERSION))["counts"], "events": len(events)}
     del counts["others"], counts["parts"]
-    restore(
-        other,
-        changed(
-            file, others=None, parts=None, events=written(events), header=told_header(file, version=1, counts=counts)
-        ),
-    )
-    assert sum(other.counts()[PORTAL]) == sum((30, 2))
+    header = header_with(LAST_VERSION, version=1, counts=counts)
+    restore(other, changed(LAST_VERSION, tmp_path, others=None, parts=None, events=written(events), header=header))
+    assert other.counts()[PORTAL] == (5, 1)
     assert list(other.others("ecommerce")) == []
 
 
-@OF_ONE_KIND
 @pytest.mark.parametrize(("name", "value"), [("kind", "castle"), ("data", {"name": "x", "price": -1}), ("url", "x")])
-def test_what_is_no_home_and_of_no_kind_is_refused(other: FullStore, file: Path, name: str, value: Any) -> None:
-    records = lines(file, "others")
+def test_what_is_no_home_and_of_no_kind_is_refused(other: FullStore, copied_file: Path, name: str, value: Any) -> None:
+    records = lines(copied_file, "others")
     records[0][name] = value
-    with pytest.raises(BackupError, match="ecommerce/1 is no"):
-        restore(other, changed(file, others=written(records)))
+    with pytest.raises(BackupError, match="ecommerce/1 is not a valid"):
+        restore(other, changed(copied_file, others=written(records)))
     assert is_empty(other)
 
 
-@OF_ONE_KIND
-def test_half_a_file_or_another_is_refused(other: FullStore, file: Path, tmp_path: Path) -> None:
-    whole = file.read_bytes()
+def test_half_a_file_or_another_is_refused(other: FullStore, copied_file: Path, tmp_path: Path) -> None:
+    whole = copied_file.read_bytes()
     damaged = bytearray(whole)
     damaged[len(whole) // 3] ^= 0xFF
     for data in (b"", b"not a zip", whole[: len(whole) // 2], bytes(damaged)):
@@ -323,7 +339,6 @@ def test_half_a_file_or_another_is_refused(other: FullStore, file: Path, tmp_pat
         assert is_empty(other)
 
 
-@OF_ONE_KIND
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
@@ -335,29 +350,27 @@ def test_half_a_file_or_another_is_refused(other: FullStore, file: Path, tmp_pat
     ],
 )
 def test_a_listing_the_schema_refuses_is_named_and_nothing_is_restored(
-    other: FullStore, file: Path, name: str, value: Any, told: str
+    other: FullStore, copied_file: Path, name: str, value: Any, told: str
 ) -> None:
-    records = lines(file, "listings")
+    records = lines(copied_file, "listings")
     records[0]["listing"][name] = value
     with pytest.raises(BackupError, match=told):
-        restore(other, changed(file, listings=written(records)))
+        restore(other, changed(copied_file, listings=written(records)))
     assert is_empty(other)
 
 
-@OF_ONE_KIND
-def test_what_a_person_let_pass_needs_not_be_valid_but_a_listing(other: FullStore, file: Path) -> None:
-    records = lines(file, "listings")
+def test_what_a_person_let_pass_needs_not_be_valid_but_a_listing(other: FullStore, copied_file: Path) -> None:
+    records = lines(copied_file, "listings")
     records[0]["listing"] |= {"quality_flags": [RELEASED], "rooms": 5000}
-    restore(other, changed(file, listings=written(records)))
+    restore(other, changed(copied_file, listings=written(records)))
     assert next(iter(other.records(PORTAL)))["rooms"] == 5000
 
 
-@OF_ONE_KIND
-def test_what_is_no_listing_at_all_does_not_pass_by_a_flag(other: FullStore, file: Path) -> None:
-    records = lines(file, "listings")
+def test_what_is_no_listing_at_all_does_not_pass_by_a_flag(other: FullStore, copied_file: Path) -> None:
+    records = lines(copied_file, "listings")
     records[0]["listing"] |= {"quality_flags": [RELEASED], "rooms": "many"}
     with pytest.raises(BackupError, match="rooms"):
-        restore(other, changed(file, listings=written(records)))
+        restore(other, changed(copied_file, listings=written(records)))
     assert is_empty(other)
 
 

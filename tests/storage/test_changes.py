@@ -55,10 +55,10 @@ class History:
         self.events: list[tuple[str, dict[str, Any]]] = []
         self.outcomes: list[Outcome] = []
 
-    def see(self, *items: Observed, run: str = "") -> list[str]:
+    def see(self, *items: Observed, job: str = "") -> list[str]:
         """A day later; the types of the events it makes."""
         self.now += DAY
-        return self.apply(decide(self.state, [(item, run or f"day {self.now.day}") for item in items], self.now))
+        return self.apply(decide(self.state, [(item, job or f"day {self.now.day}") for item in items], self.now))
 
     def apply(self, outcome: Outcome) -> list[str]:
         self.state = outcome.state
@@ -110,7 +110,7 @@ def test_whatever_its_status_when_first_seen_it_is_listed_and_no_more(status: St
 
 
 def test_a_sighting_alone_is_no_listing() -> None:
-    outcome = decide(None, [(card(1000), "run")], START)
+    outcome = decide(None, [(card(1000), "job")], START)
     assert (outcome.state, outcome.events, outcome.prices) == (None, [], [])
     assert not outcome.changed(None)
 
@@ -136,7 +136,7 @@ def test_a_listing_without_a_hash_is_compared_field_by_field() -> None:
 
 
 def test_the_portals_clock_is_kept_without_an_event(known: History) -> None:
-    """Else a listing that was only renewed would be read again in every run."""
+    """Else a listing that was only renewed would be read again in every job."""
     assert known.see(page(updated_at=START)) == []
     assert known.listing.updated_at == START
     assert known.state is not None
@@ -189,26 +189,26 @@ def test_a_price_of_another_meaning_on_a_search_page_is_not_compared(known: Hist
 
 @pytest.mark.parametrize("price", [Decimal(35000), Decimal(3500000)])
 def test_a_move_of_more_than_60_percent_counts_when_two_runs_saw_it(known: History, price: Decimal) -> None:
-    assert known.see(page(price=price), run="a") == []
-    assert known.see(page(price=price), run="a") == [], "the same run again is no second witness"
+    assert known.see(page(price=price), job="a") == []
+    assert known.see(page(price=price), job="a") == [], "the same job again is no second witness"
     assert (known.listing.price, known.listing.price_per_m2) == (Decimal(350000), Decimal(2500))
     assert known.prices() == [(price, "listing", True)]
-    assert known.see(page(price=price), run="b") == ["price_changed"]
+    assert known.see(page(price=price), job="b") == ["price_changed"]
     assert known.listing.price == price
     assert known.state is not None
     assert known.state.suspect is None
 
 
 def test_a_search_page_may_be_the_second_witness(known: History) -> None:
-    known.see(page(price=Decimal(35000)), run="a")
-    assert known.see(card(35000), run="b") == ["price_changed"]
+    known.see(page(price=Decimal(35000)), job="a")
+    assert known.see(card(35000), job="b") == ["price_changed"]
 
 
 def test_a_search_page_may_be_the_first_witness(known: History) -> None:
     before = known.listing
-    assert known.see(card(35000), run="a") == []
+    assert known.see(card(35000), job="a") == []
     assert known.listing == before
-    assert known.see(card(35000), run="b") == ["price_changed"]
+    assert known.see(card(35000), job="b") == ["price_changed"]
 
 
 def test_exactly_60_percent_is_believed(known: History) -> None:
@@ -226,8 +226,8 @@ def test_a_typing_error_corrected_the_next_day_is_no_event(known: History, corre
 
 
 def test_two_different_suspects_confirm_nothing(known: History) -> None:
-    known.see(page(price=Decimal(35000)), run="a")
-    assert known.see(page(price=Decimal(36000)), run="b") == []
+    known.see(page(price=Decimal(35000)), job="a")
+    assert known.see(page(price=Decimal(36000)), job="b") == []
     assert known.state is not None
     assert known.state.suspect == Suspect(Decimal(36000), "b")
 
@@ -374,7 +374,7 @@ def test_a_search_page_brings_nothing_back(known: History, status: Status) -> No
 def leave(history: History, status: Status) -> None:
     assert history.state is not None
     if status == "delisted":
-        history.apply(depart(history.state, {"evidence": "404"}, history.now, "run", history.now))
+        history.apply(depart(history.state, {"evidence": "404"}, history.now, "job", history.now))
     else:
         history.see(page(status=status))
 
@@ -385,7 +385,7 @@ def leave(history: History, status: Status) -> None:
 def test_a_departure_is_an_interval_with_its_evidence(known: History) -> None:
     assert known.state is not None
     seen, at = known.now, known.now + DAY
-    assert known.apply(depart(known.state, {"evidence": "404"}, at, "run", at + DAY)) == ["delisted"]
+    assert known.apply(depart(known.state, {"evidence": "404"}, at, "job", at + DAY)) == ["delisted"]
     assert known.listing.delisted_at == (seen, at)
     interval = {"after": seen.isoformat(), "before": at.isoformat()}
     assert known.events == [("delisted", {"evidence": {"evidence": "404"}, **interval})]
@@ -395,23 +395,23 @@ def test_a_departure_is_an_interval_with_its_evidence(known: History) -> None:
 def test_what_is_off_the_market_does_not_depart(known: History, status: Status) -> None:
     leave(known, status)
     assert known.state is not None
-    outcome = depart(known.state, {"evidence": "404"}, known.now, "run", known.now)
+    outcome = depart(known.state, {"evidence": "404"}, known.now, "job", known.now)
     assert (outcome.events, outcome.state) == ([], known.state)
 
 
 def test_a_page_that_is_gone_is_evidence_and_changes_nothing(known: History) -> None:
     before = known.state
-    assert known.see(gone(), run="a") == []
+    assert known.see(gone(), job="a") == []
     assert known.state == before
     assert known.outcomes[-1].evidence == [(gone(), "a")]
 
 
 def test_a_page_that_says_it_has_ended_is_evidence_and_changes_nothing(known: History) -> None:
     before = known.state
-    assert known.see(page(status="delisted", title="EXPIRED"), run="a") == []
+    assert known.see(page(status="delisted", title="EXPIRED"), job="a") == []
     assert known.state == before
-    ((evidence, run),) = known.outcomes[-1].evidence
-    assert (evidence.evidence, evidence.ref, run) == ("marker", "21000001", "a")
+    ((evidence, job),) = known.outcomes[-1].evidence
+    assert (evidence.evidence, evidence.ref, job) == ("marker", "21000001", "a")
 
 
 @pytest.mark.parametrize("seen", [page(), card()])
@@ -452,14 +452,14 @@ def test_without_a_hash_a_batch_is_compared_too() -> None:
 def test_a_listing_from_before_histories_is_listed_when_it_was_first_seen() -> None:
     first = START - 30 * DAY
     old = State(replace(page(), first_seen_at=first, last_seen_at=START, last_fetched_at=START), revision=0)
-    outcome = decide(old, [(page(price=Decimal(300000)), "run")], START)
+    outcome = decide(old, [(page(price=Decimal(300000)), "job")], START)
     assert [(event.type, event.at, event.revision) for event in outcome.events] == [
         ("listed", first, 1),
         ("price_changed", START, 2),
     ]
     assert [seen.price for seen in outcome.prices] == [Decimal(350000), Decimal(300000)]
-    assert decide(old, [(page(), "run")], START).changed(old)
-    assert [event.type for event in depart(old, {}, START, "run", START).events] == ["listed", "delisted"]
+    assert decide(old, [(page(), "job")], START).changed(old)
+    assert [event.type for event in depart(old, {}, START, "job", START).events] == ["listed", "delisted"]
 
 
 # ----- corrections
@@ -565,7 +565,7 @@ def test_a_history_is_whole(batches: Sequence[Sequence[tuple[Observed, str]]]) -
 
 
 @given(st.lists(OBSERVED, max_size=8), OBSERVED)
-def test_what_is_observed_twice_in_one_run_changes_once(past: list[tuple[Observed, str]], last: Any) -> None:
+def test_what_is_observed_twice_in_one_job_changes_once(past: list[tuple[Observed, str]], last: Any) -> None:
     state: State | None = None
     for each in past:
         state = decide(state, [each], START).state
@@ -580,7 +580,7 @@ def test_a_batch_written_twice_changes_once(past: list[list[tuple[Observed, str]
     """With prices near each other: between two that doubt each other, the order would matter."""
     near = {Decimal(10): Decimal(100), Decimal(12): Decimal(110), Decimal(15): Decimal(120), Decimal(20): Decimal(130)}
     near |= {Decimal(45): Decimal(90), Decimal(160): Decimal(140), Decimal(1000): Decimal(95)}
-    batches = [[(_nearer(item, near), run) for item, run in batch] for batch in (*past, last)]
+    batches = [[(_nearer(item, near), job) for item, job in batch] for batch in (*past, last)]
     state: State | None = None
     for batch in batches:
         state = decide(state, batch, START).state
@@ -604,8 +604,8 @@ def test_a_look_a_day_tells_what_the_simulator_knows_to_be_true(days: list[Listi
     for day, seen in enumerate([first, *days]):
         ours.see(seen)
         assert ours.state is not None
-        for evidence, run in ours.outcomes[-1].evidence:
-            ours.apply(depart(ours.state, {"evidence": evidence.evidence}, ours.now, run, ours.now))
+        for evidence, job in ours.outcomes[-1].evidence:
+            ours.apply(depart(ours.state, {"evidence": evidence.evidence}, ours.now, job, ours.now))
         true.look(day, [_sight(seen)])
     assert [_told(type, data) for type, data in ours.events] == [_told(event["type"], event) for event in true.events]
 

@@ -106,7 +106,7 @@ def test_dropping_drops_these_and_no_others(any_store: FullStore) -> None:
 
 def test_what_is_stored_is_told_with_its_doubts(any_store: FullStore) -> None:
     any_store.write(batch(*pages(3)))
-    any_store.write(batch(card("1", 340000), page("2", price=Decimal(3500)), run="b"))
+    any_store.write(batch(card("1", 340000), page("2", price=Decimal(3500)), job="b"))
     found = any_store.current(PORTAL, ["0", "1", "2", "nobody"])
     assert sorted(found) == ["0", "1", "2"]
     assert [found[ref].repriced for ref in "012"] == [False, True, False]
@@ -135,7 +135,7 @@ def test_what_was_never_stored_is_listed_at_the_time_of_its_page(any_store: Full
     for name in ("first_seen_at", "last_seen_at", "last_fetched_at"):
         assert abs(moment(found[name]) - then) < timedelta(milliseconds=1)
     (event,) = any_store.history(PORTAL, "1")
-    assert (event.type, event.run) == ("listed", "reparse")
+    assert (event.type, event.job) == ("listed", "reparse")
     assert abs(event.at - then) < timedelta(milliseconds=1)
     assert [seen.price for seen in any_store.prices(PORTAL, "1")] == [Decimal(350000)]
 
@@ -161,7 +161,7 @@ def test_releasing_twice_is_the_same_as_once(any_store: FullStore) -> None:
 def test_a_page_older_than_the_last_sighting_corrects_but_tells_no_price(any_store: FullStore) -> None:
     """The market has moved on since: what it told later counts."""
     any_store.write(batch(page()))
-    any_store.write(batch(card("1", 340000), run="b"))
+    any_store.write(batch(card("1", 340000), job="b"))
     told = any_store.release([read_at(NOW - DAY, price=Decimal(320000), title="New")], "reparse")
     assert told == {"released": 1}
     assert types(any_store) == ["listed", "price_changed", "corrected"]
@@ -173,9 +173,9 @@ def test_a_page_older_than_the_last_sighting_corrects_but_tells_no_price(any_sto
 def test_a_page_from_before_it_left_does_not_bring_it_back(any_store: FullStore) -> None:
     any_store.write(batch(page()))
     later()
-    any_store.begin_run("run", PORTAL, "full", "part")
-    any_store.write(batch(gone(), run="run"))
-    any_store.conclude("run", force=True)
+    any_store.begin_job("job", PORTAL, "full", "part")
+    any_store.write(batch(gone(), job="job"))
+    any_store.conclude("job", force=True)
     any_store.release([read_at(NOW - DAY, title="New")], "reparse")
     assert types(any_store) == ["listed", "delisted", "corrected"]
     assert (record(any_store)["status"], record(any_store)["title"]) == ("delisted", "New")
@@ -231,7 +231,7 @@ def test_a_file_is_reindexed_alone(any_store: FullStore) -> None:
     moved = replace(first, offset=7, length=9)
     any_store.reindex(first.file, [moved])
     assert any_store.snapshots(PORTAL, "1") == [second, moved]
-    any_store.forget_snapshots([second.file, "nothing"])
+    any_store.drop_snapshots([second.file, "nothing"])
     assert any_store.snapshots(PORTAL, "1") == [moved]
     any_store.reindex(first.file, [])
     assert any_store.snapshots(PORTAL, "1") == []
@@ -240,7 +240,7 @@ def test_a_file_is_reindexed_alone(any_store: FullStore) -> None:
 def test_rows_are_forgotten_with_their_days_though_nobody_has_the_file(any_store: FullStore) -> None:
     rows = [a_row("1", -number, kind=kind) for number, kind in enumerate(("failed", "sampled") * 3)]
     any_store.reindex(rows[0].file, rows)
-    any_store.forget_pages("failed", 1.5)
+    any_store.drop_old_pages("failed", 1.5)
     left = [(row.kind, round((NOW - row.fetched_at) / DAY)) for row in any_store.snapshots(PORTAL, "1")]
     assert left == [("failed", 0), ("sampled", 1), ("sampled", 3), ("sampled", 5)]
 
@@ -271,7 +271,7 @@ def long_gone(any_store: FullStore) -> FullStore:
         read_at(NOW - 20 * DAY, "long gone", status="sold", **wordy),
         read_at(NOW - 20 * DAY, "long gone too", status="delisted", **wordy),
     ]
-    any_store.release(listings, "run")
+    any_store.release(listings, "job")
     return any_store
 
 
@@ -316,9 +316,9 @@ def all_of(store: FullStore, ref: str) -> list[Any]:
 @pytest.fixture
 def known(any_store: FullStore) -> FullStore:
     """`1` has left traces everywhere; `2` too."""
-    any_store.begin_run("run", PORTAL, "full", "part")
+    any_store.begin_job("job", PORTAL, "full", "part")
     for ref in ("1", "2"):
-        any_store.write(batch(page(ref), page(ref, title="New"), card(ref, 340000), gone(ref), run="run"))
+        any_store.write(batch(page(ref), page(ref, title="New"), card(ref, 340000), gone(ref), job="job"))
         any_store.write(Batch(quarantined=[bad(ref)]))
     any_store.write(batch(page("1", portal="emlak")))
     return any_store
@@ -350,7 +350,7 @@ def test_nothing_of_what_is_erased_is_left_and_all_of_the_others(known: FullStor
 def test_what_was_erased_is_not_stored_again(known: FullStore) -> None:
     known.erase(PORTAL, "1")
     again: list[Any] = [page("1", title="Newer"), card("1", 1000), gone("1"), page("3")]
-    written = known.write(Batch([(item, "run") for item in again], [bad("1", "city: bad")]))
+    written = known.write(Batch([(item, "job") for item in again], [bad("1", "city: bad")]))
     assert (written.new, written.known) == (1, 0)
     assert known.write(batch(page("1"))).new == 0
     assert known.release([read_at(NOW)], "reparse") == {"erased": 1}
@@ -389,7 +389,7 @@ def test_erased_while_two_workers_write_it(any_store: FullStore, open_another: O
             while not stop.is_set():
                 some = [page(str(ref), price=Decimal(dice.randrange(300000, 400000))) for ref in range(20)]
                 dice.shuffle(some)
-                store.write(Batch([(each, "run") for each in some], [bad(dice.choice("0123456789"))]))
+                store.write(Batch([(each, "job") for each in some], [bad(dice.choice("0123456789"))]))
         except BaseException as error:
             failures.append(error)
 
@@ -483,6 +483,6 @@ def test_an_erased_contact_is_remembered(any_store: FullStore) -> None:
 def test_upkeep_of_a_healthy_store_finds_no_fault(known: FullStore) -> None:
     found = list(known.upkeep())
     assert found
-    assert {finding.weight for finding in found} <= {"fine", "mended"}
+    assert {finding.weight for finding in found} <= {"fine", "repaired"}
     assert list(known.upkeep())
     assert known.write(batch(page("5"))).new == 1, "it goes on as before"

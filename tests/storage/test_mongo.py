@@ -150,12 +150,12 @@ def test_a_clock_finer_than_its_own_is_no_change(store: MongoStore) -> None:
 def test_the_places_of_kept_pages_are_kept_with_the_batch(store: MongoStore, db: Db) -> None:
     at = datetime(2026, 9, 1, tzinfo=UTC)
     where = {"file": "a.warc.gz", "offset": 7, "length": 99, "digest": "sha1:X"}
-    told = {"portal": PORTAL, "url": "https://x.example/1", "ref": "1", "stage": "extract", "job": "run", "status": 200}
+    told = {"portal": PORTAL, "url": "https://x.example/1", "ref": "1", "stage": "extract", "job": "job", "status": 200}
     snapshot = SnapshotRef(**told, **where, kind="all", fetched_at=at)  # type: ignore[arg-type]
     for _ in range(2):
-        store.write(Batch([(page(), "run")], snapshots=[snapshot]))
+        store.write(Batch([(page(), "job")], snapshots=[snapshot]))
     (found,) = db["snapshots"].find()
-    assert found == {"_id": "a.warc.gz:7", **where, "kind": "all", "fetched_at": at, "run": told.pop("job"), **told}
+    assert found == {"_id": "a.warc.gz:7", **where, "kind": "all", "fetched_at": at, "job": told.pop("job"), **told}
     store.write(Batch(snapshots=[replace(snapshot, offset=200, ref=None, job=None)]))
     assert db["snapshots"].count_documents({}) == 2
 
@@ -182,10 +182,10 @@ def test_events_of_a_worker_that_died_are_told_once(store: MongoStore, another: 
     """Before its events were in the log, in the midst of it, and after."""
     store.write(batch(*pages(3)))
     with killed_at(Log, where):
-        store.write(batch(*pages(3, title="New"), run="a"))
+        store.write(batch(*pages(3, title="New"), job="a"))
     told = [each.event.type for each in all_events(another)]
     assert told == ["listed"] * 3 + ["updated"] * 3
-    store.write(batch(*pages(3, title="New"), run="a"))
+    store.write(batch(*pages(3, title="New"), job="a"))
     assert all_events(another) == all_events(store)
     assert len(all_events(store)) == 6
 
@@ -293,8 +293,8 @@ def test_a_listing_that_changes_while_it_is_seen_is_judged_again(
     """Else it would be delisted, and seen later than that, and nobody would bring it back."""
     store.write(batch(*pages(10)))
     later()
-    another.begin_run("a", PORTAL, "full", "all")
-    another.write(batch(gone("1"), run="a"))
+    another.begin_job("a", PORTAL, "full", "all")
+    another.write(batch(gone("1"), job="a"))
     true = known_of
 
     def meanwhile(*args: Any) -> Any:
@@ -342,35 +342,35 @@ def test_a_conclusion_interrupted_half_way_goes_on_where_it_was(
     """The guard is not asked again: half of the listings are gone already."""
     store.write(batch(*pages(20)))
     later()
-    store.begin_run("a", PORTAL, "full", "all")
-    store.write(batch(*(gone(str(number)) for number in range(4)), run="a"))
+    store.begin_job("a", PORTAL, "full", "all")
+    store.write(batch(*(gone(str(number)) for number in range(4)), job="a"))
     later()
     monkeypatch.setattr(jobs, "pieces", partial(pieces, size=1))
     with killed_at(jobs, "apply", call=3):
         store.conclude("a")
-    assert [(run.verdict, run.concluded_at) for run in store.runs()] == [("applied", None)]
-    store.write(batch(*(gone(str(number)) for number in range(4, 20)), run="a"))
+    assert [(job.verdict, job.concluded_at) for job in store.jobs()] == [("applied", None)]
+    store.write(batch(*(gone(str(number)) for number in range(4, 20)), job="a"))
     conclusion = store.conclude("a")
     assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 4, 20, 4)
     assert sum(each.event.type == "delisted" for each in all_events(store)) == 4
     assert record(store, "5")["status"] == "active"
 
 
-def test_of_two_who_weigh_a_run_one_verdict_is_kept_with_what_it_is_about(
+def test_of_two_who_weigh_a_job_one_verdict_is_kept_with_what_it_is_about(
     store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second weighed more, later, and had its word stored earlier."""
     store.write(batch(*pages(10)))
     later()
-    store.begin_run("a", PORTAL, "full", "all")
-    store.write(batch(gone("1"), run="a"))
+    store.begin_job("a", PORTAL, "full", "all")
+    store.write(batch(gone("1"), job="a"))
     later()
     true = jobs._counting
 
     def slowly(*args: Any) -> Any:
         monkeypatch.setattr(jobs, "_counting", true)
         counting = true(*args)
-        another.write(batch(gone("2"), run="a"))
+        another.write(batch(gone("2"), job="a"))
         assert another.conclude("a").found == 2
         return counting
 

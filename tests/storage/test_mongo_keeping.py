@@ -65,9 +65,9 @@ def traces(db: Db, ref: str) -> list[str]:
 
 
 def test_all_that_is_left_of_an_erased_listing_is_its_name(store: MongoStore, db: Db) -> None:
-    store.begin_run("run", PORTAL, "full", "part")
+    store.begin_job("job", PORTAL, "full", "part")
     store.write(batch(page("one"), page("two")))
-    store.write(batch(gone("one"), run="run"))
+    store.write(batch(gone("one"), job="job"))
     store.write(Batch(quarantined=[quarantined("one")]))
     store.keep_contacts([Sealed(PORTAL, "one", b"sealed", ("k:a",))], 30)
     assert sorted(traces(db, "one")) == ["contacts", "departures", "events", "listings", "quarantine"]
@@ -94,7 +94,7 @@ def test_an_erasure_cut_short_is_finished(store: MongoStore, db: Db, where: Any,
         case "retain":
             store.expire(quarantine_days=None, delisted_days=None)
         case "upkeep":
-            assert Finding("erased", "1 erasures were cut short; finished", "", "mended") in list(store.upkeep())
+            assert Finding("erased", "1 erasures were cut short; finished", "", "repaired") in list(store.upkeep())
     assert traces(db, "one") == []
     assert store.write(batch(page("one"))).new == 0
     assert {finding.weight for finding in store.upkeep()} == {"fine"}
@@ -162,7 +162,7 @@ def test_erased_between_a_workers_look_and_its_write(
 
     monkeypatch.setattr(write, "known_of", known_then_erased)
     told: list[Any] = [page("one", title="New"), page("two"), page("new"), gone("left")]
-    written = store.write(Batch([(item, "run") for item in told], [quarantined("bad")]))
+    written = store.write(Batch([(item, "job") for item in told], [quarantined("bad")]))
     assert (written.new, written.known) == (0, 1)
     assert [traces(db, ref) for ref in ("one", "new", "left", "bad")] == [[]] * 4
 
@@ -208,7 +208,7 @@ def told(store: MongoStore) -> list[str]:
 def file(store: MongoStore, db: Db, tmp_path: Path) -> Path:
     """Of a store that is empty again."""
     store.write(batch(*pages(5, extra={"number": 2**40})))
-    store.write(batch(page("1", title="New"), run="b"))
+    store.write(batch(page("1", title="New"), job="b"))
     store.erase(PORTAL, "2")
     backup(store, tmp_path / "file", NOW)
     for name in db.list_collection_names():
@@ -252,8 +252,8 @@ def test_what_a_dead_restore_left_is_dropped_after_a_day(store: MongoStore, db: 
     old, young = (new_prefix(NOW - age) + "listings" for age in (DEAD_AFTER * 2, DEAD_AFTER / 2))
     for name in (old, young, "restoring_nonsense"):
         db[name].insert_one({})
-    (mended,) = [finding for finding in store.upkeep() if finding.weight == "mended"]
-    assert mended.found == f"{old}: left behind by one that was cut short; dropped"
+    (repaired,) = [finding for finding in store.upkeep() if finding.weight == "repaired"]
+    assert repaired.found == f"{old}: left behind by one that was cut short; dropped"
     names = db.list_collection_names()
     assert (old in names, young in names, "restoring_nonsense" in names) == (False, True, True)
 
@@ -320,7 +320,7 @@ def test_what_happens_while_everything_is_read_is_told_whole_or_not(store: Mongo
     found: dict[str, list[Any]] = {}
     for part, each in store.everything():
         if part == "listings" and "listings" not in found:
-            another.write(batch(page("1", title="New"), page("0"), run="b"))
+            another.write(batch(page("1", title="New"), page("0"), job="b"))
         found.setdefault(part, []).append(each)
     assert [each.listing["title"] for each in found["listings"]] == [page().title] * 2
     assert [(each.event.ref, each.event.type) for each in found["events"]] == [("1", "listed"), ("2", "listed")]
@@ -358,8 +358,8 @@ def test_a_mark_keeps_its_time(store: MongoStore) -> None:
 
 def test_a_missing_index_is_built_again(store: MongoStore, db: Db) -> None:
     db["listings"].drop_index("unlogged")
-    (mended,) = [finding for finding in store.upkeep() if finding.weight == "mended"]
-    assert mended.found == "listings.unlogged: missing; built again"
+    (repaired,) = [finding for finding in store.upkeep() if finding.weight == "repaired"]
+    assert repaired.found == "listings.unlogged: missing; built again"
     assert "unlogged" in db["listings"].index_information()
 
 
@@ -367,6 +367,6 @@ def test_events_left_behind_are_logged_and_sizes_are_told(store: MongoStore) -> 
     with killed_at(Log, "append"):
         store.write(batch(page("1")))
     found = {finding.what: finding for finding in store.upkeep()}
-    assert found["events"].weight == "mended"
+    assert found["events"].weight == "repaired"
     assert "listings " in found["sizes"].found
     assert [each.event.type for each in all_events(store)] == ["listed"]

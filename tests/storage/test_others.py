@@ -30,8 +30,8 @@ def quote(ref: str = "XX01", **changes: Any) -> Quote:
     return Quote(portal="finance", ref=ref, url="https://quotes.example/", **{"quoted_at": NOW, **told})
 
 
-def batch(*others: Other, run: str = "run") -> Batch:
-    return Batch(others=[(other, run) for other in others])
+def batch(*others: Other, job: str = "job") -> Batch:
+    return Batch(others=[(other, job) for other in others])
 
 
 def told(store: Store) -> list[tuple[str, str, int]]:
@@ -101,16 +101,16 @@ def test_written_again_nothing_changes_but_when_it_was_seen(any_store: Store) ->
     any_store.write(batch(product(), product("2")))
     (before, _) = any_store.others("ecommerce")
     later()
-    assert any_store.write(batch(product(), product("2"), run="again")).events == {}
+    assert any_store.write(batch(product(), product("2"), job="again")).events == {}
     (after, _) = any_store.others("ecommerce")
-    assert (after.revision, after.first_seen_at, after.last_run) == (1, before.first_seen_at, "again")
+    assert (after.revision, after.first_seen_at, after.last_job) == (1, before.first_seen_at, "again")
     assert after.last_seen_at > before.last_seen_at
     assert len(all_events(any_store)) == 2
 
 
 def test_changes_are_events_among_those_of_homes(any_store: Store) -> None:
     any_store.write(batch(product()))
-    any_store.write(Batch([(page(), "run")], others=[(product(stock=4), "run"), (quote(), "run")]))
+    any_store.write(Batch([(page(), "job")], others=[(product(stock=4), "job"), (quote(), "job")]))
     any_store.write(batch(product(stock=4), product(stock=3)))
     assert sorted(told(any_store)) == sorted(
         [("1", "appeared", 1), ("1", "listed", 1), ("1", "updated", 2), ("XX01", "appeared", 1), ("1", "updated", 3)]
@@ -166,7 +166,7 @@ def test_what_is_erased_stays_away(any_store: FullStore) -> None:
 
 
 def test_a_backup_has_it_with_its_history(any_store: FullStore, other_url: str, tmp_path: Path) -> None:
-    any_store.write(Batch([(page(), "run")], others=[(product(), "run"), (quote(), "run")]))
+    any_store.write(Batch([(page(), "job")], others=[(product(), "job"), (quote(), "job")]))
     any_store.write(batch(product(stock=1)))
     any_store.erase("finance", "XX01")
     backup(any_store, tmp_path / "all.zip", NOW)
@@ -175,7 +175,7 @@ def test_a_backup_has_it_with_its_history(any_store: FullStore, other_url: str, 
         restore(other, tmp_path / "all.zip")
         (kept,) = other.others("ecommerce")
         (before,) = any_store.others("ecommerce")
-        assert (kept.record, kept.revision, kept.last_run) == (before.record, before.revision, before.last_run)
+        assert (kept.record, kept.revision, kept.last_job) == (before.record, before.revision, before.last_job)
         assert [(each.seq, each.event.type) for each in all_events(other)] == [
             (each.seq, each.event.type) for each in all_events(any_store)
         ]

@@ -82,12 +82,12 @@ def test_of_a_large_table_a_sample_tells_what_is_usual(store: PostgresStore, sql
 def test_the_places_of_kept_pages_are_kept_with_the_batch(store: PostgresStore, sql: Ask) -> None:
     at = datetime(2026, 9, 1, tzinfo=UTC)
     where = {"file": "a.warc.gz", "offset": 7, "length": 99, "digest": "sha1:X"}
-    told = {"portal": PORTAL, "url": "https://x.example/1", "ref": "1", "stage": "extract", "job": "run", "status": 200}
+    told = {"portal": PORTAL, "url": "https://x.example/1", "ref": "1", "stage": "extract", "job": "job", "status": 200}
     snapshot = SnapshotRef(**told, **where, kind="all", fetched_at=at)  # type: ignore[arg-type]
     for _ in range(2):
-        store.write(Batch([(page(), "run"), (page("bad", title="\0"), "run")], snapshots=[snapshot]))
-    found = sql('SELECT portal, ref, url, stage, run, kind, status, fetched_at, file, "offset", length FROM snapshots')
-    assert found == [(PORTAL, "1", told["url"], "extract", "run", "all", 200, at, "a.warc.gz", 7, 99)]
+        store.write(Batch([(page(), "job"), (page("bad", title="\0"), "job")], snapshots=[snapshot]))
+    found = sql('SELECT portal, ref, url, stage, job, kind, status, fetched_at, file, "offset", length FROM snapshots')
+    assert found == [(PORTAL, "1", told["url"], "extract", "job", "all", 200, at, "a.warc.gz", 7, 99)]
     store.write(Batch(snapshots=[replace(snapshot, offset=200, ref=None, job=None)]))
     assert sql("SELECT count(*) FROM snapshots") == [(2,)]
 
@@ -97,7 +97,7 @@ def test_the_places_of_kept_pages_are_kept_with_the_batch(store: PostgresStore, 
 
 def test_the_table_has_a_column_for_every_field(store: PostgresStore, sql: Ask) -> None:
     columns = {name for (name,) in sql("SELECT attname FROM pg_attribute WHERE attrelid = 'listings'::regclass")}
-    assert columns >= {*FIELDS, "revision", "last_run", "suspect_price", "suspect_run"}
+    assert columns >= {*FIELDS, "revision", "last_job", "suspect_price", "suspect_job"}
 
 
 def test_being_seen_again_touches_no_index(store: PostgresStore, sql: Ask) -> None:
@@ -186,7 +186,7 @@ def test_what_was_stored_before_histories_gets_one(
     store.migrate()
     ((first,),) = sql("SELECT first_seen_at FROM listings WHERE ref = '1'")
     (event,) = store.history(PORTAL, "1")
-    assert (event.type, event.at, event.revision, event.run) == ("listed", first, 1, "")
+    assert (event.type, event.at, event.revision, event.job) == ("listed", first, 1, "")
     assert event.data == {
         "price": 1000.5,
         "currency": "EUR",
@@ -306,8 +306,8 @@ def test_a_listing_that_was_delisted_meanwhile_is_relisted(
 ) -> None:
     store.write(batch(*pages(10)))
     later()
-    store.begin_run("a", PORTAL, "full", "all")
-    store.write(batch(gone("1"), run="a"))
+    store.begin_job("a", PORTAL, "full", "all")
+    store.write(batch(gone("1"), job="a"))
     later()
     meanwhile(lambda: other.conclude("a"))
     assert store.write(batch(page("1"))).events == {"relisted": 1}
@@ -449,8 +449,8 @@ def test_a_conclusion_interrupted_half_way_goes_on_where_it_was(
     """The guard is not asked again: half of the listings are gone already."""
     store.write(batch(*pages(20)))
     later()
-    store.begin_run("a", PORTAL, "full", "all")
-    store.write(batch(*(gone(str(number)) for number in range(4)), run="a"))
+    store.begin_job("a", PORTAL, "full", "all")
+    store.write(batch(*(gone(str(number)) for number in range(4)), job="a"))
     later()
     monkeypatch.setattr("realestate.storage.postgres.jobs._TOGETHER", 1)
     merge, merged = Merge.into, 0
@@ -465,8 +465,8 @@ def test_a_conclusion_interrupted_half_way_goes_on_where_it_was(
     monkeypatch.setattr(Merge, "into", dies)
     with pytest.raises(StoreAway):
         store.conclude("a")
-    assert [run.verdict for run in store.runs()] == ["applied"]
-    assert [run.concluded_at for run in store.runs()] == [None]
+    assert [job.verdict for job in store.jobs()] == ["applied"]
+    assert [job.concluded_at for job in store.jobs()] == [None]
     store.write(Batch([(gone(str(number)), "a") for number in range(4, 20)]))
     conclusion = store.conclude("a")
     assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 4, 20, 4)

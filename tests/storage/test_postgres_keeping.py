@@ -20,7 +20,7 @@ TABLES = (
     "listings",
     "events",
     "prices",
-    "runs",
+    "jobs",
     "parts",
     "departures",
     "watermarks",
@@ -85,7 +85,7 @@ def told(store: PostgresStore) -> dict[str, list[Finding]]:
 
 def test_tables_are_analysed(store: PostgresStore, sql: Sql) -> None:
     store.write(batch(*pages(20)))
-    assert told(store)["statistics"][0].weight == "mended"
+    assert told(store)["statistics"][0].weight == "repaired"
     assert sql("SELECT reltuples FROM pg_class WHERE relname = 'listings'") == [(20,)]
 
 
@@ -94,10 +94,10 @@ def test_an_invalid_index_is_built_again_and_a_leftover_dropped(store: PostgresS
     sql("CREATE INDEX listings_place_ccnew ON listings (city)")
     sql("UPDATE pg_index SET indisvalid = false WHERE indexrelid::regclass::text = ANY (%s)",
         ["listings_place", "listings_place_ccnew"])  # fmt: skip
-    mended = told(store)["index"]
-    assert [(finding.found.partition(":")[0], finding.weight) for finding in mended] == [
-        ("listings_place", "mended"),
-        ("listings_place_ccnew", "mended"),
+    repaired = told(store)["index"]
+    assert [(finding.found.partition(":")[0], finding.weight) for finding in repaired] == [
+        ("listings_place", "repaired"),
+        ("listings_place_ccnew", "repaired"),
     ]
     assert sql("SELECT count(*) FROM pg_index WHERE NOT indisvalid") == [(0,)]
     assert sql("SELECT to_regclass('listings_place') IS NULL, to_regclass('listings_place_ccnew') IS NULL") == [
@@ -127,7 +127,7 @@ def test_dead_rows_that_autovacuum_left_are_cleaned(store: PostgresStore, sql: S
     sql("SELECT pg_stat_force_next_flush()")
     sql("SELECT pg_stat_clear_snapshot()")
     (finding,) = told(store)["dead rows"]
-    assert finding.weight == "mended"
+    assert finding.weight == "repaired"
     assert finding.found.startswith("listings: ")
     assert "dead rows" not in told(store)
 

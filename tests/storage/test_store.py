@@ -61,7 +61,7 @@ def test_hostile_texts_are_read_back(any_store: Store) -> None:
 
 
 def test_writing_twice_is_the_same_as_once(any_store: Store) -> None:
-    many = Batch([(each, "run") for each in pages(50)], [quarantined()])
+    many = Batch([(each, "job") for each in pages(50)], [quarantined()])
     assert any_store.write(many) == Written(new=50, quarantined=1, events={"listed": 50})
     before = everything(any_store)
     assert any_store.write(many) == Written(known=50, quarantined=1)
@@ -97,7 +97,7 @@ def test_the_same_ref_on_two_portals_is_two_listings(any_store: Store) -> None:
 def test_a_row_the_database_refuses_goes_to_quarantine_and_the_others_are_stored(any_store: Store) -> None:
     half_a_pair, too_big = a_listing(ref="bad", title="\ud800"), a_listing(ref="big", rooms=2**70)
     good = pages(20)
-    written = any_store.write(Batch([(each, "run") for each in (*good, half_a_pair, too_big)], [quarantined()]))
+    written = any_store.write(Batch([(each, "job") for each in (*good, half_a_pair, too_big)], [quarantined()]))
     assert written == Written(new=20, quarantined=3, events={"listed": 20})
     assert any_store.counts() == {PORTAL: (20, 3)}
     assert len(all_events(any_store)) == 20
@@ -120,12 +120,12 @@ def test_quarantine_takes_anything(any_store: Store) -> None:
 
 
 def test_each_change_is_an_event_and_each_price_is_kept(any_store: Store) -> None:
-    any_store.write(batch(page(), run="a"))
-    any_store.write(batch(page(price=Decimal(330000), title="New"), run="b"))
-    any_store.write(batch(card(price=350000), run="c"))
+    any_store.write(batch(page(), job="a"))
+    any_store.write(batch(page(price=Decimal(330000), title="New"), job="b"))
+    any_store.write(batch(card(price=350000), job="c"))
     assert types(any_store) == ["listed", "price_changed", "updated", "price_changed"]
     events = any_store.history(PORTAL, "1")
-    assert [(event.revision, event.run) for event in events] == [(1, "a"), (2, "b"), (2, "b"), (3, "c")]
+    assert [(event.revision, event.job) for event in events] == [(1, "a"), (2, "b"), (2, "b"), (3, "c")]
     assert events[1].data == {"old": 350000, "new": 330000, "currency": "EUR", "percent": -5.71}
     prices = any_store.prices(PORTAL, "1")
     assert [(seen.price, seen.source) for seen in prices] == [
@@ -146,20 +146,20 @@ def test_events_are_numbered_as_they_were_told(any_store: Store) -> None:
     assert [each.seq for each in any_store.events(0, 3)] == [each.seq for each in numbered[:3]]
 
 
-def test_a_suspect_price_counts_when_another_run_sees_it(any_store: Store) -> None:
+def test_a_suspect_price_counts_when_another_job_sees_it(any_store: Store) -> None:
     any_store.write(batch(page()))
     low = page(price=Decimal(35000))
     for _ in range(2):
-        assert any_store.write(batch(low, run="a")).events == {}
+        assert any_store.write(batch(low, job="a")).events == {}
     assert record(any_store)["price"] == 350000
     assert [(seen.price, seen.suspect) for seen in any_store.prices(PORTAL, "1")][1:] == [(Decimal(35000), True)]
-    assert any_store.write(batch(low, run="b")).events == {"price_changed": 1}
+    assert any_store.write(batch(low, job="b")).events == {"price_changed": 1}
     assert record(any_store)["price"] == 35000
 
 
 def test_a_typing_error_that_is_put_right_is_never_told(any_store: Store) -> None:
-    for price, run in ((350000, "a"), (3500000, "b"), (350000, "c"), (3500000, "d")):
-        any_store.write(batch(page(price=Decimal(price)), run=run))
+    for price, job in ((350000, "a"), (3500000, "b"), (350000, "c"), (3500000, "d")):
+        any_store.write(batch(page(price=Decimal(price)), job=job))
     assert types(any_store) == ["listed"]
 
 
@@ -222,17 +222,17 @@ def test_a_correction_is_no_event_of_the_market(any_store: Store) -> None:
 # ----- what is gone
 
 
-def sweep(store: Store, run: str, *seen: Any, **ended: Any) -> list[str]:
-    """A whole run over the portal; the refs it missed."""
-    store.begin_run(run, PORTAL, ended.pop("mode", "full"), ended.pop("scope", WHOLE))
+def sweep(store: Store, job: str, *seen: Any, **ended: Any) -> list[str]:
+    """A whole job over the portal; the refs it missed."""
+    store.begin_job(job, PORTAL, ended.pop("mode", "full"), ended.pop("scope", WHOLE))
     later()
-    store.write(batch(*seen, run=run))
+    store.write(batch(*seen, job=job))
     later()
-    return [each.ref for each in store.end_sweep(run, **{"complete": True, **ended})]
+    return [each.ref for each in store.end_sweep(job, **{"complete": True, **ended})]
 
 
-def found_gone(store: Store, run: str, *refs: str, evidence: Any = "404") -> None:
-    store.write(batch(*(gone(ref, evidence) for ref in refs), run=run))
+def found_gone(store: Store, job: str, *refs: str, evidence: Any = "404") -> None:
+    store.write(batch(*(gone(ref, evidence) for ref in refs), job=job))
     later()
 
 
@@ -248,7 +248,7 @@ def test_a_complete_sweep_tells_what_it_did_not_see(any_store: Store) -> None:
 @pytest.mark.parametrize(
     "how", [{"complete": False, "reason": "blocked"}, {"scope": "namur"}, {"mode": "incremental"}, {"mode": "refresh"}]
 )
-def test_no_other_run_can_miss_a_listing(any_store: Store, how: dict[str, Any]) -> None:
+def test_no_other_job_can_miss_a_listing(any_store: Store, how: dict[str, Any]) -> None:
     any_store.write(batch(*pages(2)))
     later()
     assert sweep(any_store, "a", page("0"), **how) == []
@@ -256,26 +256,26 @@ def test_no_other_run_can_miss_a_listing(any_store: Store, how: dict[str, Any]) 
 
 def test_runs_are_kept_as_they_went(any_store: Store) -> None:
     sweep(any_store, "a", complete=False, reason="3 pages given up")
-    assert not any_store.begin_run("a", PORTAL, "sweep", "elsewhere")
+    assert not any_store.begin_job("a", PORTAL, "sweep", "elsewhere")
     later()
-    assert any_store.begin_run("b", "emlak", "sweep", "baku")
-    newest, first = any_store.runs()
-    assert (newest.run, newest.portal, newest.mode, newest.scope) == ("b", "emlak", "sweep", "baku")
+    assert any_store.begin_job("b", "emlak", "sweep", "baku")
+    newest, first = any_store.jobs()
+    assert (newest.job, newest.portal, newest.mode, newest.scope) == ("b", "emlak", "sweep", "baku")
     assert (newest.swept_at, newest.complete, newest.verdict, newest.concluded_at) == (None, None, None, None)
-    assert (first.run, first.mode, first.scope) == ("a", "full", WHOLE), "the first word counts"
+    assert (first.job, first.mode, first.scope) == ("a", "full", WHOLE), "the first word counts"
     assert (first.complete, first.reason) == (False, "3 pages given up")
-    assert [run.run for run in any_store.runs(PORTAL)] == ["a"]
-    assert [run.run for run in any_store.runs(limit=1)] == ["b"]
+    assert [job.job for job in any_store.jobs(PORTAL)] == ["a"]
+    assert [job.job for job in any_store.jobs(limit=1)] == ["b"]
 
 
 @pytest.mark.parametrize("ask", [lambda store: store.end_sweep("?", complete=True), lambda store: store.conclude("?")])
-def test_a_run_nobody_began_is_said_to_be_none(any_store: Store, ask: Any) -> None:
-    with pytest.raises(StoreError, match=r"no run '\?'"):
+def test_a_job_nobody_began_is_said_to_be_none(any_store: Store, ask: Any) -> None:
+    with pytest.raises(StoreError, match=r"no job '\?'"):
         ask(any_store)
 
 
 @pytest.mark.parametrize("evidence", ["404", "410", "marker"])
-def test_what_a_run_found_gone_is_delisted_when_it_is_over(any_store: Store, evidence: Any) -> None:
+def test_what_a_job_found_gone_is_delisted_when_it_is_over(any_store: Store, evidence: Any) -> None:
     any_store.write(batch(*pages(10)))
     later()
     sweep(any_store, "a", *pages(9), complete=False)
@@ -284,19 +284,19 @@ def test_what_a_run_found_gone_is_delisted_when_it_is_over(any_store: Store, evi
     conclusion = any_store.conclude("a")
     assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 1, 10, 1)
     listed, delisted = any_store.history(PORTAL, "9")
-    assert (delisted.type, delisted.run, delisted.data["evidence"]["evidence"]) == ("delisted", "a", evidence)
+    assert (delisted.type, delisted.job, delisted.data["evidence"]["evidence"]) == ("delisted", "a", evidence)
     kept = record(any_store, "9")
     assert kept["status"] == "delisted"
     assert kept["delisted_at"] == [delisted.data["after"], delisted.data["before"]]
     assert delisted.data["after"] == listed.at.isoformat()
     assert any_store.conclude("a") == conclusion, "safe to ask again"
     assert types(any_store, "9") == ["listed", "delisted"]
-    (run,) = any_store.runs()
-    assert (run.verdict, run.departures) == ("applied", 1)
-    assert run.concluded_at is not None
+    (job,) = any_store.jobs()
+    assert (job.verdict, job.departures) == ("applied", 1)
+    assert job.concluded_at is not None
 
 
-def test_a_run_that_found_nothing_gone_is_concluded_too(any_store: Store) -> None:
+def test_a_job_that_found_nothing_gone_is_concluded_too(any_store: Store) -> None:
     any_store.write(batch(*pages(2)))
     sweep(any_store, "a")
     conclusion = any_store.conclude("a")
@@ -341,7 +341,7 @@ def test_evidence_is_void_if_the_listing_was_seen_after_it(any_store: Store, see
     later()
     sweep(any_store, "a")
     found_gone(any_store, "a", "1")
-    any_store.write(batch(seen, run="b"))
+    any_store.write(batch(seen, job="b"))
     assert any_store.conclude("a").found == 0
     assert record(any_store)["status"] == "active"
 
@@ -369,17 +369,17 @@ def test_a_page_that_says_it_has_ended_is_evidence(any_store: Store) -> None:
     any_store.write(batch(*pages(10)))
     later()
     sweep(any_store, "a", *pages(9))
-    assert any_store.write(batch(page("9", status="delisted"), run="a")).events == {}
+    assert any_store.write(batch(page("9", status="delisted"), job="a")).events == {}
     assert any_store.conclude("a").delisted == 1
 
 
 def test_absence_counts_after_two_complete_sweeps(any_store: Store) -> None:
     any_store.write(batch(*pages(10)))
     later()
-    for run, delisted in (("a", 0), ("b", 1)):
-        assert sweep(any_store, run, *pages(9)) == ["9"]
-        found_gone(any_store, run, "9", evidence="absent")
-        assert any_store.conclude(run).delisted == delisted
+    for job, delisted in (("a", 0), ("b", 1)):
+        assert sweep(any_store, job, *pages(9)) == ["9"]
+        found_gone(any_store, job, "9", evidence="absent")
+        assert any_store.conclude(job).delisted == delisted
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,7 @@ def test_a_listing_that_was_seen_between_two_sweeps_is_not_absent(any_store: Sto
     any_store.write(batch(*pages(10)))
     later()
     sweep(any_store, "a", *pages(9))
-    any_store.write(batch(card("9"), run="x"))
+    any_store.write(batch(card("9"), job="x"))
     later()
     sweep(any_store, "b", *pages(9))
     found_gone(any_store, "b", "9", evidence="absent")
@@ -429,7 +429,7 @@ def test_a_watermark_stands_where_it_was_set_last(any_store: Store) -> None:
     assert (any_store.watermark(PORTAL, "namur"), any_store.watermark(PORTAL, "liege")) == ("2026-09-02", "5")
 
 
-def test_the_parts_of_a_run_are_kept_once(any_store: Store) -> None:
+def test_the_parts_of_a_job_are_kept_once(any_store: Store) -> None:
     whole = Part(portal=PORTAL, search="https://x.example/?a=1", parent=None, total=900, is_split=True, newest=2**40)
     part = Part(portal=PORTAL, search="https://x.example/?a=1&to=5", parent=whole.search, total=None)
     for each in (part, whole, replace(part, total=400)):
@@ -459,7 +459,7 @@ def test_what_changes_often_is_due_sooner(
     times = {"first_seen_at": first, "last_seen_at": now, "last_fetched_at": read}
     rent: Any = {"operation": "rent", "rent_period": "month"}
     stored = [page("1", **rent, **times), page("2", status="sold", **times)]
-    any_store.restore([("listings", StoredListing(as_record(each), revision, "run", None)) for each in stored])
+    any_store.restore([("listings", StoredListing(as_record(each), revision, "job", None)) for each in stored])
     assert list(any_store.due(PORTAL)) == ([Unread("1", stored[0].url, "month")] if is_due else [])
     assert list(any_store.due("nobody")) == []
 
@@ -471,7 +471,7 @@ def test_the_longest_overdue_come_first(any_store: FullStore) -> None:
         page(ref, first_seen_at=now - timedelta(days=50), last_seen_at=now, last_fetched_at=now - timedelta(days=each))
         for ref, each in days.items()
     ]
-    any_store.restore([("listings", StoredListing(as_record(each), 1, "run", None)) for each in stored])
+    any_store.restore([("listings", StoredListing(as_record(each), 1, "job", None)) for each in stored])
     assert [each.ref for each in any_store.due(PORTAL, limit=2)] == ["2", "3"]
 
 
@@ -511,9 +511,10 @@ def test_medians_are_told_wherever_a_city_is_known(any_store: Store) -> None:
     assert {type(row.price_per_m2) for row in any_store.medians()} == {float}
 
 
-def test_looking_into_an_empty_database_makes_nothing(any_url: str) -> None:
+@pytest.mark.parametrize("url", ["store_url", "mongodb_url"])
+def test_looking_into_an_empty_database_makes_nothing(url: str, request: pytest.FixtureRequest) -> None:
     from realestate.storage import open_store
 
-    store = open_store(any_url)
+    store = open_store(str(request.getfixturevalue(url)))
     assert store.counts() == {}
     store.close()

@@ -23,14 +23,14 @@ def together(acts: Sequence[Callable[[], None]]) -> None:
     failures: list[BaseException] = []
     barrier = threading.Barrier(len(acts))
 
-    def run(act: Callable[[], None]) -> None:
+    def job(act: Callable[[], None]) -> None:
         try:
             barrier.wait()
             act()
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=run, args=(act,)) for act in acts]
+    threads = [threading.Thread(target=job, args=(act,)) for act in acts]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -150,21 +150,21 @@ def test_a_reader_who_pages_by_number_misses_no_event(
     assert len(everything) == len(list(any_store.records(PORTAL)))
 
 
-def test_a_listing_seen_while_its_run_is_concluded_is_not_delisted_and_stays_so(
+def test_a_listing_seen_while_its_job_is_concluded_is_not_delisted_and_stays_so(
     any_store: Store, open_another: OpenStore, scaled: Scaled
 ) -> None:
     """Either it was seen first, and the evidence is void; or it was delisted first, and its page brings it back."""
     any_store.write(batch(*pages(100)))
     for number in range(scaled(10)):
-        run, seen = f"run {number}", pages(10)
+        job, seen = f"job {number}", pages(10)
         later()
-        any_store.begin_run(run, PORTAL, "full", "all")
-        any_store.write(batch(*(gone(str(ref)) for ref in range(10)), run=run))
+        any_store.begin_job(job, PORTAL, "full", "all")
+        any_store.write(batch(*(gone(str(ref)) for ref in range(10)), job=job))
         later()
         other, reader = open_another(), open_another()
 
-        def conclude(store: Store = other, run: str = run) -> None:
-            store.conclude(run)
+        def conclude(store: Store = other, job: str = job) -> None:
+            store.conclude(job)
 
         together([conclude, writer(reader, batch(*seen))])
         assert {record(any_store, str(ref))["status"] for ref in range(10)} == {"active"}

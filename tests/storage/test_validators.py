@@ -128,10 +128,10 @@ Happened = Callable[[FullStore], Any]
 @pytest.mark.parametrize(
     "happened",
     [
-        pytest.param(lambda store: store.write(batch(card(price=340_000), run="b")), id="a card's price"),
-        pytest.param(lambda store: store.write(batch(card(price=1_000), run="b")), id="a doubt"),
-        pytest.param(lambda store: store.write(batch(page(title="New"), run="b")), id="another page"),
-        pytest.param(lambda store: store.write(batch(page(status="sold"), run="b")), id="sold"),
+        pytest.param(lambda store: store.write(batch(card(price=340_000), job="b")), id="a card's price"),
+        pytest.param(lambda store: store.write(batch(card(price=1_000), job="b")), id="a doubt"),
+        pytest.param(lambda store: store.write(batch(page(title="New"), job="b")), id="another page"),
+        pytest.param(lambda store: store.write(batch(page(status="sold"), job="b")), id="sold"),
         pytest.param(lambda store: store.correct([page(title="Mended")], "b"), id="corrected"),
         pytest.param(lambda store: store.erase(PORTAL, "1"), id="erased"),
     ],
@@ -145,8 +145,8 @@ def test_they_hold_only_while_the_listing_is_what_was_read(any_store: FullStore,
 
 def test_a_listing_of_which_we_think_that_it_is_gone_is_read(any_store: FullStore) -> None:
     keep(any_store, *(page(str(number)) for number in range(10)))
-    any_store.begin_run("b", PORTAL, "full", "")
-    any_store.write(batch(gone("1"), run="b"))
+    any_store.begin_job("b", PORTAL, "full", "")
+    any_store.write(batch(gone("1"), job="b"))
     assert any_store.conclude("b").delisted == 1
     assert set(holding(any_store, *map(str, range(10)))) == set(map(str, range(10))) - {"1"}
 
@@ -197,7 +197,7 @@ def test_unchanged_is_seen_and_read_and_no_event(any_store: FullStore) -> None:
     any_store.write(batch(page("1"), page("2")))
     before, other = record(any_store), record(any_store, "2")
     later()
-    written = any_store.write(batch(unchanged(), run="b"))
+    written = any_store.write(batch(unchanged(), job="b"))
     after = record(any_store)
     assert (written.new, written.known, written.seen) == (0, 0, 1)
     assert after["last_fetched_at"] == after["last_seen_at"] > before["last_seen_at"]
@@ -211,7 +211,7 @@ def test_a_card_alone_is_not_read(any_store: FullStore) -> None:
     any_store.write(batch(page()))
     before = record(any_store)
     later()
-    any_store.write(batch(card(), run="b"))
+    any_store.write(batch(card(), job="b"))
     assert record(any_store)["last_fetched_at"] == before["last_fetched_at"] < record(any_store)["last_seen_at"]
 
 
@@ -219,7 +219,7 @@ def test_with_its_card_in_one_batch(any_store: FullStore) -> None:
     any_store.write(batch(page()))
     before = record(any_store)
     later()
-    any_store.write(batch(card(price=340_000), unchanged(), run="b"))
+    any_store.write(batch(card(price=340_000), unchanged(), job="b"))
     assert types(any_store) == ["listed", "price_changed"]
     assert record(any_store)["last_fetched_at"] > before["last_fetched_at"]
 
@@ -232,11 +232,11 @@ def test_what_was_never_stored_is_not_made_by_it(any_store: FullStore) -> None:
 
 def test_it_brings_nothing_back_and_voids_the_evidence_before_it(any_store: FullStore) -> None:
     any_store.write(batch(*(page(str(number)) for number in range(10))))
-    any_store.begin_run("b", PORTAL, "full", "")
-    any_store.write(batch(gone("1"), gone("2"), run="b"))
+    any_store.begin_job("b", PORTAL, "full", "")
+    any_store.write(batch(gone("1"), gone("2"), job="b"))
     later()
-    any_store.write(batch(unchanged("2"), run="b"))
+    any_store.write(batch(unchanged("2"), job="b"))
     any_store.conclude("b")
-    any_store.write(batch(unchanged("1"), run="c"))
+    any_store.write(batch(unchanged("1"), job="c"))
     assert [record(any_store, ref)["status"] for ref in ("1", "2")] == ["delisted", "active"]
     assert types(any_store, "1") == ["listed", "delisted"]

@@ -15,9 +15,9 @@ def batches() -> list[Batch]:
     made = []
     for number, price in enumerate((350000, 340000, 330000)):
         refs = [str(ref) for ref in range(SIZE)]
-        pages = [(page(ref, price=Decimal(price), title=f"Home at {price}"), f"run {number}") for ref in refs]
-        cards = [(card(ref, price - 5000), f"run {number}") for ref in refs]
-        made += [Batch(pages), Batch([*cards, (gone("0"), f"run {number}")])]
+        pages = [(page(ref, price=Decimal(price), title=f"Home at {price}"), f"job {number}") for ref in refs]
+        cards = [(card(ref, price - 5000), f"job {number}") for ref in refs]
+        made += [Batch(pages), Batch([*cards, (gone("0"), f"job {number}")])]
     return made
 
 

@@ -26,92 +26,93 @@ from realestate.storage.store import (
     SWEEPS,
     WHOLE,
     Conclusion,
-    Run,
+    Job,
     Unread,
 )
 
-_RUN = tuple(each.name for each in fields(Run) if each.name != "run")
+_JOB = tuple(each.name for each in fields(Job) if each.name != "job")
 _OFFERED = {"status": {"$nin": list(OFF_THE_MARKET)}}
 _WHOLE_SWEEP = {"scope": WHOLE, "mode": {"$in": list(SWEEPS)}, "complete": True}
 
 
 class Jobs:
-    """The part of the store that knows runs."""
+    """The part of the store that knows jobs."""
 
     connection: Connection
 
-    def begin_run(self, run: str, portal: str, mode: str, scope: str) -> bool:
-        told = {"portal": portal, "mode": mode, "scope": scope}
+    def begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
+        values = {"portal": portal, "mode": mode, "scope": scope}
         with self.connection.database() as database:
-            begun = {**dict.fromkeys(_RUN), **told, "started_at": server_time(database), "departures": 0, "offered": 0}
+            started = {"started_at": server_time(database), "departures": 0, "offered": 0}
+            begun = {**dict.fromkeys(_JOB), **values, **started}
             try:
-                database["runs"].insert_one({"_id": run, **begun})
+                database["jobs"].insert_one({"_id": job, **begun})
             except DuplicateKeyError:
                 return False
             return True
 
-    def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
+    def end_sweep(self, job: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
         with self.connection.database() as database:
             ended = {"swept_at": server_time(database), "complete": complete, "reason": reason}
-            database["runs"].update_one({"_id": run, "swept_at": None}, {"$set": ended})
-            told = _run(database, run)
-            if not _can_miss(told):
+            database["jobs"].update_one({"_id": job, "swept_at": None}, {"$set": ended})
+            record = _job(database, job)
+            if not _can_miss(record):
                 return []
-            unseen = {"portal": told["portal"], "last_seen_at": {"$lt": told["started_at"]}, **_OFFERED}
+            unseen = {"portal": record["portal"], "last_seen_at": {"$lt": record["started_at"]}, **_OFFERED}
             found = database["listings"].find(unseen, dict.fromkeys(Unread._fields, 1)).sort("_id", 1)
             return [Unread(each["ref"], each["url"], each.get("rent_period")) for each in found]
 
-    def conclude(self, run: str, *, force: bool = False) -> Conclusion:
+    def conclude(self, job: str, *, force: bool = False) -> Conclusion:
         with self.connection.database() as database:
-            told = _run(database, run)
-            if told["verdict"] is None or (told["verdict"] == "withheld" and force):
-                _weigh(database, told, force)
-                told = _run(database, run)
-            if told["verdict"] == "applied":
-                _delist(database, told)
+            record = _job(database, job)
+            if record["verdict"] is None or (record["verdict"] == "withheld" and force):
+                _weigh(database, record, force)
+                record = _job(database, job)
+            if record["verdict"] == "applied":
+                _delist(database, record)
             over = {"concluded_at": server_time(database)}
-            database["runs"].update_one({"_id": run, "concluded_at": None}, {"$set": over})
-            return Conclusion(told["verdict"], told["departures"], told["offered"], _delisted(database, run))
+            database["jobs"].update_one({"_id": job, "concluded_at": None}, {"$set": over})
+            return Conclusion(record["verdict"], record["departures"], record["offered"], _delisted(database, job))
 
-    def runs(self, portal: str | None = None, limit: int = 20) -> Sequence[Run]:
+    def jobs(self, portal: str | None = None, limit: int = 20) -> Sequence[Job]:
         wanted = {} if portal is None else {"portal": portal}
         with self.connection.database() as database:
-            newest = database["runs"].find(wanted).sort([("started_at", -1), ("_id", -1)]).limit(limit)
-            return [run_of(told) for told in newest]
+            newest = database["jobs"].find(wanted).sort([("started_at", -1), ("_id", -1)]).limit(limit)
+            return [job_of(record) for record in newest]
 
 
-def run_of(document: Document) -> Run:
-    return Run(document["_id"], **{name: document[name] for name in _RUN})
+def job_of(document: Document) -> Job:
+    return Job(document["_id"], **{name: document[name] for name in _JOB})
 
 
-def run_document(run: Run) -> Document:
-    told = {name: getattr(run, name) for name in _RUN}
+def job_document(job: Job) -> Document:
+    values = {name: getattr(job, name) for name in _JOB}
     return {
-        "_id": run.run,
-        **{name: moment(each) if isinstance(each, datetime) else each for name, each in told.items()},
+        "_id": job.job,
+        **{name: moment(each) if isinstance(each, datetime) else each for name, each in values.items()},
     }
 
 
-def _run(database: Database[Document], run: str) -> Document:
-    told = database["runs"].find_one({"_id": run})
-    if told is None:
-        raise StoreError(f"there is no run {run!r}")
-    return told
+def _job(database: Database[Document], job: str) -> Document:
+    record = database["jobs"].find_one({"_id": job})
+    if record is None:
+        raise StoreError(f"there is no job {job!r}")
+    return record
 
 
-def _can_miss(told: Document) -> bool:
-    return bool(told["complete"] and told["scope"] == WHOLE and told["mode"] in SWEEPS)
+def _can_miss(record: Document) -> bool:
+    return bool(record["complete"] and record["scope"] == WHOLE and record["mode"] in SWEEPS)
 
 
-def _weigh(database: Database[Document], told: Document, force: bool) -> None:
-    """The evidence that counts, and a verdict on all of it; once a run, but that a person may insist.
+def _weigh(database: Database[Document], record: Document, force: bool) -> None:
+    """The evidence that counts, and a verdict on all of it; once a job, but that a person may insist.
 
     What counts is marked before the verdict is there, with a name that the verdict then carries: of two who weigh, one
     verdict is kept, and what it is about.
     """
-    counting = _counting(database, told)
+    counting = _counting(database, record)
     found = len({each["ref"] for each in counting})
-    offered = database["listings"].count_documents({"portal": told["portal"], **_OFFERED})
+    offered = database["listings"].count_documents({"portal": record["portal"], **_OFFERED})
     name = uuid4().hex
     if is_too_much := found > MASS * offered and not force:
         counting = []
@@ -120,13 +121,13 @@ def _weigh(database: Database[Document], told: Document, force: bool) -> None:
     )
     verdict = {"verdict": "withheld" if is_too_much else "applied", "departures": found, "offered": offered}
     weighed = {**verdict, "weighing": name, "concluded_at": None}
-    database["runs"].update_one({"_id": told["_id"], "verdict": told["verdict"]}, {"$set": weighed})
+    database["jobs"].update_one({"_id": record["_id"], "verdict": record["verdict"]}, {"$set": weighed})
 
 
-def _counting(database: Database[Document], told: Document) -> list[Document]:
-    portal = told["portal"]
-    evidence = list(database["departures"].find({"run": told["_id"], "portal": portal}))
-    sweeps = [each["started_at"] for each in database["runs"].find({"portal": portal, **_WHOLE_SWEEP})]
+def _counting(database: Database[Document], record: Document) -> list[Document]:
+    portal = record["portal"]
+    evidence = list(database["departures"].find({"job": record["_id"], "portal": portal}))
+    sweeps = [each["started_at"] for each in database["jobs"].find({"portal": portal, **_WHOLE_SWEEP})]
     seen = {}
     for ids in pieces(id_of(portal, each["ref"]) for each in evidence):
         wanted = {"_id": {"$in": ids}, "portal": portal, **_OFFERED}
@@ -141,16 +142,16 @@ def _counts(evidence: Document, last_seen_at: datetime, sweeps: Iterable[datetim
     return evidence["evidence"] != "absent" or sum(sweep > last_seen_at for sweep in sweeps) >= ABSENCES
 
 
-def _delist(database: Database[Document], told: Document) -> None:
+def _delist(database: Database[Document], record: Document) -> None:
     """What was weighed; where a listing changed meanwhile, it is looked at again."""
     evidence: dict[str, Document] = {}
-    weighed = database["departures"].find({"run": told["_id"], "weighed": told["weighing"]})
+    weighed = database["departures"].find({"job": record["_id"], "weighed": record["weighing"]})
     for each in sorted(weighed, key=lambda each: (each["at"], each["_id"])):
         evidence.setdefault(id_of(each["portal"], each["ref"]), each)
     for ids in pieces(evidence):
         waiting = ids
         while waiting:
-            applied = apply(database, _departed(database, waiting, evidence, told["_id"]))
+            applied = apply(database, _departed(database, waiting, evidence, record["_id"]))
             if applied.refused:
                 change, reason = applied.refused[0]
                 raise StoreError(f"MongoDB: {change.id} cannot be delisted: {reason}")
@@ -158,25 +159,25 @@ def _delist(database: Database[Document], told: Document) -> None:
 
 
 def _departed(
-    database: Database[Document], ids: Sequence[str], evidence: Mapping[str, Document], run: str
+    database: Database[Document], ids: Sequence[str], evidence: Mapping[str, Document], job: str
 ) -> list[Change]:
     now, changes = server_time(database), []
     for id, document in documents_of(database, ids, {"events": 0, "prices": 0}).items():
         state, gone = state_of(document), evidence[id]
         if state.listing.status not in OFF_THE_MARKET and document["last_seen_at"] <= gone["at"]:
-            told: dict[str, Any] = {name: gone[name] for name in ("evidence", "detail", "url")}
-            told["at"] = gone["at"].isoformat()
-            outcome = depart(state, told, gone["at"], run, now)
+            data: dict[str, Any] = {name: gone[name] for name in ("evidence", "detail", "url")}
+            data["at"] = gone["at"].isoformat()
+            outcome = depart(state, data, gone["at"], job, now)
             changes.append(Change(state, outcome, now, unseen_since=gone["at"]))
     return changes
 
 
-def _delisted(database: Database[Document], run: str) -> int:
-    found = database["departures"].find({"run": run}, {"portal": 1, "ref": 1})
+def _delisted(database: Database[Document], job: str) -> int:
+    found = database["departures"].find({"job": job}, {"portal": 1, "ref": 1})
     count = 0
     for ids in pieces({id_of(each["portal"], each["ref"]) for each in found}):
         for listing in database["listings"].find({"_id": {"$in": ids}}, {"events": 1}):
-            count += any((event["type"], event["run"]) == ("delisted", run) for event in listing.get("events", ()))
+            count += any((event["type"], event["job"]) == ("delisted", job) for event in listing.get("events", ()))
     return count
 
 
@@ -189,14 +190,14 @@ class Planning:
 
     connection: Connection
 
-    def keep_part(self, run: str, part: Part) -> None:
-        told = {"run": run, **asdict(part)}
+    def keep_part(self, job: str, part: Part) -> None:
+        values = {"job": job, **asdict(part)}
         with self.connection.database() as database:
-            database["parts"].update_one({"_id": part_name(run, part.search)}, {"$set": told}, upsert=True)
+            database["parts"].update_one({"_id": part_name(job, part.search)}, {"$set": values}, upsert=True)
 
-    def parts(self, run: str) -> Sequence[Part]:
+    def parts(self, job: str) -> Sequence[Part]:
         with self.connection.database() as database:
-            found = list(database["parts"].find({"run": run}))
+            found = list(database["parts"].find({"job": job}))
         return [Part(**{name: each[name] for name in _PART}) for each in sorted(found, key=lambda each: each["search"])]
 
     def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
@@ -209,8 +210,8 @@ class Planning:
             return [Unread(ref, url, period or None) for _, ref, url, period in overdue]
 
 
-def part_name(run: str, search: str) -> str:
-    return f"{run}:{search}"
+def part_name(job: str, search: str) -> str:
+    return f"{job}:{search}"
 
 
 def _timed(found: Iterable[Document]) -> Iterator[tuple[datetime, str, str, str]]:

@@ -1,4 +1,4 @@
-"""The health of the database: mends what can be mended beside running workers, and tells of the rest."""
+"""The health of the database: repairs what can be repaired beside running workers, and tells of the rest."""
 
 from collections.abc import Iterator
 
@@ -34,7 +34,7 @@ class Maintenance:
 def _restored(database: Database[Document]) -> Finding:
     try:
         if finish_restore(database):
-            return Finding("restore", "one was cut short when it was whole; finished", "", "mended")
+            return Finding("restore", "one was cut short when it was whole; finished", "", "repaired")
     except StoreError as error:
         return Finding("restore", "one cannot be finished", str(error), "fault")
     return Finding("restore", "none is unfinished")
@@ -42,31 +42,31 @@ def _restored(database: Database[Document]) -> Finding:
 
 def _indexed(database: Database[Document]) -> Finding:
     if made := make_indexes(database):
-        return Finding("indexes", f"{', '.join(made)}: missing; built again", "", "mended")
+        return Finding("indexes", f"{', '.join(made)}: missing; built again", "", "repaired")
     return Finding("indexes", f"{sum(map(len, INDEXES.values()))} looked at, all there")
 
 
 def _logged(database: Database[Document]) -> Finding:
     if recover_all(database):
-        return Finding("events", "some were left behind by workers that died; now in the log", "", "mended")
+        return Finding("events", "some were left behind by workers that died; now in the log", "", "repaired")
     return Finding("events", "all are in the log")
 
 
 def _erased(database: Database[Document]) -> Finding:
     if count := finish_erasures(database):
-        return Finding("erased", f"{count} erasures were cut short; finished", "", "mended")
+        return Finding("erased", f"{count} erasures were cut short; finished", "", "repaired")
     return Finding("erased", "nothing of it is left")
 
 
 def _dropped(database: Database[Document]) -> Iterator[Finding]:
     for name in left_behind(database, server_time(database) - DEAD_AFTER):
         database.drop_collection(name)
-        yield Finding("restore", f"{name}: left behind by one that was cut short; dropped", "", "mended")
+        yield Finding("restore", f"{name}: left behind by one that was cut short; dropped", "", "repaired")
 
 
 def _sizes(database: Database[Document]) -> Finding:
     existing = set(database.list_collection_names())
-    told = {name: database.command("collStats", name) for name in COLLECTIONS if name in existing}
-    sizes = {name: each.get("storageSize", 0) + each.get("totalIndexSize", 0) for name, each in told.items()}
+    stats = {name: database.command("collStats", name) for name in COLLECTIONS if name in existing}
+    sizes = {name: each.get("storageSize", 0) + each.get("totalIndexSize", 0) for name, each in stats.items()}
     largest = sorted(sizes, key=lambda name: (-sizes[name], name))
     return Finding("sizes", ", ".join(f"{name} {sizes[name] / 1024 / 1024:.1f} MB" for name in largest))

@@ -102,10 +102,10 @@ class ListingReader:
             found = database["watermarks"].find_one({"_id": f"{portal}:{scope}"})
         return found["value"] if found else None
 
-    def set_watermark(self, portal: str, scope: str, value: str, run: str) -> None:
+    def set_watermark(self, portal: str, scope: str, value: str, job: str) -> None:
         with self.connection.database() as database:
-            told = {"portal": portal, "scope": scope, "value": value, "run": run, "set_at": server_time(database)}
-            database["watermarks"].update_one({"_id": f"{portal}:{scope}"}, {"$set": told}, upsert=True)
+            values = {"portal": portal, "scope": scope, "value": value, "job": job, "set_at": server_time(database)}
+            database["watermarks"].update_one({"_id": f"{portal}:{scope}"}, {"$set": values}, upsert=True)
 
     def market(self, country: str | None = None) -> list[MarketRow]:
         wanted = _MARKET if country is None else {**_MARKET, "country": country}
@@ -219,11 +219,11 @@ class QuarantineAndPageIndex:
             bulk(index, [ReplaceOne({"_id": name}, each, upsert=True) for name, each in documents.items()])
             index.delete_many({"file": file, "_id": {"$nin": list(documents)}})
 
-    def forget_snapshots(self, files: Sequence[str]) -> None:
+    def drop_snapshots(self, files: Sequence[str]) -> None:
         with self.connection.database() as database:
             database["snapshots"].delete_many({"file": {"$in": list(files)}})
 
-    def forget_pages(self, kind: Kind, days: float) -> None:
+    def drop_old_pages(self, kind: Kind, days: float) -> None:
         with self.connection.database() as database:
             old = server_time(database) - timedelta(days=days)
             database["snapshots"].delete_many({"kind": kind, "fetched_at": {"$lt": old}})
@@ -239,7 +239,7 @@ def _faults(errors: Sequence[str]) -> set[str]:
 
 
 def _the_most_first(counts: Counter[str]) -> dict[str, int]:
-    return dict(sorted(counts.items(), key=lambda told: (-told[1], told[0])))
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 VALIDATORS = "validators"
@@ -255,15 +255,15 @@ class PageValidators:
         """What was erased stays away: looked for after they are written (see `erased`)."""
         newest = {(each.portal, each.ref): each for each in read}
         with self.connection.database() as database:
-            told = {"kept_at": server_time(database)}
+            stamp = {"kept_at": server_time(database)}
             bulk(
                 database[VALIDATORS],
                 [
-                    ReplaceOne({"_id": id_of(*key)}, {**asdict(each), **told}, upsert=True)
+                    ReplaceOne({"_id": id_of(*key)}, {**asdict(each), **stamp}, upsert=True)
                     for key, each in newest.items()
                 ],
             )
-            forget_pages(database, [id_of(*key) for key in erased_among(database, newest)])
+            drop_validators(database, [id_of(*key) for key in erased_among(database, newest)])
 
     def validators(
         self, portal: str, refs: Sequence[str], parser_version: int, contacts: Source | None = None
@@ -279,14 +279,14 @@ class PageValidators:
         return found
 
 
-def forget_pages(database: Database[Document], ids: Sequence[str]) -> int:
+def drop_validators(database: Database[Document], ids: Sequence[str]) -> int:
     return database[VALIDATORS].delete_many({"_id": {"$in": ids}}).deleted_count if ids else 0
 
 
 def _had(database: Database[Document], portal: str, refs: Sequence[str], source: Source) -> list[str]:
-    """Those whose contacts are kept. Of before there was another source than the page, none is told."""
-    told: Any = {"$in": ["page", None]} if source == "page" else source
-    wanted = {"portal": portal, "ref": {"$in": list(refs)}, "source": told}
+    """The refs whose contacts of this source are kept. Old documents have no source: theirs is the page."""
+    sources: Any = {"$in": ["page", None]} if source == "page" else source
+    wanted = {"portal": portal, "ref": {"$in": list(refs)}, "source": sources}
     return [each["ref"] for each in database["contacts"].find(wanted, {"ref": 1})]
 
 
@@ -298,5 +298,5 @@ def _holding(database: Database[Document], pages: Mapping[str, Document]) -> Ite
     for known in database["listings"].find({"_id": {"$in": list(pages)}, **offered}, _COMPARED):
         page = pages[known["_id"]]
         if known.get("content_hash") == page["content_hash"]:
-            told = (page["url"], page["etag"], page["last_modified"], known.get("rent_period"))
-            yield page["ref"], Validators(*told)
+            values = (page["url"], page["etag"], page["last_modified"], known.get("rent_period"))
+            yield page["ref"], Validators(*values)

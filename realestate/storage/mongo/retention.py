@@ -25,7 +25,7 @@ from realestate.storage.mongo.change import (
 from realestate.storage.mongo.connection import Connection, Document, Documents, bulk, pages, pieces, server_time
 from realestate.storage.mongo.documents import id_of, moment, page_of
 from realestate.storage.mongo.event_log import LISTINGS, Log
-from realestate.storage.mongo.read import VALIDATORS, forget_pages
+from realestate.storage.mongo.read import VALIDATORS, drop_validators
 from realestate.storage.mongo.write import OTHERS
 from realestate.storage.records import SealedContacts, erased_name
 from realestate.storage.snapshots import SnapshotRef
@@ -50,13 +50,13 @@ class ContactsKeeper:
 
 
 def contacts_document(contacts: SealedContacts) -> Document:
-    told = {**asdict(contacts), "expires_at": moment(contacts.expires_at)}
-    return {"_id": _contacts_name(contacts), **told}
+    values = {**asdict(contacts), "expires_at": moment(contacts.expires_at)}
+    return {"_id": _contacts_name(contacts), **values}
 
 
 def contacts_of(document: Document) -> SealedContacts:
-    told = {name: document[name] for name in ("portal", "ref", "lookups", "expires_at")}
-    return SealedContacts(**told, sealed=bytes(document["sealed"]), source=document.get("source", "page"))
+    values = {name: document[name] for name in ("portal", "ref", "lookups", "expires_at")}
+    return SealedContacts(**values, sealed=bytes(document["sealed"]), source=document.get("source", "page"))
 
 
 def _contacts_name(contacts: Sealed | SealedContacts) -> str:
@@ -74,8 +74,8 @@ def _unwanted(database: Database[Document], contacts: Mapping[str, Sealed]) -> s
 
 
 def _upsert(name: str, each: Sealed, expires_at: datetime) -> UpdateOne:
-    told = {"portal": each.portal, "ref": each.ref, "source": each.source, "lookups": list(each.marks)}
-    return UpdateOne({"_id": name}, {"$set": {**told, "sealed": each.sealed, "expires_at": expires_at}}, upsert=True)
+    values = {"portal": each.portal, "ref": each.ref, "source": each.source, "lookups": list(each.marks)}
+    return UpdateOne({"_id": name}, {"$set": {**values, "sealed": each.sealed, "expires_at": expires_at}}, upsert=True)
 
 
 _WORDS: Document = {"$or": [{"description": {"$ne": None}}, {"photos": {"$ne": []}}, {"extra": {"$ne": {}}}]}
@@ -146,7 +146,7 @@ def finish_erasures(database: Database[Document]) -> int:
         count += 1
     for portal, refs in _erased_refs(database):
         remove_aside(database, ((portal, ref) for ref in refs), ("departures", "quarantine"))
-        forget_pages(database, [id_of(portal, ref) for ref in refs])
+        drop_validators(database, [id_of(portal, ref) for ref in refs])
     return count
 
 
@@ -158,7 +158,7 @@ def _erase(database: Database[Document], portal: str, ref: str, at: datetime) ->
     removed |= {"events": Log(database).erase(portal, ref)}
     removed["prices"] = len(buried["prices"]) if buried else 0
     removed |= remove_aside(database, [(portal, ref)])
-    removed[VALIDATORS] = forget_pages(database, [id])
+    removed[VALIDATORS] = drop_validators(database, [id])
     name = mark_name("listing", erased_name(portal, ref))
     database["erased"].update_one({"_id": name}, {"$unset": {"under_way": ""}})
     return removed

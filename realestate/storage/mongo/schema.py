@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+from pymongo import ReplaceOne
+from pymongo.collection import Collection
 from pymongo.database import Database
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
@@ -33,9 +35,9 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "others": {"unlogged": ("unlogged",)},
     "events": {"keys": ("keys",)},
-    "departures": {"run": ("run",), "listing": ("portal", "ref")},
-    "parts": {"run": ("run",)},
-    "runs": {"portal": ("portal", "started_at")},
+    "departures": {"job": ("job",), "listing": ("portal", "ref")},
+    "parts": {"job": ("job",)},
+    "jobs": {"portal": ("portal", "started_at")},
     "quarantine": {"portal": ("portal",), "listing": ("portal", "ref"), "newest": ("-quarantined_at", "_id")},
     "snapshots": {
         "portal": ("portal", "fetched_at"),
@@ -48,7 +50,7 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 #: All that is kept; beside them is only `schema`.
 COLLECTIONS = (
-    "runs",
+    "jobs",
     "parts",
     "departures",
     "watermarks",
@@ -82,8 +84,60 @@ def _indexes(database: Database[Any]) -> None:
     make_indexes(database)
 
 
-#: The second adds those of keeping house, the third those of parts, the fourth those of what is no home.
-STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes)
+#: Documents that one step rewrites together.
+_REWRITTEN_TOGETHER = 500
+#: Collections whose documents name a job: by themselves, or in lists of events and prices.
+_NAME_A_JOB = ("listings", "others", "events", "departures", "parts", "watermarks", "snapshots")
+_JOB_NAMES = {"run": "job", "last_run": "last_job"}
+
+
+def _runs_are_jobs(database: Database[Any]) -> None:
+    """Rename what was called a run. Safe to repeat: what is renamed already is left alone."""
+    if "runs" in database.list_collection_names():
+        if database["jobs"].find_one({}, {"_id": 1}) is None:  # an earlier step made it, for its index
+            database.drop_collection("jobs")
+        _rename(database, "runs", "jobs")
+    for name in _NAME_A_JOB:
+        _rename_runs(database[name])
+    for name in ("departures", "parts"):
+        if "run" in database[name].index_information():
+            database[name].drop_index("run")
+    make_indexes(database)
+
+
+def _rename_runs(documents: Collection[Any]) -> None:
+    """Rename in every document of the collection."""
+    last: Any = None
+    while found := _next_documents(documents, last):
+        last = found[-1]["_id"]
+        replaced = []
+        for old in found:
+            new = _with_job(old)
+            if new != old:
+                as_read = {name: old[name] for name in ("_id", "revision") if name in old}
+                replaced.append(ReplaceOne(as_read, new))
+        if replaced and documents.bulk_write(replaced, ordered=False).matched_count < len(replaced):
+            raise StoreError("MongoDB: a worker of an older version is still writing: stop it, then start again")
+
+
+def _next_documents(documents: Collection[Any], last: Any) -> list[Any]:
+    wanted = {} if last is None else {"_id": {"$gt": last}}
+    return list(documents.find(wanted).sort("_id", 1).limit(_REWRITTEN_TOGETHER))
+
+
+def _with_job(document: dict[str, Any]) -> dict[str, Any]:
+    new = {_JOB_NAMES.get(name, name): value for name, value in document.items()}
+    if isinstance(new.get("suspect"), dict):
+        new["suspect"] = {_JOB_NAMES.get(name, name): value for name, value in new["suspect"].items()}
+    for name in ("events", "prices"):
+        if name in new:  # of an erased event None is left
+            new[name] = [entry and _with_job(entry) for entry in new[name]]
+    return new
+
+
+#: Each adds the indexes that are missing: the second for maintenance, the third for parts, the fourth for what is no
+#: home. The fifth renames runs to jobs.
+STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs)
 
 
 def migrate(database: Database[Any]) -> None:
@@ -162,7 +216,7 @@ def finish_restore(database: Database[Any]) -> bool:
     if marker is None:
         return False
     loaded = set(database.list_collection_names())
-    for name in COLLECTIONS:
+    for name in (*COLLECTIONS, "runs"):  # the last, if a version loaded them that had no jobs yet
         if marker["prefix"] + name in loaded:
             _rename(database, marker["prefix"] + name, name)
     database["schema"].delete_one({"_id": _MARKER, "prefix": marker["prefix"]})
@@ -176,9 +230,9 @@ def left_behind(database: Database[Any], before: datetime) -> list[str]:
 
 
 def _since(name: str, otherwise: datetime) -> datetime:
-    told = name.removeprefix(_BESIDE).partition("_")[0]
+    begun = name.removeprefix(_BESIDE).partition("_")[0]
     with suppress(ValueError):
-        return datetime.strptime(told, _WHEN).replace(tzinfo=otherwise.tzinfo)
+        return datetime.strptime(begun, _WHEN).replace(tzinfo=otherwise.tzinfo)
     return otherwise
 
 

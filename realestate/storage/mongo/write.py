@@ -93,8 +93,8 @@ class _OtherChange:
         born = {"events": list(map(event_document, self.events)), "unlogged": [each.revision for each in self.events]}
         if before is None:
             return InsertOne(screened({**after, **born}))
-        told = {name: after[name] for name in ("kind", "url", "data", "revision", "last_run")}
-        update = {"$set": told, "$max": {"last_seen_at": after["last_seen_at"]}}
+        values = {name: after[name] for name in ("kind", "url", "data", "revision", "last_job")}
+        update = {"$set": values, "$max": {"last_seen_at": after["last_seen_at"]}}
         if self.events:
             update["$push"] = {name: {"$each": more} for name, more in born.items()}
         screened(update)
@@ -104,13 +104,13 @@ class _OtherChange:
 def write_others(database: Database[Document], others: Iterable[tuple[Other, str]], tally: Tally) -> None:
     """Again for what somebody else has written meanwhile."""
     waiting: dict[str, tuple[Other, str]] = {}
-    for key, told in last_of_each(others).items():
+    for key, observed in last_of_each(others).items():
         try:
             name = id_of(*key)
             name.encode()
-            waiting[name] = told
+            waiting[name] = observed
         except REFUSED as error:
-            tally.refuse_other(told, error)
+            tally.refuse_other(observed, error)
     while waiting:
         waiting = _observe_others(database, waiting, tally)
 
@@ -120,13 +120,13 @@ def _observe_others(
 ) -> dict[str, tuple[Other, str]]:
     now, found = server_time(database), found_of(database, list(waiting), {"events": 0}, OTHERS)
     changes = []
-    for id, told in waiting.items():
+    for id, observed in waiting.items():
         if id in found and is_tombstone(found[id]):
             continue
         try:
-            changes.append(_OtherChange(decide_other(other_of(found[id]) if id in found else None, *told, now)))
+            changes.append(_OtherChange(decide_other(other_of(found[id]) if id in found else None, *observed, now)))
         except REFUSED as error:
-            tally.refuse_other(told, error)
+            tally.refuse_other(observed, error)
     applied = apply(database, changes, OTHERS)
     for change, reason in applied.refused:
         tally.refuse_other(waiting[change.id], reason)
@@ -136,14 +136,14 @@ def _observe_others(
 
 
 def other_document(other: StoredOther) -> Document:
-    told = asdict(other) | {"data": packed(other.data)}
-    moments = {name: moment(told[name]) for name in ("first_seen_at", "last_seen_at")}
-    return {"_id": id_of(other.portal, other.ref), **told, **moments}
+    values = asdict(other) | {"data": packed(other.data)}
+    moments = {name: moment(values[name]) for name in ("first_seen_at", "last_seen_at")}
+    return {"_id": id_of(other.portal, other.ref), **values, **moments}
 
 
 def other_of(document: Document) -> StoredOther:
-    told = {name: document[name] for name in StoredOther.__dataclass_fields__}
-    return StoredOther(**{**told, "data": unpacked(told["data"])})
+    values = {name: document[name] for name in StoredOther.__dataclass_fields__}
+    return StoredOther(**{**values, "data": unpacked(values["data"])})
 
 
 #: Characters of a field of something too long.
@@ -168,10 +168,10 @@ def _taken(document: Document) -> RawBSONDocument:
 
 
 def _quarantine_document(item: Quarantined) -> Document:
-    told: Document = storable({"portal": item.portal, "ref": item.ref, "url": item.url, "errors": list(item.errors)})
+    values: Document = storable({"portal": item.portal, "ref": item.ref, "url": item.url, "errors": list(item.errors)})
     record = storable(dict(item.record))
-    name = entry_name(told["portal"], fingerprint([told["errors"], record]))
-    return {"_id": name, **told, "record": packed(record)}
+    name = entry_name(values["portal"], fingerprint([values["errors"], record]))
+    return {"_id": name, **values, "record": packed(record)}
 
 
 class ListingWriter:
@@ -193,13 +193,13 @@ class ListingWriter:
             bulk(database["snapshots"], [InsertOne(page_document(place)) for place in batch.snapshots])
         return tally.written()
 
-    def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
+    def correct(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
         """How many were `corrected`, `unchanged`, `unknown` and `refused`."""
         counts: Counter[str] = Counter(corrected=0, unchanged=0, unknown=0)
         waiting = {id_of(listing.portal, listing.ref): as_kept(listing) for listing in listings}
         with self.connection.database() as database:
             while waiting:
-                waiting = _correct(database, waiting, run, counts)
+                waiting = _correct(database, waiting, job, counts)
         return counts
 
 
@@ -210,22 +210,22 @@ class _Plan:
     now: datetime
     changes: list[Change] = field(default_factory=list)
     touches: dict[str, tuple[int, str, bool]] = field(default_factory=dict)
-    """id -> the revision that was seen again, the run, and whether its own page was read."""
+    """id -> the revision that was seen again, the job, and whether its own page was read."""
     departures: list[InsertOne[Any]] = field(default_factory=list)
 
     def add(self, id: str, observed: Observations, known: Known) -> None:
         """Raises one of REFUSED."""
-        run = observed[-1][1]
+        job = observed[-1][1]
         if id in known.unchanged:
-            self.touches[id] = known.unchanged[id], run, is_read(observed)
+            self.touches[id] = known.unchanged[id], job, is_read(observed)
             return
         before = known.states.get(id)
         outcome = decide(before, [(_kept(item), each) for item, each in observed], self.now)
         self.departures += [InsertOne(screened(_departure(gone, each, self.now))) for gone, each in outcome.evidence]
         if outcome.changed(before):
-            self.changes.append(Change(before, outcome, self.now, run, is_seen(observed), is_read(observed)))
+            self.changes.append(Change(before, outcome, self.now, job, is_seen(observed), is_read(observed)))
         elif before is not None and is_seen(observed) and not outcome.evidence:
-            self.touches[id] = before.revision, run, is_read(observed)
+            self.touches[id] = before.revision, job, is_read(observed)
 
 
 def _named(observations: Mapping[tuple[str, str], Observations], tally: Tally) -> dict[str, Observations]:
@@ -275,8 +275,8 @@ def _touch(database: Database[Document], plan: _Plan) -> set[str]:
     seen = {"last_seen_at": plan.now}
     read = {**seen, "last_fetched_at": plan.now}
     statements = [
-        UpdateOne({"_id": id, "revision": revision}, {"$max": read if is_read else seen, "$set": {"last_run": run}})
-        for id, (revision, run, is_read) in touches.items()
+        UpdateOne({"_id": id, "revision": revision}, {"$max": read if is_read else seen, "$set": {"last_job": job}})
+        for id, (revision, job, is_read) in touches.items()
     ]
     if bulk(listings, statements).matched == len(touches):
         return set()
@@ -287,7 +287,7 @@ def _touch(database: Database[Document], plan: _Plan) -> set[str]:
 
 
 def _correct(
-    database: Database[Document], waiting: Mapping[str, Listing], run: str, counts: Counter[str]
+    database: Database[Document], waiting: Mapping[str, Listing], job: str, counts: Counter[str]
 ) -> dict[str, Listing]:
     """Those that somebody else has written meanwhile."""
     now = server_time(database)
@@ -296,7 +296,7 @@ def _correct(
     for id, document in documents.items():
         before = state_of(document)
         try:
-            outcome = correct(before, waiting[id], run, now, repriced=is_repriced(document))
+            outcome = correct(before, waiting[id], job, now, repriced=is_repriced(document))
         except REFUSED:
             counts["refused"] += 1
             continue
@@ -313,7 +313,7 @@ def _correct(
 
 
 def is_repriced(document: Document) -> bool:
-    """Whether its price was told by a search page, after its own."""
+    """Whether the newest price was seen on a search page, after its own page."""
     believed = [seen["source"] for seen in document["prices"] if not seen["suspect"]]
     return believed[-1:] == ["search"]
 
@@ -331,14 +331,14 @@ def _keep_away(database: Database[Document], batch: Batch, tally: Tally) -> None
         remove_aside(database, erased)
 
 
-def _departure(gone: Gone, run: str, now: datetime) -> Document:
-    """Of each kind of evidence the first of a run."""
-    name = departure_name(run, gone.portal, gone.ref, gone.evidence)
-    return {"_id": name, "run": run, **asdict(gone), "at": now, "weighed": []}
+def _departure(gone: Gone, job: str, now: datetime) -> Document:
+    """Of each kind of evidence the first of a job."""
+    name = departure_name(job, gone.portal, gone.ref, gone.evidence)
+    return {"_id": name, "job": job, **asdict(gone), "at": now, "weighed": []}
 
 
-def departure_name(run: str, portal: str, ref: str, evidence: str) -> str:
-    return msgspec.json.encode([run, portal, ref, evidence]).decode()
+def departure_name(job: str, portal: str, ref: str, evidence: str) -> str:
+    return msgspec.json.encode([job, portal, ref, evidence]).decode()
 
 
 _STATE = {"events": 0, "prices": 0}
@@ -354,19 +354,19 @@ class Releases:
             found = documents_of(database, [id_of(portal, ref) for ref in refs], {"events": 0})
         return {each["ref"]: Current(state_of(each), is_repriced(each)) for each in found.values()}
 
-    def release(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
+    def release(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
         """One by one: each at its own time, and the same listing perhaps several times."""
         counts: Counter[str] = Counter()
         with self.connection.database() as database:
             for listing in listings:
                 try:
-                    counts[_released(database, as_kept(listing), run)] += 1
+                    counts[_released(database, as_kept(listing), job)] += 1
                 except REFUSED:
                     counts["refused"] += 1
         return counts
 
 
-def _released(database: Database[Document], listing: Listing, run: str) -> str:
+def _released(database: Database[Document], listing: Listing, job: str) -> str:
     """What became of it; again, as long as somebody else has written it meanwhile."""
     id = id_of(listing.portal, listing.ref)
     while True:
@@ -374,9 +374,9 @@ def _released(database: Database[Document], listing: Listing, run: str) -> str:
         if known is not None and is_tombstone(known):
             return "erased"
         before, at = state_of(known) if known else None, moment(fetched(listing, now))
-        outcome = release(before, listing, run, now)
+        outcome = release(before, listing, job, now)
         if outcome.changed(before):
-            applied = apply(database, [Change(before, outcome, at, run)])
+            applied = apply(database, [Change(before, outcome, at, job)])
             if applied.refused:
                 raise Refused(applied.refused[0][1])
             if applied.lost:

@@ -21,47 +21,48 @@ from realestate.storage.store import (
     SWEEPS,
     WHOLE,
     Conclusion,
-    Run,
+    Job,
     Unread,
 )
 
 #: Listings delisted in one transaction.
 _TOGETHER = 500
 
-_RUN = ", ".join(each.name for each in fields(Run))
+_JOB = ", ".join(each.name for each in fields(Job))
 _BEGIN = """
-    INSERT INTO runs (run, portal, mode, scope) VALUES (%s, %s, %s, %s) ON CONFLICT (run) DO NOTHING RETURNING run
+    INSERT INTO jobs (job, portal, mode, scope) VALUES (%s, %s, %s, %s) ON CONFLICT (job) DO NOTHING RETURNING job
 """
 _END = """
-    UPDATE runs SET swept_at = coalesce(swept_at, now()), complete = coalesce(complete, %(complete)s),
+    UPDATE jobs SET swept_at = coalesce(swept_at, now()), complete = coalesce(complete, %(complete)s),
         reason = CASE WHEN swept_at IS NULL THEN %(reason)s ELSE reason END
-    WHERE run = %(run)s RETURNING portal, started_at, complete AND scope = %(whole)s AND mode = ANY (%(sweeps)s)
+    WHERE job = %(job)s RETURNING portal, started_at, complete AND scope = %(whole)s AND mode = ANY (%(sweeps)s)
 """
 _MISSING = """
     SELECT ref, url, rent_period FROM listings
     WHERE portal = %s AND status <> ALL (%s) AND last_seen_at < %s ORDER BY ref
 """
-#: The evidence that counts, and a verdict on all of it; once a run, but that a person may insist. The lock on the run's
+#: The evidence that counts, and a verdict on all of it; once a job, but that a person may insist. The lock on the job's
 #: row lets one at a time. Of a table it knows nothing of, PostgreSQL would begin with all listings there are.
 _WEIGH = """
     SET LOCAL enable_seqscan = off;
-    SELECT run FROM runs WHERE run = %(run)s FOR UPDATE;
+    SELECT job FROM jobs WHERE job = %(job)s FOR UPDATE;
     WITH due AS (
-        SELECT run, portal FROM runs
-        WHERE run = %(run)s AND (verdict IS NULL OR (verdict = 'withheld' AND %(force)s))
+        SELECT job, portal FROM jobs
+        WHERE job = %(job)s AND (verdict IS NULL OR (verdict = 'withheld' AND %(force)s))
     ),
     counting AS (
-        SELECT told.portal, told.ref, told.evidence FROM due
-        JOIN departures AS told USING (run, portal) JOIN listings AS known USING (portal, ref)
-        WHERE known.status <> ALL (%(off_the_market)s) AND known.last_seen_at <= told.at
-          AND (told.evidence <> 'absent' OR %(absences)s <= (
-              SELECT count(*) FROM runs AS sweep
-              WHERE sweep.portal = told.portal AND sweep.complete AND sweep.scope = %(whole)s
+        SELECT departure.portal, departure.ref, departure.evidence FROM due
+        JOIN departures AS departure USING (job, portal) JOIN listings AS known USING (portal, ref)
+        WHERE known.status <> ALL (%(off_the_market)s) AND known.last_seen_at <= departure.at
+          AND (departure.evidence <> 'absent' OR %(absences)s <= (
+              SELECT count(*) FROM jobs AS sweep
+              WHERE sweep.portal = departure.portal AND sweep.complete AND sweep.scope = %(whole)s
                 AND sweep.mode = ANY (%(sweeps)s) AND sweep.started_at > known.last_seen_at))
     ),
     weighed AS (
-        UPDATE departures AS told SET weighed = (told.portal, told.ref, told.evidence) IN (SELECT * FROM counting)
-        FROM due WHERE told.run = due.run
+        UPDATE departures AS departure
+        SET weighed = (departure.portal, departure.ref, departure.evidence) IN (SELECT * FROM counting)
+        FROM due WHERE departure.job = due.job
     ),
     sums AS (
         SELECT (SELECT count(DISTINCT ref) FROM counting) AS found,
@@ -69,68 +70,68 @@ _WEIGH = """
                 WHERE known.portal = due.portal AND known.status <> ALL (%(off_the_market)s)) AS offered
         FROM due
     )
-    UPDATE runs SET departures = found, offered = sums.offered, concluded_at = NULL,
+    UPDATE jobs SET departures = found, offered = sums.offered, concluded_at = NULL,
         verdict = CASE WHEN found > %(mass)s * sums.offered AND NOT %(force)s THEN 'withheld' ELSE 'applied' END
-    FROM sums WHERE run = %(run)s
+    FROM sums WHERE job = %(job)s
 """
 _GONE = """
-    SELECT DISTINCT ON (portal, ref) portal, ref, told.evidence, told.detail, told.url, told.at
-    FROM departures AS told JOIN listings AS known USING (portal, ref)
-    WHERE told.run = %s AND told.weighed AND known.status <> ALL (%s) AND known.last_seen_at <= told.at
-    ORDER BY portal, ref, told.at LIMIT %s
+    SELECT DISTINCT ON (portal, ref) portal, ref, departure.evidence, departure.detail, departure.url, departure.at
+    FROM departures AS departure JOIN listings AS known USING (portal, ref)
+    WHERE departure.job = %s AND departure.weighed AND known.status <> ALL (%s) AND known.last_seen_at <= departure.at
+    ORDER BY portal, ref, departure.at LIMIT %s
 """
 _CONCLUDED = """
-    UPDATE runs SET concluded_at = coalesce(concluded_at, now()) WHERE run = %(run)s
+    UPDATE jobs SET concluded_at = coalesce(concluded_at, now()) WHERE job = %(job)s
     RETURNING verdict, departures, offered, (
-        SELECT count(DISTINCT (portal, ref)) FROM departures AS told JOIN events USING (portal, ref)
-        WHERE told.run = %(run)s AND events.run = %(run)s AND events.type = 'delisted')
+        SELECT count(DISTINCT (portal, ref)) FROM departures AS departure JOIN events USING (portal, ref)
+        WHERE departure.job = %(job)s AND events.job = %(job)s AND events.type = 'delisted')
 """
 
 
 class Jobs:
-    """The part of the store that knows runs."""
+    """The part of the store that knows jobs."""
 
     connection: Connection
 
-    def begin_run(self, run: str, portal: str, mode: str, scope: str) -> bool:
-        return bool(self._execute(_BEGIN, (run, portal, mode, scope)))
+    def begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
+        return bool(self._execute(_BEGIN, (job, portal, mode, scope)))
 
-    def end_sweep(self, run: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
-        told = {"run": run, "complete": complete, "reason": reason, "whole": WHOLE, "sweeps": list(SWEEPS)}
-        ended = self._execute(_END, told)
+    def end_sweep(self, job: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
+        values = {"job": job, "complete": complete, "reason": reason, "whole": WHOLE, "sweeps": list(SWEEPS)}
+        ended = self._execute(_END, values)
         if not ended:
-            raise StoreError(f"there is no run {run!r}")
+            raise StoreError(f"there is no job {job!r}")
         portal, started_at, can_miss = ended[0]
         missing = self._execute(_MISSING, (portal, list(OFF_THE_MARKET), started_at)) if can_miss else []
         return [Unread(*row) for row in missing]
 
-    def conclude(self, run: str, *, force: bool = False) -> Conclusion:
-        told = {
-            "run": run,
+    def conclude(self, job: str, *, force: bool = False) -> Conclusion:
+        values = {
+            "job": job,
             "force": force,
             "whole": WHOLE,
             "sweeps": list(SWEEPS),
             "off_the_market": list(OFF_THE_MARKET),
         }
-        self._execute(_WEIGH, {**told, "mass": MASS, "absences": ABSENCES})
-        rows = self._execute("SELECT verdict FROM runs WHERE run = %s", (run,))
+        self._execute(_WEIGH, {**values, "mass": MASS, "absences": ABSENCES})
+        rows = self._execute("SELECT verdict FROM jobs WHERE job = %s", (job,))
         if not rows:
-            raise StoreError(f"there is no run {run!r}")
+            raise StoreError(f"there is no job {job!r}")
         if rows[0][0] == "applied":
-            while self._delist_some(run):
+            while self._delist_some(job):
                 pass
-        ((verdict, found, offered, delisted),) = self._execute(_CONCLUDED, {"run": run})
+        ((verdict, found, offered, delisted),) = self._execute(_CONCLUDED, {"job": job})
         return Conclusion(verdict, found, offered, delisted)
 
-    def runs(self, portal: str | None = None, limit: int = 20) -> Sequence[Run]:
-        newest = f"SELECT {_RUN} FROM runs WHERE %s IS NULL OR portal = %s ORDER BY started_at DESC, run DESC LIMIT %s"
-        return [Run(*row) for row in self._execute(newest, (portal, portal, limit))]
+    def jobs(self, portal: str | None = None, limit: int = 20) -> Sequence[Job]:
+        newest = f"SELECT {_JOB} FROM jobs WHERE %s IS NULL OR portal = %s ORDER BY started_at DESC, job DESC LIMIT %s"
+        return [Job(*row) for row in self._execute(newest, (portal, portal, limit))]
 
-    def _delist_some(self, run: str) -> bool:
+    def _delist_some(self, job: str) -> bool:
         """Whether there were any; where a listing changed meanwhile, it is looked at again."""
-        gone = {(row[0], row[1]): row[2:] for row in self._execute(_GONE, (run, list(OFF_THE_MARKET), _TOGETHER))}
+        gone = {(row[0], row[1]): row[2:] for row in self._execute(_GONE, (job, list(OFF_THE_MARKET), _TOGETHER))}
         known = known_of(self.connection, dict.fromkeys(gone, ()))
-        changes = [_departed(state, gone[key], run, known.now) for key, state in known.states.items()]
+        changes = [_departed(state, gone[key], job, known.now) for key, state in known.states.items()]
         if changes := [change for change in changes if change.outcome.changed(change.before)]:
             Merge(changes=changes).into(self.connection)
         return bool(gone)
@@ -141,16 +142,16 @@ class Jobs:
             return list(cursor) if cursor.description else []
 
 
-def _departed(state: State, gone: Sequence[Any], run: str, now: datetime) -> Change:
+def _departed(state: State, gone: Sequence[Any], job: str, now: datetime) -> Change:
     evidence, detail, url, at = gone
-    told = {"evidence": evidence, "detail": detail, "url": url, "at": at.isoformat()}
-    return Change(state, depart(state, told, at, run, now), run, unseen_since=at)
+    data = {"evidence": evidence, "detail": detail, "url": url, "at": at.isoformat()}
+    return Change(state, depart(state, data, at, job, now), job, unseen_since=at)
 
 
 _PART = [each.name for each in fields(Part)]
 _KEEP_PART = f"""
-    INSERT INTO parts (run, {", ".join(_PART)}) VALUES (%(run)s, {", ".join(f"%({name})s" for name in _PART)})
-    ON CONFLICT (run, search) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _PART)}
+    INSERT INTO parts (job, {", ".join(_PART)}) VALUES (%(job)s, {", ".join(f"%({name})s" for name in _PART)})
+    ON CONFLICT (job, search) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _PART)}
 """
 #: `revision` counts the changes, and the first time it was seen.
 _DUE = """
@@ -165,14 +166,14 @@ _DUE = """
 class Planning(Statements):
     """The part of the store that is asked before pages are."""
 
-    def keep_part(self, run: str, part: Part) -> None:
-        self._ask(_KEEP_PART, {"run": run, **asdict(part)})
+    def keep_part(self, job: str, part: Part) -> None:
+        self._ask(_KEEP_PART, {"job": job, **asdict(part)})
 
-    def parts(self, run: str) -> Sequence[Part]:
-        rows = self._ask(f"SELECT {', '.join(_PART)} FROM parts WHERE run = %(run)s ORDER BY search", {"run": run})
+    def parts(self, job: str) -> Sequence[Part]:
+        rows = self._ask(f"SELECT {', '.join(_PART)} FROM parts WHERE job = %(job)s ORDER BY search", {"job": job})
         return [Part(**dict(zip(_PART, row, strict=True))) for row in rows]
 
     def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
         bounds = {"soonest": f"{DUE_SOONEST} days", "latest": f"{DUE_LATEST} days"}
-        told = {"portal": portal, "limit": limit, "off_the_market": list(OFF_THE_MARKET), **bounds}
-        return [Unread(*row) for row in self._ask(_DUE, told)]
+        values = {"portal": portal, "limit": limit, "off_the_market": list(OFF_THE_MARKET), **bounds}
+        return [Unread(*row) for row in self._ask(_DUE, values)]

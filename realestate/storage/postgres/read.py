@@ -20,8 +20,8 @@ from realestate.storage.validators import TRUSTED, PageRead, Validators
 #: Rows of one answer, where all are asked for.
 _PAGE = 1000
 
-_EVENT = "portal, ref, revision, type, at, run, data"
-_PRICE = "portal, ref, revision, at, run, source, price, currency, price_basis, rent_period, suspect"
+_EVENT = "portal, ref, revision, type, at, job, data"
+_PRICE = "portal, ref, revision, at, job, source, price, currency, price_basis, rent_period, suspect"
 _COUNTS = """
     SELECT portal, sum(listings)::int, sum(quarantined)::int FROM (
         SELECT portal, count(*) AS listings, 0 AS quarantined FROM listings GROUP BY portal
@@ -93,18 +93,18 @@ class ListingReader:
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]:
         wanted = "SELECT ref, status, price, currency, last_fetched_at, updated_at FROM listings"
         rows = self._rows(f"{wanted} WHERE portal = %s AND ref = ANY (%s)", portal, list(refs))
-        return {ref: Known(*told) for ref, *told in rows}
+        return {ref: Known(*columns) for ref, *columns in rows}
 
     def watermark(self, portal: str, scope: str) -> str | None:
         rows = self._rows("SELECT value FROM watermarks WHERE (portal, scope) = (%s, %s)", portal, scope)
         return rows[0][0] if rows else None
 
-    def set_watermark(self, portal: str, scope: str, value: str, run: str) -> None:
+    def set_watermark(self, portal: str, scope: str, value: str, job: str) -> None:
         with self.connection.cursor() as cursor:
             cursor.execute(
-                "INSERT INTO watermarks (portal, scope, value, run) VALUES (%s, %s, %s, %s) ON CONFLICT (portal, scope)"
-                " DO UPDATE SET value = excluded.value, run = excluded.run, set_at = now()",
-                (portal, scope, value, run),
+                "INSERT INTO watermarks (portal, scope, value, job) VALUES (%s, %s, %s, %s) ON CONFLICT (portal, scope)"
+                " DO UPDATE SET value = excluded.value, job = excluded.job, set_at = now()",
+                (portal, scope, value, job),
             )
 
     def market(self, country: str | None = None) -> list[MarketRow]:
@@ -137,7 +137,7 @@ _FAULTS = f"""
     WHERE %(portal)s IS NULL OR portal = %(portal)s GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2
 """
 #: A row's fields by their columns.
-INDEX = {each.name: "run" if each.name == "job" else each.name for each in fields(SnapshotRef)}
+INDEX = {each.name: "job" if each.name == "job" else each.name for each in fields(SnapshotRef)}
 _INDEX_TYPES = {**dict.fromkeys(INDEX.values(), "text"), "offset": "bigint", "length": "bigint", "status": "integer"}
 _INDEX_TYPES |= {"fetched_at": "timestamptz"}
 _INDEX_COLUMNS = ", ".join(f'"{column}"' for column in INDEX.values())
@@ -185,13 +185,13 @@ class QuarantineAndPageIndex(Statements):
         return [page_of(row) for row in rows]
 
     def reindex(self, file: str, rows: Sequence[SnapshotRef]) -> None:
-        told = ({column: getattr(row, name) for name, column in INDEX.items()} for row in rows)
-        self._ask(_REINDEX, {"file": file, "rows": as_json(map(encoded, told))})
+        values = ({column: getattr(row, name) for name, column in INDEX.items()} for row in rows)
+        self._ask(_REINDEX, {"file": file, "rows": as_json(map(encoded, values))})
 
-    def forget_snapshots(self, files: Sequence[str]) -> None:
+    def drop_snapshots(self, files: Sequence[str]) -> None:
         self._ask("DELETE FROM snapshots WHERE file = ANY (%s)", (list(files),))
 
-    def forget_pages(self, kind: Kind, days: float) -> None:
+    def drop_old_pages(self, kind: Kind, days: float) -> None:
         old = "DELETE FROM snapshots WHERE kind = %s AND fetched_at < now() - make_interval(secs => %s)"
         self._ask(old, (kind, days * 86400))
 
@@ -209,7 +209,7 @@ _KEEP_VALIDATORS = f"""
     SET kept_at = now(),
         {", ".join(f"{name} = excluded.{name}" for name in _VALIDATORS if name not in ("portal", "ref"))}
 """
-#: The refs are told of both tables: of a portal it knows nothing of yet, PostgreSQL would begin with all its listings.
+#: The refs are given for both tables: else PostgreSQL may read all listings of a portal it has no statistics of.
 _HOLDING = """
     SELECT ref, page.url, page.etag, page.last_modified, known.rent_period
     FROM validators AS page JOIN listings AS known USING (portal, ref)
@@ -234,6 +234,6 @@ class PageValidators(Statements):
     def validators(
         self, portal: str, refs: Sequence[str], parser_version: int, contacts: Source | None = None
     ) -> Mapping[str, Validators]:
-        told = {"portal": portal, "refs": list(refs), "parser_version": parser_version, "contacts": contacts}
-        told |= {"trusted": TRUSTED, "off_the_market": list(OFF_THE_MARKET)}
-        return {ref: Validators(*page) for ref, *page in self._ask(_HOLDING, told)}
+        values = {"portal": portal, "refs": list(refs), "parser_version": parser_version, "contacts": contacts}
+        values |= {"trusted": TRUSTED, "off_the_market": list(OFF_THE_MARKET)}
+        return {ref: Validators(*page) for ref, *page in self._ask(_HOLDING, values)}

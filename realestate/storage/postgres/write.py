@@ -36,7 +36,7 @@ _UNCHANGED = f"""
     AND CASE WHEN asked.content_hash IS NULL THEN coalesce(asked.price = known.price, asked.price IS NULL)
         ELSE ({_AS_BEFORE[0]}) IS NOT DISTINCT FROM ({_AS_BEFORE[1]}) END
 """
-#: A row that tells the time and what is unchanged, by its place and revision, and one for each of the others that is
+#: A row with the time and what is unchanged, by its place and revision, and one for each of the others that is
 #: known. By the index also where the table is small, or nobody has counted it yet: to read all of it takes longer.
 _KNOWN = f"""
     SET LOCAL enable_seqscan = off;
@@ -44,9 +44,9 @@ _KNOWN = f"""
         SELECT place, portal, ref, known.revision, {_UNCHANGED} AS unchanged
         FROM {unnested("asked", _ASKED)} JOIN listings AS known USING (portal, ref)
     )
-    SELECT told.*, whole.* FROM (
+    SELECT unchanged_rows.*, whole.* FROM (
         SELECT now(), array_agg(place), array_agg(revision) FROM seen WHERE unchanged
-    ) AS told FULL JOIN (
+    ) AS unchanged_rows FULL JOIN (
         SELECT place, {", ".join(f"known.{name}" for name in STATE)}
         FROM seen JOIN listings AS known USING (portal, ref) WHERE NOT unchanged
     ) AS whole ON false
@@ -94,7 +94,7 @@ _PAGE_ROWS = 1000
 _OTHER_COLUMNS = tuple(each.name for each in fields(StoredOther))
 _OTHER_LIST = ", ".join(_OTHER_COLUMNS)
 _GIVEN_OTHER = {"kind": "text", "portal": "text", "ref": "text", "url": "text", "data": "jsonb", "revision": "integer"}
-_GIVEN_OTHER |= {"last_run": "text", "expected": "integer", "type": "text", "told": "jsonb"}
+_GIVEN_OTHER |= {"last_job": "text", "expected": "integer", "type": "text", "event_data": "jsonb"}
 _KNOWN_OTHERS = f"""
     SELECT clock.now, {_OTHER_LIST} FROM (SELECT now() AS now) AS clock LEFT JOIN (
         SELECT {_OTHER_LIST} FROM unnest(%s::text[], %s::text[]) AS asked (portal, ref) JOIN others USING (portal, ref)
@@ -107,24 +107,25 @@ _MERGE_OTHERS = f"""
     clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
     added AS (
         INSERT INTO others ({_OTHER_LIST})
-        SELECT kind, portal, ref, url, data, revision, %(now)s, %(now)s, last_run FROM given
+        SELECT kind, portal, ref, url, data, revision, %(now)s, %(now)s, last_job FROM given
         WHERE expected IS NULL AND NOT {stays_away("given")} ON CONFLICT DO NOTHING RETURNING portal, ref
     ),
     changed AS (
         UPDATE others AS known SET kind = given.kind, url = given.url, data = given.data, revision = given.revision,
-            last_seen_at = greatest(known.last_seen_at, clock.now), last_run = given.last_run
+            last_seen_at = greatest(known.last_seen_at, clock.now), last_job = given.last_job
         FROM given, clock
         WHERE (known.portal, known.ref, known.revision) = (given.portal, given.ref, given.expected)
         RETURNING known.portal, known.ref
     ),
     applied AS (SELECT portal, ref FROM added UNION ALL SELECT portal, ref FROM changed),
-    told AS (
-        INSERT INTO events (portal, ref, revision, type, at, run, data)
-        SELECT portal, ref, revision, type, %(now)s, last_run, told FROM given JOIN applied USING (portal, ref)
+    logged AS (
+        INSERT INTO events (portal, ref, revision, type, at, job, data)
+        SELECT portal, ref, revision, type, %(now)s, last_job, event_data FROM given JOIN applied USING (portal, ref)
         WHERE type IS NOT NULL ON CONFLICT DO NOTHING RETURNING type
     )
     SELECT set_config('realestate.merged', json_build_array(
-        (SELECT json_agg(json_build_array(portal, ref)) FROM applied), (SELECT json_agg(type) FROM told))::text, false);
+        (SELECT json_agg(json_build_array(portal, ref)) FROM applied),
+        (SELECT json_agg(type) FROM logged))::text, false);
     COMMIT; SELECT current_setting('realestate.merged')
 """
 
@@ -151,13 +152,13 @@ class OtherKinds:
 def observe_others(connection: Connection, tally: Tally, others: Mapping[Key, tuple[Other, str]]) -> set[Key]:
     """Those that somebody else has written meanwhile."""
     now, known = _known_others(connection, others)
-    decided = [decide_other(known.get(key), other, run, now) for key, (other, run) in others.items()]
+    decided = [decide_other(known.get(key), other, job, now) for key, (other, job) in others.items()]
     with connection.cursor() as cursor:
         cursor.execute(_MERGE_OTHERS, {"lock": LOCK, "now": now, "given": as_json(map(_given_other, decided))})
-        applied, told = msgspec.json.decode(cursor.fetchone()[0])
+        applied, types = msgspec.json.decode(cursor.fetchone()[0])
     done = {(portal, ref) for portal, ref in applied or ()}
     tally.others += len(done)
-    tally.events.update(told or ())
+    tally.events.update(types or ())
     lost = others.keys() - done
     return lost - erased_among(connection, lost) if lost else set()
 
@@ -172,9 +173,9 @@ def _known_others(connection: Connection, keys: Mapping[Key, object]) -> tuple[d
 
 def _given_other(decided: Decided) -> bytes:
     after, event = decided.after, decided.event
-    told: dict[str, Any] = {name: getattr(after, name) for name in _GIVEN_OTHER if name in _OTHER_COLUMNS}
-    told["expected"] = decided.before.revision if decided.before else None
-    return encoded(told | ({"type": event.type, "told": event.data} if event else {}))
+    values: dict[str, Any] = {name: getattr(after, name) for name in _GIVEN_OTHER if name in _OTHER_COLUMNS}
+    values["expected"] = decided.before.revision if decided.before else None
+    return encoded(values | ({"type": event.type, "event_data": event.data} if event else {}))
 
 
 T = TypeVar("T")
@@ -182,7 +183,7 @@ T = TypeVar("T")
 #: What a listing can do wrong: to the rules, on its way into JSON, or to PostgreSQL.
 _REFUSED = (Refused, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
-#: Listings whose price was told by a search page, after their own.
+#: Listings whose newest price was seen on a search page.
 _REPRICED = """
     SELECT portal, ref FROM (
         SELECT DISTINCT ON (portal, ref) portal, ref, source
@@ -204,7 +205,7 @@ class ListingWriter:
             self._merge(Merge(), tally)
         return tally.written()
 
-    def correct(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
+    def correct(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
         """How many were `corrected`, `unchanged`, `unknown` and `refused`."""
         counts: Counter[str] = Counter()
 
@@ -212,7 +213,7 @@ class ListingWriter:
             counts["refused"] += 1
 
         waiting = {(listing.portal, listing.ref): listing for listing in listings}
-        _until_written(waiting, partial(self._correct, run, counts), refuse)
+        _until_written(waiting, partial(self._correct, job, counts), refuse)
         return counts
 
     def _observe(self, tally: Tally, observations: Mapping[Key, Observations]) -> set[Key]:
@@ -240,14 +241,14 @@ class ListingWriter:
         tally.quarantined, tally.snapshots = [], ()
         return done.lost
 
-    def _correct(self, run: str, counts: Counter[str], listings: Mapping[Key, Listing]) -> set[Key]:
+    def _correct(self, job: str, counts: Counter[str], listings: Mapping[Key, Listing]) -> set[Key]:
         known = known_of(self.connection, dict.fromkeys(listings, ()))
         repriced = self._repriced(known.states)
         changes: dict[Key, Change] = {}
         for key, state in known.states.items():
-            outcome = correct(state, listings[key], run, known.now, repriced=key in repriced)
+            outcome = correct(state, listings[key], job, known.now, repriced=key in repriced)
             if outcome.changed(state):
-                changes[key] = Change(state, outcome, run)
+                changes[key] = Change(state, outcome, job)
         lost = Merge(changes=list(changes.values())).into(self.connection).lost if changes else set()
         counts["corrected"] += len(changes) - len(lost)
         counts["unchanged"] += len(known.states) - len(changes)
@@ -280,9 +281,9 @@ def _until_written(
 
 
 def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
-    run = observed[-1][1]
+    job = observed[-1][1]
     if key in known.unchanged:
-        merge.touches.append(Touch(*key, known.unchanged[key], run, is_read(observed)))
+        merge.touches.append(Touch(*key, known.unchanged[key], job, is_read(observed)))
         return
     before = known.states.get(key)
     if before is None and len(observed) == 1 and isinstance(observed[0][0], Sighting):
@@ -290,9 +291,9 @@ def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
     outcome = decide(before, observed, known.now)
     merge.departures += outcome.evidence
     if outcome.changed(before):
-        merge.changes.append(Change(before, outcome, run, is_seen(observed), is_read(observed)))
+        merge.changes.append(Change(before, outcome, job, is_seen(observed), is_read(observed)))
     elif before is not None and is_seen(observed) and not outcome.evidence:
-        merge.touches.append(Touch(*key, before.revision, run, is_read(observed)))
+        merge.touches.append(Touch(*key, before.revision, job, is_read(observed)))
 
 
 #: It was seen and read then, if not later.
@@ -312,7 +313,7 @@ class Releases(ListingWriter, Statements):
         repriced = self._repriced(known.states)
         return {key[1]: Current(state, key in repriced) for key, state in known.states.items()}
 
-    def release(self, listings: Sequence[Listing], run: str) -> Mapping[str, int]:
+    def release(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
         """One by one: each at its own time, and the same listing perhaps several times."""
         counts: Counter[str] = Counter()
 
@@ -320,16 +321,16 @@ class Releases(ListingWriter, Statements):
             counts["refused"] += 1
 
         for listing in listings:
-            _until_written({(listing.portal, listing.ref): listing}, partial(self._release, run, counts), refuse)
+            _until_written({(listing.portal, listing.ref): listing}, partial(self._release, job, counts), refuse)
         return counts
 
-    def _release(self, run: str, counts: Counter[str], listings: Mapping[Key, Listing]) -> set[Key]:
+    def _release(self, job: str, counts: Counter[str], listings: Mapping[Key, Listing]) -> set[Key]:
         ((key, listing),) = listings.items()
         known = known_of(self.connection, {key: ()})
         before, at = known.states.get(key), fetched(listing, known.now)
-        outcome = release(before, listing, run, known.now)
+        outcome = release(before, listing, job, known.now)
         if outcome.changed(before):
-            lost = Merge(at, [Change(before, outcome, run)]).into(self.connection).lost
+            lost = Merge(at, [Change(before, outcome, job)]).into(self.connection).lost
             if lost and erased_among(self.connection, lost):
                 counts["erased"] += 1
                 return set()
