@@ -1,16 +1,16 @@
-"""Where the project's files are."""
+"""Where the project's files are, and how new ones are written."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from realestate.authoring import Unfit
+from realestate.authoring import AuthoringError
 
 
 def root() -> Path:
-    """The checkout this package is part of: spiders are written and loaded there."""
+    """The checkout that this package is part of. Spiders are written and loaded there."""
     folder = Path(__file__).parents[2]
     if not (folder / "scrapy.cfg").exists():
-        raise Unfit("portals are written in a checkout of the project; this is an installed package")
+        raise AuthoringError("portals are written in a checkout of the project; this is an installed package")
     return folder
 
 
@@ -23,10 +23,10 @@ def pages_folder(portal: str) -> Path:
 
 
 def write(files: Mapping[Path, str]) -> None:
-    """All of them or none; what is there already is somebody's work."""
+    """Write all files or none. An existing file is never overwritten."""
     for path in files:
         if path.exists():
-            raise Unfit(f"{path.relative_to(root())} is there already")
+            raise AuthoringError(f"{path.relative_to(root())} exists already")
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")

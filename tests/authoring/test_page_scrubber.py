@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from realestate.authoring import scrubbing
+from realestate.authoring import page_scrubber
 from realestate.items import as_record
 from tests import recorded
 
@@ -32,11 +32,11 @@ PERSONS = ("Uydurma Ad", "Somebody Invented", "055 234 56 78", "0552345678", "so
     ids=["JSON", "assigned", "script", "JSON.parse"],
 )
 def test_persons_go_and_the_rest_stays(page: str) -> None:
-    scrubbed = scrubbing.page(page, "AZ")
+    scrubbed = page_scrubber.scrub_page(page, "AZ")
     assert [person for person in PERSONS if person in scrubbed] == []
     for kept in ("245000", "1767225600000", "https://photos.example/055/2345678.jpg", "OWNER", "PRIVATE", "phone"):
         assert kept in scrubbed
-    assert scrubbing.page(scrubbed, "AZ") == scrubbed
+    assert page_scrubber.scrub_page(scrubbed, "AZ") == scrubbed
 
 
 def test_elements_that_show_a_person_are_emptied() -> None:
@@ -44,7 +44,7 @@ def test_elements_that_show_a_person_are_emptied() -> None:
         '<html><head></head><body><p class="name-seller">Uydurma Ad <span>(Vasitəçi)</span></p>'
         '<a class="call" href="tel:+994552345678">055 234 56 78</a><b class="price">245 000</b></body></html>'
     )
-    scrubbed = scrubbing.page(page, "AZ")
+    scrubbed = page_scrubber.scrub_page(page, "AZ")
     assert "Uydurma" not in scrubbed
     assert "234" not in scrubbed
     assert "(Vasitəçi)" in scrubbed
@@ -56,7 +56,7 @@ def test_a_scrubbed_page_reads_as_before_but_for_who_sells(portal: str) -> None:
     spider = recorded.spider(portal)
     for expected in recorded.expectations():
         if expected.parent.name == portal and "listing" in (told := json.loads(expected.read_text("utf-8"))):
-            page = scrubbing.page(recorded.page_of(expected).read_text("utf-8"), spider.country)
+            page = page_scrubber.scrub_page(recorded.page_of(expected).read_text("utf-8"), spider.country)
             response = recorded.response_of(expected, page.encode())
             (listing, *_) = spider.parsed(response, "extract", **told.get("hints", {}))
             wanted = {name: value for name, value in told["listing"].items() if name not in ("agency_name", "extra")}

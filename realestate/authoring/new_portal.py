@@ -1,4 +1,4 @@
-"""The first files of a portal: a spider and invented pages that pass the tests as they are, for a person to fill in."""
+"""Writes the first files of a portal: a spider and invented pages, which pass the tests. Its author changes them."""
 
 import re
 from datetime import date
@@ -7,16 +7,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
-from realestate.authoring import Unfit, project
+from realestate.authoring import AuthoringError, project_files
 
-#: Where a portal's data may sit; each has its templates.
+#: Where a portal may have its data. Each kind has its templates.
 KINDS = ("html", "jsonld", "next", "script", "api")
 _TEMPLATES = files("realestate.authoring") / "templates"
-#: Expectations are the same for all kinds: they tell of the same invented homes.
+#: The expected values are the same for all kinds: the pages show the same invented homes.
 _COMMON = ("search.json", "listing-flat.json")
 
 
-def start(
+def create(
     name: str,
     kind: str,
     today: date,
@@ -26,17 +26,17 @@ def start(
     currency: str | None = None,
     timezone: str | None = None,
 ) -> list[Path]:
-    """Write a portal's files, and tell which. What is there already is left alone."""
+    """Write a portal's files and return their paths. Raises AuthoringError if one exists already."""
     facts = _facts(name, today, site, country or "BE", currency or "EUR", timezone or "Europe/Brussels")
     if kind not in KINDS:
-        raise Unfit(f"no kind {kind!r}; there are: {', '.join(KINDS)}")
-    folder = project.pages_folder(name)
+        raise AuthoringError(f"unknown kind {kind!r}; use one of: {', '.join(KINDS)}")
+    folder = project_files.pages_folder(name)
     if folder.exists():
-        raise Unfit(f"{folder.relative_to(project.root())} is there already")
-    written = {project.spider_file(name): _filled(f"{kind}.py", facts)}
+        raise AuthoringError(f"{folder.relative_to(project_files.root())} exists already")
+    written = {project_files.spider_file(name): _filled(f"{kind}.py", facts)}
     written |= {folder / page: _filled(f"{kind}.{page}", facts) for page in _pages(kind)}
     written |= {folder / page: _filled(page, facts) for page in _COMMON}
-    project.write(written)
+    project_files.write(written)
     return list(written)
 
 
@@ -52,14 +52,14 @@ def _filled(template: str, facts: dict[str, str]) -> str:
 
 def _facts(name: str, today: date, site: str | None, country: str, currency: str, timezone: str) -> dict[str, str]:
     if not re.fullmatch(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*", name):
-        raise Unfit(f"{name!r}: a name in lower case is needed, such as example or example_be")
+        raise AuthoringError(f"{name!r}: use a name in lower case, such as example or example_be")
     site = (site or f"https://www.{name.replace('_', '-')}.example").rstrip("/")
     if not re.fullmatch(r"https://[\w.-]+", site):
-        raise Unfit(f"{site!r}: an address such as https://www.example.com is needed")
+        raise AuthoringError(f"{site!r}: use an address such as https://www.example.com")
     if not re.fullmatch(r"[A-Z]{2}", country) or not re.fullmatch(r"[A-Z]{3}", currency):
-        raise Unfit(f"{country!r}, {currency!r}: codes such as BE and EUR are needed")
+        raise AuthoringError(f"{country!r}, {currency!r}: use codes such as BE and EUR")
     if timezone not in available_timezones():
-        raise Unfit(f"{timezone!r}: a time zone such as Europe/Brussels is needed")
+        raise AuthoringError(f"{timezone!r}: use a time zone such as Europe/Brussels")
     return {
         "name": name,
         "class": name.title().replace("_", ""),

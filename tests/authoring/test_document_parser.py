@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from realestate.authoring import Unfit, addresses, reading
-from realestate.authoring.documents import parse
+from realestate.authoring import AuthoringError, document_url, parser_output
+from realestate.authoring.document_parser import parse
 from realestate.cli import app
 from realestate.items.others import OTHERS
 from tests import recorded
@@ -32,7 +32,7 @@ def test_every_recorded_page_is_read_without_its_address(expected: Path) -> None
     told = json.loads(expected.read_text("utf-8"))
     page = recorded.page_of(expected)
     parsed = parse(expected.parent.name, page.read_bytes(), hints=told.get("hints"), file_name=page.name)
-    made = reading.short(parsed.told)
+    made = parser_output.without_defaults(parsed.values)
     if "found" in told:
         assert [each["ref"] for each in made["found"]] == [each["ref"] for each in told["found"]]
     elif "gone" in told:
@@ -61,7 +61,7 @@ def without(listing: dict[str, Any], names: set[str]) -> dict[str, Any]:
 )
 def test_the_object_behind_the_script_is_read_like_the_page(envelope: Any) -> None:
     parsed = parse("immoweb", envelope(classified()).encode())
-    listing = parsed.told["listing"]
+    listing = parsed.values["listing"]
     assert (listing["ref"], listing["price"], listing["area_m2"], listing["city"]) == (
         "21500123",
         749000,
@@ -78,10 +78,10 @@ def test_the_address_is_the_one_the_document_tells() -> None:
     told = parse("emlak", page)
     assert (told.url, told.is_made_up) == ("https://emlak.az/840001-.html", False)
     assert (
-        parse("emlak", page.replace(b"840001", b""), file_name="emlak-840777.html").told["listing"]["ref"] == "840777"
+        parse("emlak", page.replace(b"840001", b""), file_name="emlak-840777.html").values["listing"]["ref"] == "840777"
     )
     assert parse("emlak", page.replace(b"840001", b"")).is_made_up
-    assert parse("emlak", page, url="/840009-a.html").told["listing"]["ref"] == "840009"
+    assert parse("emlak", page, url="/840009-a.html").values["listing"]["ref"] == "840009"
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_the_address_is_the_one_the_document_tells() -> None:
     ],
 )
 def test_an_address_in_the_portals_form(portal: str, ref: str, url: str | None) -> None:
-    assert addresses.in_form(recorded.spider(portal), ref) == url
+    assert document_url.url_of_ref(recorded.spider(portal), ref) == url
 
 
 @pytest.mark.parametrize("document", [b"", b"nothing", b"{", b"[]", b"{}", b"null", b"\xff\xfe\x00", b"<p>", b"[[[["])
 @pytest.mark.parametrize("portal", sorted({path.parent.name for path in recorded.expectations()}))
 def test_what_is_no_document_is_told_in_one_line(portal: str, document: bytes) -> None:
-    with pytest.raises(Unfit) as told:
+    with pytest.raises(AuthoringError) as told:
         parse(portal, document)
     assert "\n" not in str(told.value)
     assert "extract: " in str(told.value)
@@ -138,7 +138,7 @@ def test_a_rent_is_never_of_another_time(told: dict[str, Any], period: str | Non
     ad["price"] = {name: told.get(name) for name in ("mainValue", "type")}
     rental = {f"{each}RentalPrice": told.get(each) for each in ("monthly", "yearly")}
     ad["transaction"] |= {"type": "FOR_RENT", "sale": None, "rental": rental}
-    listing = parse("immoweb", json.dumps(ad).encode()).told["listing"]
+    listing = parse("immoweb", json.dumps(ad).encode()).values["listing"]
     assert (listing["rent_period"], listing["price"]) == (period, price)
 
 
@@ -149,9 +149,9 @@ def test_a_home_abroad_is_not_taken_for_one_at_home(name: str | None, code: str)
     """A country that is not known fails validation by its name, and so is seen."""
     ad = classified()
     ad["property"]["location"]["country"] = name
-    assert parse("immoweb", json.dumps(ad).encode()).told["listing"]["country"] == code
+    assert parse("immoweb", json.dumps(ad).encode()).values["listing"]["country"] == code
 
 
 def test_a_page_of_2024_has_the_object_in_an_attribute() -> None:
     page = f"<iw-load-advertisements :classified='{escape(json.dumps(classified()))}'></iw-load-advertisements>"
-    assert parse("immoweb", page.encode()).told["listing"]["price"] == 749000
+    assert parse("immoweb", page.encode()).values["listing"]["price"] == 749000
