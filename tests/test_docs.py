@@ -19,6 +19,7 @@ from realestate.items import FIELDS
 from realestate.old_names import RENAMED_SETTINGS
 from realestate.pipelines.rules import AREAS, RULES
 from realestate.queue import keys
+from realestate.queue.scrapy_redis_settings import IGNORED
 from realestate.schema import listing_schema
 from realestate.simulator import server, weather
 from realestate.simulator.adversary import profiles
@@ -220,3 +221,19 @@ def test_the_example_portal_works() -> None:
     html = 'window.ad = {"id": 5, "price": 1000, "surface": 80};'
     (listing,) = spider.parse_listing(page("https://www.example.be/homes/5", html))
     assert (listing.ref, listing.price, listing.area_m2) == ("5", 1000, 80.0)
+
+
+def test_the_settings_for_any_scrapy_project_are_those_of_the_example() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", doc("queue.md"), re.DOTALL)
+    shown: dict[str, Any] = {}
+    exec(compile(code, "queue.md", "exec"), shown)
+    example: dict[str, Any] = {}
+    path = ROOT / "tests" / "example_project" / "bookshop" / "settings.py"
+    exec(compile(path.read_text("utf-8"), str(path), "exec"), example)
+    for name in ("SCHEDULER", "DUPEFILTER_CLASS", "ADDONS", "REDIS_URL"):
+        assert shown[name] == example[name]
+    assert len(code.splitlines()) <= 10
+
+
+def test_every_ignored_setting_is_documented() -> None:
+    assert {name for name in [*IGNORED, "SCHEDULER_QUEUE_CLASS"] if f"`{name}`" not in doc("queue.md")} == set()

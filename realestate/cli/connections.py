@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redis import Redis
+from redis.exceptions import RedisError
 
 from realestate import embedded, settings
 from realestate.cli.errors import UsageError
 from realestate.jobs.work import all_portals, why_refused
+from realestate.queue import keys
 from realestate.queue.connection import connect_blocking
 from realestate.storage import FullStore, open_store
 
@@ -65,6 +67,22 @@ def check_portals(names: Sequence[str]) -> list[str]:
         if name not in portals:
             raise UsageError(f"no portal {name!r}; the portals are: {', '.join(portals)}")
     return list(names)
+
+
+def check_queues(names: Sequence[str]) -> list[str]:
+    """The names, if each is a portal or another spider with a queue in Redis; a UsageError otherwise."""
+    for name in names:
+        if name not in all_portals() and not _has_queue(name):
+            check_portals([name])
+    return list(names)
+
+
+def _has_queue(name: str) -> bool:
+    try:
+        server = connect_redis(running_redis_url())
+        return bool(server.exists(keys.jobs(name), keys.dead_letters(name)))
+    except (UsageError, RedisError, OSError):
+        return False
 
 
 def check_urls(portal: str, urls: Sequence[str]) -> None:

@@ -56,11 +56,11 @@ def with_queue(portal: str, act: "Callable[[RequestQueue], Awaitable[T]]") -> T:
     """Run a function on the portal's queue and return its result."""
     import asyncio
 
-    from realestate.cli.connections import check_portals, running_redis_url
+    from realestate.cli.connections import check_queues, running_redis_url
     from realestate.queue.connection import connect_to
     from realestate.queue.request_queue import QueueSettings, RequestQueue
 
-    check_portals([portal])
+    check_queues([portal])
     url = running_redis_url()
 
     async def connect_and_act() -> T:
@@ -74,9 +74,9 @@ def with_queue(portal: str, act: "Callable[[RequestQueue], Awaitable[T]]") -> T:
 
 
 def _for_each(portals: Sequence[str], act: "Callable[[RequestQueue], Awaitable[None]]") -> None:
-    from realestate.cli.connections import check_portals
+    from realestate.cli.connections import check_queues
 
-    for name in check_portals(portals):
+    for name in check_queues(portals):
         with_queue(name, act)
 
 

@@ -9,6 +9,7 @@ from scrapy import Request
 
 from realestate.crawling import seeds
 from realestate.crawling.job_completion import JobCompletion
+from realestate.queue.packing import SEED
 from realestate.storage.handle import store_of
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class SeedReader:
         if request is None:
             await self.spider.fleet.remove_seed(nonce)
             return None
-        request.meta["seed"] = nonce
+        request.meta[SEED] = nonce
         request.meta.setdefault("job", nonce)
         if request.meta["stage"] != "plan":
             return request

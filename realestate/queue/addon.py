@@ -12,7 +12,7 @@ from scrapy.settings import BaseSettings
 from realestate.queue.heartbeat import Heartbeat
 from realestate.queue.leases import LeaseMiddleware
 from realestate.queue.scrapy_redis_settings import QUEUE_CLASS, replace_queue_class, warn_of_ignored
-from realestate.queue.seed_reader import SeedMiddleware
+from realestate.queue.seed_middleware import SeedMiddleware
 from realestate.queue.send_slots import SendSlotMiddleware
 
 #: Lower than the number of any other spider middleware: nearest to the engine.

@@ -132,6 +132,7 @@ class Fleet:
         return len(self.buffer) + len(self.local)
 
     def has_pending_requests(self) -> bool:
+        """Always while it serves: the worker waits for requests and seeds, and `spider_idle` is not sent."""
         return self.serving or bool(self.local)
 
     def next_request(self) -> Request | None:

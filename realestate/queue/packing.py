@@ -15,7 +15,9 @@ from realestate.queue.request_queue import Pushed
 
 #: The keys under which a child carries its page's lease, a seed's request its name, and any request the seconds before
 #: which it is not to be sent.
-PARENT, SEED, DELAY = "parent", "seed", "delay_seconds"
+PARENT = "lease_parent"
+SEED = "seed_name"
+DELAY = "delay_seconds"
 _OF_THIS_LEASE = (
     LEASE,
     PARENT,

@@ -14,7 +14,7 @@ from redis import Redis
 
 from realestate.queue import keys
 from tests.end_to_end.bookshop_site import PAGES, Shop, running_shop
-from tests.end_to_end.conftest import PYTHON, ROOT, Worker, letters, until
+from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Worker, letters, until
 
 PROJECT = ROOT / "tests" / "example_project"
 #: The two workers together. One crawl takes some seconds, so there is a middle in which a worker can be killed.
@@ -50,6 +50,16 @@ def delivered(server: Redis, spider: str) -> list[dict[str, Any]]:
     return [json.loads(item) for item in found]
 
 
+def dead_letters(redis_url: str, spider: str) -> list[dict[str, Any]]:
+    """As the command shows them."""
+    command = [PYTHON, "-m", "realestate", "deadletters", "list", spider, "--json"]
+    shown = subprocess.run(
+        command, env={**os.environ, "REDIS_URL": redis_url}, cwd=ROOT, capture_output=True, check=True
+    )
+    found: list[dict[str, Any]] = json.loads(shown.stdout)
+    return found
+
+
 def test_a_redis_spider_survives_the_kill_of_a_worker(
     shop: Shop, redis_url: str, server: Redis, tmp_path: Path
 ) -> None:
@@ -64,7 +74,7 @@ def test_a_redis_spider_survives_the_kill_of_a_worker(
         until(lambda: len(delivered(server, "books")) >= 10, "the middle of the crawl")
         killed, survivor = workers
         killed.process.send_signal(signal.SIGKILL)
-        assert survivor.process.wait(60) == 0, "it closes by itself when nothing is left"
+        assert survivor.process.wait(PATIENCE) == 0, "it closes by itself when nothing is left"
     books = delivered(server, "books")
     assert {book["url"] for book in books} == shop.books, "every book at least once"
     assert {book["shelf"] for book in books} == {"fiction"}, "-a"
@@ -74,10 +84,9 @@ def test_a_redis_spider_survives_the_kill_of_a_worker(
     assert len(again) <= 8, "only what the killed worker had begun is fetched twice"
     assert fetched["/book/broken"] >= 3, "RETRY_TIMES = 2"
     assert shop.most_per_second() <= RATE * 1.2 + 1, "one rate limit for both workers"
-    assert [(letter["reason"], letter["url"]) for letter in letters(redis_url, "books")] == [
-        ("http", f"{shop.url}/book/broken")
-    ]
-    assert not server.exists(keys.requests("books")) or server.hlen(keys.requests("books")) == 1, "the dead letter"
+    (dead,) = dead_letters(redis_url, "books")
+    assert (dead["reason"], dead["url"]) == ("http", f"{shop.url}/book/broken")
+    assert server.hlen(keys.requests("books")) == 1, "nothing but the dead letter is left"
 
 
 def test_a_crawl_spider_keeps_its_options(shop: Shop, redis_url: str, server: Redis, tmp_path: Path) -> None:
@@ -92,7 +101,7 @@ def test_a_crawl_spider_keeps_its_options(shop: Shop, redis_url: str, server: Re
     for number in range(2):
         server.sadd("catalogue:start_urls", f"{shop.url}/page/0")
         with crawling("catalogue", redis_url, tmp_path / f"{number}.log", *options) as worker:
-            assert worker.process.wait(60) == 0
+            assert worker.process.wait(PATIENCE) == 0
     stats = worker.stats()
     pages = PAGES + 1  # a seed is not filtered, so a link to it is followed once more, as in scrapy-redis
     assert stats["httpcache/hit"] == len(shop.books) + pages, "the second crawl fetches all again, from the cache"
