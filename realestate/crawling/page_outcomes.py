@@ -13,6 +13,7 @@ from scrapy.http import Response
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from realestate.items import Evidence
+from realestate.queue.dead_letters import REFUSED_STATUSES
 from realestate.queue.refetch import SUSPECT_PROXY
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ logger = logging.getLogger(__name__)
 Stage = Literal["plan", "discover", "extract"]
 
 GONE_STATUSES = (404, 410)
-#: Statuses that are about us, not about the page.
-REFUSALS = (401, 403, 429)
 #: The spider looks back at this many pages…
 RECENT_PAGES = 20
 #: … and if so many of them were unreadable, the portal has changed its pages: then a page is not fetched twice.
@@ -86,7 +85,7 @@ class PageOutcomes:
         return f"portal={self.spider.name} job={request.meta.get('job', '-')} url={request.url}"
 
     def parsed(self, response: Response) -> None:
-        """The page was parsed. If its proxy was suspected because of it, the suspicion is withdrawn."""
+        """The page was parsed. If an earlier fetch of it could not be parsed, that proxy had replaced it."""
         self._recent_unreadable.append(False)
         if SUSPECT_PROXY in response.meta and response.request is not None:
             self.spider.fleet.feedback.refetch_succeeded(response.request)
@@ -118,7 +117,7 @@ class PageOutcomes:
         if isinstance(error, HttpError):
             status = error.response.status
             self.record("failed", request, f"status {status}")
-            self.give_up("ban" if status in REFUSALS else "http", f"status {status}", request, status=status)
+            self.give_up("ban" if status in REFUSED_STATUSES else "http", f"status {status}", request, status=status)
         elif isinstance(error, IgnoreRequest):
             reason = getattr(error, "reason", None)
             outcome = getattr(error, "outcome", "banned" if reason else "failed")

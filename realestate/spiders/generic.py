@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from hashlib import blake2b
-from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 from zoneinfo import ZoneInfo
@@ -35,13 +34,13 @@ from realestate.parsing import (
     schemaorg,
     unknown_json,
 )
+from realestate.parsing.hosts import is_public_host
 from realestate.parsing.text import plain
 
 _FIRST_PAGE = ("", "/")
 _ROBOTS = "/robots.txt"
 _SITEMAP = re.compile(r"\.xml(?:\.gz)?$")
 _LONG_NUMBER = re.compile(r"\d{5,}")
-_NOT_PUBLIC = re.compile(r"(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|test|invalid|onion)$")
 _RENTS = re.compile(
     r"(?<![^\W_])(?:to[ -]?(?:rent|let)|for[ -]?rent|rentals?|te[ -]huur|miete\w*|louer|location|wynaje\w+)"
 )
@@ -83,7 +82,7 @@ class GenericSpider(PortalSpider):
     @classmethod
     def is_of(cls, site: str, url: str) -> bool:
         """Any public host belongs to it; and the simulator's, if there is one."""
-        return urlsplit(url).netloc == urlsplit(site).netloc or is_public(urlsplit(url).hostname or "")
+        return urlsplit(url).netloc == urlsplit(site).netloc or _is_public(urlsplit(url).hostname or "")
 
     def ref_of(self, url: str) -> str | None:
         parts = urlsplit(url)
@@ -142,13 +141,12 @@ class GenericSpider(PortalSpider):
         )
 
 
-def is_public(host: str) -> bool:
+def _is_public(host: str) -> bool:
     """Whether the host name is a public one. Where it resolves to is checked by the download handler."""
-    host = host.rstrip(".").lower()
     try:
-        return ip_address(host).is_global
-    except ValueError:
-        return "." in host and not _NOT_PUBLIC.search(host) and not host.rpartition(".")[2].isdecimal()
+        return is_public_host(host.encode("idna").decode())
+    except UnicodeError:
+        return False
 
 
 def _best_nodes(document: str) -> dict[str, dict[str, Any]]:

@@ -349,7 +349,7 @@ def test_a_backup_can_be_restored(
     assert done.code == 0
     assert "2 listings, 2 events, 2 prices" in done.out
     again = run("backup", str(file))
-    assert (again.code, again.err) == (1, f"realestate: {file} is there already\n")
+    assert (again.code, again.err) == (1, f"realestate: {file} exists already\n")
     refused = run("restore", str(file))
     assert (refused.code, "the store is not empty: it has " in refused.err) == (1, True)
     monkeypatch.setattr(settings, "STORE_URL", second_store_url)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import cache
 
 #: Each takes longer to import than the help may take.
 HEAVY = {"scrapy", "twisted", "redis", "psycopg2", "pymongo", "lxml", "selectolax", "aiohttp", "dateparser", "rich"}
@@ -17,6 +18,7 @@ finally:
 """
 
 
+@cache
 def imported(*arguments: str) -> set[str]:
     done = subprocess.run([sys.executable, "-c", SCRIPT, *arguments], capture_output=True, text=True, check=True)
     return set(json.loads(done.stderr.splitlines()[-1]))
