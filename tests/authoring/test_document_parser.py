@@ -1,4 +1,4 @@
-"""`realestate portal parse`: what a portal's parser makes of a saved document, in whatever envelope it comes."""
+"""`realestate portal parse`: what a portal's parser returns for a saved document, in any wrapping."""
 
 import json
 import re
@@ -22,25 +22,25 @@ EMLAK = recorded.FOLDER / "emlak" / "listing-flat-sale.html"
 def classified() -> dict[str, Any]:
     found = re.search(r"window\.classified = (\{.*?\n\});", IMMOWEB.read_text("utf-8"), re.DOTALL)
     assert found
-    told: dict[str, Any] = json.loads(found[1])
-    return told
+    given: dict[str, Any] = json.loads(found[1])
+    return given
 
 
 @pytest.mark.parametrize("expected", recorded.expectations(), ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_every_recorded_page_is_read_without_its_address(expected: Path) -> None:
+def test_every_recorded_page_is_parsed_without_its_url(expected: Path) -> None:
     """The values are those of the walker; only the address may be spelled otherwise."""
-    told = json.loads(expected.read_text("utf-8"))
+    given = json.loads(expected.read_text("utf-8"))
     page = recorded.page_of(expected)
-    parsed = parse(expected.parent.name, page.read_bytes(), hints=told.get("hints"), file_name=page.name)
+    parsed = parse(expected.parent.name, page.read_bytes(), hints=given.get("hints"), file_name=page.name)
     made = parser_output.without_defaults(parsed.values)
-    if "found" in told:
-        assert [each["ref"] for each in made["found"]] == [each["ref"] for each in told["found"]]
-    elif "gone" in told:
-        assert made == {"gone": told["gone"]}
+    if "found" in given:
+        assert [each["ref"] for each in made["found"]] == [each["ref"] for each in given["found"]]
+    elif "gone" in given:
+        assert made == {"gone": given["gone"]}
     else:
-        (kind,) = told.keys() & {"listing", *OTHERS}
+        (kind,) = given.keys() & {"listing", *OTHERS}
         differing = {"url"} | ({"ref"} if parsed.is_made_up else set())
-        assert without(made[kind], differing) == without(told[kind], differing)
+        assert without(made[kind], differing) == without(given[kind], differing)
 
 
 def without(listing: dict[str, Any], names: set[str]) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def without(listing: dict[str, Any], names: set[str]) -> dict[str, Any]:
     ],
     ids=["bare", "with a mark", "inside", "in a list", "assigned", "in a page"],
 )
-def test_the_object_behind_the_script_is_read_like_the_page(envelope: Any) -> None:
+def test_the_object_of_the_script_is_parsed_like_the_page(envelope: Any) -> None:
     parsed = parse("immoweb", envelope(classified()).encode())
     listing = parsed.values["listing"]
     assert (listing["ref"], listing["price"], listing["area_m2"], listing["city"]) == (
@@ -68,15 +68,15 @@ def test_the_object_behind_the_script_is_read_like_the_page(envelope: Any) -> No
         176.0,
         "Braine-le-Château",
     )
-    assert listing["floor"] is None, "what is missing is told too"
+    assert listing["floor"] is None, "missing values are listed too"
 
 
-def test_the_address_is_the_one_the_document_tells() -> None:
+def test_the_url_is_the_one_in_the_document() -> None:
     page = EMLAK.read_bytes()
     canonical = b'<link rel="canonical" href="https://emlak.az/840001-satilir.html"></head>'
     assert parse("emlak", page.replace(b"</head>", canonical)).url == "https://emlak.az/840001-satilir.html"
-    told = parse("emlak", page)
-    assert (told.url, told.is_made_up) == ("https://emlak.az/840001-.html", False)
+    given = parse("emlak", page)
+    assert (given.url, given.is_made_up) == ("https://emlak.az/840001-.html", False)
     assert (
         parse("emlak", page.replace(b"840001", b""), file_name="emlak-840777.html").values["listing"]["ref"] == "840777"
     )
@@ -94,18 +94,18 @@ def test_the_address_is_the_one_the_document_tells() -> None:
         ("immoweb", "1", None),
     ],
 )
-def test_an_address_in_the_portals_form(portal: str, ref: str, url: str | None) -> None:
+def test_a_url_in_the_portals_form(portal: str, ref: str, url: str | None) -> None:
     assert document_url.url_of_ref(recorded.spider(portal), ref) == url
 
 
 @pytest.mark.parametrize("document", [b"", b"nothing", b"{", b"[]", b"{}", b"null", b"\xff\xfe\x00", b"<p>", b"[[[["])
 @pytest.mark.parametrize("portal", sorted({path.parent.name for path in recorded.expectations()}))
-def test_what_is_no_document_is_told_in_one_line(portal: str, document: bytes) -> None:
-    with pytest.raises(AuthoringError) as told:
+def test_a_document_that_cannot_be_parsed_is_one_line_of_error(portal: str, document: bytes) -> None:
+    with pytest.raises(AuthoringError) as given:
         parse(portal, document)
-    assert "\n" not in str(told.value)
-    assert "extract: " in str(told.value)
-    assert "discover: " in str(told.value)
+    assert "\n" not in str(given.value)
+    assert "extract: " in str(given.value)
+    assert "discover: " in str(given.value)
 
 
 def test_the_command_prints_json(tmp_path: Path) -> None:
@@ -118,12 +118,12 @@ def test_the_command_prints_json(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["portal", "parse", "emlak", str(page), "--hints", '{"rent_period": "day"}'])
     assert json.loads(done.stdout)["listing"]["rent_period"] == "day"
     done = CliRunner().invoke(app, ["portal", "parse", "emlak", str(recorded.FOLDER / "emlak" / "search.html")])
-    told = json.loads(done.stdout)
-    assert (len(told["found"]), told["total"], len(told["searches"])) == (3, 45, 2)
+    given = json.loads(done.stdout)
+    assert (len(given["found"]), given["total"], len(given["searches"])) == (3, 45, 2)
 
 
 @pytest.mark.parametrize(
-    ("told", "period", "price"),
+    ("given", "period", "price"),
     [
         ({"mainValue": 940, "type": "residential_monthly_rent"}, "month", 940),
         ({"mainValue": 12000, "type": "commercial_yearly_rent", "monthly": 1000, "yearly": 12000}, "year", 12000),
@@ -133,10 +133,10 @@ def test_the_command_prints_json(tmp_path: Path) -> None:
         ({"mainValue": 1000}, None, 1000),
     ],
 )
-def test_a_rent_is_never_of_another_time(told: dict[str, Any], period: str | None, price: int) -> None:
+def test_a_rent_never_has_a_wrong_period(given: dict[str, Any], period: str | None, price: int) -> None:
     ad = classified()
-    ad["price"] = {name: told.get(name) for name in ("mainValue", "type")}
-    rental = {f"{each}RentalPrice": told.get(each) for each in ("monthly", "yearly")}
+    ad["price"] = {name: given.get(name) for name in ("mainValue", "type")}
+    rental = {f"{each}RentalPrice": given.get(each) for each in ("monthly", "yearly")}
     ad["transaction"] |= {"type": "FOR_RENT", "sale": None, "rental": rental}
     listing = parse("immoweb", json.dumps(ad).encode()).values["listing"]
     assert (listing["rent_period"], listing["price"]) == (period, price)
@@ -145,7 +145,7 @@ def test_a_rent_is_never_of_another_time(told: dict[str, Any], period: str | Non
 @pytest.mark.parametrize(
     ("name", "code"), [("België", "BE"), (None, "BE"), ("Frankrijk", "FR"), ("Elsewhere", "Elsewhere")]
 )
-def test_a_home_abroad_is_not_taken_for_one_at_home(name: str | None, code: str) -> None:
+def test_a_home_abroad_has_its_own_country(name: str | None, code: str) -> None:
     """A country that is not known fails validation by its name, and so is seen."""
     ad = classified()
     ad["property"]["location"]["country"] = name

@@ -1,4 +1,4 @@
-"""Recorded pages hold no persons; the rest of them stays."""
+"""Recorded pages contain no persons; the rest of them stays."""
 
 import json
 
@@ -31,7 +31,7 @@ PERSONS = ("Uydurma Ad", "Somebody Invented", "055 234 56 78", "0552345678", "so
     ],
     ids=["JSON", "assigned", "script", "JSON.parse"],
 )
-def test_persons_go_and_the_rest_stays(page: str) -> None:
+def test_persons_are_removed_and_the_rest_stays(page: str) -> None:
     scrubbed = page_scrubber.scrub_page(page, "AZ")
     assert [person for person in PERSONS if person in scrubbed] == []
     for kept in ("245000", "1767225600000", "https://photos.example/055/2345678.jpg", "OWNER", "PRIVATE", "phone"):
@@ -52,13 +52,13 @@ def test_elements_that_show_a_person_are_emptied() -> None:
 
 
 @pytest.mark.parametrize("portal", ["emlak", "immoweb"])
-def test_a_scrubbed_page_reads_as_before_but_for_who_sells(portal: str) -> None:
+def test_a_scrubbed_page_gives_the_same_values_except_the_seller(portal: str) -> None:
     spider = recorded.spider(portal)
     for expected in recorded.expectations():
-        if expected.parent.name == portal and "listing" in (told := json.loads(expected.read_text("utf-8"))):
+        if expected.parent.name == portal and "listing" in (values := json.loads(expected.read_text("utf-8"))):
             page = page_scrubber.scrub_page(recorded.page_of(expected).read_text("utf-8"), spider.country)
             response = recorded.response_of(expected, page.encode())
-            (listing, *_) = spider.parsed(response, "extract", **told.get("hints", {}))
-            wanted = {name: value for name, value in told["listing"].items() if name not in ("agency_name", "extra")}
+            (listing, *_) = spider.parsed(response, "extract", **values.get("hints", {}))
+            wanted = {name: value for name, value in values["listing"].items() if name not in ("agency_name", "extra")}
             record = as_record(listing)
             assert {name: record[name] for name in wanted} == wanted

@@ -1,4 +1,4 @@
-"""A fleet without Redis: it remembers what a spider asks of it."""
+"""A fleet without Redis: it records what a spider asks of it."""
 
 from typing import Any, cast
 

@@ -1,4 +1,4 @@
-"""The end of a job, one turn at a time; Redis and the store are played, their own tests are on real ones."""
+"""Completing a job, step by step, with a fake Redis and a fake store. Their own tests use real ones."""
 
 import asyncio
 from types import SimpleNamespace
@@ -29,8 +29,8 @@ class Jobs:
 
     async def release(self, job: str) -> None: ...
 
-    async def check(self, job: str, told: OpenJob) -> None:
-        self.open[job] = OpenJob(told.mode, told.scope, checking=True)
+    async def check(self, job: str, values: OpenJob) -> None:
+        self.open[job] = OpenJob(values.mode, values.scope, checking=True)
 
     async def close(self, job: str) -> None:
         del self.open[job]
@@ -104,28 +104,28 @@ class Played:
         self.counted[name] = self.counted.get(name, 0) + count
 
 
-def test_a_job_with_something_left_is_left_alone() -> None:
+def test_a_job_with_requests_left_is_not_completed() -> None:
     spider = Played([])
     spider.is_over = False
     spider.look()
     assert (spider.asked, list(spider.jobs.open)) == ([], ["j"])
 
 
-def test_a_job_another_worker_concludes_is_left_alone() -> None:
+def test_a_job_that_another_worker_completes_is_left_to_it() -> None:
     spider = Played([])
     spider.jobs.claimed = {"j"}
     spider.look()
     assert spider.asked == []
 
 
-def test_a_job_that_missed_nothing_is_concluded_at_once() -> None:
+def test_a_job_that_saw_everything_is_completed_at_once() -> None:
     spider = Played([])
     spider.look()
     assert spider.asked == [("end_sweep", True, None), ("conclude",)]
     assert spider.jobs.open == {}
 
 
-def test_what_a_job_did_not_see_is_looked_for_before_it_is_concluded() -> None:
+def test_listings_that_a_job_did_not_see_are_fetched_before_it_is_completed() -> None:
     spider = Played([Unread("1", "https://emlak.az/1-x.html", "day")])
     spider.look()
     assert spider.pushed == ["https://emlak.az/1-x.html j full day"]
@@ -159,14 +159,14 @@ def part(search: str, total: int | None, parent: str | None = None, newest: int 
         ([part("x", 100)], None),
     ],
 )
-def test_a_job_whose_parts_leave_something_out_is_not_complete(parts: list[Part], reason: str | None) -> None:
+def test_a_job_whose_parts_do_not_cover_the_search_is_not_complete(parts: list[Part], reason: str | None) -> None:
     spider = Played([])
     spider.parts = parts
     spider.look()
     assert spider.asked[0] == ("end_sweep", reason is None, reason)
 
 
-def test_only_a_complete_run_moves_the_watermarks_of_the_searches_that_were_asked_for() -> None:
+def test_only_a_complete_job_sets_the_watermarks_of_its_searches() -> None:
     parts = [part("s", 10, newest=7), part("a", 10, "s", newest=9), part("t", 5), part("u", 5, newest=3)]
     complete, incomplete = Played([]), Played([], given_up=1)
     for spider in (complete, incomplete):
@@ -177,8 +177,8 @@ def test_only_a_complete_run_moves_the_watermarks_of_the_searches_that_were_aske
 
 
 @pytest.mark.parametrize("checking", [False, True])
-def test_a_job_the_store_has_forgotten_is_not_complete(checking: bool) -> None:
-    """As after a failover that lost the last moments: its run would never be found, and the job never end."""
+def test_a_job_that_the_store_has_lost_is_not_complete(checking: bool) -> None:
+    """As after a failover that lost the last writes. Without this, the job would never end."""
     spider = Played([])
     spider.jobs.open["j"] = OpenJob("full", "all", checking=checking)
     spider.is_forgotten = True
@@ -188,7 +188,7 @@ def test_a_job_the_store_has_forgotten_is_not_complete(checking: bool) -> None:
     assert spider.jobs.open == {}
 
 
-def test_too_much_to_be_believed_is_an_alert(caplog: pytest.LogCaptureFixture) -> None:
+def test_too_many_gone_listings_are_an_error_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     spider = Played([], verdict="withheld")
     spider.look()
     assert spider.counted["delist/withheld"] == 1

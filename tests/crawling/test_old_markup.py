@@ -23,16 +23,16 @@ def read(page: str) -> old_markup.OldPage:
     return old_markup.OldPage(HtmlResponse("https://tap.az/elanlar/1", headers=headers, body=page.encode()))
 
 
-def test_both_portals_statistics_are_read() -> None:
+def test_the_statistics_of_both_portals_are_parsed() -> None:
     for statistics in ("statistics", "info__statistics"):
-        told = read(PAGE.replace("{statistics}", statistics))
-        assert told.fields(BAKU) == {
+        values = read(PAGE.replace("{statistics}", statistics))
+        assert values.fields(BAKU) == {
             "title": "A home",
             "description": "One.\nTwo.",
             "photos": ["https://tap.az/1.jpg"],
             "updated_at": datetime(2026, 11, 16, tzinfo=BAKU),
         }
-        assert (dict(told.rows), told.views) == ({"sahə": "45 m²"}, 1204)
+        assert (dict(values.rows), values.views) == ({"sahə": "45 m²"}, 1204)
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,14 @@ def test_both_portals_statistics_are_read() -> None:
         ('<p class="products-i"><i class="price-val">1</i></p>', None),
     ],
 )
-def test_a_price_is_the_adverts_own(price: str, text: str | None) -> None:
+def test_the_price_is_the_adverts_own(price: str, text: str | None) -> None:
     assert read(PAGE + price).price == text
 
 
-def test_another_page_tells_nothing() -> None:
-    told = read("<p>Yeniləndi: bugün</p>")
-    assert told.fields(BAKU) == {"title": None, "description": None, "photos": [], "updated_at": None}
-    assert (told.rows, told.views, told.price, told.places, told.shop, told.seller) == (
+def test_another_page_has_no_values() -> None:
+    values = read("<p>Yeniləndi: bugün</p>")
+    assert values.fields(BAKU) == {"title": None, "description": None, "photos": [], "updated_at": None}
+    assert (values.rows, values.views, values.price, values.places, values.shop, values.seller) == (
         {},
         None,
         None,
@@ -61,4 +61,4 @@ def test_another_page_tells_nothing() -> None:
         None,
         None,
     )
-    assert (told.breadcrumbs, told.point.latitude) == ([""], None)
+    assert (values.breadcrumbs, values.point.latitude) == ([""], None)

@@ -1,4 +1,4 @@
-"""A shop and a table of quotes on the same engine: pages that are not what they promise, and what becomes of each."""
+"""A shop and a table of quotes: broken pages, and what each page yields."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -43,7 +43,7 @@ def page(url: str, body: str, status: int = 200, stage: str = "extract", mode: s
         (FinanceSpider, QUOTES, f'<table data-total="5">{ROW.format("/quotes/XX0000000011", "")}</table>'),
     ],
 )
-def test_a_list_that_is_none_is_broken(spider: Any, url: str, body: str) -> None:
+def test_a_search_page_without_results_is_broken(spider: Any, url: str, body: str) -> None:
     with pytest.raises(BrokenPage):
         spider().parse_search(page(url, body))
 
@@ -58,15 +58,15 @@ def test_a_list_that_is_none_is_broken(spider: Any, url: str, body: str) -> None
         (FinanceSpider, f"{QUOTES}/XX0000000011", f"<table>{ROW.format('/quotes/XX0000000011', 'A') * 2}</table>"),
     ],
 )
-def test_a_page_that_is_none_is_broken(spider: Any, url: str, body: str) -> None:
+def test_a_page_without_an_item_is_broken(spider: Any, url: str, body: str) -> None:
     with pytest.raises(BrokenPage):
         list(spider().parse_page(page(url, body)))
 
 
 @pytest.mark.parametrize("price", ["12,50", "1e5", "-3", "NaN", "Infinity", "0", "٣", " 5", "1" * 400])
-def test_what_is_no_plain_number_is_missing_and_so_is_its_currency(price: str) -> None:
-    told = f'<meta itemprop="price" content="{price}"><meta itemprop="priceCurrency" content="EUR">'
-    body = f'<meta itemprop="sku" content="1"><h1 itemprop="name">x</h1>{told}'
+def test_a_price_that_is_not_a_plain_number_is_missing_with_its_currency(price: str) -> None:
+    given = f'<meta itemprop="price" content="{price}"><meta itemprop="priceCurrency" content="EUR">'
+    body = f'<meta itemprop="sku" content="1"><h1 itemprop="name">x</h1>{given}'
     (product,) = EcommerceSpider().parse_page(page(f"{SHOP}/1", body))
     assert (product.price, product.currency) in [(None, None), (5, "EUR")]
     assert product.price is None or price == " 5"
@@ -95,7 +95,9 @@ def serve(fleet: FakeFleet, make_crawler: Callable[..., Crawler]) -> Callable[[A
 
 
 @pytest.mark.parametrize("mode", ["full", "sweep", "incremental"])
-def test_products_are_read_one_by_one_and_quotes_where_they_stand(serve: Callable[[Any], Any], mode: str) -> None:
+def test_products_are_fetched_one_by_one_and_quotes_are_on_the_search_page(
+    serve: Callable[[Any], Any], mode: str
+) -> None:
     body = '<h1 data-total="30"></h1><li class="product"><a href="/products/7">x</a></li>'
     made = read(serve(EcommerceSpider).read_search(page(f"{SHOP}?page=1", body, stage="plan", mode=mode)))
     assert [(each.url, each.meta["stage"]) for each in made] == [
@@ -107,9 +109,7 @@ def test_products_are_read_one_by_one_and_quotes_where_they_stand(serve: Callabl
     assert [type(each) for each in made] == [Quote]
 
 
-def test_a_product_that_is_gone_is_counted_and_tells_the_store_nothing(
-    serve: Callable[[Any], Any], fleet: FakeFleet
-) -> None:
+def test_a_product_that_is_gone_is_counted_and_stores_nothing(serve: Callable[[Any], Any], fleet: FakeFleet) -> None:
     spider = serve(EcommerceSpider)
     assert read(spider.read_page(page(f"{SHOP}/7", "", status=404))) == []
     assert spider.crawler.stats.get_value("page/extract/gone") == 1
@@ -131,7 +131,7 @@ def test_a_broken_page_is_a_dead_letter(serve: Callable[[Any], Any], fleet: Fake
         (FinanceSpider, QUOTES, "plan"),
     ],
 )
-def test_a_seed_is_told_by_its_form(serve: Callable[[Any], Any], spider: Any, url: str, stage: str) -> None:
+def test_a_seed_is_recognised_by_its_form(serve: Callable[[Any], Any], spider: Any, url: str, stage: str) -> None:
     served = serve(spider)
     request = served.seed_request(seeds.parse(url.encode()))
     encode(request, served)

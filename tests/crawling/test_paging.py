@@ -1,4 +1,4 @@
-"""Ways to page, where a walk ends, and how a search is split: pure rules, tried on small portals made up here."""
+"""Ways of paging, where a search ends, and how it is split: pure rules, tested with small invented portals."""
 
 import re
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ def found(ref: str, price: int | None = None, dated: datetime | None = None) -> 
     return Found(Sighting(portal="p", ref=ref, url=f"https://portal.example/{ref}", price=price), dated=dated)  # type: ignore[arg-type]
 
 
-def shows(refs: Sequence[object], **told: object) -> Results:
-    return Results([found(str(ref)) for ref in refs], **told)  # type: ignore[arg-type]
+def shows(refs: Sequence[object], **values: object) -> Results:
+    return Results([found(str(ref)) for ref in refs], **values)  # type: ignore[arg-type]
 
 
 def walked(paging: Paging, answer: "Answer", until: int | None = None, newest: Newest | None = None) -> list[str]:
@@ -64,13 +64,13 @@ def test_without_a_total_pages_are_read_until_one_shows_nothing_new(past: str) -
     assert [whole_number(url, "page") or 1 for url in asked] == [1, 2, 3, 4, 5, 6]
 
 
-def test_with_a_total_all_pages_are_asked_for_at_once() -> None:
+def test_with_a_total_all_pages_are_requested_at_once() -> None:
     answer = Answer(45, total=True)
     assert len(SearchProgress().next_pages(Numbers(size=10), None, SEARCH, answer(SEARCH))) == 4
     assert len(walked(Numbers(size=10), answer)) == 5, "and no page asks again"
 
 
-def test_no_page_is_asked_for_that_the_portal_does_not_show() -> None:
+def test_no_page_is_requested_beyond_the_last_that_the_portal_shows() -> None:
     for answer in (Answer(95, total=True), Answer(95)):
         assert len(walked(Numbers(size=10, last=3), answer)) == 3
         assert len(walked(Numbers(size=10, most=35), answer)) == 4
@@ -85,7 +85,7 @@ def test_an_offset_counts_results() -> None:
     assert (paging.is_first(SEARCH), paging.is_first(f"{SEARCH}&index=24")) == (True, False)
 
 
-def test_the_servers_own_word_ends_the_search() -> None:
+def test_a_search_ends_where_the_server_says_so() -> None:
     assert SearchProgress().next_pages(Numbers(), None, SEARCH, shows([1, 2], is_last=True)) == []
 
 
@@ -111,18 +111,18 @@ def test_a_link_may_be_relative() -> None:
 # ----- incremental
 
 
-def test_an_incremental_walk_stops_after_two_pages_without_anything_new() -> None:
+def test_an_incremental_search_stops_after_two_pages_without_anything_new() -> None:
     asked = walked(Numbers(size=10), Answer(1000, total=True), until=985, newest="ref")
     assert len(asked) == 4, "two with news, two without"
 
 
-def test_old_adverts_among_the_new_do_not_end_it() -> None:
+def test_old_adverts_among_the_new_do_not_end_the_search() -> None:
     pages = {1: [100, 3, 4], 2: [5, 6, 7], 3: [99, 8, 9], 4: [10, 11, 12], 5: [13, 14, 15], 6: [98]}
     asked = walked(Numbers(size=3), lambda search: shows(pages[whole_number(search, "page") or 1]), 50, "ref")  # type: ignore[arg-type]
     assert len(asked) == 5
 
 
-def test_where_dates_are_in_order_the_last_on_the_page_tells() -> None:
+def test_with_dates_in_order_the_last_result_decides() -> None:
     def answer(search: str) -> Results:
         first = ((whole_number(search, "page") or 1) - 1) * 10
         dated = [found(str(n), dated=NOW - timedelta(hours=n)) for n in range(first, first + 10)]
@@ -133,7 +133,7 @@ def test_where_dates_are_in_order_the_last_on_the_page_tells() -> None:
     assert len(walked(Numbers(size=10), answer, until, "date")) == 2  # type: ignore[arg-type]
 
 
-def test_a_watermark_is_the_newest_that_can_be() -> None:
+def test_a_watermark_is_the_newest_date_that_is_not_in_the_future() -> None:
     results = Results(
         [found("7", dated=NOW - timedelta(days=1)), found("9", dated=NOW + timedelta(days=400)), found("x")]
     )
@@ -155,10 +155,10 @@ class Market:
         self.homes = [(price, rng.randint(20, 300), rng.choice("abc")) for price in prices]
 
     def matching(self, search: str) -> list[tuple[int, int, str]]:
-        told = dict(parse_qsl(urlsplit(search).query))
-        bounds = (int(told.get(name, default)) for name, default in (("from", 0), ("to", 10**15)))
-        areas = (int(told.get(name, default)) for name, default in (("area_from", 0), ("area_to", 10**15)))
-        (low, high), (small, large), region = bounds, areas, told.get("region")
+        values = dict(parse_qsl(urlsplit(search).query))
+        bounds = (int(values.get(name, default)) for name, default in (("from", 0), ("to", 10**15)))
+        areas = (int(values.get(name, default)) for name, default in (("area_from", 0), ("area_to", 10**15)))
+        (low, high), (small, large), region = bounds, areas, values.get("region")
         return [
             home
             for home in self.homes
@@ -197,7 +197,7 @@ def test_the_parts_show_everything_once(prices: list[int]) -> None:
     assert sorted(shown) == sorted(market.homes)
 
 
-def test_a_choice_cuts_what_names_the_root_of_its_values_and_nothing_below_it() -> None:
+def test_a_choice_splits_only_a_search_of_its_root() -> None:
     tree = Choice("kind", ("flat", "house"), whole="home")
     assert tree.split("https://p.example/?kind=home&page=1", 2, ()) == [
         "https://p.example/?kind=flat&page=1",
@@ -216,18 +216,18 @@ def test_no_part_is_longer_than_the_portal_shows() -> None:
     assert asked <= 4 * 30_000 / 999, "a split costs few requests"
 
 
-def test_one_price_for_all_is_cut_by_the_next_axis() -> None:
+def test_results_of_one_price_are_split_by_the_next_axis() -> None:
     market = Market([500] * 300)
     read, _ = leaves(market, (PRICE, AREA, REGION), 50)
     assert max(len(market.matching(search)) for search in read) <= 50
 
 
-def test_what_cannot_be_cut_is_told() -> None:
+def test_a_search_that_cannot_be_split_has_no_parts() -> None:
     whole = with_parameters(SEARCH, {"from": 500, "to": 500, "region": "a"})
     assert parts_of(whole, (PRICE, REGION), 300, 50, [500] * 30) == []
 
 
-def test_a_part_keeps_what_else_was_asked_for() -> None:
+def test_a_part_keeps_the_other_parameters() -> None:
     search = "https://portal.example/homes?tag=a&tag=b&empty=&from=10"
     low, high = PRICE.split(search, 2, [20, 30, 40, 50])
     assert low == "https://portal.example/homes?tag=a&tag=b&empty=&from=10&to=39"

@@ -95,7 +95,7 @@ def test_a_seed_says_how_it_is_fetched(spider: ImmowebSpider) -> None:
         b'{"url": "https://www.immoweb.be/", "body": "' + b"x" * 300_000 + b'"}',
     ],
 )
-def test_a_bad_seed_is_refused_told_and_kept(spider: ImmowebSpider, fleet: FakeFleet, data: bytes) -> None:
+def test_a_bad_seed_is_refused_and_becomes_a_dead_letter(spider: ImmowebSpider, fleet: FakeFleet, data: bytes) -> None:
     assert spider.make_request_from_data(data) is None
     (letter,) = fleet.dead_letters
     assert letter["reason"] == "seed"
@@ -121,14 +121,14 @@ def read(results: AsyncIterator[Any]) -> list[Any]:
     return asyncio.run(inside())
 
 
-def test_a_page_that_is_read_is_counted(spider: ImmowebSpider, fleet: FakeFleet) -> None:
+def test_a_parsed_page_is_counted(spider: ImmowebSpider, fleet: FakeFleet) -> None:
     assert outcomes(spider, lambda response: iter(["a"]), page()) == ["a"]
     assert stats(spider) == {"page/extract/ok": 1}
     assert fleet.dead_letters == []
 
 
 @pytest.mark.parametrize("error", [BrokenPage("no data"), KeyError("id"), TypeError("x"), RecursionError("deep")])
-def test_a_broken_page_is_counted_and_kept_and_ends_nothing(
+def test_a_broken_page_is_counted_and_becomes_a_dead_letter(
     spider: ImmowebSpider, fleet: FakeFleet, error: Exception
 ) -> None:
     def parse(response: Response) -> Iterator[Any]:
@@ -166,7 +166,7 @@ def test_gone_is_neither_broken_nor_a_dead_letter(spider: ImmowebSpider, fleet: 
     ],
     ids=["another site", "not a text"],
 )
-def test_what_is_no_page_of_the_portal_is_broken(spider: ImmowebSpider, response: Response) -> None:
+def test_a_page_of_another_site_or_kind_is_broken(spider: ImmowebSpider, response: Response) -> None:
     assert read(spider.read_listing(response)) == []
     assert stats(spider) == {"page/extract/broken": 1}
 
@@ -191,14 +191,14 @@ def test_a_real_parser_never_raises_on_a_broken_page(spider: ImmowebSpider, flee
     assert len(fleet.dead_letters) == 2
 
 
-def test_a_broken_page_is_marked_for_keeping_and_no_other(spider: ImmowebSpider) -> None:
+def test_only_a_broken_page_is_flagged_to_be_stored(spider: ImmowebSpider) -> None:
     broken, gone = page(), page("https://www.immoweb.be/en/search/")
     for each in (broken, gone):
         spider._read(each, "extract")
     assert (broken.flags, gone.flags) == (["broken"], [])
 
 
-def test_outside_a_crawl_a_page_says_what_it_is(spider: ImmowebSpider, fleet: FakeFleet) -> None:
+def test_outside_a_crawl_the_exception_is_raised(spider: ImmowebSpider, fleet: FakeFleet) -> None:
     with pytest.raises(BrokenPage):
         list(spider.parsed(page(), "extract"))
     with pytest.raises(ListingGone):
@@ -224,7 +224,9 @@ def test_a_listing_without_a_page_is_gone(spider: ImmowebSpider, fleet: FakeFlee
 
 
 @pytest.mark.parametrize(("status", "stage"), [(404, "discover"), (403, "extract"), (500, "extract")])
-def test_any_other_refusal_is_kept(spider: ImmowebSpider, fleet: FakeFleet, status: int, stage: str) -> None:
+def test_any_other_error_status_is_a_dead_letter(
+    spider: ImmowebSpider, fleet: FakeFleet, status: int, stage: str
+) -> None:
     spider.on_failure(failure(HttpError(Response(LISTING, status=status)), stage))
     assert stats(spider) == {f"page/{stage}/failed": 1}
     assert [letter["status"] for letter in fleet.dead_letters] == [status]
@@ -253,13 +255,13 @@ NOW = datetime(2026, 9, 1, tzinfo=UTC)
     ],
     ids=["new", "known", "reserved", "another price", "long unread", "back"],
 )
-def test_a_sweep_reads_what_is_news(known: Any, expected: bool) -> None:
+def test_a_sweep_fetches_new_changed_and_stale_listings(known: Any, expected: bool) -> None:
     sighting = Sighting(portal="immoweb", ref="1", url=LISTING, price=Decimal(100))
     assert is_news(sighting, known, NOW) is expected
 
 
 @pytest.mark.parametrize(("mode", "asked"), [("full", ["1", "2"]), ("sweep", ["2"]), ("incremental", ["2"])])
-def test_a_search_page_tells_what_it_shows_and_asks_for_what_the_mode_wants(
+def test_a_search_page_yields_sightings_and_the_requests_of_the_mode(
     spider: ImmowebSpider, mode: str, asked: list[str]
 ) -> None:
     def parse(response: Response) -> Results:
@@ -292,7 +294,7 @@ def test_a_search_page_tells_what_it_shows_and_asks_for_what_the_mode_wants(
         (IgnoreRequest("max redirections reached"), "failed", "ignored"),
     ],
 )
-def test_a_request_without_an_answer_is_kept(
+def test_a_request_without_a_response_is_a_dead_letter(
     spider: ImmowebSpider, fleet: FakeFleet, error: Exception, outcome: str, reason: str
 ) -> None:
     spider.on_failure(failure(error))

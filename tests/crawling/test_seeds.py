@@ -16,7 +16,7 @@ from realestate.crawling.seeds import BadSeed, Seed, parse
         ),
     ],
 )
-def test_a_seed_is_an_address_or_an_object(data: bytes, seed: Seed) -> None:
+def test_a_seed_is_a_url_or_an_object(data: bytes, seed: Seed) -> None:
     assert parse(data) == seed
 
 

@@ -1,4 +1,4 @@
-"""Plan, discover, extract: what a search page leads to, by its stage and its job's mode."""
+"""Plan, discover, extract: what a search page yields in each stage and mode."""
 
 import asyncio
 import gzip
@@ -102,7 +102,7 @@ def test_a_short_search_is_read_from_its_first_page_on(spider: ImmowebSpider, ke
     assert (run, part.search, part.parent, part.total, part.is_split) == ("j", KEY, None, 75, False)
 
 
-def test_further_pages_go_out_before_what_this_one_shows(spider: ImmowebSpider) -> None:
+def test_further_pages_are_requested_before_the_items_of_this_one(spider: ImmowebSpider) -> None:
     made = read(spider, answer(75, list(range(30))))
     first = next(number for number, each in enumerate(made) if isinstance(each, Sightings))
     assert [each.url[-6:] for each in made[:first]] == ["page=2", "page=3"]
@@ -120,14 +120,14 @@ def test_a_long_search_is_planned_in_parts_and_not_read_itself(spider: ImmowebSp
     assert kept.parts[-1][1].parent == KEY
 
 
-def test_homes_of_one_price_and_one_size_are_told_apart_by_their_region(spider: ImmowebSpider) -> None:
+def test_homes_of_one_price_and_one_size_are_split_by_region(spider: ImmowebSpider) -> None:
     url = f"{SEARCH}&minPrice=5&maxPrice=5&minSurface=9&maxSurface=9"
     parts = requests(read(spider, answer(30_000, list(range(30)), url)), "plan")
     assert {parameters(each.url)["regions"] for each in parts} == {"BRUSSELS", "FLANDERS", "WALLONIA"}
     assert all(parameters(each.url)["minSurface"] == "9" for each in parts)
 
 
-def test_what_cannot_be_cut_is_read_as_far_as_it_goes_and_told(spider: ImmowebSpider) -> None:
+def test_a_search_that_cannot_be_split_is_read_as_far_as_possible_with_a_warning(spider: ImmowebSpider) -> None:
     url = f"{SEARCH}&minPrice=5&maxPrice=5&minSurface=9&maxSurface=9&regions=FLANDERS"
     made = read(spider, answer(30_000, list(range(30)), url))
     assert len(requests(made, "discover")) == 332
@@ -135,7 +135,7 @@ def test_what_cannot_be_cut_is_read_as_far_as_it_goes_and_told(spider: ImmowebSp
     assert spider.crawler.stats.get_value("search/capped") == 1
 
 
-def test_an_incremental_run_asks_page_by_page_down_to_the_watermark(spider: ImmowebSpider, kept: Kept) -> None:
+def test_an_incremental_job_reads_page_by_page_down_to_the_watermark(spider: ImmowebSpider, kept: Kept) -> None:
     kept.watermarks[KEY] = str(int(datetime(2026, 10, 30, 0, tzinfo=UTC).timestamp() * 1000))
     kept.refs = {"21000001"}
     made = read(spider, answer(90_000, list(range(20)), mode="incremental"))
@@ -148,7 +148,7 @@ def test_an_incremental_run_asks_page_by_page_down_to_the_watermark(spider: Immo
     assert requests(read(spider, last), "discover") == []
 
 
-def test_without_a_watermark_an_incremental_run_reads_all_search_pages(spider: ImmowebSpider) -> None:
+def test_without_a_watermark_an_incremental_job_reads_all_search_pages(spider: ImmowebSpider) -> None:
     assert len(requests(read(spider, answer(75, list(range(30)), mode="incremental")), "discover")) == 2
 
 
@@ -189,7 +189,7 @@ def test_a_request_is_signed_when_it_is_sent(spider: ImmowebSpider) -> None:
     assert (ours.headers.get("X-Signature"), robots.headers.get("X-Signature")) == (b"now", None)
 
 
-def test_data_served_elsewhere_is_told_at_its_own_address(spider: ImmowebSpider) -> None:
+def test_data_served_elsewhere_has_the_url_of_its_page(spider: ImmowebSpider) -> None:
     shown = "https://www.immoweb.be/en/classified/21000001"
     spider.listing_request = lambda url: Request("https://www.immoweb.be/api/classified/21000001")  # type: ignore[method-assign]
     request = spider.check(shown, "j", "sweep")
@@ -216,10 +216,10 @@ def test_a_projects_page_shows_its_flats(spider: ImmowebSpider, kept: Kept, mode
 def test_a_sweep_reads_every_project(spider: ImmowebSpider, kept: Kept) -> None:
     kept.refs = {"21000000", "21000001"}
     page = answer(2, [0, 1], stage="discover", mode="sweep")
-    told = msgspec.json.decode(page.body)
-    for result, kind in zip(told["results"], ("HOUSE", "HOUSE_GROUP"), strict=True):
+    values = msgspec.json.decode(page.body)
+    for result, kind in zip(values["results"], ("HOUSE", "HOUSE_GROUP"), strict=True):
         result |= {"property": {"type": kind}, "price": {"mainValue": 100}}
-    made = read(spider, page.replace(body=msgspec.json.encode(told)))
+    made = read(spider, page.replace(body=msgspec.json.encode(values)))
     assert [each.url[-1] for each in requests(made, "extract")] == ["1"]
 
 
@@ -235,9 +235,9 @@ def test_a_sweep_reads_every_project(spider: ImmowebSpider, kept: Kept) -> None:
         ({"property": {"location": {"postalCode": "1000"}}}, False),
     ],
 )
-def test_what_somebody_paid_to_be_shown_is_no_result(spider: ImmowebSpider, change: Any, is_shown: bool) -> None:
+def test_a_paid_advert_of_another_search_is_not_a_result(spider: ImmowebSpider, change: Any, is_shown: bool) -> None:
     page = answer(1, [1], f"{SEARCH}&minPrice=100000&maxPrice=200000&postalCodes=BE-9000,2000", "discover")
-    told = msgspec.json.decode(page.body)
-    told["results"][0] |= change
-    made = read(spider, page.replace(body=msgspec.json.encode(told)))
+    values = msgspec.json.decode(page.body)
+    values["results"][0] |= change
+    made = read(spider, page.replace(body=msgspec.json.encode(values)))
     assert bool(seen(made)) is is_shown

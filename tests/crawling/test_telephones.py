@@ -1,4 +1,4 @@
-"""Telephones are asked for with CONTACTS on alone, and nothing but the sealed contacts ever shows them."""
+"""Telephones are requested only with CONTACTS on, and only the encrypted contacts contain them."""
 
 import asyncio
 import json
@@ -65,14 +65,14 @@ def answer(body: str, status: int = 200) -> TextResponse:
     return TextResponse(request.url, status, body=body.encode(), encoding="utf-8", request=request)
 
 
-def told(spider: Any, body: str, status: int = 200) -> list[Any]:
+def values(spider: Any, body: str, status: int = 200) -> list[Any]:
     return list(spider.read_telephones(answer(body, status), ref="6150007", url=LISTING))
 
 
 # ----- the question
 
 
-def test_they_are_asked_for_after_the_listing_through_the_queue(spider: Any) -> None:
+def test_telephones_are_requested_after_the_listing_through_the_queue(spider: Any) -> None:
     listing, asking = read(spider)
     assert isinstance(listing, Listing)
     assert asking.url == f"{LISTING}/phones?source_link=https%3A%2F%2Fbina.az%2Fitems%2F6150007&trigger_button=main"
@@ -85,27 +85,27 @@ def test_they_are_asked_for_after_the_listing_through_the_queue(spider: Any) -> 
 
 
 @pytest.mark.parametrize("crawler", [False], indirect=True)
-def test_off_nobody_asks(spider: Any) -> None:
+def test_with_contacts_off_nothing_is_requested(spider: Any) -> None:
     (listing,) = read(spider)
     assert isinstance(listing, Listing)
 
 
-def test_a_page_of_today_has_nothing_to_ask_by(spider: Any) -> None:
+def test_a_new_page_has_no_token_for_the_request(spider: Any) -> None:
     assert len(read(spider, "listing-flat-sale", "https://bina.az/items/6150005")) == 1
 
 
 # ----- the answer
 
 
-def test_an_answer_is_an_item_that_does_not_show_its_numbers(spider: Any) -> None:
-    (item,) = told(spider, ANSWER)
+def test_the_numbers_are_an_item_that_does_not_print_them(spider: Any) -> None:
+    (item,) = values(spider, ANSWER)
     assert (item.portal, item.ref, len(item.numbers)) == ("bina", "6150007", 2)
     assert "123" not in repr(item)
 
 
 @pytest.mark.parametrize("crawler", [False], indirect=True)
-def test_an_answer_that_comes_when_it_is_off_is_forgotten(spider: Any) -> None:
-    assert told(spider, ANSWER) == []
+def test_a_response_after_contacts_were_switched_off_is_dropped(spider: Any) -> None:
+    assert values(spider, ANSWER) == []
 
 
 @pytest.mark.parametrize(
@@ -119,20 +119,20 @@ def test_an_answer_that_comes_when_it_is_off_is_forgotten(spider: Any) -> None:
         (ANSWER, 410),
     ],
 )
-def test_a_fault_is_told_without_what_was_answered(
+def test_an_error_does_not_contain_the_response(
     spider: Any, fleet: FakeFleet, caplog: pytest.LogCaptureFixture, body: str, status: int
 ) -> None:
     with caplog.at_level(logging.DEBUG):
-        assert told(spider, body, status) == []
+        assert values(spider, body, status) == []
     assert len(fleet.dead_letters) == 1
     for text in (repr(fleet.dead_letters[0]), caplog.text):
         assert "123" not in text.replace("0123abcd", "")
     assert spider.crawler.stats.get_value("page/extract/unanswered") == 1
 
 
-def test_no_answer_is_without_end(spider: Any) -> None:
+def test_a_long_list_of_numbers_is_cut(spider: Any) -> None:
     many = [f"05012345{number:02}" for number in range(100)]
-    (item,) = told(spider, json.dumps({"phones": [*many, None, 7, {}]}))
+    (item,) = values(spider, json.dumps({"phones": [*many, None, 7, {}]}))
     assert len(item.numbers) == MOST_NUMBERS
 
 
@@ -159,16 +159,16 @@ def test_numbers_become_contacts(crawler: Crawler) -> None:
 
 
 @pytest.mark.parametrize("numbers", [(), ("none",), ("0501234567" * 50_000,)], ids=["none", "no number", "too long"])
-def test_what_is_no_number_is_no_contact(crawler: Crawler, numbers: tuple[str, ...]) -> None:
+def test_a_text_that_is_not_a_number_is_not_a_contact(crawler: Crawler, numbers: tuple[str, ...]) -> None:
     assert contacts_of(crawler, Telephones(portal="bina", ref="1", numbers=numbers)) == []
 
 
 @pytest.mark.parametrize("crawler", [False], indirect=True)
-def test_off_the_pipeline_forgets_them_too(crawler: Crawler) -> None:
+def test_with_contacts_off_the_pipeline_drops_them_too(crawler: Crawler) -> None:
     assert contacts_of(crawler, Telephones(portal="bina", ref="1", numbers=NUMBERS)) == []
 
 
-def test_they_are_stored_sealed_beside_those_of_the_page(
+def test_they_are_stored_encrypted_beside_those_of_the_page(
     make_crawler: Callable[..., Crawler], store: PostgresStore, sql: Callable[..., list[tuple[Any, ...]]]
 ) -> None:
     crawler = make_crawler(BinaSpider, STORE_URL=store.url, CONTACTS=True, CONTACTS_KEYS=[KEY])

@@ -1,4 +1,4 @@
-"""Pages that were read before are asked for only if they have changed."""
+"""Pages that were fetched before are requested with their validators."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -81,7 +81,7 @@ def shown(spider: Any, period: str | None, mode: str = "full") -> dict[str, Any]
     return {spider.ref_of(each.url): each.meta.get("validators") for each in requests}
 
 
-def test_what_a_search_shows_is_asked_for_by_what_it_is_validators(make: Make, kept: Kept) -> None:
+def test_listings_of_a_search_are_requested_with_their_validators(make: Make, kept: Kept) -> None:
     validators = {"ref": REFS[0], "url": f"{SITE}/{REFS[0]}-a.html", "etag": '"v"', "last_modified": None}
     assert shown(make(), None) == {
         REFS[0]: validators,
@@ -91,18 +91,18 @@ def test_what_a_search_shows_is_asked_for_by_what_it_is_validators(make: Make, k
     assert kept.asked == [("emlak", list(REFS), EmlakSpider.parser_version, None)]
 
 
-def test_what_is_let_for_another_period_now_is_read(make: Make) -> None:
+def test_a_listing_with_a_new_rent_period_is_fetched_whole(make: Make) -> None:
     assert all(shown(make(), "month")[ref] for ref in REFS[:2])
     assert shown(make(), "day") == dict.fromkeys(REFS)
 
 
-def test_contacts_that_are_wanted_are_asked_about_too(make: Make, kept: Kept) -> None:
+def test_the_store_is_asked_whether_wanted_contacts_are_stored(make: Make, kept: Kept) -> None:
     asyncio.run(make(CONTACTS=True).validators_of([Unread(REFS[0], "x")]))
     asyncio.run(make(BinaSpider, CONTACTS=True).validators_of([Unread(REFS[0], "x")]))
     assert [asked[-1] for asked in kept.asked] == ["page", "asked"]
 
 
-def test_the_same_request_whatever_its_page_is_validators(make: Make) -> None:
+def test_validators_do_not_change_the_identity_of_a_request(make: Make) -> None:
     spider = make()
     plain, conditional = (
         spider.check(f"{SITE}/{REFS[0]}-a.html", "j", "refresh", None, validators)
@@ -130,7 +130,7 @@ def test_an_unchanged_page_is_a_sighting_and_is_not_parsed(make: Make) -> None:
 
 
 @pytest.mark.parametrize(("others", "alone"), [(0, True), (1, False)])
-def test_the_version_of_a_page_that_shows_others_is_not_kept(make: Make, others: int, alone: bool) -> None:
+def test_the_version_of_a_page_that_shows_others_is_not_stored(make: Make, others: int, alone: bool) -> None:
     spider = make()
 
     def parse(response: Response, **hints: Any) -> Iterator[Listing | Found]:

@@ -1,4 +1,4 @@
-"""bina.az: what an address asks for, answers that are none, and pages that are not what they should be."""
+"""bina.az: the query of a URL, failed responses, and broken pages."""
 
 import asyncio
 import json
@@ -38,8 +38,8 @@ def spider(make_crawler: Callable[..., Crawler], fleet: FakeFleet) -> BinaSpider
 
 
 def variables(request: Request) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(parse_qs(urlsplit(request.url).query)["variables"][0])
-    return told
+    values: dict[str, Any] = json.loads(parse_qs(urlsplit(request.url).query)["variables"][0])
+    return values
 
 
 def answered(body: Any, search: str = SEARCH, status: int = 200) -> TextResponse:
@@ -70,7 +70,7 @@ def connection(edges: list[Any], total: Any = 40, more: bool = False, cursor: st
         ("/kiraye?has_bill_of_sale=true&area_to=80", {"leased": True, "hasBillOfSale": True, "areaTo": 80}),
     ],
 )
-def test_a_web_address_is_a_question(spider: BinaSpider, search: str, filter: dict[str, Any]) -> None:
+def test_a_url_becomes_a_query(spider: BinaSpider, search: str, filter: dict[str, Any]) -> None:
     request = spider.search_request("https://bina.az" + search)
     asked = {"first": 16, "filter": filter, "sort": "BUMPED_AT_DESC"}
     assert variables(request) == asked
@@ -96,12 +96,12 @@ def test_a_cursor_is_one_more_parameter(spider: BinaSpider) -> None:
         "/elanlar",
     ],
 )
-def test_what_we_cannot_ask_for_is_refused_and_not_left_out(spider: BinaSpider, search: str) -> None:
+def test_an_unknown_filter_is_refused(spider: BinaSpider, search: str) -> None:
     with pytest.raises(BadSeed):
         spider.search_request("https://bina.az" + search)
 
 
-def test_its_sitemaps_are_its_own_and_asked_for_as_they_are(spider: BinaSpider) -> None:
+def test_its_sitemaps_belong_to_it_and_are_requested_as_they_are(spider: BinaSpider) -> None:
     url = "https://bina.azstatic.com/uploads/sitemaps/sitemap_items.xml"
     assert spider.owns(url)
     assert spider.search_request(url).url == url
@@ -153,12 +153,12 @@ def test_a_hash_that_the_site_forgot_is_a_ban(
     ],
     ids=str,
 )
-def test_half_an_answer_is_broken_and_not_empty(spider: BinaSpider, body: Any) -> None:
+def test_an_incomplete_response_is_broken_and_not_empty(spider: BinaSpider, body: Any) -> None:
     with pytest.raises(BrokenPage):
         spider.parse_search(answered(body))
 
 
-def test_nothing_found_is_an_answer(spider: BinaSpider) -> None:
+def test_no_results_is_a_valid_response(spider: BinaSpider) -> None:
     assert spider.parse_search(answered(connection([], total=0))).total == 0
     assert spider.parse_search(answered(connection([]), f"{SEARCH}?cursor=x")).is_last
 
@@ -181,7 +181,7 @@ def test_a_result_without_an_id_is_counted(spider: BinaSpider) -> None:
         (None, None, None),
     ],
 )
-def test_a_price_that_is_not_told_is_none(spider: BinaSpider, price: Any, amount: Any, basis: Any) -> None:
+def test_a_price_that_is_missing_is_none(spider: BinaSpider, price: Any, amount: Any, basis: Any) -> None:
     (found,) = spider.parse_search(answered(connection([{"node": {"id": "1", "price": price}}]))).found
     assert isinstance(found, Found)
     assert (found.sighting.price, found.sighting.price_basis) == (amount, basis)
@@ -220,15 +220,15 @@ def test_today_is_the_day_on_which_the_page_was_served(spider: BinaSpider, writt
 
 
 @pytest.mark.parametrize("text", ["", "<html><h1>Elan</h1></html>", '{"pageProps": {}}', "[1]", '{"id": "1"}'])
-def test_a_page_that_is_none_is_broken(spider: BinaSpider, text: str) -> None:
+def test_a_page_without_an_item_is_broken(spider: BinaSpider, text: str) -> None:
     with pytest.raises(BrokenPage):
         list(spider.parse_listing(page(text)))
 
 
-def test_an_answer_400_is_no_listing(spider: BinaSpider) -> None:
+def test_a_response_with_status_400_is_not_a_listing(spider: BinaSpider) -> None:
     with pytest.raises(BrokenPage):
         list(spider.parse_listing(page(recorded("listing-flat-sale")).replace(status=400)))
 
 
-def test_a_block_is_told_by_its_kind() -> None:
+def test_a_ban_has_a_kind() -> None:
     assert Banned("captcha", "somebody has to look").kind == "captcha"

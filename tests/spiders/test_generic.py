@@ -1,4 +1,4 @@
-"""What `generic` takes for a listing's address, and what it makes of a page."""
+"""Which URLs `generic` takes for listings, and what it parses from a page."""
 
 import pytest
 from scrapy import Request
@@ -20,7 +20,7 @@ def read(page: str, url: str = URL) -> Listing:
     "url",
     ["https://homes.be/1", "http://sub.homes.co.uk:8443/x", "https://8.8.8.8/x", "https://xn--bcher-kva.example.net/x"],
 )
-def test_any_public_host_is_its_own(url: str) -> None:
+def test_any_public_host_belongs_to_it(url: str) -> None:
     assert GenericSpider().owns(url)
     assert GenericSpider.refuses(url) is None
 
@@ -43,16 +43,16 @@ def test_any_public_host_is_its_own(url: str) -> None:
         "https:///x",
     ],
 )
-def test_no_private_host_is(url: str) -> None:
+def test_a_private_host_does_not(url: str) -> None:
     assert GenericSpider.refuses(url) is not None
 
 
-def test_a_simulator_is_its_own_and_no_other_port_of_it() -> None:
+def test_a_simulator_belongs_to_it_but_not_another_port() -> None:
     assert GenericSpider.is_of("http://127.0.0.1:8801", "http://127.0.0.1:8801/homes/1")
     assert not GenericSpider.is_of("http://127.0.0.1:8801", "http://127.0.0.1:6379/homes/1")
 
 
-def test_the_ref_is_the_host_and_what_lasts_of_the_address() -> None:
+def test_the_ref_is_the_host_and_the_number_in_the_url() -> None:
     ref_of = GenericSpider().ref_of
     assert ref_of(URL) == ref_of("https://homes.example.net/te-koop/other-words-123456") == "homes.example.net:123456"
     named = ref_of("https://homes.be/the-old-mill-3-rooms")
@@ -73,7 +73,7 @@ def test_each_field_says_where_it_came_from_and_the_first_source_counts() -> Non
     assert (sources["title"], sources["photos"], sources["price"]) == ("json-ld", "opengraph", "json-ld")
 
 
-def test_the_sites_own_node_is_no_home() -> None:
+def test_the_node_of_the_site_itself_is_not_a_home() -> None:
     site = '<script type="application/ld+json">{"@type": "Product", "name": "Homes.net"}</script>'
     with pytest.raises(BrokenPage):
         read(site)
@@ -97,7 +97,7 @@ def robots_txt(body: bytes, status: int = 200) -> list[str]:
     return list(results.searches)
 
 
-def test_a_site_is_asked_for_the_sitemaps_its_robots_txt_names() -> None:
+def test_the_first_page_of_a_site_leads_to_the_sitemaps_of_its_robots_txt() -> None:
     spider = GenericSpider()
     for first in ("https://homes.be", "https://homes.be/"):
         assert spider.search_request(first).url == "https://homes.be/robots.txt"
@@ -117,5 +117,5 @@ def test_a_site_is_asked_for_the_sitemaps_its_robots_txt_names() -> None:
         (b"\xff\xfe\x00", 410),
     ],
 )
-def test_where_it_names_none_the_usual_place_is_tried(body: bytes, status: int) -> None:
+def test_without_a_named_sitemap_the_usual_url_is_tried(body: bytes, status: int) -> None:
     assert robots_txt(body, status) == ["https://homes.be/sitemap.xml"]

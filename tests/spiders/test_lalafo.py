@@ -1,4 +1,4 @@
-"""What lalafo's recorded pages cannot show: how it is asked, how a long search is cut, and damage of every kind."""
+"""What lalafo's recorded pages cannot show: its requests, how a large search is split, and damaged documents."""
 
 import json
 from collections.abc import Iterator
@@ -33,26 +33,26 @@ def response(body: bytes | str, url: str = DETAILS) -> TextResponse:
 
 
 def document(name: str = "listing-flat-sale") -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((FOLDER / f"{name}.page.json").read_text("utf-8"))
-    return told
+    values: dict[str, Any] = json.loads((FOLDER / f"{name}.page.json").read_text("utf-8"))
+    return values
 
 
-def listing(told: Any, url: str = DETAILS) -> dict[str, Any]:
-    (found,) = LalafoSpider().parse_listing(response(json.dumps(told), url))
+def listing(values: Any, url: str = DETAILS) -> dict[str, Any]:
+    (found,) = LalafoSpider().parse_listing(response(json.dumps(values), url))
     return as_record(found)
 
 
 @pytest.mark.parametrize("url", [SHOWN, DETAILS, "https://lalafo.az/baku/ads/id-108000001"])
-def test_a_listing_is_asked_for_at_the_api_with_the_headers_of_its_application(url: str) -> None:
+def test_a_listing_is_requested_from_the_api_with_the_headers_of_its_application(url: str) -> None:
     spider = LalafoSpider()
     request = spider.listing_request(url)
     assert (spider.ref_of(url), request.url) == ("108000001", DETAILS)
     for asked in (request, spider.search_request(SEARCH)):
-        told = {name: asked.headers.get(name) for name in ("device", "country-id", "language")}
-        assert told == {"device": b"pc", "country-id": b"13", "language": b"az_AZ"}
+        values = {name: asked.headers.get(name) for name in ("device", "country-id", "language")}
+        assert values == {"device": b"pc", "country-id": b"13", "language": b"az_AZ"}
 
 
-def test_a_long_search_is_cut_by_category_and_then_by_price() -> None:
+def test_a_large_search_is_split_by_category_and_then_by_price() -> None:
     axes, reach = LalafoSpider.axes, LalafoSpider.paging.reach or 0
     leaves = parts_of(SEARCH, axes, 10_000, reach, [])
     assert len(leaves) == len(set(leaves)) > 50
@@ -62,15 +62,15 @@ def test_a_long_search_is_cut_by_category_and_then_by_price() -> None:
     assert all("price%5Bfrom%5D" in band or "price%5Bto%5D" in band for band in bands)
 
 
-def test_paid_adverts_of_another_search_are_none_of_this_one() -> None:
-    told = document("search")
+def test_paid_adverts_of_another_search_are_left_out() -> None:
+    values = document("search")
     spider = LalafoSpider()
     for search, refs in (
         (SEARCH, {"108000010", "108000012", "108000014", "108000015"}),
         (SEARCH.replace("2029", "2046"), {"108000012", "108000014", "108000015"}),
         (f"{SEARCH}&city_id=103262", {"108000012", "108000014", "108000015"}),
     ):
-        results = spider.parse_search(response(json.dumps(told), search))
+        results = spider.parse_search(response(json.dumps(values), search))
         assert {found.ref for found in results.found} == refs
         assert results.unreadable == 1
 
@@ -90,7 +90,7 @@ def test_paid_adverts_of_another_search_are_none_of_this_one() -> None:
         '<script id="__NEXT_DATA__" type="application/json">{"props": {}}</script>',
     ],
 )
-def test_what_is_no_feed_is_broken(body: str) -> None:
+def test_a_page_without_a_feed_is_broken(body: str) -> None:
     with pytest.raises(BrokenPage):
         LalafoSpider().parse_search(response(body, SEARCH))
     with pytest.raises(BrokenPage):
@@ -108,14 +108,14 @@ def test_an_advert_that_looks_for_a_home_is_not_a_listing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"), [("3", 3), (3, 3), ("3 otaq", 3), ("2 комнаты", 2), ("6+", None), ("Студия", None)]
+    ("values", "expected"), [("3", 3), (3, 3), ("3 otaq", 3), ("2 комнаты", 2), ("6+", None), ("Студия", None)]
 )
-def test_rooms_are_a_count_or_nothing(told: Any, expected: int | None) -> None:
+def test_rooms_are_a_count_or_nothing(values: Any, expected: int | None) -> None:
     ad = document()
-    ad["params"] = [{"id": 69, "name": "Otaqların sayı", "value": told}]
+    ad["params"] = [{"id": 69, "name": "Otaqların sayı", "value": values}]
     found = listing(ad)
     assert found["rooms"] == expected
-    assert found["extra"].get("Otaqların sayı") == (None if expected else told)
+    assert found["extra"].get("Otaqların sayı") == (None if expected else values)
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_rooms_are_a_count_or_nothing(told: Any, expected: int | None) -> None:
         ("Parentez", None, None),
     ],
 )
-def test_of_a_category_we_do_not_know_words_tell_if_they_agree(title: str, operation: str, period: str) -> None:
+def test_in_an_unknown_category_the_words_of_the_title_decide(title: str, operation: str, period: str) -> None:
     found = listing(document() | {"category_id": 99_999, "title": title})
     assert (found["operation"], found["rent_period"], found["property_type"]) == (operation, period, None)
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("values", "expected"),
     [
         ({"price": None}, (None, None, "on_request")),
         ({"price": 0}, (None, None, "on_request")),
@@ -147,8 +147,8 @@ def test_of_a_category_we_do_not_know_words_tell_if_they_agree(title: str, opera
         ({"price": -1}, (None, None, None)),
     ],
 )
-def test_a_price_is_told_with_its_currency_or_not_at_all(told: dict[str, Any], expected: tuple[Any, ...]) -> None:
-    found = listing(document() | told)
+def test_a_price_has_a_currency_or_is_missing(values: dict[str, Any], expected: tuple[Any, ...]) -> None:
+    found = listing(document() | values)
     assert (found["price"], found["currency"], found["price_basis"]) == expected
 
 
@@ -174,7 +174,7 @@ def damaged(whole: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any,
 
 
 @pytest.mark.parametrize("name", ["listing-flat-sale", "listing-house-russian", "listing-office-rent-daily"])
-def test_damage_makes_a_value_missing_and_never_another(name: str) -> None:
+def test_a_damaged_value_is_missing_and_never_wrong(name: str) -> None:
     whole = document(name)
     url = DETAILS.replace("108000001", str(whole["id"]))
     right, variants = listing(whole, url), 0
@@ -204,7 +204,7 @@ def test_half_a_document_is_broken() -> None:
             list(LalafoSpider().parse_listing(response(body[:end])))
 
 
-def test_a_status_that_is_told_counts_and_nothing_else() -> None:
+def test_only_an_explicit_status_means_gone() -> None:
     with pytest.raises(ListingGone):
         listing(document() | {"status_id": 3})
     for nothing in NOTHING:

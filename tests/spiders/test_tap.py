@@ -1,4 +1,4 @@
-"""tap.az: what is asked of a web address, and answers that are not what they promise."""
+"""tap.az: the query of a URL, and broken responses."""
 
 import json
 from collections.abc import Callable
@@ -25,18 +25,18 @@ def spider() -> TapSpider:
 
 
 def variables(spider: TapSpider, query: str = "") -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(spider.search_request(SEARCH + query).body)["variables"]
-    return told
+    values: dict[str, Any] = json.loads(spider.search_request(SEARCH + query).body)["variables"]
+    return values
 
 
-def answer(told: object) -> TextResponse:
-    return TextResponse(GRAPHQL, body=json.dumps(told).encode(), request=Request(GRAPHQL))
+def answer(values: object) -> TextResponse:
+    return TextResponse(GRAPHQL, body=json.dumps(values).encode(), request=Request(GRAPHQL))
 
 
 def found(change: Callable[[dict[str, Any]], None]) -> TextResponse:
-    told = json.loads((recorded.FOLDER / "tap" / "search.page.json").read_text("utf-8"))
-    change(told["data"]["adSearch"]["ads"])
-    return answer(told)
+    values = json.loads((recorded.FOLDER / "tap" / "search.page.json").read_text("utf-8"))
+    change(values["data"]["adSearch"]["ads"])
+    return answer(values)
 
 
 def flat(change: Callable[[str], str], url: str = FLAT, **headers: str) -> HtmlResponse:
@@ -44,7 +44,7 @@ def flat(change: Callable[[str], str], url: str = FLAT, **headers: str) -> HtmlR
     return HtmlResponse(url, body=text.encode(), encoding="utf-8", request=Request(url), headers=headers)
 
 
-def test_a_web_address_is_asked_in_graphql(spider: TapSpider) -> None:
+def test_a_url_becomes_a_graphql_query(spider: TapSpider) -> None:
     request = spider.search_request(SEARCH)
     assert (request.url, request.method) == (GRAPHQL, "POST")
     assert request.headers["Content-Type"] == b"application/json"
@@ -62,25 +62,25 @@ def test_a_web_address_is_asked_in_graphql(spider: TapSpider) -> None:
         ("?q[price][]=100&q[price][]=900&price_to=499", {"from": 100, "to": 499}),
     ],
 )
-def test_a_part_of_a_search_stays_within_what_was_asked(spider: TapSpider, query: str, price: Any) -> None:
+def test_a_part_of_a_search_stays_within_the_searched_prices(spider: TapSpider, query: str, price: Any) -> None:
     assert variables(spider, query)["filters"]["price"] == price
 
 
 def test_filters_of_the_web_page_are_kept(spider: TapSpider) -> None:
-    told = variables(spider, "?q[region_id]=420&q[keywords]=ev&p[740]=3722&cursor=NTA&keywords_source=typewritten")
-    assert told["filters"]["regionId"] == "Z2lkOi8vdGFwL1JlZ2lvbi80MjA"
-    assert told["filters"]["propertyOptions"] == {"collection": [{"legacyId": 740, "value": "3722"}]}
-    assert (told["after"], told["keywords"]) == ("NTA", "ev")
+    values = variables(spider, "?q[region_id]=420&q[keywords]=ev&p[740]=3722&cursor=NTA&keywords_source=typewritten")
+    assert values["filters"]["regionId"] == "Z2lkOi8vdGFwL1JlZ2lvbi80MjA"
+    assert values["filters"]["propertyOptions"] == {"collection": [{"legacyId": 740, "value": "3722"}]}
+    assert (values["after"], values["keywords"]) == ("NTA", "ev")
 
 
 @pytest.mark.parametrize("url", [SEARCH + "?q[is_shop]=false", "https://tap.az/elanlar/elektronika", "https://tap.az/"])
-def test_what_cannot_be_asked_is_refused(spider: TapSpider, url: str) -> None:
+def test_an_unknown_filter_is_refused(spider: TapSpider, url: str) -> None:
     with pytest.raises(ValueError, match=r"tap\.az"):
         spider.search_request(url)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "values",
     [
         {"errors": [{"message": "Field 'totalCount' doesn't exist"}]},
         {"errors": [{"message": "Timeout"}], "data": {"adSearch": {"ads": {"nodes": [], "pageInfo": {}}}}},
@@ -92,9 +92,9 @@ def test_what_cannot_be_asked_is_refused(spider: TapSpider, url: str) -> None:
         "Just a moment...",
     ],
 )
-def test_an_answer_with_an_error_is_broken(spider: TapSpider, told: object) -> None:
+def test_a_response_with_an_error_is_broken(spider: TapSpider, values: object) -> None:
     with pytest.raises(BrokenPage):
-        spider.parse_search(answer(told))
+        spider.parse_search(answer(values))
 
 
 def test_a_page_of_a_challenge_is_broken(spider: TapSpider) -> None:
@@ -117,12 +117,12 @@ def test_a_search_does_not_end_where_the_portal_does_not_say_so(spider: TapSpide
         spider.parse_search(found(change))
 
 
-def test_a_search_without_a_total_is_read_all_the_same(spider: TapSpider) -> None:
+def test_a_search_without_a_total_is_parsed_too(spider: TapSpider) -> None:
     results = spider.parse_search(found(lambda ads: ads.pop("totalCount")))
     assert (results.total, results.after, len(results.found)) == (None, "NTA", 3)
 
 
-def test_nothing_found_is_no_broken_page(spider: TapSpider) -> None:
+def test_no_results_is_not_a_broken_page(spider: TapSpider) -> None:
     nothing = {"totalCount": 0, "nodes": [], "pageInfo": {"endCursor": None, "hasNextPage": False}}
     assert not spider.parse_search(answer({"data": {"adSearch": {"ads": nothing}}})).found
 
@@ -142,7 +142,7 @@ def test_any_category_leads_to_the_advert(spider: TapSpider) -> None:
     ("price", "expected"),
     [("650", (650, "total")), ("null", (None, "on_request")), ("0", (None, "on_request")), ('""', (None, None))],
 )
-def test_only_null_and_nought_are_prices_on_request(spider: TapSpider, price: str, expected: Any) -> None:
+def test_only_null_and_zero_are_prices_on_request(spider: TapSpider, price: str, expected: Any) -> None:
     (listing,) = spider.parse_listing(flat(lambda text: text.replace('"price":650', f'"price":{price}')))
     assert (listing.price, listing.price_basis) == expected
 
@@ -156,7 +156,7 @@ def test_only_null_and_nought_are_prices_on_request(spider: TapSpider, price: st
         lambda text: text.replace('"hits":118', '"hits":"-"'),
     ],
 )
-def test_a_field_that_is_something_else_is_missing(spider: TapSpider, change: Any) -> None:
+def test_a_field_of_another_type_is_missing(spider: TapSpider, change: Any) -> None:
     (listing,) = spider.parse_listing(flat(change))
     assert (listing.rooms, listing.floor, listing.city) == (2, 5, "Bakı")
 
@@ -187,7 +187,7 @@ def test_a_page_without_a_date_was_served_now(date: str) -> None:
     assert before <= served_at(HtmlResponse("https://tap.az/", headers={"Date": date} if date else None))
 
 
-def test_telephones_are_asked_for_by_the_adverts_number(spider: TapSpider) -> None:
+def test_telephones_are_requested_by_the_adverts_number(spider: TapSpider) -> None:
     request = spider.telephone_request(flat(lambda text: text))
     assert request is not None
     assert json.loads(request.body)["variables"] == {"adId": "Z2lkOi8vdGFwL0FkLzQ4MDAwMTAy"}
@@ -199,7 +199,7 @@ def test_telephones_are_read(spider: TapSpider, entity: object) -> None:
     assert spider.parse_telephones(answer({"data": {"createCall": {"entity": entity}}})) == ["(050) 000-00-00"]
 
 
-@pytest.mark.parametrize("told", [{"data": {"createCall": {"entity": None}}}, {"errors": [{"message": "no"}]}, 7])
-def test_no_telephones_are_not_an_empty_list(spider: TapSpider, told: object) -> None:
+@pytest.mark.parametrize("values", [{"data": {"createCall": {"entity": None}}}, {"errors": [{"message": "no"}]}, 7])
+def test_a_response_without_telephones_is_broken_and_not_an_empty_list(spider: TapSpider, values: object) -> None:
     with pytest.raises(BrokenPage):
-        spider.parse_telephones(answer(told))
+        spider.parse_telephones(answer(values))

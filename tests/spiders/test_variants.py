@@ -1,4 +1,4 @@
-"""Documents in other shapes than the recorded ones: what sites are known to serve too."""
+"""Documents in other forms than the recorded ones, which sites are known to serve too."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ def linked(**changed: Any) -> str:
     return f'<script type="application/ld+json">{json.dumps([node])}</script>'
 
 
-def test_an_item_that_only_json_ld_tells_of_is_read() -> None:
+def test_an_item_that_is_only_in_json_ld_is_parsed() -> None:
     listing, _ = read("bina", ITEM, linked())
     assert (listing.ref, listing.operation, listing.price, listing.currency) == ("5800001", "sale", 158000, "AZN")
     assert (listing.property_type, listing.is_new_building, listing.rooms, listing.area_m2) == (
@@ -43,7 +43,7 @@ def test_an_item_that_only_json_ld_tells_of_is_read() -> None:
 
 
 @pytest.mark.parametrize("changed", [{"name": "Nümunə"}, {"name": None}, {"offers": None}, {"offers": {"price": 1}}])
-def test_json_ld_that_does_not_say_what_is_offered_is_no_listing(changed: dict[str, Any]) -> None:
+def test_json_ld_without_an_offer_is_not_a_listing(changed: dict[str, Any]) -> None:
     with pytest.raises(BrokenPage):
         read("bina", ITEM, linked(**changed))
 
@@ -66,14 +66,14 @@ def test_land_in_square_metres_is_land() -> None:
         [{"id": 21500301, "price": 255000}],
     ],
 )
-def test_homes_of_a_project_come_in_groups_or_bare(units: Any) -> None:
+def test_homes_of_a_project_are_in_groups_or_alone(units: Any) -> None:
     ad = {"id": 21500300, "property": {"type": "APARTMENT_GROUP"}, "cluster": {"units": units}}
     url = "https://www.immoweb.be/en/classified/21500300"
     _, (unit,) = read("immoweb", url, f"<script>window.classified = {json.dumps(ad)};</script>")
     assert (unit.ref, unit.sighting.price) == ("21500301", 255000)
 
 
-def test_an_advert_without_params_is_one() -> None:
+def test_an_advert_without_params_is_a_listing() -> None:
     ad = {"id": 72500423, "category_id": 2046, "title": "Mənzil", "price": 90000, "currency": "AZN", "params": None}
     listing, _ = read("lalafo", "https://lalafo.az/api/search/v3/feed/details/72500423", json.dumps(ad))
     assert (listing.ref, listing.property_type, listing.operation, listing.price) == (
@@ -85,7 +85,7 @@ def test_an_advert_without_params_is_one() -> None:
 
 
 @pytest.mark.parametrize("rows", [-1, True, 1e30, "x", {"key": "m"}])
-def test_rows_that_are_none_are_none(rows: Any) -> None:
+def test_rows_of_another_type_are_ignored(rows: Any) -> None:
     ad = {"id": 1, "title": "Dom", "characteristics": rows, "adCategory": {"name": "HOUSE", "type": "SELL"}}
     data = json.dumps({"props": {"pageProps": {"ad": ad}}})
     page = f'<script id="__NEXT_DATA__" type="application/json">{data}</script>'
