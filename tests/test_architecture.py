@@ -20,12 +20,12 @@ MAY_IMPORT = {
     "environment": {"middlewares", "old_names"},  # the form of a proxy's address; settings that were renamed
     "settings": {"environment", "queue"},  # the names of the keys
     "privacy": {"parsing"},
-    "accelerate": set(),
-    "queue": {"accelerate"},
+    "queue": set(),  # so that any Scrapy project can use it
+    "accelerate": {"queue"},
     "storage": {"items", "schema"},
     "crawling": {"items", "parsing", "privacy", "queue", "storage", "accelerate"},
-    "spiders": {"crawling", "items", "parsing", "privacy", "accelerate"},
-    "middlewares": {"queue", "storage", "accelerate"},
+    "spiders": {"crawling", "items", "parsing", "privacy", "accelerate", "queue"},
+    "middlewares": {"parsing", "queue", "storage", "accelerate"},
     "monitoring": {"queue"},
     "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
     "embedded": set(),

@@ -13,7 +13,7 @@ from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
 from realestate import __version__, environment, old_names, settings
-from realestate.jobs.work import everything
+from realestate.jobs.work import all_portals
 from realestate.old_names import RENAMED_SETTINGS
 from realestate.spiders.immoweb import ImmowebSpider
 
@@ -168,11 +168,11 @@ ACCOUNT = {"PROXY_PROVIDER_CUSTOMER": "hl_1", "PROXY_PROVIDER_ZONE": "homes", "P
 @pytest.mark.parametrize(
     ("env", "line"),
     [
-        ({"PROXIES": "h:1, http://me:sec/secret@h"}, "PROXIES: proxy 2: a host and a port are needed"),
-        ({"PROXIES": "socks5://me:secret@h:1"}, "PROXIES: proxy 1: socks5://h: the download handler speaks http and"),
+        ({"PROXIES": "h:1, http://me:sec/secret@h"}, "PROXIES: proxy 2: host and port are missing or not valid"),
+        ({"PROXIES": "socks5://me:secret@h:1"}, "PROXIES: proxy 1: socks5://h: only http and"),
         ({**ACCOUNT, "PROXY_PROVIDER_ZONE": ""}, "PROXY_PROVIDER_CUSTOMER needs PROXY_PROVIDER_ZONE and PROXY_PROV"),
         ({**ACCOUNT, "PROXY_PROVIDER_ZONE": "zone:secret"}, "PROXY_PROVIDER_ZONE: something like residential1"),
-        ({**ACCOUNT, "PROXY_PROVIDER_ADDRESS": "secret"}, "PROXY_PROVIDER_ADDRESS: proxy 1: a host and a port"),
+        ({**ACCOUNT, "PROXY_PROVIDER_ADDRESS": "secret"}, "PROXY_PROVIDER_ADDRESS: proxy 1: host and port are missing"),
         ({**ACCOUNT, "PROXY_PROVIDER_COUNTRY": "Belgium"}, "PROXY_PROVIDER_COUNTRY: something like be, or any"),
         ({**ACCOUNT, "PROXY_PROVIDER_CA": "/secret"}, "PROXY_PROVIDER_CA: there is no such file"),
         ({"PROXY_LIST_URL": "ftp://secret"}, "PROXY_LIST_URL: something like https://host/list.txt is needed"),
@@ -240,4 +240,4 @@ def test_scrapy_finds_the_project() -> None:
     root = Path(__file__).parents[1]
     scrapy = [sys.executable, "-m", "scrapy"]
     listed = subprocess.run([*scrapy, "list"], cwd=root, capture_output=True, text=True, check=True)
-    assert listed.stdout.split() == everything()
+    assert listed.stdout.split() == all_portals()

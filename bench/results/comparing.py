@@ -20,7 +20,7 @@ class NoRecord(ValueError):
 
 
 class Recorded(msgspec.Struct, kw_only=True):
-    """A measure as `--json` writes it; what else is told of it is for people."""
+    """A measure as `--json` writes it. Its other fields are for people."""
 
     suite: str
     name: str

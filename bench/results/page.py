@@ -77,8 +77,8 @@ def _row(each: Recorded) -> str:
 
 
 def _machine() -> str:
-    told = ", ".join(f"{name} {found}" for name in PACKAGES if (found := _version(name)))
-    return f"On {cpu_count()} cores, {platform.system()}, Python {platform.python_version()}; {told}."
+    versions = ", ".join(f"{name} {found}" for name in PACKAGES if (found := _version(name)))
+    return f"On {cpu_count()} cores, {platform.system()}, Python {platform.python_version()}; {versions}."
 
 
 def _version(package: str) -> str | None:

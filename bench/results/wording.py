@@ -2,7 +2,7 @@
 
 
 def number(value: float) -> str:
-    """Four digits tell enough, and the thousands are told whole."""
+    """At most four digits; thousands in full."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 

@@ -1,5 +1,7 @@
-"""A simulated portal with an adversary before it, and the proxies that lead there: each crawler has one to itself, of
-the same seed, since what was done to one must not be done to the next."""
+"""A simulated portal with an adversary before it, and the proxies to it.
+
+Each crawler has its own, with the same seed: the bans that one crawler earns must not hit another.
+"""
 
 import re
 from collections.abc import Iterator
@@ -24,14 +26,14 @@ PROXIES = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toll:
-    """What the adversary saw of a crawl, robots.txt left out, and what it did about it."""
+    """What the adversary saw of a crawl, without robots.txt, and what it did."""
 
     requests: int
     refused: int
-    """Answered 429 or 403."""
+    """Requests with the response 429 or 403."""
     bans: int
     fault_share: float
-    """Of the requests: those something was done to."""
+    """The share of requests that met a fault."""
 
     @property
     def refused_share(self) -> float:
@@ -39,19 +41,20 @@ class Toll:
 
 
 class Arena:
-    """`pages` is how many a crawl needs that is told everything at the first time of asking."""
+    """`pages` is how many requests a crawl needs if every first response is good."""
 
     def __init__(self, simulator: str, proxies: tuple[str, ...]) -> None:
-        self.simulator, self.proxies = simulator, proxies
-        self.base: str = self._told("/_portals")[PORTAL]
+        self.simulator = simulator
+        self.proxies = proxies
+        self.base: str = self._json("/_portals")[PORTAL]
         self.truth: list[dict[str, Any]] = truth_of(simulator, PORTAL)
         self.pages = len(self.truth) + ceil(len(self.truth) / PAGE_SIZE)
 
     def toll(self) -> Toll:
-        told = self._told("/_adversary")["portals"][PORTAL]
-        return Toll(**{name: told[name] for name in ("requests", "refused", "bans", "fault_share")})
+        counted = self._json("/_adversary")["portals"][PORTAL]
+        return Toll(**{name: counted[name] for name in ("requests", "refused", "bans", "fault_share")})
 
-    def _told(self, path: str) -> Any:
+    def _json(self, path: str) -> Any:
         with build_opener(ProxyHandler({})).open(self.simulator + path, timeout=60) as answer:
             return msgspec.json.decode(answer.read())
 

@@ -1,4 +1,4 @@
-"""One adversary and those who try to get past it, all at the same time; peers have twice as long as ours took."""
+"""All crawlers against one adversary at the same time. Peers have twice as long as our crawl took."""
 
 import asyncio
 import sys
@@ -25,29 +25,32 @@ from realestate.jobs import local
 from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.queue.connection import connect_to
-from realestate.queue.deadletters import DeadLetters
+from realestate.queue.dead_letters import DeadLetters
 from realestate.queue.request_queue import QueueSettings, RequestQueue
 
-OURS, SCRAPY, SCRAPY_REDIS = "ours", "Scrapy", "scrapy-redis"
+OURS = "ours"
+SCRAPY = "Scrapy"
+SCRAPY_REDIS = "scrapy-redis"
 WORKERS = 2
-#: Nobody has longer; who has not ended then is judged by what he has.
+#: Every crawler is stopped after this time and judged by what it has.
 MOST_SECONDS = 900.0
-#: Peers have so many times our time, and at least so many seconds.
-PEERS_TIMES, PEERS_SECONDS = 2.0, 60.0
+#: Peers are stopped after this multiple of our time, and not before this number of seconds.
+PEERS_TIMES = 2.0
+PEERS_SECONDS = 60.0
 STOP_SECONDS = 20.0
 LOOK_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One crawler's."""
+    """How the crawl of one crawler ended."""
 
     profile: str
     crawler: str
     verdict: Verdict
     toll: Toll
     pages: int
-    """It needed."""
+    """Pages that a perfect crawl needs."""
     seconds: float
     finished: bool
 
@@ -57,10 +60,14 @@ class Result:
 
 
 class Contest:
-    """Of one profile. `redis` are the addresses of two databases: ours, and that of scrapy-redis."""
+    """The contest of one profile. `redis` are the addresses of two databases: ours, and that of scrapy-redis."""
 
     def __init__(self, profile: str, listings: int, folder: Path, database: Database, redis: tuple[str, str]) -> None:
-        self.profile, self.listings, self.folder, self.database, self.redis = profile, listings, folder, database, redis
+        self.profile = profile
+        self.listings = listings
+        self.folder = folder
+        self.database = database
+        self.redis = redis
 
     def run(self, tell: Callable[[str], None]) -> list[Result]:
         with ExitStack() as stack:
@@ -73,7 +80,7 @@ class Contest:
             return [*(self._stopped(peer) for peer in peers), ours]
 
     def _ours(self, tell: Callable[[str], None], peers: Sequence["_Peer"]) -> Result:
-        """`realestate crawl` with the shipped settings; what is told otherwise is told."""
+        """Crawl with `realestate crawl` and the shipped settings. The overrides are printed."""
         folder = self._folder(OURS)
         with arena(folder, self.profile, self.listings) as found:
             overrides = {
@@ -93,7 +100,7 @@ class Contest:
     def _crawl(
         self, found: Arena, overrides: dict[str, str], folder: Path, peers: Sequence["_Peer"]
     ) -> tuple[float, bool]:
-        """How long it took, and whether it came to an end."""
+        """Return how long the crawl took, and whether it finished."""
         latest = local.Progress()
 
         def watched(progress: local.Progress) -> None:
@@ -151,14 +158,15 @@ class Contest:
 
 
 class _TooLong(Exception):
-    """Nobody waits any longer."""
+    """The crawl has taken more than MOST_SECONDS."""
 
 
 class _Peer:
-    """A peer at work."""
+    """The running process of a peer."""
 
     def __init__(self, name: str, found: Arena, folder: Path, redis_url: str) -> None:
-        self.name, self.found = name, found
+        self.name = name
+        self.found = found
         self._records = folder / "records.jsonl"
         task = RotatingTask(
             portal=PORTAL,
@@ -170,11 +178,13 @@ class _Peer:
             records=str(self._records),
         )
         command = [sys.executable, "-m", "bench.peers.rotating", msgspec.json.encode(task).decode()]
-        self._began, self.seconds, self._has_ended = time.monotonic(), 0.0, False
+        self._began = time.monotonic()
+        self.seconds = 0.0
+        self._has_ended = False
         self.process: Popen[bytes] = children.spawn(command, env=environment.changed(), log=folder / "log")
 
     def is_running(self) -> bool:
-        """To be asked now and then, since nobody is told when it ends."""
+        """Must be called now and then: that is how the end of the process is noticed."""
         if not self._has_ended:
             self.seconds = time.monotonic() - self._began
             self._has_ended = self.process.poll() is not None
@@ -185,7 +195,7 @@ class _Peer:
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:
-    """The last may be half a line, of one who was stopped."""
+    """The records of the file. A peer that was stopped may leave half a line at the end."""
     for line in file.read_bytes().splitlines(keepends=True) if file.exists() else ():
         if line.endswith(b"\n"):
             yield msgspec.json.decode(line)
@@ -196,6 +206,6 @@ async def _dead(redis_url: str) -> list[str]:
     server = connect_to(redis_url)
     try:
         queue = RequestQueue(server, PORTAL, QueueSettings())
-        return [str(each.told.get("url")) for each in await DeadLetters(queue).newest(sys.maxsize)]
+        return [str(each.details.get("url")) for each in await DeadLetters(queue).newest(sys.maxsize)]
     finally:
         await server.aclose()

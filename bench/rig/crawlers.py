@@ -1,4 +1,4 @@
-"""Those who crawl for a measure: ours as it is shipped, and its peers."""
+"""The crawlers that are measured: ours as it is shipped, and its peers."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -29,15 +29,19 @@ from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 
 START_SECONDS = 60.0
-#: A peer that has crawled everything and does not end is not waited for.
+#: A peer that has crawled everything and does not end is stopped after this time.
 STOP_SECONDS = 20.0
 
 
 class Ours:
-    """`scrapy crawl <portal>` with the shipped settings; `overrides` are all that is told otherwise."""
+    """`scrapy crawl <portal>` with the shipped settings, but for `overrides`; `changes` are further ones."""
 
-    def __init__(self, context: Context, database: Database, site: Site, redis_url: str | None = None) -> None:
-        self.context, self.database, self.site = context, database, site
+    def __init__(
+        self, context: Context, database: Database, site: Site, redis_url: str | None = None, **changes: str
+    ) -> None:
+        self.context = context
+        self.database = database
+        self.site = site
         self.redis_url = redis_url or context.services.redis_url
         self.server = Redis.from_url(self.redis_url)
         self.overrides = {
@@ -48,10 +52,11 @@ class Ours:
             "SIMULATOR_URL": site.simulator,
             "RATE_LIMIT": "0",
             "no_proxy": "127.0.0.1",
+            **changes,
         }
 
     def run(self, workers: int = 1, *options: str) -> Lap:
-        """A whole crawl that counts. `options` are further ones of the command."""
+        """Crawl the whole portal and check what was stored. `options` are added to the command."""
         self.begin()
         with self.working(workers, *options) as processes:
             watch = Watch(self.site, processes, self.stored)
@@ -61,7 +66,7 @@ class Ours:
         return lap
 
     def begin(self) -> None:
-        """From nothing queued and nothing stored."""
+        """Empty the queue and the store."""
         self.server.flushdb()
         self.database.empty()
 
@@ -107,7 +112,7 @@ class Peer:
     name: str
     module: str
     package: str
-    """Without it there is nothing to measure."""
+    """The Python package that it needs."""
     stores: bool = False
 
     @property

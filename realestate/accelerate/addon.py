@@ -13,7 +13,6 @@ from scrapy.settings import BaseSettings
 SETTINGS = {
     "DOWNLOADER": "realestate.accelerate.downloader.Downloader",
     "ITEM_PROCESSOR": "realestate.accelerate.items.Pipelines",
-    "LOG_FORMATTER": "realestate.accelerate.logs.LogFormatter",
 }
 SPIDER_LOADER = "realestate.accelerate.spiders.SpiderLoader"
 

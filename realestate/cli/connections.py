@@ -9,7 +9,7 @@ from redis import Redis
 
 from realestate import embedded, settings
 from realestate.cli.errors import UsageError
-from realestate.jobs.work import everything, refusal
+from realestate.jobs.work import all_portals, why_refused
 from realestate.queue.connection import connect_blocking
 from realestate.storage import FullStore, open_store
 
@@ -43,7 +43,7 @@ def opened_store() -> Iterator[FullStore]:
 
 
 def running_redis_url() -> str:
-    """The Redis of the fleet, or of another command that runs on this machine. Starts nothing."""
+    """The URL of the Redis of the fleet, or of another command that runs on this machine. Starts nothing."""
     own = embedded.running(settings.REALESTATE_HOME)
     url = settings.REDIS_URL or (own.redis_url if own else None)
     if url is None:
@@ -60,7 +60,7 @@ def connect_redis(url: str) -> Redis:
 
 def check_portals(names: Sequence[str]) -> list[str]:
     """The names, if each is a portal; a UsageError otherwise."""
-    portals = everything()
+    portals = all_portals()
     for name in names:
         if name not in portals:
             raise UsageError(f"no portal {name!r}; the portals are: {', '.join(portals)}")
@@ -70,7 +70,7 @@ def check_portals(names: Sequence[str]) -> list[str]:
 def check_urls(portal: str, urls: Sequence[str]) -> None:
     """A UsageError if the portal's spider refuses one of the addresses."""
     for url in urls:
-        if reason := refusal(portal, url, settings.SIMULATOR_URL):
+        if reason := why_refused(portal, url, settings.SIMULATOR_URL):
             raise UsageError(reason)
 
 

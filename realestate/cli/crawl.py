@@ -84,7 +84,7 @@ def work(
     from realestate.jobs import work as worker
 
     names = check_portals(portals or worker.portals(settings.SIMULATOR_URL))
-    worker.import_parts()
+    worker.import_components()
     with connected() as addresses:
         started = worker.work(names, addresses.redis_url, addresses.store_url, until_done=until_done)
     raise typer.Exit(0 if started else 1)

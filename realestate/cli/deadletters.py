@@ -8,7 +8,7 @@ import typer
 from realestate.cli.options import DryRunFlag, JsonFlag, NewestOption, PortalArgument
 
 if TYPE_CHECKING:
-    from realestate.queue.deadletters import DeadLetter
+    from realestate.queue.dead_letters import DeadLetter
 
 app = typer.Typer(
     help="Requests that failed for good: list, show, replay, drop.", no_args_is_help=True, rich_markup_mode=None
@@ -58,7 +58,7 @@ def replay(
 ) -> None:
     """Put the requests of dead letters into the queue again."""
     from realestate.cli.status import with_queue
-    from realestate.queue.deadletters import DeadLetters
+    from realestate.queue.dead_letters import DeadLetters
 
     ids = [each.id for each in _newest(portal, reason=reason, job=job, limit=limit)]
     if dry_run:
@@ -78,7 +78,7 @@ def drop(
 ) -> None:
     """Delete dead letters for good."""
     from realestate.cli.status import with_queue
-    from realestate.queue.deadletters import DeadLetters
+    from realestate.queue.dead_letters import DeadLetters
 
     ids = [each.id for each in _newest(portal, reason=reason, job=job, limit=limit)]
     if dry_run:
@@ -90,7 +90,7 @@ def drop(
 
 def _newest(portal: str, *, reason: str | None = None, job: str | None = None, limit: int) -> "list[DeadLetter]":
     from realestate.cli.status import with_queue
-    from realestate.queue.deadletters import DeadLetters
+    from realestate.queue.dead_letters import DeadLetters
 
     return with_queue(portal, lambda queue: DeadLetters(queue).newest(limit, reason=reason, job=job))
 
@@ -98,7 +98,7 @@ def _newest(portal: str, *, reason: str | None = None, job: str | None = None, l
 def _print_json(found: "Sequence[DeadLetter]") -> None:
     from realestate.cli import terminal
 
-    terminal.print_json([{"id": each.id.hex(), "at": each.at.isoformat(), **each.told} for each in found])
+    terminal.print_json([{"id": each.id.hex(), "at": each.at.isoformat(), **each.details} for each in found])
 
 
 def _print_table(found: "Sequence[DeadLetter]") -> None:
@@ -111,7 +111,7 @@ def _print_table(found: "Sequence[DeadLetter]") -> None:
     for name in ("id", "at", "reason", "error", "what"):
         table.add_column(name, overflow="fold")
     for each in found:
-        what = each.told.get("url") or each.told.get("seed") or each.told.get("value") or ""
+        what = each.details.get("url") or each.details.get("seed") or each.details.get("value") or ""
         at = each.at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
-        table.add_row(each.id.hex(), at, each.told["reason"], escape(each.told["error"]), escape(what))
+        table.add_row(each.id.hex(), at, each.details["reason"], escape(each.details["error"]), escape(what))
     terminal.console.print(table)

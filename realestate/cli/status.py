@@ -85,7 +85,7 @@ def _portals() -> dict[str, PortalStatus] | None:
     from realestate import embedded, settings
     from realestate.cli.connections import connect_redis
     from realestate.jobs.fleet import look
-    from realestate.jobs.work import everything, portals
+    from realestate.jobs.work import all_portals, portals
     from realestate.storage import open_store
 
     own = embedded.running(settings.REALESTATE_HOME)
@@ -99,7 +99,7 @@ def _portals() -> dict[str, PortalStatus] | None:
     if not redis_url:
         return None
     server = connect_redis(redis_url)
-    names = sorted({*portals(), *(name for name in everything() if name in counts)})
+    names = sorted({*portals(), *(name for name in all_portals() if name in counts)})
     return {name: PortalStatus(look(server, name), *counts.get(name, (0, 0))) for name in names}
 
 
@@ -110,8 +110,8 @@ def _fields(portal: PortalStatus) -> dict[str, Any]:
         "delayed": portal.state.delayed,
         "in_flight": portal.state.in_flight,
         "workers": len(portal.state.workers),
-        "rate_limit": str(portal.state.pace),
-        "pace": str(portal.state.pace),  # the name of version 0.1, removed in 0.3
+        "rate_limit": str(portal.state.rate_limit),
+        "pace": str(portal.state.rate_limit),  # the name of version 0.1, removed in 0.3
         "dead_letters": portal.state.dead,
         "listings": portal.listings,
         "quarantined": portal.quarantined,
@@ -137,5 +137,5 @@ def _print_table(portals: dict[str, PortalStatus]) -> None:
             portal.listings,
             portal.quarantined,
         )
-        table.add_row(name, *numbers, str(state.pace))
+        table.add_row(name, *numbers, str(state.rate_limit))
     terminal.console.print(table)

@@ -1,7 +1,6 @@
 """The demo: a whole crawl of simulated portals, and the proof that what is stored is the truth.
 
-PostgreSQL makes its folder and the simulator its world, each for a second or two; so nothing is imported here that
-would let them wait.
+PostgreSQL and the simulator need a second or two to start. This module imports little, so that they start at once.
 """
 
 import tempfile
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def starting(*, listings: int, workers: int, seed: int) -> "Iterator[Callable[[Show], Outcome]]":
-    """In a folder of its own that is gone afterwards; the same code as in production runs in it."""
+    """Start everything in a temporary folder and yield the function that runs the demo, with the code of production."""
     with (
         tempfile.TemporaryDirectory(prefix="realestate-demo-", ignore_cleanup_errors=True) as folder,
         embedded.starting(home := Path(folder, "services")) as services,

@@ -1,4 +1,4 @@
-"""The crawl of the demo, from its first worker to the comparison of all that is stored."""
+"""The crawl of the demo, from the first worker to the comparison of the store with the truth."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -12,14 +12,14 @@ import msgspec
 from redis import Redis
 
 from realestate import embedded, environment
-from realestate.demo.truth import Comparison, asked, compare_stored
+from realestate.demo.truth import Comparison, compare_stored, open_truth
 from realestate.embedded import children
 from realestate.jobs import local
 from realestate.jobs.submit import submit
 from realestate.storage import open_store
 from realestate.storage.store import MarketRow
 
-#: Those the demo is about; others prove that a new portal is a small file, and would only make it longer.
+#: The portals that the demo crawls. More would only make it longer.
 SHOWN = ("bina", "emlak", "immoweb", "lalafo", "tap")
 Show = Callable[[local.Progress], None]
 _JSON = msgspec.json.Encoder(decimal_format="number")
@@ -40,22 +40,27 @@ class Outcome:
     @property
     def last_line(self) -> str:
         each = self.portals.values()
-        stored, expected = sum(c.stored for c in each), sum(c.expected for c in each)
-        wrong, duplicates = sum(len(c.wrong) for c in each), sum(c.duplicates for c in each)
+        stored = sum(comparison.stored for comparison in each)
+        expected = sum(comparison.expected for comparison in each)
+        wrong = sum(len(comparison.wrong) for comparison in each)
+        duplicates = sum(comparison.duplicates for comparison in each)
         return (
             f"demo: {stored} listings stored of {expected} expected, {wrong} fields wrong, {duplicates} duplicate rows"
         )
 
     def as_json(self) -> str:
-        told = {**asdict(self), "right": self.right, "summary": self.last_line}
-        return msgspec.json.format(_JSON.encode(told), indent=2).decode()
+        record = {**asdict(self), "right": self.right, "summary": self.last_line}
+        return msgspec.json.format(_JSON.encode(record), indent=2).decode()
 
 
 @contextmanager
 def beginning(
     services: Callable[[], embedded.Services], home: Path, simulator: str, workers: int, logs: Path
 ) -> Iterator[Callable[[Show], Outcome]]:
-    """The services of `home` need not be there yet: a worker has much to import, and then waits for them by itself."""
+    """Start the first worker and yield the function that runs the demo.
+
+    The services of `home` need not run yet: a worker first imports its modules and then waits for them.
+    """
     team = _Team(workers, _environment(home, simulator), logs)
     try:
         team.grow_to(1)
@@ -69,7 +74,9 @@ class _Team:
     """The workers of the demo."""
 
     def __init__(self, size: int, env: Mapping[str, str], logs: Path) -> None:
-        self.size, self.env, self.logs = size, env, logs
+        self.size = size
+        self.env = env
+        self.logs = logs
         self.running: list[Popen[bytes]] = []
 
     def grow_to(self, size: int) -> None:
@@ -81,7 +88,7 @@ class _Team:
 
 
 def _environment(home: Path, simulator: str) -> Mapping[str, str]:
-    """Of a worker that knows no other services than those of `home`."""
+    """The environment of a worker that uses only the services of `home`."""
     return environment.changed(
         **dict.fromkeys(environment.ADDRESSES, ""),
         REALESTATE_HOME=str(home),
@@ -92,10 +99,10 @@ def _environment(home: Path, simulator: str) -> Mapping[str, str]:
 
 
 def _wake(simulator: str) -> None:
-    """A simulated country comes to be when it is first asked for, which takes a second; now nobody waits for it yet."""
+    """Request each portal once: the simulator makes a country at the first request, which takes a second."""
     for name in SHOWN:
-        with suppress(OSError), asked(simulator, name) as answer:
-            answer.read(1)
+        with suppress(OSError), open_truth(simulator, name) as response:
+            response.read(1)
 
 
 def _run(services: Callable[[], embedded.Services], simulator: str, team: _Team, show: Show) -> Outcome:
@@ -115,13 +122,13 @@ def _crawled(services: embedded.Services, seeds: Mapping[str, list[str]], team: 
         latest = progress
         show(progress)
         if any(progress.total(name, "stored") for name in SHOWN):
-            team.grow_to(team.size)  # not sooner: its start would hold up the first one's first pages
+            team.grow_to(team.size)  # not sooner: starting it would slow the first pages of the first worker
 
     server = Redis.from_url(services.redis_url)
     for name in SHOWN:
         submit(server, name, seeds[name])
     with closing(open_store(services.store_url)) as store:
-        store.migrate()  # once, while the worker is not there yet: each of its spiders would wait for the others
+        store.migrate()  # once, before the worker is ready: its spiders would wait for each other
     local.watch(server, SHOWN, team.running, watched, team.logs)
     return latest
 

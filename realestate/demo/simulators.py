@@ -1,4 +1,4 @@
-"""A simulator as a process of its own."""
+"""Start a simulator as a process."""
 
 import re
 import sys
@@ -18,14 +18,14 @@ SIMULATOR_SECONDS = 60.0
 
 @contextmanager
 def simulator_process(log: Path, listings: int, seed: int, *options: str) -> Iterator[str]:
-    """A simulator as a process of its own; its control address. `options` are further ones of `realestate simulate`."""
+    """Run a simulator and yield its control address. `options` are further options of `realestate simulate`."""
     with starting_simulator(log, listings, seed, *options) as address:
         yield address()
 
 
 @contextmanager
 def starting_simulator(log: Path, listings: int, seed: int, *options: str) -> Iterator[Callable[[], str]]:
-    """One that need not be ready yet: whoever calls for its address waits for it."""
+    """Start a simulator and yield a function that waits until it is ready and returns its control address."""
     world = ["--port", "0", "--listings", str(listings), "--seed", str(seed)]
     command = [sys.executable, "-m", "realestate", "simulate", *world, *options]
     process = children.spawn(command, env=environment.changed(), log=log)
@@ -36,7 +36,7 @@ def starting_simulator(log: Path, listings: int, seed: int, *options: str) -> It
 
 
 def _announced(process: Popen[bytes], log: Path) -> str:
-    """The address the simulator prints when it is ready."""
+    """Wait until the simulator prints its address, and return the address."""
     deadline = time.monotonic() + SIMULATOR_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         if found := re.search(r"SIMULATOR_URL=(\S+)", log.read_text("utf-8") if log.exists() else ""):

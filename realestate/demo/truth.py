@@ -1,4 +1,4 @@
-"""What is stored beside what the simulator knows to be true."""
+"""Compare what is stored with the truth of the simulator."""
 
 import re
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ import msgspec
 from realestate.items import FIELDS, OURS
 from realestate.storage import Store
 
-#: What a portal tells: the truth and the store must agree on it.
+#: The fields that come from the portal. Store and truth must agree on them.
 COMPARED = tuple(name for name in FIELDS if name not in OURS)
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is stored of one portal beside what its simulator knows to be true."""
+    """What is stored of one portal, compared with the truth."""
 
     expected: int
     stored: int
@@ -36,12 +36,12 @@ class Comparison:
 
 def truth_of(simulator: str, portal: str) -> list[dict[str, Any]]:
     """What a perfect crawl would store."""
-    with asked(simulator, portal) as answer:
-        return [msgspec.json.decode(line) for line in answer.read().splitlines()]
+    with open_truth(simulator, portal) as response:
+        return [msgspec.json.decode(line) for line in response.read().splitlines()]
 
 
-def asked(simulator: str, portal: str) -> Any:
-    """Its answer, a line of JSON for each advert."""
+def open_truth(simulator: str, portal: str) -> Any:
+    """The response of the simulator: one line of JSON per advert."""
     return build_opener(ProxyHandler({})).open(f"{simulator}/_truth/{portal}", timeout=60)
 
 
@@ -51,7 +51,8 @@ def compare_stored(store: Store, simulator: str, portal: str) -> Comparison:
 
 
 def compare(truth: list[dict[str, Any]], stored: list[dict[str, Any]], quarantined: int = 0) -> Comparison:
-    expected, found = {row["ref"]: row for row in truth}, {row["ref"]: row for row in stored}
+    expected = {row["ref"]: row for row in truth}
+    found = {row["ref"]: row for row in stored}
     wrong = [
         f"{ref}.{name}: {found[ref][name]!r}, not {row[name]!r}"
         for ref, row in expected.items()
@@ -66,15 +67,15 @@ def compare(truth: list[dict[str, Any]], stored: list[dict[str, Any]], quarantin
         missing=tuple(sorted(expected.keys() - found.keys())),
         unexpected=tuple(sorted(found.keys() - expected.keys())),
         wrong=tuple(wrong),
-        # The key forbids two rows of one ref; the same advert under two refs would show as one address twice.
+        # The primary key forbids two rows with one ref. The same advert under two refs would have the same URL twice.
         duplicates=len(stored) - len({row["url"] for row in stored}),
     )
 
 
 def _same(stored: Any, true: Any) -> bool:
-    """Equal; moments written with different offsets are the same moment."""
+    """Whether two values are equal. The same time may be written with different offsets."""
     if stored == true:
         return True
-    if isinstance(stored, str) and isinstance(true, str) and _MOMENT.match(stored) and _MOMENT.match(true):
+    if isinstance(stored, str) and isinstance(true, str) and _TIME.match(stored) and _TIME.match(true):
         return datetime.fromisoformat(stored) == datetime.fromisoformat(true)
     return False

@@ -1,1 +1,1 @@
-"""WHO asks for a crawl, and when it is done."""
+"""Jobs: submit one, run workers for it, watch its progress, parse its raw pages again."""

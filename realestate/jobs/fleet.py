@@ -1,4 +1,4 @@
-"""How a portal's crawl stands, and whether it is finished."""
+"""The state of a portal's crawl in Redis, and whether it is finished."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from redis import Redis
 
 from realestate.queue import keys
 from realestate.queue.rate_limit import RateLimit
-from realestate.queue.workers import Beat, read_beat
+from realestate.queue.workers import HeartbeatData, read_heartbeat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """One portal at one moment."""
+    """What was queued, in flight and running for one portal when it was read."""
 
     seeds: int
     ready: int
@@ -21,8 +21,8 @@ class State:
     in_flight: int
     dead: int
     open_jobs: int
-    pace: RateLimit
-    workers: Mapping[str, Beat]
+    rate_limit: RateLimit
+    workers: Mapping[str, HeartbeatData]
 
     @property
     def waiting(self) -> int:
@@ -30,41 +30,42 @@ class State:
 
     @property
     def finished(self) -> bool:
-        """Nothing is left: done means stored, a page's children are there before it is done, and a job is open until
-        what it did not find has been looked for."""
+        """Whether nothing is left to do. A page is acknowledged only after its items are stored and the requests it
+        led to are queued. A job is open until its missing listings were checked."""
         return not self.waiting and not self.in_flight and not self.open_jobs
 
 
 def look(server: Redis, portal: str) -> State:
-    """A bounded number of reads, however long the queue. Seeds first: on its way into the queue a seed is seen twice
-    rather than never."""
-    unseen: Any = server.llen(keys.start_urls(portal))
-    with server.pipeline(transaction=True) as holders:
-        holders.hgetall(keys.beats(portal))
-        holders.smembers(keys.departed(portal))
-        told, departed = holders.execute()
-    beats = {worker.decode(): beat for worker, value in told.items() if (beat := read_beat(value))}
-    # Together, for a dead worker's seeds may just be on their way back.
-    with server.pipeline(transaction=True) as lists:
-        lists.llen(keys.start_urls(portal))
-        for worker in {*told, *departed}:
-            lists.llen(keys.taken_seeds(portal, worker.decode()))
-        seeds, *taken = lists.execute()
-    with server.pipeline(transaction=True) as lengths:
-        for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead):
-            lengths.zcard(key(portal))
-        lengths.hlen(keys.open_jobs(portal))
-        lengths.hgetall(keys.rate_limit(portal))
-        ready, suspects, delayed, in_flight, dead, open_jobs, pace = lengths.execute()
-    # By a script, since a cluster has no one time: that of the node which has the portal counts.
+    """Read the state of a portal. The number of reads does not depend on the length of the queue.
+
+    Seeds are read first: a seed that moves into the queue meanwhile is counted twice rather than never."""
+    seeds_before: Any = server.llen(keys.start_urls(portal))
+    with server.pipeline(transaction=True) as pipeline:
+        pipeline.hgetall(keys.heartbeats(portal))
+        pipeline.smembers(keys.dead_workers(portal))
+        values, dead_workers = pipeline.execute()
+    workers = {worker.decode(): heartbeat for worker, value in values.items() if (heartbeat := read_heartbeat(value))}
+    # In one transaction: the seeds of a dead worker may just be moving back.
+    with server.pipeline(transaction=True) as pipeline:
+        pipeline.llen(keys.start_urls(portal))
+        for worker in {*values, *dead_workers}:
+            pipeline.llen(keys.taken_seeds(portal, worker.decode()))
+        seeds, *taken = pipeline.execute()
+    with server.pipeline(transaction=True) as pipeline:
+        for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight, keys.dead_letter_times):
+            pipeline.zcard(key(portal))
+        pipeline.hlen(keys.open_jobs(portal))
+        pipeline.hgetall(keys.rate_limit(portal))
+        ready, suspects, delayed, in_flight, dead, open_jobs, rate_limit = pipeline.execute()
+    # By a script: in a cluster, the time of the node that has the portal counts.
     seconds, micros = map(int, server.eval("return redis.call('TIME')", 1, keys.rate_limit(portal)))
     return State(
-        seeds=max(unseen, seeds + sum(taken)),
+        seeds=max(seeds_before, seeds + sum(taken)),
         ready=ready + suspects,
         delayed=delayed,
         in_flight=in_flight,
         dead=dead,
         open_jobs=open_jobs,
-        pace=RateLimit.read(pace, seconds * 1000 + micros / 1000),
-        workers=beats,
+        rate_limit=RateLimit.read(rate_limit, seconds * 1000 + micros / 1000),
+        workers=workers,
     )

@@ -1,4 +1,4 @@
-"""A crawl on this machine: workers as child processes, watched until nothing is left."""
+"""A crawl on this machine: starts workers as child processes and watches them until nothing is left to do."""
 
 import sys
 import time
@@ -11,41 +11,43 @@ from redis import Redis
 
 from realestate.embedded import children
 from realestate.jobs.fleet import State, look
-from realestate.queue.workers import Beat
+from realestate.queue.workers import HeartbeatData
 
-#: Long enough for the slowest page on its way (DOWNLOAD_TIMEOUT) and the last batch.
+#: Long enough for the slowest page in flight (DOWNLOAD_TIMEOUT) and the last batch.
 STOP_SECONDS = 45.0
-LOOK_SECONDS = 0.25
-#: After the last page every worker beats once more and tells its totals (HEARTBEAT_SECONDS).
-LAST_BEAT_SECONDS = 1.2
+STATE_SECONDS = 0.25
+#: After the last page every worker sends one more heartbeat, with its totals (HEARTBEAT_SECONDS).
+LAST_HEARTBEAT_SECONDS = 1.2
 
 
 class WorkerDied(RuntimeError):
-    """A worker ended by itself; the text says where its log is."""
+    """A worker ended by itself. The message says why, or where its log is."""
 
 
 @dataclass
 class Progress:
-    """What has been done so far, workers that have left included."""
+    """What was done so far, by all workers: also by those that have ended."""
 
     states: Mapping[str, State] = field(default_factory=dict)
     seconds: float = 0.0
-    _latest: dict[tuple[str, str], Beat] = field(default_factory=dict)
+    _latest: dict[tuple[str, str], HeartbeatData] = field(default_factory=dict)
 
     def update(self, states: Mapping[str, State], seconds: float) -> None:
-        self.states, self.seconds = states, seconds
+        self.states = states
+        self.seconds = seconds
         for portal, state in states.items():
-            self._latest.update({(portal, worker): beat for worker, beat in state.workers.items()})
+            self._latest.update({(portal, worker): heartbeat for worker, heartbeat in state.workers.items()})
 
     def total(self, portal: str, name: str) -> int:
         """The sum of one number of the portal's heartbeats, such as `pages`."""
-        return sum(getattr(beat, name) for (of, _), beat in self._latest.items() if of == portal)
+        heartbeats = [heartbeat for (crawled, _), heartbeat in self._latest.items() if crawled == portal]
+        return sum(getattr(heartbeat, name) for heartbeat in heartbeats)
 
 
 def start_workers(
     portals: Sequence[str], count: int, env: Mapping[str, str], logs: Path, *, first: int = 1
 ) -> list[Popen[bytes]]:
-    """`first` is the number of the first of them, where others run already."""
+    """Start workers that write to `logs`. `first` is the number of the first one, if others already run."""
     logs.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "realestate", "work", *portals]
     return [children.spawn(command, env=env, log=logs / _log(number)) for number in range(first, first + count)]
@@ -55,8 +57,8 @@ def _log(number: int) -> str:
     return f"worker-{number}.log"
 
 
-def _last_words(log: Path) -> str:
-    """The last error a worker logged, or where to look."""
+def _last_error(log: Path) -> str:
+    """The last error that a worker logged, or the path of its log."""
     lines = [
         line for line in log.read_text("utf-8", "replace").splitlines() if "ERROR" in line or "realestate: " in line
     ]
@@ -71,14 +73,15 @@ def watch(
     logs: Path,
     limit: int | None = None,
 ) -> bool:
-    """Until every portal is finished (True), or `limit` listings are stored (False: more is waiting)."""
-    progress, began = Progress(), time.monotonic()
+    """Wait until every portal is finished (returns True), or `limit` listings are stored (returns False)."""
+    progress = Progress()
+    started = time.monotonic()
     while True:
         states = {portal: look(server, portal) for portal in portals}
-        progress.update(states, time.monotonic() - began)
+        progress.update(states, time.monotonic() - started)
         show(progress)
         if all(state.finished for state in states.values()):
-            time.sleep(LAST_BEAT_SECONDS)
+            time.sleep(LAST_HEARTBEAT_SECONDS)
             progress.update({portal: look(server, portal) for portal in portals}, progress.seconds)
             show(progress)
             return True
@@ -86,5 +89,5 @@ def watch(
             return False
         for number, worker in enumerate(workers, 1):
             if (code := worker.poll()) is not None:
-                raise WorkerDied(f"worker {number} ended with code {code}: {_last_words(logs / _log(number))}")
-        time.sleep(LOOK_SECONDS)
+                raise WorkerDied(f"worker {number} ended with code {code}: {_last_error(logs / _log(number))}")
+        time.sleep(STATE_SECONDS)

@@ -1,4 +1,4 @@
-"""Asking for a crawl: seeds into the portal's list."""
+"""Submits a job: pushes its seeds into the list of the portal."""
 
 from collections.abc import Iterable
 from uuid import uuid4
@@ -12,9 +12,9 @@ from realestate.queue import keys
 def submit(
     server: Redis, portal: str, urls: Iterable[str], *, mode: str = "full", scope: str = "", priority: int = 0
 ) -> str:
-    """Push the addresses as one job; its id comes back. `scope` is WHOLE if together they show the whole portal."""
+    """Push the URLs as one job and return its id. `scope` is WHOLE if together they cover the whole portal."""
     job = uuid4().hex[:12]
-    told = {"job": job, "mode": mode, "scope": scope, "priority": priority}
-    seeds = [msgspec.json.encode({"url": url, **told}).decode() for url in urls]
+    fields = {"job": job, "mode": mode, "scope": scope, "priority": priority}
+    seeds = [msgspec.json.encode({"url": url, **fields}).decode() for url in urls]
     server.rpush(keys.start_urls(portal), *seeds)
     return job

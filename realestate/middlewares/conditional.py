@@ -1,4 +1,4 @@
-"""Asks for a page only if it is another than the one we have read: by its ETag, by its Last-Modified."""
+"""Conditional requests: a page that was parsed before is sent only if its ETag or Last-Modified has changed."""
 
 from typing import Any, Self
 
@@ -8,16 +8,17 @@ from scrapy.http import Response
 
 from realestate.accelerate.headers import take_off
 
-#: Where a request carries what its page was known by: `url`, `etag`, `last_modified`, beside the listing's `ref`.
+#: `request.meta` key: the validators of the page that was parsed before: `url`, `etag`, `last_modified`, and the
+#: listing's `ref`.
 VALIDATORS = "validators"
-#: On the answer to what was asked: the page is the one we have read.
+#: Flag of a response: the page has not changed.
 UNCHANGED = "unchanged"
 NOT_MODIFIED = 304
 _HEADERS = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
 
 
 class ConditionalMiddleware:
-    """What was said of one address is said to no other: after a redirect it is asked for as if we knew nothing."""
+    """Sends the validators of a page with its own URL only: after a redirect the page is fetched unconditionally."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -25,19 +26,20 @@ class ConditionalMiddleware:
 
     def process_request(self, request: Request) -> None:
         if "stage" not in request.meta:
-            return  # robots.txt is not ours
-        told = self._told(request)
+            return  # robots.txt
+        validators = _validators(request)
         for name, header in _HEADERS.items():
             take_off(request.headers, header)
-            if value := told.get(name):
+            if value := validators.get(name):
                 request.headers[header] = value
 
     def process_response(self, request: Request, response: Response) -> Response:
-        if response.status == NOT_MODIFIED and self._told(request):
+        if response.status == NOT_MODIFIED and _validators(request):
             response.flags.append(UNCHANGED)
-            request.meta["handle_httpstatus_list"] = [NOT_MODIFIED]  # HttpError lets through only what was asked for
+            request.meta["handle_httpstatus_list"] = [NOT_MODIFIED]  # otherwise HttpError drops it
         return response
 
-    def _told(self, request: Request) -> dict[str, Any]:
-        told = request.meta.get(VALIDATORS) or {}
-        return told if request.method == "GET" and told.get("url") == request.url else {}
+
+def _validators(request: Request) -> dict[str, Any]:
+    validators = request.meta.get(VALIDATORS) or {}
+    return validators if request.method == "GET" and validators.get("url") == request.url else {}

@@ -1,7 +1,7 @@
-"""Identities: who we seem to be, as a whole. A browser's agent comes with its hints, in its order of headers.
+"""Identities: a user agent with the headers that belong to it, in the order in which that browser sends them.
 
-By default we are `named`: one honest name with an address to write to. The other modes are for sites that turn away
-whatever is no browser; they are no licence to exceed the pace.
+The default is `named`: our own name with a contact address. The other modes are for sites that refuse everything but
+browsers. They are no licence to exceed the rate limit.
 """
 
 import re
@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 Mode = Literal["named", "sticky", "rotate"]
 Headers = tuple[tuple[str, str], ...]
 
-#: Browsers whose headers we know, and the oldest version of each that is still about.
+#: Browsers whose headers we know, and the oldest version of each that is still in use.
 OLDEST = {"Chrome": 120, "Edge": 120, "Firefox": 115, "Safari": 17}
-#: What a visitor from the portal's country would have set.
+#: The Accept-Language header of a visitor from the portal's country.
 LANGUAGES = {
     "AT": "de-AT,de;q=0.9,en;q=0.6",
     "AZ": "az-AZ,az;q=0.9,ru;q=0.7,en;q=0.5",
@@ -45,7 +45,7 @@ _ENCODINGS = "gzip, deflate, br, zstd"
 
 
 class Agent(NamedTuple):
-    """A browser, as its User-Agent names it."""
+    """A browser and its User-Agent."""
 
     text: str
     browser: str
@@ -55,10 +55,10 @@ class Agent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whole, or not at all: nothing of it is combined with anything of another."""
+    """The headers of one visitor. Headers of different identities are never mixed."""
 
     name: str
-    """Tells it from others; nothing a site gets to see."""
+    """Names its cookie jar; it is never sent."""
     headers: Headers
     """In the order in which the browser sends them."""
 
@@ -104,7 +104,7 @@ def browser(name: str, agent: Agent, language: str) -> Identity:
 
 
 def named(user_agent: str, language: str) -> Identity:
-    """Ourselves."""
+    """The identity with our own name."""
     accept = f"{_HTML},*/*;q=0.8"
     return Identity(
         "named",
@@ -119,15 +119,14 @@ def named(user_agent: str, language: str) -> Identity:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """How long an identity is kept, whichever ends first."""
+    """How long an identity is used: so many requests or seconds, whichever ends first."""
 
     requests: int = 200
     seconds: float = 1800.0
 
 
 class Identities:
-    """The identities of one portal: the same one for an exit and its session on every worker, without a word between
-    them."""
+    """The identities of one portal. Every worker computes the same identity for a proxy and its session."""
 
     def __init__(
         self,
@@ -147,41 +146,54 @@ class Identities:
         self._agents = agents
         self._used: dict[tuple[str, int, int], int] = {}
 
-    def of(self, exit: str, refusals: int, now: float) -> Identity:
-        """For the next request that leaves by this exit, which had to become somebody else so many times. `now` is in
-        seconds, the same on all workers."""
+    def of(self, proxy_id: str, sessions: int, now: float) -> Identity:
+        """The identity for the next request through this proxy, after so many changed sessions.
+
+        `now` is in seconds, and the same on all workers.
+        """
         if self.mode == "named":
             return self._named
-        period = int(now // self.session.seconds) if self.mode == "rotate" else 0
-        turn = self._turn(exit, refusals, period) if self.mode == "rotate" else 0
-        name = f"{self.portal}/{exit}/{refusals}/{period}/{turn}"
-        return browser(name, self._chosen(name), self.language)
+        period = 0
+        turn = 0
+        if self.mode == "rotate":
+            period = int(now // self.session.seconds)
+            turn = self._turn(proxy_id, sessions, period)
+        name = f"{self.portal}/{proxy_id}/{sessions}/{period}/{turn}"
+        return browser(name, self._agent(name), self.language)
 
-    def _turn(self, exit: str, refusals: int, period: int) -> int:
-        used = self._used[exit, refusals, period] = self._used.get((exit, refusals, period), 0) + 1
-        if used == 1:  # what was before is over
-            self._used = {key: count for key, count in self._used.items() if key[0] != exit or key[2] == period}
+    def _turn(self, proxy_id: str, sessions: int, period: int) -> int:
+        """Counts one more request; returns how many times the identity was changed in this period."""
+        key = (proxy_id, sessions, period)
+        used = self._used.get(key, 0) + 1
+        self._used[key] = used
+        if used == 1:  # the counts of earlier periods are not needed any more
+            self._used = {old: count for old, count in self._used.items() if old[0] != proxy_id or old[2] == period}
         return (used - 1) // self.session.requests
 
-    def _chosen(self, name: str) -> Agent:
+    def _agent(self, name: str) -> Agent:
         agents = self._agents if self._agents is not None else known_agents()
         return Random(name).choice(agents)
 
 
 @cache
 def known_agents() -> tuple[Agent, ...]:
-    """fake-useragent's browsers of desktops, in whose headers nothing contradicts anything."""
-    from fake_useragent.utils import load  # half a second, and only where somebody asks
+    """The desktop browsers of fake-useragent whose headers we know."""
+    from fake_useragent.utils import load  # takes half a second, so only if it is needed
 
-    return tuple(sorted({agent for told in load() if (agent := agent_of(told))}))
+    return tuple(sorted({agent for entry in load() if (agent := agent_of(entry))}))
 
 
-def agent_of(told: Mapping[str, object]) -> Agent | None:
-    """A browser of which we know all headers; None for any other, and for one whose parts do not fit together."""
-    name, text, platform = str(told["browser"]), str(told["useragent"]), _PLATFORMS.get(str(told["os"]))
-    if told["type"] != "desktop" or name not in OLDEST or platform is None or "Mobile" in text:
+def agent_of(entry: Mapping[str, object]) -> Agent | None:
+    """The browser of an entry of fake-useragent.
+
+    None if we do not know all its headers, or if its user agent contradicts its other fields.
+    """
+    name = str(entry["browser"])
+    text = str(entry["useragent"])
+    platform = _PLATFORMS.get(str(entry["os"]))
+    if entry["type"] != "desktop" or name not in OLDEST or platform is None or "Mobile" in text:
         return None
-    found = re.search(rf"{_MARKS[name]}/(\d+)", text)
+    found = re.search(rf"{_USER_AGENT_NAMES[name]}/(\d+)", text)
     if not found or int(found[1]) < OLDEST[name] or (name == "Chrome" and re.search(r"OPR|Edg|YaBrowser", text)):
         return None
     if name == "Safari" and platform != "macOS":
@@ -189,10 +201,11 @@ def agent_of(told: Mapping[str, object]) -> Agent | None:
     return Agent(text, name, int(found[1]), platform)
 
 
-_MARKS = {"Chrome": "Chrome", "Edge": "Edg", "Firefox": "Firefox", "Safari": "Version"}
+_USER_AGENT_NAMES = {"Chrome": "Chrome", "Edge": "Edg", "Firefox": "Firefox", "Safari": "Version"}
 
 
 def _brands(agent: Agent) -> str:
-    """As Chromium writes them; the third is there so that nobody relies on the list."""
+    """The value of Sec-CH-UA as Chromium writes it. The third brand is invented by Chromium, so that sites do not rely
+    on the list."""
     own = {"Chrome": "Google Chrome", "Edge": "Microsoft Edge"}[agent.browser]
     return f'"Chromium";v="{agent.version}", "{own}";v="{agent.version}", "Not.A/Brand";v="99"'

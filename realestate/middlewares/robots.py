@@ -1,17 +1,23 @@
-"""robots.txt, asked for once by the whole fleet and obeyed by all of it.
+"""Fetches robots.txt once for the whole fleet and obeys it (RFC 9309).
 
-Who finds that it is time to ask gives the moment and the exit of its own request for it, so that the pace is kept, and
-asks for another. What cannot be decided before the answer is there waits in the queue, at no cost; nothing waits here.
+The worker that finds it out of date fetches it with the send slot and the proxy of its own request, so that the rate
+limit holds, and sends its request back to the queue for another slot. Requests that need the rules before they are
+known wait in the queue, not in the worker.
 """
 
 import asyncio
 import logging
 import random
+import re
 from collections.abc import Awaitable
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import isfinite
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
+from urllib.parse import urlsplit
 
+from protego import Protego
 from redis.exceptions import RedisError
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -21,10 +27,8 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.datatypes import LocalCache
 
 from realestate.accelerate.headers import last
-from realestate.middlewares.backoff import seconds_to_wait
-from realestate.middlewares.blocks import Rules, read_rules
-from realestate.middlewares.policies import ANSWERS, of_failure
-from realestate.middlewares.robotrules import RobotRules, origin_of, said, wait_seconds
+from realestate.middlewares.bans import BanRules, read_ban_rules
+from realestate.middlewares.retry import STATUS_POLICIES, policy_for_exception, retry_after_seconds
 from realestate.queue.engine import LEASE
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.packing import put_off
@@ -33,60 +37,151 @@ from realestate.queue.robots import Copy
 
 logger = logging.getLogger(__name__)
 
-#: A worker looks so often whether the fleet knows something new; and so soon while somebody asks.
-LOOK_MS, MOMENT_MS = 60_000, 250
-#: An answer of a few lines that takes longer is none.
-ASK_SECONDS = 15
-MOST_REDIRECTS = 5
-#: How much oftener than RETRY_TIMES a request waits for a site that cannot be asked.
-MORE_WAITS = 4
-#: Where a request carries how often it has waited for that.
+# ----- the rules of a robots.txt
+
+#: The rest of a longer file is ignored. RFC 9309 asks for at least 500 KiB.
+MAX_BYTES = 512 * 1024
+#: A longer Crawl-delay is a mistake, and must not stop the crawl for days.
+MAX_DELAY_SECONDS = 3600.0
+#: After a failed fetch the next one waits so many RETRY_DELAY_SECONDS, and twice as long each further time ...
+FIRST_WAIT = 5
+#: ... up to this.
+MAX_WAIT_SECONDS = 900.0
+#: By RFC 9309 any 4xx means that a site has no robots.txt. These are about us and not about the file: a site that
+#: refuses us has not allowed everything.
+FORBIDDING_STATUSES = frozenset({status for status in STATUS_POLICIES if status < 500} | {425})
+#: Scheme and host of a URL, which are the same for most pages of a portal.
+_BEFORE_PATH = re.compile(r"https?://[^/?#\s]+(?=/)", re.ASCII)
+
+
+class RobotRules:
+    """The rules of a robots.txt for one user agent."""
+
+    def __init__(self, text: bytes, user_agent: str) -> None:
+        self._rules = Protego.parse(text.decode("utf-8-sig", "ignore"))
+        self.user_agent = user_agent
+        self.delay_seconds = self._delay()
+        """The time between two requests, by Crawl-delay and Request-rate; 0 if the file has neither."""
+
+    def allows(self, url: str, user_agent: str | None = None) -> bool:
+        return bool(self._rules.can_fetch(url, user_agent or self.user_agent))
+
+    def _delay(self) -> float:
+        delays = [self._rules.crawl_delay(self.user_agent) or 0.0]
+        rate = self._rules.request_rate(self.user_agent)
+        if rate is not None and rate.requests > 0:
+            delays.append(rate.seconds / rate.requests)
+        return min(max((each for each in delays if isfinite(each)), default=0.0), MAX_DELAY_SECONDS)
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a URL, without credentials: each origin has its own robots.txt."""
+    found = _BEFORE_PATH.match(url)
+    return _origin(found[0] if found else url)
+
+
+@lru_cache(maxsize=1024)
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2].lower()
+    default_port = ":443" if parts.scheme == "https" else ":80"
+    return f"{parts.scheme}://{host.removesuffix(default_port)}"
+
+
+def robots_text(status: int, body: bytes, ban_kind: str | None = None) -> bytes | None:
+    """The text of the rules that a response stands for; None if it says nothing and nothing may be fetched.
+
+    An ordinary page in place of the file contains no rules, which allows everything. A ban page says nothing.
+    """
+    if ban_kind is not None or status in FORBIDDING_STATUSES or status >= 500:
+        return None
+    return _whole_lines(body) if 200 <= status < 300 else b""
+
+
+def wait_seconds(failures: int, retry_seconds: float) -> float:
+    """How long the next fetch waits after so many failed ones in a row."""
+    return min(FIRST_WAIT * retry_seconds * 2.0 ** min(failures - 1, 30), MAX_WAIT_SECONDS)
+
+
+def _whole_lines(body: bytes) -> bytes:
+    """At most MAX_BYTES of the body. A part of a line could forbid more than the site means, or less."""
+    if len(body) <= MAX_BYTES:
+        return body
+    text = body[:MAX_BYTES]
+    return text[: max(text.rfind(b"\n"), text.rfind(b"\r")) + 1]
+
+
+# ----- the middleware
+
+#: A worker looks this often whether the fleet has a newer robots.txt ...
+LOOK_MS = 60_000
+#: ... and this often while another worker fetches it.
+LOOK_AGAIN_MS = 250
+#: A slower response to robots.txt counts as none.
+TIMEOUT_SECONDS = 15
+MAX_REDIRECTS = 5
+#: A request waits RETRY_TIMES plus so many times for a robots.txt that cannot be fetched.
+EXTRA_WAITS = 4
+#: `request.meta` key: how many times the request has waited for that.
 WAITED = "robots_waits"
-#: Hosts whose rules a worker remembers.
-MOST_HOSTS = 1_000
+#: A worker remembers the rules of so many hosts.
+MAX_HOSTS = 1_000
 
 
 class Forbidden(IgnoreRequest):
-    """robots.txt says no, or cannot be asked, which is a no too."""
+    """robots.txt forbids the URL, or cannot be fetched, which forbids it too."""
 
-    reason, outcome = "robots", "forbidden"
+    reason = "robots"
+    outcome = "forbidden"
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What this worker knows of a host. Times are Redis', in milliseconds."""
+    """What this worker knows about a host's robots.txt. Times are Redis', in milliseconds."""
 
     rules: RobotRules | None = None
     text: bytes | None = None
     look_at: float = 0.0
+    """When this worker asks Redis again."""
     again_at: float = 0.0
+    """When the file is fetched again."""
     failures: int = 0
     reason: str = ""
+    """Why the last fetch failed."""
+
+
+class Fetched(NamedTuple):
+    """The result of one fetch of a robots.txt."""
+
+    text: bytes | None
+    """None if it failed."""
+    reason: str
+    """Why it failed."""
 
 
 class RobotsMiddleware:
-    """In place of Scrapy's, which asks once a process, and takes an error for a permission."""
+    """Replaces Scrapy's: that one fetches the file once for each process, and takes an error for a permission."""
 
-    def __init__(self, crawler: Crawler, walls: Rules) -> None:
+    def __init__(self, crawler: Crawler, ban_rules: BanRules) -> None:
         settings = crawler.settings
         if not settings.getbool("ROBOTSTXT_OBEY"):
             raise NotConfigured
         assert crawler.stats is not None
         self.crawler = crawler
         self.stats = crawler.stats
-        self.walls = walls
-        self.own_name: str | None = settings["ROBOTSTXT_USER_AGENT"]
-        self.user_agent: str = self.own_name or settings["USER_AGENT"]
+        self.ban_rules = ban_rules
+        self.own_user_agent: str | None = settings["ROBOTSTXT_USER_AGENT"]
+        self.user_agent: str = self.own_user_agent or settings["USER_AGENT"]
         self.keep_seconds = settings.getfloat("ROBOTSTXT_SECONDS")
         self.retry_seconds = settings.getfloat("RETRY_DELAY_SECONDS")
-        self.most_waits = settings.getint("RETRY_TIMES") + MORE_WAITS
-        self._known: LocalCache[str, Known] = LocalCache(MOST_HOSTS)
-        self._looking = asyncio.Lock()
+        self.max_waits = settings.getint("RETRY_TIMES") + EXTRA_WAITS
+        self._known: LocalCache[str, Known] = LocalCache(MAX_HOSTS)
+        self._lock = asyncio.Lock()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        extra = crawler.settings.get("BAN_RULES")
-        return cls(crawler, read_rules(Path(extra) if extra else None))
+        own_rules = crawler.settings.get("BAN_RULES")
+        return cls(crawler, read_ban_rules(Path(own_rules) if own_rules else None))
 
     async def process_request(self, request: Request) -> Request | None:
         if request.meta.get("dont_obey_robotstxt") or not request.url.startswith(("http://", "https://")):
@@ -94,61 +189,69 @@ class RobotsMiddleware:
         origin = origin_of(request.url)
         fleet = fleet_of(self.crawler)
         if fleet is None or LEASE not in request.meta:
-            self._obey(await self._alone(origin, request), request)
+            self._obey(await self._rules_without_fleet(origin, request), request)
             return None
-        known, asks = self._known.get(origin), False
+        known = self._known.get(origin)
+        must_fetch = False
         if known is None or fleet.now() >= known.look_at:
-            known, asks = await self._look(fleet, origin)
-        if asks:
-            known = await self._ask(fleet, origin, request)
+            known, must_fetch = await self._look(fleet, origin)
+        if must_fetch:
+            known = await self._fetch_for_fleet(fleet, origin, request)
         if known.rules is None:
             return self._wait(fleet, request, known)
         self._obey(known.rules, request)
         queue = fleet.queue
-        if asks and (queue.limits.rate or queue.proxies is not None or known.rules.delay_seconds):
-            return put_off(request, 0.0)  # its moment is spent
+        if must_fetch and (queue.limits.rate or queue.proxies is not None or known.rules.delay_seconds):
+            return put_off(request, 0.0)  # robots.txt has used its send slot
         return None
 
     def _obey(self, rules: RobotRules, request: Request) -> None:
+        """Raises Forbidden if the rules forbid the request."""
         request.meta.pop(WAITED, None)
-        name = None if self.own_name else (last(request.headers, "User-Agent") or b"").decode("latin-1")
-        if not rules.allows(request.url, name):
+        user_agent = None
+        if not self.own_user_agent:
+            user_agent = (last(request.headers, "User-Agent") or b"").decode("latin-1")
+        if not rules.allows(request.url, user_agent):
             self.stats.inc_value("robotstxt/forbidden")
             raise Forbidden("Forbidden by robots.txt")
 
     def _wait(self, fleet: Fleet, request: Request, known: Known) -> Request:
-        """For somebody's answer, a moment; for a site that cannot be asked, until it is asked again."""
+        """Send the request back to the queue until another worker has fetched the file, or until the next try."""
         self.stats.inc_value("robotstxt/put_off")
         seconds = (known.again_at - fleet.now()) / 1000
         if seconds <= 0:
-            return put_off(request, random.uniform(1, 2) * MOMENT_MS / 1000)
+            return put_off(request, random.uniform(1, 2) * LOOK_AGAIN_MS / 1000)
         waited = request.meta.get(WAITED, 0)
-        if waited >= self.most_waits:
-            raise Forbidden(f"robots.txt cannot be asked: {known.reason}")
+        if waited >= self.max_waits:
+            raise Forbidden(f"robots.txt cannot be fetched: {known.reason}")
         again = put_off(request, seconds + random.uniform(0, 0.1) * seconds)
         again.meta[WAITED] = waited + 1
         return again
 
-    # ----- what the fleet knows
+    # ----- the fleet's copy in Redis
 
     async def _look(self, fleet: Fleet, origin: str) -> tuple[Known, bool]:
-        """And whether this worker is to ask. While Redis is away, what was known will do."""
-        async with self._looking:
-            known, now = self._known.get(origin) or Known(), fleet.now()
+        """What the fleet knows, and whether this worker has to fetch the file.
+
+        While Redis is not available, the last rules are used.
+        """
+        async with self._lock:
+            known = self._known.get(origin) or Known()
+            now = fleet.now()
             if now < known.look_at:
                 return known, False
             try:
                 copy = await fleet.robots.look(origin)
             except (RedisError, OSError) as error:
-                logger.warning("robots/unknown: %s", error)
-                self._known[origin] = replace(known, look_at=now + 4 * MOMENT_MS)
+                logger.warning("robots/unknown: %s: Redis is not available: %s", self._fields(origin), error)
+                self._known[origin] = replace(known, look_at=now + 4 * LOOK_AGAIN_MS)
                 return self._known[origin], False
-            self._known[origin] = self._learned(fleet, origin, copy, known)
+            self._known[origin] = self._learn(fleet, origin, copy, known)
             return self._known[origin], copy.must_fetch
 
-    def _learned(self, fleet: Fleet, origin: str, copy: Copy, known: Known) -> Known:
-        """Told to the pace by everybody who reads it: that does no harm, and agrees with who we are now."""
-        look_at = copy.now + MOMENT_MS if copy.is_being_fetched else min(copy.again_at, copy.now + LOOK_MS)
+    def _learn(self, fleet: Fleet, origin: str, copy: Copy, known: Known) -> Known:
+        """What is known with this copy. Sets the fleet's Crawl-delay, as each worker does that reads the copy."""
+        look_at = copy.now + LOOK_AGAIN_MS if copy.is_being_fetched else min(copy.again_at, copy.now + LOOK_MS)
         rules = known.rules
         if copy.text is None:
             rules = None
@@ -157,100 +260,106 @@ class RobotsMiddleware:
             fleet.feedback.set_crawl_delay(rules.delay_seconds, origin)
         return Known(rules, copy.text, look_at, copy.again_at, copy.failures, copy.reason)
 
-    async def _ask(self, fleet: Fleet, origin: str, request: Request) -> Known:
+    async def _fetch_for_fleet(self, fleet: Fleet, origin: str, request: Request) -> Known:
+        """Fetch the file and save the result in Redis."""
         try:
-            text, reason = await self._asked(origin, request, fleet)
+            text, reason = await self._fetch(origin, request, fleet)
         except IgnoreRequest:
-            await _told(fleet.robots.save_failure(origin, "not to be asked", 0))
+            await self._save(origin, fleet.robots.save_failure(origin, "the address must not be fetched", 0))
             raise
         known = self._known[origin]
         if text is not None:
-            seconds, copied = self.keep_seconds, Copy(0, False, 0, 0, text, "")
-            telling = fleet.robots.save(origin, text, seconds)
+            seconds = self.keep_seconds
+            copy = Copy(0, False, 0, 0, text, "")
+            await self._save(origin, fleet.robots.save(origin, text, seconds))
         else:
             failures = known.failures + 1
-            seconds, copied = (
-                wait_seconds(failures, self.retry_seconds),
-                Copy(0, False, 0, failures, known.text, reason),
-            )
-            telling = fleet.robots.save_failure(origin, reason, seconds)
+            seconds = wait_seconds(failures, self.retry_seconds)
+            copy = Copy(0, False, 0, failures, known.text, reason)
             self.stats.inc_value("robotstxt/unreachable")
-            logger.warning("robots/unreachable: %s: %s; asked again in %.0f s", origin, reason, seconds)
-        await _told(telling)
+            logger.warning("robots/unreachable: %s: %s; next try in %.0f s", self._fields(origin), reason, seconds)
+            await self._save(origin, fleet.robots.save_failure(origin, reason, seconds))
         now = fleet.now()
-        copied = copied._replace(now=now, again_at=now + seconds * 1000)
-        self._known[origin] = self._learned(fleet, origin, copied, known)
+        copy = copy._replace(now=now, again_at=now + seconds * 1000)
+        self._known[origin] = self._learn(fleet, origin, copy, known)
         return self._known[origin]
 
-    async def _alone(self, origin: str, request: Request) -> RobotRules:
-        """For a request that is not the fleet's, such as those of `scrapy shell`."""
-        async with self._looking:
+    async def _save(self, origin: str, saving: Awaitable[None]) -> None:
+        """If Redis is not available, another worker fetches the file again."""
+        try:
+            await saving
+        except (RedisError, OSError) as error:
+            logger.warning("robots/not_saved: %s: Redis is not available: %s", self._fields(origin), error)
+
+    async def _rules_without_fleet(self, origin: str, request: Request) -> RobotRules:
+        """The rules for a request that is not the fleet's, such as those of `scrapy shell`."""
+        async with self._lock:
             known = self._known.get(origin)
             if known is not None and known.rules is not None:
                 return known.rules
-            text, reason = await self._asked(origin, request)
+            text, reason = await self._fetch(origin, request)
             if text is None:
-                raise Forbidden(f"robots.txt cannot be asked: {reason}")
+                raise Forbidden(f"robots.txt cannot be fetched: {reason}")
             rules = RobotRules(text, self.user_agent)
             self._known[origin] = Known(rules, text)
             return rules
 
-    # ----- asking the site
+    def _fields(self, origin: str) -> str:
+        """The fields of a log line."""
+        return f"portal={getattr(self.crawler.spider, 'name', 'none')} url={origin}/robots.txt"
 
-    async def _asked(self, origin: str, request: Request, fleet: Fleet | None = None) -> tuple[bytes | None, str]:
-        """What counts as the site's word; or None, and why."""
+    # ----- fetching
+
+    async def _fetch(self, origin: str, request: Request, fleet: Fleet | None = None) -> Fetched:
+        """Fetch the file once. A failure is reported as the fault of the request's proxy."""
         self.stats.inc_value("robotstxt/request_count")
         try:
-            response, is_redirected = await self._answer(f"{origin}/robots.txt", request, fleet)
+            response, was_redirected = await self._download(f"{origin}/robots.txt", request, fleet)
         except Exception as error:
             if getattr(error, "reason", None) and isinstance(error, IgnoreRequest):
-                raise  # nobody may ask there at all, for the page neither
+                raise  # a forbidden address: the page must not be fetched either
             self.stats.inc_value(f"robotstxt/exception_count/{type(error).__name__}")
             if fleet is not None and not isinstance(error, IgnoreRequest):
-                fleet.feedback.request_failed(request, of_failure(error).blame, "robots.txt", 0.0)
-            return None, type(error).__name__
+                fleet.feedback.request_failed(request, policy_for_exception(error).fault, "robots.txt", 0.0)
+            return Fetched(None, type(error).__name__)
         self.stats.inc_value("robotstxt/response_count")
         self.stats.inc_value(f"robotstxt/response_status_count/{response.status}")
-        wall = self.walls.kind_of(response.status, response.url, response.body, was_redirected=is_redirected)
-        text = said(response.status, response.body, wall)
-        reason = f"a wall: {wall}" if wall else f"status {response.status}"
-        if fleet is not None and text is None and (policy := ANSWERS.get(response.status)):
-            wait = seconds_to_wait(response)
-            fleet.feedback.request_failed(request, policy.blame, f"robots.txt: {reason}", wait, slows=policy.slows)
-        return text, reason
+        ban_kind = self.ban_rules.kind_of(response.status, response.url, response.body, was_redirected=was_redirected)
+        text = robots_text(response.status, response.body, ban_kind)
+        reason = f"ban page: {ban_kind}" if ban_kind else f"status {response.status}"
+        policy = STATUS_POLICIES.get(response.status)
+        if fleet is not None and text is None and policy is not None:
+            wait = retry_after_seconds(response)
+            fleet.feedback.request_failed(request, policy.fault, f"robots.txt: {reason}", wait, slows=policy.slows)
+        return Fetched(text, reason)
 
-    async def _answer(self, url: str, request: Request, fleet: Fleet | None) -> tuple[Response, bool]:
-        """Wherever the site sends us for it, a few times at most and at its pace; and whether it did."""
+    async def _download(self, url: str, request: Request, fleet: Fleet | None) -> tuple[Response, bool]:
+        """The response after a few redirects at most, at the rate limit; and whether there was a redirect."""
         rate = fleet.queue.limits.rate if fleet is not None else 0.0
         meta = {name: request.meta[name] for name in (PROXY_ID, SENT) if name in request.meta}
-        meta |= {"dont_obey_robotstxt": True, "dont_redirect": True, "allow_offsite": True}
+        meta["dont_obey_robotstxt"] = True
+        meta["dont_redirect"] = True
+        meta["allow_offsite"] = True
+        meta["download_timeout"] = TIMEOUT_SECONDS
         assert self.crawler.engine is not None
-        for hops in range(MOST_REDIRECTS + 1):
-            told = {**meta, "download_timeout": ASK_SECONDS}
-            response = await self.crawler.engine.download_async(Request(url, NO_CALLBACK, meta=told, priority=1000))
+        for redirects in range(MAX_REDIRECTS + 1):
+            robots_request = Request(url, NO_CALLBACK, meta=dict(meta), priority=1000)
+            response = await self.crawler.engine.download_async(robots_request)
             location = response.headers.get("Location") if 300 <= response.status < 400 else None
-            if location is None or hops == MOST_REDIRECTS:
+            if location is None or redirects == MAX_REDIRECTS:
                 break
-            url = _led_to(response, location)
+            url = _redirect_target(response, location)
             await asyncio.sleep(1 / rate if rate else 0)
-        return response, hops > 0
+        return response, redirects > 0
 
 
-def _led_to(response: Response, location: bytes) -> str:
-    """Nowhere but to another page of the net: a site may not have us read a file of ours."""
+def _redirect_target(response: Response, location: bytes) -> str:
+    """The URL of a redirect. Raises IgnoreRequest unless it is http or https: it could be a file of this machine."""
     try:
         url = response.urljoin(location.decode("latin-1"))
         origin_of(url)
     except ValueError as error:
         raise IgnoreRequest(str(error)) from error
     if not url.startswith(("http://", "https://")):
-        raise IgnoreRequest("led out of the net")
+        raise IgnoreRequest("redirected to a URL that is not http or https")
     return url
-
-
-async def _told(telling: Awaitable[None]) -> None:
-    """If Redis is away, somebody will ask again."""
-    try:
-        await telling
-    except (RedisError, OSError) as error:
-        logger.warning("robots/untold: %s", error)

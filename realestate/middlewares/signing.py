@@ -1,4 +1,4 @@
-"""Lets a portal sign its requests when they are sent: one may have waited in the queue for hours."""
+"""Lets a portal sign a request when it is sent: the request may have waited in the queue for hours."""
 
 from typing import Any, Self
 
@@ -7,7 +7,7 @@ from scrapy.crawler import Crawler
 
 
 class SigningMiddleware:
-    """Calls the spider's `sign` for each request that is about to go out."""
+    """Calls the spider's `sign` for each request that is about to be sent."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
@@ -18,5 +18,5 @@ class SigningMiddleware:
 
     def process_request(self, request: Request) -> None:
         spider: Any = self.crawler.spider
-        if "stage" in request.meta:  # robots.txt is not ours to sign
+        if "stage" in request.meta:  # robots.txt has no stage and is not signed
             spider.sign(request)

@@ -1,1 +1,1 @@
-"""WHAT a running crawl tells the world."""
+"""What a worker reports while it runs: heartbeats, statistics and log lines."""

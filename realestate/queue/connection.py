@@ -16,7 +16,7 @@ from redis.cluster import ClusterNode
 from redis.sentinel import Sentinel
 from scrapy.settings import BaseSettings
 
-#: Longer than any command of ours blocks (queue.scheduler.BELL_SECONDS).
+#: Longer than any command of ours blocks (queue.scheduler.WAKE_UP_SECONDS).
 ANSWER_SECONDS = 15.0
 CONNECT_SECONDS = 5.0
 DEFAULT_URL = "redis://127.0.0.1:6379/0"
@@ -46,12 +46,26 @@ class _Group:
         )
 
 
+#: What scrapy-redis' REDIS_PARAMS may say about the server. The rest (timeouts, decoding, client class) is ours.
+_SERVER_PARAMS = frozenset({"host", "port", "db", "username", "password", "unix_socket_path", "client_name", "ssl"})
+
+
 def connect(settings: BaseSettings) -> "Redis":
-    return connect_to(settings.get("REDIS_URL") or DEFAULT_URL)
+    """The server that REDIS_URL names, or else scrapy-redis' REDIS_HOST, REDIS_PORT, REDIS_DB and REDIS_PARAMS."""
+    given = settings.getdict("REDIS_PARAMS")
+    if url := settings.get("REDIS_URL") or given.get("url"):
+        return connect_to(url)
+    params = {name: value for name, value in given.items() if name in _SERVER_PARAMS or name.startswith("ssl_")}
+    for name, setting in (("host", "REDIS_HOST"), ("port", "REDIS_PORT"), ("db", "REDIS_DB")):
+        if value := settings.get(setting):
+            params[name] = value
+    if not params:
+        return connect_to(DEFAULT_URL)
+    return Redis(**params, **_TIMEOUTS, retry=Retry(NoBackoff(), 0))
 
 
 def connect_to(url: str) -> "Redis":
-    """Nothing is sent yet. Patience is the caller's (`queue.patience`), so the client itself does not retry."""
+    """Nothing is sent yet. Patience is the caller's (`queue.redis_retry`), so the client itself does not retry."""
     options = {**_TIMEOUTS, "retry": Retry(NoBackoff(), 0)}
     match urlsplit(url).scheme:
         case "sentinel":

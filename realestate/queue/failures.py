@@ -3,7 +3,7 @@
 from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from realestate.queue.deadletters import Reason
+from realestate.queue.dead_letters import Reason
 
 #: Statuses by which a site refuses us, whatever the page says.
 REFUSAL_STATUSES = frozenset({401, 403, 429})

@@ -11,7 +11,6 @@ from functools import partial
 from scrapy import Request
 from scrapy.statscollectors import StatsCollector
 
-from realestate.accelerate.headers import has, take_off
 from realestate.queue.proxy_health import Fault, ProxyHealthStore, ProxyRef
 from realestate.queue.refetch import PROXY_ID, SENT, SUSPECT_PROXY
 from realestate.queue.request_queue import RequestQueue
@@ -38,15 +37,15 @@ def remove_identity(request: Request) -> None:
     header_names = request.meta.get(IDENTITY_HEADERS)
     if header_names is not None:
         for name in (*header_names, "Cookie"):
-            take_off(request.headers, name)
-    take_off(request.headers, "Proxy-Authorization")
+            request.headers.pop(name, None)
+    request.headers.pop("Proxy-Authorization", None)
     for key in _IDENTITY_META:
         request.meta.pop(key, None)
 
 
 def has_identity(request: Request) -> bool:
-    """Whether `remove_identity` would change the request."""
-    return not _IDENTITY_META.isdisjoint(request.meta) or has(request.headers, "Proxy-Authorization")
+    """Whether our own middleware chose its proxy and identity. A proxy or cookie jar that a spider chose stays."""
+    return IDENTITY_HEADERS in request.meta
 
 
 class Feedback:

@@ -24,30 +24,35 @@ from twisted.python.failure import Failure
 from realestate.queue import connection, signals
 from realestate.queue.buffer import Buffer, monotonic_ms
 from realestate.queue.codec import MalformedRequest, NotShareable, decode
-from realestate.queue.deadletters import Reason, letter
+from realestate.queue.dead_letters import Reason, dead_letter
 from realestate.queue.dupefilter import DupeFilter
 from realestate.queue.engine import LEASE, in_work, wake
 from realestate.queue.feedback import Feedback
 from realestate.queue.ledger import Held, Hold, Ledger
-from realestate.queue.openjobs import OpenJobs
+from realestate.queue.migrate_keys import migrate_keys
+from realestate.queue.open_jobs import OpenJobs
 from realestate.queue.outbox import Outbox
 from realestate.queue.packing import DELAY, PARENT, SEED, Packer
 from realestate.queue.pages import LeasedErrback, Pages, lease_of
-from realestate.queue.patience import patiently
-from realestate.queue.refetch import refetch
-from realestate.queue.request_queue import Lease, Pulse, Pushed, QueueSettings, RequestQueue, Taken
+from realestate.queue.redis_retry import retry_until_available
+from realestate.queue.refetch import refetch_request
+from realestate.queue.request_queue import HeartbeatReply, Lease, Pushed, QueueSettings, RequestQueue, Taken
 from realestate.queue.robots import RobotsTexts
+from realestate.queue.seed_source import SeedSource
 from realestate.queue.seeds import SeedList
 from realestate.queue.workers import worker_name
 
 logger = logging.getLogger(__name__)
 
 #: An idle worker looks into the queue this often, in case a wake-up was missed.
-BELL_SECONDS = 5
+WAKE_UP_SECONDS = 5
 #: Heartbeats after which a request that nobody works on any more counts as swallowed.
-SWALLOWED_BEATS = 3
+SWALLOWED_HEARTBEATS = 3
 #: A worker that stops waits this long for a Redis that is away; then its leases expire by themselves.
 LEAVING_SECONDS = 20.0
+
+#: A warning is logged for so many different causes why a request cannot be stored.
+MOST_CAUSES = 20
 
 _FLEETS: "WeakKeyDictionary[Crawler, Fleet]" = WeakKeyDictionary()
 
@@ -60,6 +65,15 @@ def fleet_of(crawler: Crawler) -> "Fleet | None":
 def register_fleet(crawler: Crawler, fleet: "Fleet") -> None:
     """From now on `fleet_of(crawler)` returns this handle."""
     _FLEETS[crawler] = fleet
+
+
+def _dupefilter_class(path: Any) -> type[DupeFilter]:
+    found = load_object(path)
+    if not issubclass(found, DupeFilter):
+        ours = f"{DupeFilter.__module__}.{DupeFilter.__qualname__}"
+        raise ValueError(f"DUPEFILTER_CLASS is {path}; the queue needs DUPEFILTER_CLASS = {ours!r}")
+    kind: type[DupeFilter] = found
+    return kind
 
 
 class Fleet:
@@ -85,14 +99,16 @@ class Fleet:
         self.local: deque[Request] = deque()
         self._tasks: list[asyncio.Task[None]] = []
         self._registered = False
-        self._queue_was_empty = False
         self._background: set[asyncio.Task[None]] = set()
         self.redis = connection.connect(settings)
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
-        limits = QueueSettings.from_settings(settings, getattr(spider, "pace", None))
+        limits = QueueSettings.from_settings(settings, getattr(spider, "rate_limit", None))
         self.queue = queue_class(self.redis, spider.name, limits)
-        self.dupefilter = load_object(settings["DUPEFILTER_CLASS"]).from_spider(spider)
-        self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats)
+        self.queue.seeds = SeedSource.of_spider(spider, settings)
+        self.dupefilter = _dupefilter_class(settings["DUPEFILTER_CLASS"]).from_spider(spider)
+        self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats, self.queue.seeds)
+        self._local_causes: set[str] = set()
+        self._local_seen: set[bytes] = set()
         self.outbox = Outbox(self.queue, self.stats)
         self.ledger = Ledger(self.outbox.end)
         self.pages = Pages(self.ledger, self._give_up_page, crawler.signals)
@@ -116,12 +132,7 @@ class Fleet:
         return len(self.buffer) + len(self.local)
 
     def has_pending_requests(self) -> bool:
-        """Whether there may be something to do: here, on its way to Redis, or in the queue when we last looked.
-
-        When it returns False, Scrapy sends `spider_idle`, by which a RedisSpider reads seeds and may close."""
-        if self.local or not self.serving:
-            return bool(self.local)
-        return not self._queue_was_empty or self.waiting() > 0 or len(self.outbox) > 0 or len(self.ledger) > 0
+        return self.serving or bool(self.local)
 
     def next_request(self) -> Request | None:
         """The next request whose send slot has come."""
@@ -143,23 +154,22 @@ class Fleet:
         try:
             pushed = self.packer.pushed(request)
         except NotShareable as error:
-            logger.debug("queue/local: %s stays in this process: %s", request, error)
-            self.stats.inc_value("queue/local")
             request.meta.pop(PARENT, None)  # it is counted once, also if it is redirected
-            self.local.append(request)
-            return True
+            return self._keep_local(request, error)
         self._send(request, pushed)
         return True
 
     async def close(self) -> None:
-        """Everything that ran is settled by now; the rest goes back to the fleet."""
+        """Give back what has not been started. Everything that was started is settled by now."""
         self.stop_serving()
         if self._tasks:
             self._tasks[0].cancel()
         try:
             await asyncio.wait_for(self._leave(), LEAVING_SECONDS)
         except TimeoutError:
-            logger.warning("queue/redis_away: left without a word; what it held is ready again when its leases end")
+            logger.warning(
+                "queue/redis_away: Redis did not take the held requests back; they are ready when their leases expire"
+            )
         await self.redis.aclose()
 
     # ----- for spiders, middlewares, pipelines and extensions
@@ -175,10 +185,10 @@ class Fleet:
         self.serving = True
         self.crawler.signals.send_catch_log(signals.serving)
         self._tasks = [asyncio.create_task(self._refill()), asyncio.create_task(self.outbox.run())]
-        self._known = asyncio.create_task(patiently(lambda: self.beat(b"{}"), self.stats, "registering"))
+        self._known = asyncio.create_task(retry_until_available(self._register, self.stats, "registering"))
 
     def stop_serving(self) -> None:
-        """Take no more, and give back at once what has not been sent."""
+        """Take no more requests, and give back at once what has not been sent."""
         if self.serving:
             self.crawler.signals.send_catch_log(signals.stopping)
         self.serving = False
@@ -188,42 +198,45 @@ class Fleet:
         """Raises NotShareable for a request that the fleet could not take."""
         self.packer.payload(request)
 
-    async def next_seed(self) -> tuple[bytes, str] | None:
-        """A seed and its name, as soon as there is one; None after a while without.
+    async def next_seed(self, seconds: float = WAKE_UP_SECONDS) -> tuple[bytes, str] | None:
+        """The next seed and its name; None if there was none for a while.
 
-        The fleet knows this worker before it takes one, so that a seed in its hands is seen by all."""
+        The worker is registered first, so that others can put its seeds back if it dies.
+        """
         await asyncio.shield(self._known)
-        return await self.seeds.next(BELL_SECONDS)
+        return await self.seeds.next(seconds)
 
     async def remove_seed(self, nonce: str) -> None:
         await self.seeds.remove(nonce)
 
     def give_up(self, reason: Reason, error: str, request: Request | None = None, **what: Any) -> None:
-        """Make it a dead letter: the page's request once its callback is over, or something that never was one."""
+        """Make a leased request a dead letter when its callback has ended; without one, add a dead letter."""
         self.stats.inc_value(f"queue/dead/{reason}")
         held = self.ledger.get(request.meta.get(LEASE)) if request else None
         if held is None and request is not None and LEASE in request.meta:
             return  # its lease has ended already
         if held is None:
-            told = letter(reason, error, **what)
-            self._soon(lambda: self.queue.bury(uuid4().bytes, told), "burying")
+            text = dead_letter(reason, error, **what)
+            self._soon(lambda: self.queue.add_dead_letter(uuid4().bytes, text), "adding a dead letter")
             return
         lease = held.lease
         held.outcome = "dead"
-        held.detail = letter(reason, error, job=lease.job, stage=lease.stage, tries=lease.tries + 1, **what)
+        held.detail = dead_letter(reason, error, job=lease.job, stage=lease.stage, tries=lease.tries + 1, **what)
 
-    def doubt(self, request: Request) -> bool:
-        """Its page cannot be read. Whether it is asked for once more."""
-        again = refetch(request, self.spider)
+    def refetch(self, request: Request) -> bool:
+        """The page could not be parsed: fetch it again, if it was not tried too often. Returns whether it will be."""
+        again = refetch_request(request, self.spider)
         return again is not None and self.enqueue_request(again)
 
     async def push(self, requests: Iterable[Request]) -> None:
-        """Requests that no page and no seed stands behind; Redis has them when this is over."""
-        await patiently(partial(self.queue.push, list(map(self.packer.pushed, requests))), self.stats, "pushing")
+        """Enqueue requests that come from no page and no seed. Returns when Redis has them."""
+        await retry_until_available(
+            partial(self.queue.push, list(map(self.packer.pushed, requests))), self.stats, "pushing"
+        )
 
     async def nothing_left(self) -> bool:
-        """Whether the portal's queue and seeds are empty and nobody works on anything."""
-        return await patiently(self.queue.is_empty, self.stats, "looking whether anything is left")
+        """Whether the portal has no seeds and no requests, waiting or leased."""
+        return await retry_until_available(self.queue.is_empty, self.stats, "looking for requests that are left")
 
     def finished(self, request: Request) -> None:
         """The callback or errback of a request has ended."""
@@ -235,17 +248,22 @@ class Fleet:
         """Keep the lease of a response open until the returned object is released."""
         return self.ledger.hold(lease_of(response))
 
-    async def beat(self, beat: bytes) -> None:
-        """Keeps every lease alive with one command."""
+    async def heartbeat(self, heartbeat: bytes) -> None:
+        """Extend all leases of this worker with one command."""
         started = [held.lease.id for _, held in self.ledger if held.started and not held.callback_finished]
-        pulse = await self.queue.beat(self.worker, beat, started)
+        reply = await self.queue.heartbeat(self.worker, heartbeat, started)
         self.stats.inc_value("queue/round_trips")
-        self._obey(pulse)
+        self._apply(reply)
         await self.feedback.flush()
         self._look_for_swallowed()
         await self.seeds.recover()
 
     # ----- inside
+
+    async def _register(self) -> None:
+        """Make the worker known by its first heartbeat."""
+        await migrate_keys(self.queue)
+        await self.heartbeat(b"{}")
 
     def _give_up_page(self, reason: Reason, error: str, request: Request) -> None:
         self.give_up(reason, error, request, url=request.url)
@@ -272,17 +290,36 @@ class Fleet:
         except MalformedRequest as error:
             logger.warning("queue/malformed: %s", error)
             self.stats.inc_value("queue/dead/malformed")
-            told = letter("malformed", str(error), job=lease.job, stage=lease.stage, value=repr(lease.payload[:500]))
-            self.ledger.end(key, "dead", told)
+            value = repr(lease.payload[:500])
+            text = dead_letter("malformed", str(error), job=lease.job, stage=lease.stage, value=value)
+            self.ledger.end(key, "dead", text)
             return None
 
     def _send(self, request: Request, pushed: Pushed) -> None:
         if parent := self.ledger.get(request.meta.get(PARENT)):
             parent.children.append(pushed)
         nonce = request.meta.get(SEED)
-        self._queue_was_empty = False
+        if nonce:
+            self.seeds.enqueued(nonce)
         self.outbox.push(pushed, partial(self.seeds.remove, nonce) if nonce else None)
         self.stats.inc_value("queue/pushed")
+
+    def _keep_local(self, request: Request, error: NotShareable) -> bool:
+        """Keep a request that only this process can run, unless it has had it before. Say so once for each cause."""
+        if not request.dont_filter:
+            fingerprint = self.dupefilter.fingerprinter.fingerprint(request)
+            if fingerprint in self._local_seen:
+                return False
+            self._local_seen.add(fingerprint)
+        self.stats.inc_value("queue/local")
+        cause = str(error)
+        is_new = self.serving and cause not in self._local_causes and len(self._local_causes) < MOST_CAUSES
+        if is_new:
+            self._local_causes.add(cause)
+        message = "queue/local: %s cannot be stored in Redis and is lost if this worker dies: %s"
+        logger.log(logging.WARNING if is_new else logging.DEBUG, message, request, cause)
+        self.local.append(request)
+        return True
 
     def _go_on(self, request: Request, held: Held) -> None:
         """A retry waits its time in the queue, where any worker may take it; so does what is put off, at no cost. A
@@ -310,17 +347,16 @@ class Fleet:
             if not self.serving or wanted <= self.buffer_size // 4:
                 continue
             try:
-                taken = await patiently(partial(self._take, wanted), self.stats, "taking")
-            except Exception:  # without this task the worker would live on and never take again
-                logger.exception("queue/not_taken: asked again in a moment")
+                taken = await retry_until_available(partial(self._take, wanted), self.stats, "taking")
+            except Exception:  # if this task ended, the worker would never take requests again
+                logger.exception("queue/not_taken: could not take requests; trying again in 1 s")
                 await asyncio.sleep(1.0)
                 self._hungry.set()
                 continue
-            self._queue_was_empty = not taken.leases and taken.ask_again_at <= 0 and not len(self.outbox)
             for lease in taken.leases:
                 self.buffer.add(self.ledger.open(lease), lease)
             if not self.serving:
-                self._hand_back()  # told to stop while it asked
+                self._hand_back()  # the worker was stopped meanwhile
             elif taken.leases:
                 self._wake()
             if len(taken.leases) < wanted:
@@ -328,7 +364,7 @@ class Fleet:
                 self._hungry.set()
 
     async def _take(self, wanted: int) -> Taken:
-        """One at a time, so that all that was granted is in the ledger when the next is asked for."""
+        """Called by one task only: all leases of the last call are in the ledger before the next call."""
         mine = [held.lease.id for _, held in self.ledger] + self.outbox.leases()
         asked_at = monotonic_ms()
         taken = await self.queue.take(self.worker, wanted, mine)
@@ -337,17 +373,17 @@ class Fleet:
         return taken
 
     async def _rest(self, seconds: float | None) -> None:
-        """Until there may be more to take. Running dry, the engine has to be asked for its hunger again."""
-        longest = BELL_SECONDS if seconds is None else min(max(seconds, 0.01), BELL_SECONDS)
-        await patiently(lambda: self.queue.wait_for_bell(longest), self.stats, "waiting")
+        """Wait until there may be more requests to take."""
+        longest = WAKE_UP_SECONDS if seconds is None else min(max(seconds, 0.01), WAKE_UP_SECONDS)
+        await retry_until_available(lambda: self.queue.wait_for_wake_up(longest), self.stats, "waiting")
 
-    def _obey(self, pulse: Pulse) -> None:
-        """A portal that is paused or blocked gets nothing that is not yet on its way."""
-        expired = self._registered and not pulse.known
+    def _apply(self, reply: HeartbeatReply) -> None:
+        """Give back what has not been sent if the portal is paused or blocked, or if the leases have expired."""
+        expired = self._registered and not reply.known
         self._registered = True
         if expired:
             self.stats.inc_value("queue/lease/expired")
-        if pulse.paused or pulse.blocked_until > self.buffer.now() or expired:
+        if reply.paused or reply.blocked_until > self.buffer.now() or expired:
             self._hand_back()
 
     def _hand_back(self, proxy_id: str | None = None) -> None:
@@ -361,14 +397,14 @@ class Fleet:
         if busy is None:
             return
         busy |= {request.meta.get(LEASE) for request in self.local}
-        for key, held in self.ledger.without_trace(busy, SWALLOWED_BEATS):
+        for key, held in self.ledger.without_trace(busy, SWALLOWED_HEARTBEATS):
             self.stats.inc_value("queue/dead/swallowed")
             what = {"job": held.lease.job, "stage": held.lease.stage, "url": held.url}
-            self.ledger.end(key, "dead", letter("swallowed", "no callback was ever called", **what))
+            self.ledger.end(key, "dead", dead_letter("swallowed", "no callback was ever called", **what))
 
     def _soon(self, act: Callable[[], Awaitable[None]], what: str) -> None:
         """Done in the background, and before the worker ends."""
-        task = asyncio.ensure_future(patiently(act, self.stats, what))
+        task = asyncio.ensure_future(retry_until_available(act, self.stats, what))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
@@ -380,5 +416,5 @@ class Fleet:
         await asyncio.gather(*self._background, return_exceptions=True)
         if self._tasks:
             await self.outbox.close()
-            await patiently(partial(self.queue.leave, self.worker), self.stats, "leaving")
-            await patiently(self.seeds.give_back, self.stats, "giving seeds back")
+            await retry_until_available(partial(self.queue.leave, self.worker), self.stats, "leaving")
+            await retry_until_available(self.seeds.give_back, self.stats, "giving seeds back")

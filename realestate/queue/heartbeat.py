@@ -11,7 +11,7 @@ from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
 
 from realestate.queue.fleet import fleet_of
-from realestate.queue.workers import Beat
+from realestate.queue.workers import HeartbeatData
 
 logger = logging.getLogger(__name__)
 
@@ -43,16 +43,16 @@ class Heartbeat:
             fleet = fleet_of(self.crawler)
             if fleet is not None and fleet.at_work:
                 try:
-                    await fleet.beat(msgspec.json.encode(self._now()))
+                    await fleet.heartbeat(msgspec.json.encode(self._now()))
                 except (RedisError, OSError) as error:
                     logger.warning("heartbeat: missed: %s", error)
             await asyncio.sleep(self.seconds)
 
-    def _now(self) -> Beat:
+    def _now(self) -> HeartbeatData:
         engine, stats = self.crawler.engine, self.crawler.stats
         assert engine is not None
         assert stats is not None
-        return Beat(
+        return HeartbeatData(
             in_work=_in_work(engine),
             unstored=stats.get_value("store/waiting", 0),
             pages=stats.get_value("response_received_count", 0),

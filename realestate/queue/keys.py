@@ -1,43 +1,45 @@
 """The names of all keys in Redis.
 
-| key | type | holds | life |
+| key | type | holds | kept |
 |---|---|---|---|
 | `<portal>:start_urls` | list | seeds: a bare URL or a JSON object | until a worker takes them |
-| `{<portal>:start_urls}:taken:<worker>` | list | seeds a worker is about to enqueue | until they are enqueued |
-| `{<portal>}:seeding` | hash | seed -> its name, for who has to take it over | until it is enqueued |
-| `{<portal>}:requests` | hash | id -> priority, arrival, job, stage, request | until done or dropped |
-| `{<portal>}:ready` | zset | ids by priority, then arrival | until taken |
-| `{<portal>}:delayed` | zset | ids by the time before which they may not go | until due |
-| `{<portal>}:inflight` | zset | ids that are leased, by when they may be sent | until settled |
-| `{<portal>}:suspects` | zset | ids that may have brought a worker down | until taken, alone |
-| `{<portal>}:emptying` | string | the worker that makes room for a suspect | until it took it |
+| `{<portal>:start_urls}:taken:<worker>` | list | seeds that a worker has taken | until they are in the queue |
+| `{<portal>}:seed_names` | hash | seed -> its name, also if another worker takes it over | while it is taken |
+| `{<portal>}:requests` | hash | id -> priority, arrival, job, stage, request | until done or deleted |
+| `{<portal>}:ready` | zset | ids by priority, then arrival | until leased |
+| `{<portal>}:delayed` | zset | ids by the time before which they are not sent | until that time |
+| `{<portal>}:inflight` | zset | ids that are leased, by their send time | until settled |
+| `{<portal>}:suspects` | zset | ids of requests that may have crashed a worker | until leased, one at a time |
+| `{<portal>}:suspect_worker` | string | the worker that finishes its work to take a suspect | until it has taken it |
 | `{<portal>}:leases` | hash | id -> token and worker of the last lease | until settled |
 | `{<portal>}:held:<worker>` | set | ids leased to the worker | while it holds any |
-| `{<portal>}:started:<worker>` | set | ids the worker is downloading | until the next beat |
-| `{<portal>}:workers` | zset | worker by when it is taken for dead | while the worker beats |
-| `{<portal>}:beats` | hash | worker -> its last heartbeat (JSON) | while the worker beats |
-| `{<portal>}:departed` | set | workers taken for dead, their seeds to recover | until recovered |
-| `{<portal>}:pulse`, `{<portal>}:mercy` | string | last heard of anyone; none is dead before | for ever |
-| `{<portal>}:tries`, `{<portal>}:crashes` | hash | id -> retries; workers it took down | until done or dropped |
-| `{<portal>}:dead` | zset | ids given up, by when | the newest DEADLETTERS_KEEP |
-| `{<portal>}:letters` | hash | id -> why it was given up (JSON) | as long as it is dead |
+| `{<portal>}:started:<worker>` | set | ids that the worker is downloading | until its next heartbeat |
+| `{<portal>}:workers` | zset | worker by the time at which it counts as dead | while the worker lives |
+| `{<portal>}:heartbeats` | hash | worker -> the data of its last heartbeat (JSON) | while the worker lives |
+| `{<portal>}:dead_workers` | set | dead workers whose seeds have not been put back | until they are |
+| `{<portal>}:last_heartbeat` | string | the time of the last heartbeat of any worker | for ever |
+| `{<portal>}:grace_until` | string | no worker counts as dead before this time | for ever |
+| `{<portal>}:tries` | hash | id -> number of retries | until done or deleted |
+| `{<portal>}:crashes` | hash | id -> number of workers that died with it | until done or deleted |
+| `{<portal>}:dead_letters` | hash | id -> reason and error (JSON) | the newest DEADLETTERS_KEEP |
+| `{<portal>}:dead_letters:times` | zset | ids of dead letters by time | as long as `dead_letters` |
 | `{<portal>}:rate_limit` | hash | rate, factor, free_at, blocked_until, paused … | for ever |
 | `{<portal>}:proxies` | hash | proxy id -> its health at the site (JSON) | about 15 days after its last use |
 | `{<portal>}:proxies:free_at` | hash | proxy id -> when it may be used next | as long as `proxies` |
+| `{<portal>}:proxies:used_at` | hash | proxy id -> when it was last used | as long as `proxies` |
 | `{<portal>}:robots:<origin>` | hash | a host's robots.txt, and when it was fetched | 30 days after the fetch |
 | `{<portal>}:robots:<origin>:lock` | string | the worker that fetches it | until it is fetched, 5 minutes at most |
 | `{<portal>}:crawl_delays` | hash | origin -> its Crawl-delay, in ms | for ever |
-| `{<portal>}:proxies:used_at` | hash | proxy id -> when it was last used | as long as `proxies` |
-| `{<portal>}:seen:<job>:<n>` | set or hash | the job's fingerprints, or each with when | DUPEFILTER_KEEP_SECONDS |
-| `{<portal>}:job:<job>` | set | ids of the job that are not done or dead | until the last is |
-| `{<portal>}:jobs` | zset | jobs by when they last moved | the newest 1,000 |
-| `{<portal>}:counts:<job>` | hash | what happened to the job's requests, by stage | DUPEFILTER_KEEP_SECONDS |
-| `{<portal>}:open` | hash | job -> what was asked for and how far it is (JSON) | until the job is concluded |
-| `{<portal>}:concluding:<job>` | string | somebody concludes the job | until it is done, 30 s at most |
+| `{<portal>}:seen:<job>:<n>` | set or hash | the job's fingerprints, or these with times | DUPEFILTER_KEEP_SECONDS |
+| `{<portal>}:job:<job>` | set | ids of the job that are neither done nor dead letters | until there are none |
+| `{<portal>}:jobs` | zset | jobs by the time of their last change | the newest 1,000 |
+| `{<portal>}:counts:<job>` | hash | numbers of requests pushed, done, retried …, by stage | DUPEFILTER_KEEP_SECONDS |
+| `{<portal>}:open_jobs` | hash | job -> its mode, scope and progress (JSON) | until the job is finished |
+| `{<portal>}:finishing:<job>` | string | a worker is finishing the job | until it is done, 30 s at most |
 | `{<portal>}:arrivals`, `{<portal>}:tokens`, `{<portal>}:grants` | string | counters | for ever |
-| `{<portal>}:bell` | list | rung when something is ready | until heard |
+| `{<portal>}:wake_ups` | list | one entry for each waiting worker to wake, at most 64 | until a worker reads it |
 
-All but the seeds carry the hash tag `{<portal>}`, so that one script touches one slot of a Redis Cluster.
+All keys but the seeds carry the hash tag `{<portal>}`: a script touches one slot of a Redis Cluster.
 """
 
 #: scrapy-redis fills it in itself.
@@ -54,12 +56,17 @@ def start_urls(portal: str) -> str:
 
 
 def taken_seeds(portal: str, worker: str) -> str:
+    """The seeds of a portal that a worker is about to enqueue."""
+    return taken_from(start_urls(portal), worker)
+
+
+def taken_from(seeds: str, worker: str) -> str:
     """In the slot of the seeds, so that one command moves a seed."""
-    return f"{{{start_urls(portal)}}}:taken:{worker}"
+    return f"{{{seeds}}}:taken:{worker}"
 
 
-def seeding(portal: str) -> str:
-    return prefix(portal) + "seeding"
+def seed_names(portal: str) -> str:
+    return prefix(portal) + "seed_names"
 
 
 def ready(portal: str) -> str:
@@ -82,24 +89,24 @@ def requests(portal: str) -> str:
     return prefix(portal) + "requests"
 
 
-def beats(portal: str) -> str:
-    return prefix(portal) + "beats"
+def heartbeats(portal: str) -> str:
+    return prefix(portal) + "heartbeats"
 
 
 def workers(portal: str) -> str:
     return prefix(portal) + "workers"
 
 
-def departed(portal: str) -> str:
-    return prefix(portal) + "departed"
+def dead_workers(portal: str) -> str:
+    return prefix(portal) + "dead_workers"
 
 
-def dead(portal: str) -> str:
-    return prefix(portal) + "dead"
+def dead_letter_times(portal: str) -> str:
+    return prefix(portal) + "dead_letters:times"
 
 
-def letters(portal: str) -> str:
-    return prefix(portal) + "letters"
+def dead_letters(portal: str) -> str:
+    return prefix(portal) + "dead_letters"
 
 
 def rate_limit(portal: str) -> str:
@@ -131,12 +138,12 @@ def counts(portal: str, name: str) -> str:
 
 
 def open_jobs(portal: str) -> str:
-    return prefix(portal) + "open"
+    return prefix(portal) + "open_jobs"
 
 
-def concluding(portal: str, job: str) -> str:
-    return f"{prefix(portal)}concluding:{job}"
+def finishing(portal: str, job: str) -> str:
+    return f"{prefix(portal)}finishing:{job}"
 
 
-def bell(portal: str) -> str:
-    return prefix(portal) + "bell"
+def wake_ups(portal: str) -> str:
+    return prefix(portal) + "wake_ups"

@@ -32,15 +32,6 @@ class LeaseMiddleware:
         crawler.signals.connect(middleware.spider_error, signal=signals.spider_error)
         return middleware
 
-    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """The worker takes requests from the queue from now on. `scrapy shell` never comes here."""
-        fleet = fleet_of(self.crawler)
-        if fleet is None:
-            raise RuntimeError("LeaseMiddleware needs SCHEDULER = 'realestate.queue.scheduler.Scheduler'")
-        fleet.serve()
-        async for each in start:
-            yield each
-
     def process_spider_input(self, response: Response) -> None:
         if fleet := fleet_of(self.crawler):
             fleet.pages.begin(response)

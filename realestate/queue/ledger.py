@@ -1,8 +1,8 @@
 """The leases that this process holds, each with what its page still waits for.
 
 A lease is over when its callback has ended, everything the callback yielded has been handled, and nobody holds it open
-any more. Then it becomes an Ending that carries the page's children: the queue acknowledges the page and enqueues them
-in one step.
+any more. Then it becomes a Settlement that carries the page's children: the queue acknowledges the page and enqueues
+them in one step.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from realestate.queue.identity import child as child_identity
-from realestate.queue.request_queue import Ending, Lease, Outcome, Pushed
+from realestate.queue.request_queue import Lease, Outcome, Pushed, Settlement
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ NO_HOLD = Hold()
 class Ledger:
     """All leases of this process, by the key that a request carries in its meta."""
 
-    def __init__(self, end: Callable[[Ending], None]) -> None:
+    def __init__(self, end: Callable[[Settlement], None]) -> None:
         self._end = end
         self._held: dict[str, Held] = {}
 
@@ -106,7 +106,7 @@ class Ledger:
         if held := self._held.pop(key, None):
             is_unsent = outcome == "back" or (outcome == "retry" and not detail[2])
             unused = held.lease.proxy_id if is_unsent else ""
-            self._end(Ending(held.lease.id, held.lease.token, outcome, detail, tuple(held.children), unused))
+            self._end(Settlement(held.lease.id, held.lease.token, outcome, detail, tuple(held.children), unused))
 
     def without_trace(self, busy: set[object], looks: int) -> Iterator[tuple[str, Held]]:
         """The leases that were started, are not finished, and were not among `busy` in so many looks."""

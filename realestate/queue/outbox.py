@@ -8,15 +8,15 @@ from functools import partial
 from redis.exceptions import ResponseError
 from scrapy.statscollectors import StatsCollector
 
-from realestate.queue.patience import patiently
-from realestate.queue.request_queue import Ending, Pushed, RequestQueue
+from realestate.queue.redis_retry import retry_until_available
+from realestate.queue.request_queue import Pushed, RequestQueue, Settlement
 
 logger = logging.getLogger(__name__)
 
 #: Acts gathered for one round trip. Long enough for a batch, too short to be noticed.
 GATHER_SECONDS = 0.02
 #: No script works on more at a time, so that none holds Redis up for long.
-MOST = 256
+MAXIMUM = 256
 
 
 class Outbox:
@@ -25,22 +25,22 @@ class Outbox:
     def __init__(self, queue: RequestQueue, stats: StatsCollector) -> None:
         self.queue = queue
         self.stats = stats
-        self._endings: list[Ending] = []
+        self._settlements: list[Settlement] = []
         self._early: list[tuple[Pushed, Callable[[], Awaitable[None]] | None]] = []
-        self._sending: list[Ending] = []
+        self._sending: list[Settlement] = []
         self._wake = asyncio.Event()
         self._closing = False
         self._stopped = asyncio.Event()
 
     def __len__(self) -> int:
-        return len(self._endings) + len(self._early) + len(self._sending)
+        return len(self._settlements) + len(self._early) + len(self._sending)
 
     def leases(self) -> list[bytes]:
         """The requests whose end Redis may not know of yet."""
-        return [ending.id for ending in (*self._sending, *self._endings)]
+        return [settlement.id for settlement in (*self._sending, *self._settlements)]
 
-    def end(self, ending: Ending) -> None:
-        self._endings.append(ending)
+    def end(self, settlement: Settlement) -> None:
+        self._settlements.append(settlement)
         self._wake.set()
 
     def push(self, request: Pushed, then: Callable[[], Awaitable[None]] | None = None) -> None:
@@ -66,33 +66,33 @@ class Outbox:
         await self.flush()
 
     async def flush(self) -> None:
-        while self._endings or self._early:
+        while self._settlements or self._early:
             self._wake.clear()
-            endings, self._endings = self._endings[:MOST], self._endings[MOST:]
-            early, self._early = self._early[:MOST], self._early[MOST:]
-            self._sending = endings
-            ours = await self._send(endings, [request for request, _ in early])
+            settlements, self._settlements = self._settlements[:MAXIMUM], self._settlements[MAXIMUM:]
+            early, self._early = self._early[:MAXIMUM], self._early[MAXIMUM:]
+            self._sending = settlements
+            ours = await self._send(settlements, [request for request, _ in early])
             for then in [then for _, then in early if then]:
-                await patiently(then, self.stats, "removing a seed")
+                await retry_until_available(then, self.stats, "removing a seed")
             self._sending = []
             self.stats.inc_value("queue/round_trips")
-            self._count(endings, ours)
+            self._count(settlements, ours)
 
-    async def _send(self, endings: list[Ending], early: list[Pushed]) -> list[bool]:
+    async def _send(self, settlements: list[Settlement], early: list[Pushed]) -> list[bool]:
         """What Redis refuses for good is found by halves and left out, so that it holds nothing else up."""
         try:
-            return await patiently(partial(self.queue.settle, endings, early), self.stats, "settling")
+            return await retry_until_available(partial(self.queue.settle, settlements, early), self.stats, "settling")
         except ResponseError as error:
-            if len(endings) + len(early) <= 1:
-                logger.error("queue/refused: %s: %r", error, (*endings, *early))
+            if len(settlements) + len(early) <= 1:
+                logger.error("queue/refused: %s: %r", error, (*settlements, *early))
                 self.stats.inc_value("queue/refused")
-                return [False] * len(endings)
-        if endings and early:
+                return [False] * len(settlements)
+        if settlements and early:
             await self._send([], early)
-            return await self._send(endings, [])
-        first = await self._send(endings[: len(endings) // 2], early[: len(early) // 2])
-        return first + await self._send(endings[len(endings) // 2 :], early[len(early) // 2 :])
+            return await self._send(settlements, [])
+        first = await self._send(settlements[: len(settlements) // 2], early[: len(early) // 2])
+        return first + await self._send(settlements[len(settlements) // 2 :], early[len(early) // 2 :])
 
-    def _count(self, endings: list[Ending], ours: list[bool]) -> None:
-        for ending, was_ours in zip(endings, ours, strict=True):
-            self.stats.inc_value(f"queue/{ending.outcome if was_ours else 'stale'}")
+    def _count(self, settlements: list[Settlement], ours: list[bool]) -> None:
+        for settlement, was_ours in zip(settlements, ours, strict=True):
+            self.stats.inc_value(f"queue/{settlement.outcome if was_ours else 'stale'}")

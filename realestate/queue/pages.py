@@ -21,7 +21,7 @@ from scrapy.utils.spider import iterate_spider_output
 from twisted.python.failure import Failure
 
 from realestate.queue import signals
-from realestate.queue.deadletters import Reason
+from realestate.queue.dead_letters import Reason
 from realestate.queue.engine import LEASE
 from realestate.queue.failures import reason_of, text_of
 from realestate.queue.ledger import Ledger

@@ -8,7 +8,7 @@ The functions here are pure decisions. `ProxyHealthStore` keeps their results in
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -99,6 +99,15 @@ class ProxyHealth(msgspec.Struct, frozen=True, kw_only=True):
     """All good responses so far."""
     refusals: int = 0
     """All refusals so far."""
+
+
+def cheapest_tier(proxies: Sequence[ProxyRef], resting: Container[str] = ()) -> int:
+    """The tier in use: the cheapest that has a proxy that does not rest, or the cheapest if all rest.
+
+    `lua/take.lua` follows the same rule when it grants a proxy.
+    """
+    awake = [proxy.tier for proxy in proxies if proxy.id not in resting]
+    return min(awake or [proxy.tier for proxy in proxies], default=0)
 
 
 class SiteLimits(NamedTuple):
@@ -237,14 +246,12 @@ class ProxyHealthStore:
         return {id: _decoded(stored) for id, stored in zip(ids, found, strict=True)}
 
     def _in_use(self, healths: Mapping[str, ProxyHealth]) -> dict[str, ProxyHealth]:
-        """The proxies that `lua/take.lua` would choose from: the cheapest tier with one that does not rest.
-
-        What other tiers could do says nothing about these.
-        """
-        tiers = {proxy.id: proxy.tier for proxy in self.queue.proxies or ()}
-        awake = [tiers[id] for id, health in healths.items() if health.until <= self.now()]
-        cheapest = min(awake or tiers.values(), default=0)
-        return {id: health for id, health in healths.items() if tiers[id] == cheapest}
+        """The proxies of the tier in use. The rates of other tiers say nothing about these."""
+        proxies = self.queue.proxies or ()
+        now = self.now()
+        resting = {id for id, health in healths.items() if health.until > now}
+        tier = cheapest_tier(proxies, resting)
+        return {proxy.id: healths[proxy.id] for proxy in proxies if proxy.tier == tier}
 
     async def _change(self, id: str, change: Callable[[ProxyHealth], ProxyHealth]) -> None:
         """Write the changed health; start again if another worker has written in between."""

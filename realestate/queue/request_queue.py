@@ -12,7 +12,9 @@ from scrapy.settings import BaseSettings
 
 from realestate.queue import keys
 from realestate.queue.identity import Identity, buckets_for
+from realestate.queue.migrate_keys import migrate_keys
 from realestate.queue.proxy_health import KEEP_MS, ONE_AT_A_TIME_MS, START_RATE, ProxyRef
+from realestate.queue.seed_source import SeedSource
 
 Outcome = Literal["done", "retry", "dead", "back"]
 Scope = Literal["job", "portal"]
@@ -23,7 +25,7 @@ PROXY_JITTER = 0.6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueSettings:
-    """How long, how many, how fast. Times in milliseconds."""
+    """Limits of the queue. Times in milliseconds."""
 
     lease: int = 9_000
     ahead: int = 2_000
@@ -32,7 +34,7 @@ class QueueSettings:
     keep_seconds: int = 7 * 24 * 3600
     scope: Scope = "job"
     last_seen: bool = False
-    letters: int = 10_000
+    dead_letters_keep: int = 10_000
     buckets: int = 4_096
     poison: int = 3
     rate: float = 0.0
@@ -51,7 +53,7 @@ class QueueSettings:
             keep_seconds=settings.getint("DUPEFILTER_KEEP_SECONDS"),
             scope=settings["DUPEFILTER_SCOPE"],
             last_seen=settings.getbool("DUPEFILTER_LAST_SEEN"),
-            letters=settings.getint("DEADLETTERS_KEEP"),
+            dead_letters_keep=settings.getint("DEADLETTERS_KEEP"),
             buckets=buckets_for(settings.getint("DUPEFILTER_EXPECTED")),
             poison=settings.getint("POISON_WORKERS"),
             rate=min(rate, most) if most is not None else rate,
@@ -94,9 +96,12 @@ class Lease(NamedTuple):
     """The proxy that was granted with it; "" is the direct connection."""
 
 
-class Ending(NamedTuple):
-    """How a lease ends. `detail` is a letter (dead), or the delay in ms, the request anew, and whether it counts as a
-    try (retry)."""
+class Settlement(NamedTuple):
+    """How a lease ends.
+
+    `detail` is the JSON of the dead letter (outcome "dead"), or the delay in ms, the request, and 1 if it counts as a
+    try (outcome "retry").
+    """
 
     id: bytes
     token: str
@@ -116,7 +121,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class HeartbeatReply:
     now: int
     paused: bool
     blocked_until: int
@@ -131,6 +136,7 @@ class RequestQueue:
         self.portal = portal
         self.limits = limits
         self.prefix = keys.prefix(portal)
+        self.seeds = SeedSource(keys.start_urls(portal))
         self.proxies: Sequence[ProxyRef] | None = None
         """The worker's proxies: None is the direct connection, an empty list takes nothing."""
         self._scripts: dict[str, Any] = {}
@@ -144,8 +150,11 @@ class RequestQueue:
         return [bool(new) for new in answers]
 
     async def take(self, worker: str, most: int, mine: Sequence[bytes] | None = None) -> Taken:
-        """`mine` is all that the worker knows it holds. What Redis takes for its besides (granted in an answer that
-        never arrived, or settled with a master that failed before its replica learned of it) is ready again."""
+        """Lease up to `most` requests.
+
+        `mine` is all that the worker knows it holds. What Redis counts as the worker's beside that is ready again: its
+        reply was lost, or its settlement was lost in a failover.
+        """
         limits = self.limits
         now, again, paused, *leases = await self.run(
             "take",
@@ -155,7 +164,7 @@ class RequestQueue:
             lease=limits.lease,
             ahead=limits.ahead if self.proxies is None else min(limits.ahead, limits.proxy_ahead),
             poison=limits.poison,
-            letters=limits.letters,
+            dead_letters_keep=limits.dead_letters_keep,
             rate=limits.rate,
             burst=limits.burst,
             concurrency=limits.concurrency,
@@ -168,23 +177,25 @@ class RequestQueue:
         )
         return Taken(now, again, bool(paused), [_lease(*each) for each in leases])
 
-    async def settle(self, endings: Sequence[Ending], early: Sequence[Pushed] = ()) -> list[bool]:
-        """Which leases were ours to end. Their children are enqueued in the same act."""
-        answers = await self.run("settle", leases=endings, early=early, seen=self._seen, letters=self.limits.letters)
+    async def settle(self, settlements: Sequence[Settlement], early: Sequence[Pushed] = ()) -> list[bool]:
+        """End leases, and enqueue their children in the same step. Returns which leases were still ours."""
+        answers = await self.run(
+            "settle", leases=settlements, early=early, seen=self._seen, dead_letters_keep=self.limits.dead_letters_keep
+        )
         return [bool(ours) for ours in answers]
 
-    async def beat(self, worker: str, beat: bytes, started: Sequence[bytes]) -> Pulse:
+    async def heartbeat(self, worker: str, heartbeat: bytes, started: Sequence[bytes]) -> HeartbeatReply:
         now, paused, blocked, known = await self.run(
-            "beat", worker=worker, lease=self.limits.lease, beat=beat, started=started
+            "heartbeat", worker=worker, lease=self.limits.lease, heartbeat=heartbeat, started=started
         )
-        return Pulse(now, bool(paused), blocked, bool(known))
+        return HeartbeatReply(now, bool(paused), blocked, bool(known))
 
     async def leave(self, worker: str) -> int:
-        """Hands back what the worker still holds."""
+        """Make what the worker holds ready again. Returns how many requests that were."""
         return int(await self.run("leave", worker=worker))
 
     async def refuse(self, reason: str, wait_seconds: float = 0.0) -> None:
-        """The site refused: slower for all, and nothing at all before the wait is over."""
+        """The site refused: halve the rate of the fleet, and send nothing before the wait is over."""
         await self.run("refuse", reason=reason, wait=int(wait_seconds * 1000), least=1 / 64)
 
     async def set_proxy_health(self, proxy_id: str, old: bytes | None, new: bytes) -> bool:
@@ -192,9 +203,9 @@ class RequestQueue:
         previous = False if old is None else old
         return bool(await self.run("proxy_health", proxy=proxy_id, old=previous, new=new, keep=KEEP_MS))
 
-    async def bury(self, id: bytes, letter: str) -> None:
-        """A dead letter of something that never was a request."""
-        await self.run("bury", id=id, letter=letter, keep=self.limits.letters)
+    async def add_dead_letter(self, id: bytes, dead_letter: str) -> None:
+        """Add a dead letter that is not a request, such as a refused seed."""
+        await self.run("add_dead_letter", id=id, dead_letter=dead_letter, keep=self.limits.dead_letters_keep)
 
     async def replay(self, ids: Sequence[bytes], spacing: float) -> int:
         return int(await self.run("replay", ids=ids, spacing=spacing))
@@ -208,14 +219,16 @@ class RequestQueue:
 
     async def pause(self) -> None:
         """Stop the portal everywhere at once."""
+        await migrate_keys(self)
         await self.server.hset(keys.rate_limit(self.portal), "paused", "1")
 
     async def resume(self) -> None:
+        await migrate_keys(self)
         await self.server.hdel(keys.rate_limit(self.portal), "paused")
-        await self.server.lpush(keys.bell(self.portal), 1)
+        await self.server.lpush(keys.wake_ups(self.portal), 1)
 
     async def forget(self, job: str, identity: Identity | None = None) -> None:
-        """As if the job had never seen this request, or any."""
+        """Forget that the job has seen this request; without `identity`, all its requests."""
         if identity is not None:
             remove = self.server.hdel if self.limits.last_seen else self.server.srem
             await remove(self._memory(job, identity.bucket), identity.member)
@@ -225,7 +238,7 @@ class RequestQueue:
             await self.server.unlink(*names[begin : begin + 1000])
 
     async def last_seen(self, job: str, identity: Identity) -> int | None:
-        """The second at which the job last asked for it; only where DUPEFILTER_LAST_SEEN is on."""
+        """When the job last requested it, in seconds; only with DUPEFILTER_LAST_SEEN."""
         seconds: Any = await self.server.hget(self._memory(job, identity.bucket), identity.member)
         return None if seconds is None else int(seconds)
 
@@ -233,12 +246,14 @@ class RequestQueue:
         return keys.seen(self.portal, job if self._scope is None else self._scope, bucket)
 
     async def is_over(self, job: str) -> bool:
-        """Nothing of the job is ready, delayed or in flight, and no seed is left that could be of it."""
+        """Whether no request of the job is ready, delayed or leased, and no seed is left that could belong to it."""
         return not await self._seeds() and not await self.server.scard(keys.job(self.portal, job))
 
     async def is_empty(self) -> bool:
-        """Nothing is a seed, ready, delayed, in flight or a job to conclude. Seeds are looked at first: a seed on its
-        way into the queue is seen twice rather than never."""
+        """Whether there are no seeds, no requests and no open jobs.
+
+        Seeds are counted first: a seed that is being enqueued is counted twice rather than not at all.
+        """
         seeds = await self._seeds()
         async with self.server.pipeline(transaction=True) as lengths:
             for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight):
@@ -247,20 +262,20 @@ class RequestQueue:
             return not seeds and not any(await lengths.execute())
 
     async def _seeds(self) -> int:
-        """Seeds that nobody has enqueued, in the list or in a worker's hands, be it a dead one's."""
-        waiting: Any = await self.server.llen(keys.start_urls(self.portal))
+        """Seeds that are not enqueued: waiting, or taken by a worker, living or dead."""
+        waiting = await self.seeds.count(self.server)
         workers: Any = await self.server.zrange(keys.workers(self.portal), 0, -1)
-        departed: Any = await self.server.smembers(keys.departed(self.portal))
-        for worker in {*workers, *departed}:
-            waiting += await self.server.llen(keys.taken_seeds(self.portal, worker.decode()))
-        return int(waiting)
+        dead_workers: Any = await self.server.smembers(keys.dead_workers(self.portal))
+        for worker in {*workers, *dead_workers}:
+            waiting += await self.seeds.count(self.server, self.seeds.taken_by(worker.decode()))
+        return waiting
 
-    async def wait_for_bell(self, seconds: float) -> None:
-        """Until somebody pushes, or the time is over."""
-        await self.server.blpop([keys.bell(self.portal)], timeout=seconds)
+    async def wait_for_wake_up(self, seconds: float) -> None:
+        """Wait until a request is pushed, or the time is over."""
+        await self.server.blpop([keys.wake_ups(self.portal)], timeout=seconds)
 
     async def run(self, script: str, **arguments: Any) -> Any:
-        """One of `lua/`."""
+        """Run one of the scripts in `lua/`."""
         if script not in self._scripts:
             self._scripts[script] = self.server.register_script(_text(script))
         # Redis' Lua knows msgpack's old form only, in which text and bytes are one.

@@ -2,7 +2,7 @@
 
 #: () The spider serves the fleet from now on.
 serving = object()
-#: () The worker was told to end: it takes no more, and finishes what it has.
+#: () The worker stops: it takes no more requests and finishes those it has.
 stopping = object()
 #: (response, error) The callback of a leased page has ended, and all that it yielded has been handled. `error` is what
 #: it raised, or None. Whoever needs more time holds the lease before (`Fleet.hold`).

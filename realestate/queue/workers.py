@@ -1,4 +1,4 @@
-"""A worker's name, and what it tells about itself with every heartbeat."""
+"""The name of a worker, and the data of its heartbeat."""
 
 import os
 import socket
@@ -8,12 +8,12 @@ import msgspec
 
 
 def worker_name() -> str:
-    """One for each life: a process that comes after another with its number is not the same worker."""
+    """A new name for each process, also if it gets the process id of an earlier one."""
     return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
 
 
-class Beat(msgspec.Struct, frozen=True):
-    """What a worker holds and has done since it started."""
+class HeartbeatData(msgspec.Struct, frozen=True):
+    """What a worker holds, and what it has done since it started."""
 
     in_work: int = 0
     unstored: int = 0
@@ -23,8 +23,8 @@ class Beat(msgspec.Struct, frozen=True):
     dead: int = 0
 
 
-def read_beat(value: bytes) -> Beat | None:
+def read_heartbeat(value: bytes) -> HeartbeatData | None:
     try:
-        return msgspec.json.decode(value, type=Beat)
+        return msgspec.json.decode(value, type=HeartbeatData)
     except msgspec.MsgspecError:
         return None

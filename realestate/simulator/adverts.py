@@ -72,14 +72,14 @@ def rounded(price: float) -> int:
 
 
 def corrected(count: int | None, true: int, rng: Random) -> int:
-    """A room count after the seller looked at it again: told at last, or one more or less."""
+    """A room count after the seller edited it: given for the first time, or one more or less."""
     if count is None:
         return true
     return count - 1 if count > 1 and rng.random() < 0.5 else count + 1
 
 
 def with_edits(facts: Facts, advert: Advert, edits: Mapping[Edit, Callable[[Facts, Advert, Random], Facts]]) -> Facts:
-    """What an advert told when it was posted, and then every edit made to it."""
+    """What an advert said when it was posted, and then every edit made to it."""
     for number, edit in enumerate(advert.edits):
         facts = edits[edit](facts, advert, dice(advert.key, "edit", number))
     return facts

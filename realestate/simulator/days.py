@@ -177,7 +177,7 @@ def _edit(advert: Advert, rng: Random) -> None:
 
 
 def _renew(advert: Advert, rng: Random) -> None:
-    """To the top of the list again, with nothing new to tell."""
+    """To the top of the list again, without any change."""
     if rng.random() < 0.5:
         advert.edits += ("blanks",)
 

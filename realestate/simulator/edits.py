@@ -1,4 +1,4 @@
-"""What sellers do to an advert, where all portals show it alike."""
+"""Edits of an advert by its seller that all portals show alike."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -10,7 +10,7 @@ from realestate.simulator.texts import ADDED_AZ
 
 
 class Shown(Protocol):
-    """The facts of one advert, a dataclass of its portal's own."""
+    """The facts of one advert: a dataclass of its portal."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -39,5 +39,5 @@ def with_photos(facts: F, advert: Advert, rng: Random) -> F:
 def in_azerbaijan(
     with_rooms: Callable[[F, Advert, Random], F],
 ) -> Mapping[Edit, Callable[[F, Advert, Random], F]]:
-    """All of them; what another count of rooms changes, each portal says."""
+    """All edits. What another number of rooms changes differs between portals."""
     return {"text": with_text, "blanks": with_blanks, "rooms": with_rooms, "photos": with_photos}

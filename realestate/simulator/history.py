@@ -27,7 +27,7 @@ market is read for that alone: its price and text make no event.
 
 **Moves of more than 60 %** are suspect until two looks have seen the same new price: the first makes no event and
 changes nothing of what is kept, the second makes the price_changed, from the price that was kept, on its own day. So
-a fall that stays is told on its second day, and a typing error that is put right the next day is never told. A
+a fall that stays is recorded on its second day, and a typing error that is corrected the next day is never recorded. A
 suspect is dropped when the next look sees any other price; that one is judged beside the price kept, and may be
 suspect itself. A change of meaning is believed at once. `/_truth/<portal>` knows no suspects: it says what the page
 says.

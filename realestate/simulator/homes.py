@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from realestate.simulator.abroad import ABROAD
+from realestate.simulator.foreign_places import ABROAD
 from realestate.simulator.places import AZERBAIJAN, BELGIUM, Place
 from realestate.simulator.texts import STREETS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """What is true of a home, whoever advertises it and wherever."""
+    """The true facts of a home. They do not depend on the advert or the portal."""
 
     id: str
     country: str

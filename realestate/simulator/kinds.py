@@ -1,4 +1,4 @@
-"""What the kinds of homes of Azerbaijan are in a perfect crawl's words."""
+"""The kinds of homes in Azerbaijan and the values a perfect crawl stores for them."""
 
 from typing import NamedTuple
 

@@ -10,11 +10,11 @@ class Portal:
     country: str
     first_ref: int
     gone: tuple[str, ...]
-    """Ways a removed advert answers; one named twice is twice as likely."""
+    """Responses for a removed advert. One that is named twice is twice as likely."""
     other_period: dict[RentPeriod, tuple[RentPeriod, float]]
     """Rent period -> what a seller may change it to, and by how much the number grows with it."""
     shows_reserved: bool
-    """Whether a page can say that somebody has an option on the home."""
+    """Whether a page can show that the home is under option."""
 
 
 #: In the order of their ports: a new portal goes to the end.

@@ -1,4 +1,4 @@
-"""The sockets the simulator listens on, and the addresses it is reached by."""
+"""The sockets of the simulator and its addresses."""
 
 import socket
 from collections.abc import Sequence
@@ -8,8 +8,10 @@ _WAITING = 1024
 
 
 def sockets(host: str, port: int, served: Sequence[str], proxies: int) -> dict[str, socket.socket]:
-    """One socket for each that is served, which listen, and one for each proxy, which do not yet; or none at all. Their
-    ports are `port` and those after it, or any free ones for 0."""
+    """One listening socket per site, and one per proxy that does not listen yet. If one fails, all are closed.
+
+    The ports are `port` and those after it, or any free ones if `port` is 0.
+    """
     made: dict[str, socket.socket] = {}
     names = (*served, *(f"proxy{number}" for number in range(1, proxies + 1)))
     try:
@@ -25,18 +27,18 @@ def sockets(host: str, port: int, served: Sequence[str], proxies: int) -> dict[s
 
 
 def exit_address(number: int) -> str:
-    """From which the proxy of this number leaves, counted from 0. The first address is everybody's own."""
+    """The client address of the proxy with this number, counted from 0. 127.0.0.1 is that of direct connections."""
     return f"127.0.0.{number + 2}"
 
 
 def base(host: str, bound: socket.socket) -> str:
-    """The address others reach us by; who listens everywhere is reached by the machine's name."""
+    """The URL for others. A server that listens on all addresses has the name of the machine."""
     name = socket.gethostname() if host in ANYWHERE else host
     return f"http://{name}:{bound.getsockname()[1]}"
 
 
 def reached_at(host: str) -> str:
-    """The address we reach ourselves by."""
+    """The host for connections from this machine."""
     return "127.0.0.1" if host in ANYWHERE else host
 
 

@@ -53,7 +53,7 @@ class Proxy:
     lies: Counter[Lie] = field(default_factory=Counter)
 
     def as_record(self) -> dict[str, Any]:
-        """What may be told: no credentials."""
+        """What may be shown: no credentials."""
         at = urlsplit(self.url)
         return {
             "url": f"http://{at.hostname}:{at.port}",
@@ -140,7 +140,7 @@ class _Asked:
 
 
 class _Door:
-    """Answers what is asked of one proxy."""
+    """Handles the requests to one proxy."""
 
     def __init__(
         self, proxy: Proxy, host: str, ports: frozenset[int], password: str | None, seed: int, *, is_mute: bool
@@ -209,8 +209,8 @@ class _Door:
     def _authorize(self, asked: _Asked) -> None:
         if self._wanted is None:
             return
-        scheme, _, told = (asked.header("proxy-authorization") or "").partition(" ")
-        if scheme.lower() != "basic" or told.strip() != self._wanted:
+        scheme, _, credentials = (asked.header("proxy-authorization") or "").partition(" ")
+        if scheme.lower() != "basic" or credentials.strip() != self._wanted:
             self._proxy.unauthorized += 1
             raise _Refused("407 Proxy Authentication Required", 'Proxy-Authenticate: Basic realm="simulator"')
 
@@ -221,7 +221,7 @@ class _Door:
             raise _Refused("502 Bad Gateway") from None
 
     def _lie(self, asked: _Asked) -> Lie | None:
-        """Nobody can lie about what he tunnels."""
+        """A tunnel is passed on unchanged."""
         if self._proxy.kind != "lying" or asked.method == "CONNECT":
             return None
         lies: tuple[Lie, ...] = ("talk", "inject", "replace")

@@ -104,7 +104,7 @@ class Simulator:
         return self.bases | {f"proxy{number}": proxy.url for number, proxy in enumerate(self.proxies, 1)}
 
     def portal(self, name: str) -> Handler:
-        """Answers the requests to one portal."""
+        """Handles the requests to one portal."""
         site: Site | Stand = self.others[name] if name in OTHERS else self.sites[name]
         stats, adversary = self.stats[name], self.adversaries.get(name)
 
@@ -166,7 +166,7 @@ class Simulator:
         others = {name: stand.advance(self.world.day, self.world.now) for name, stand in self.others.items()}
         return {
             **self._today(),
-            "portals": {name: _told(changed, self.sites[name]) for name, changed in changes.items()},
+            "portals": {name: _by_ref(changed, self.sites[name]) for name, changed in changes.items()},
             "others": others,
         }
 
@@ -262,7 +262,7 @@ class _Distance(msgspec.Struct, forbid_unknown_fields=True):
     seconds: Annotated[float, msgspec.Meta(ge=0, le=600)]
 
 
-def _told(changes: Changes, site: Site) -> dict[str, Any]:
+def _by_ref(changes: Changes, site: Site) -> dict[str, Any]:
     """The refs; of the removed, how they went too."""
     refs = {what: [site.ref(advert) for advert in adverts] for what, adverts in changes.items()}
     return {**refs, "removed": {site.ref(advert): advert.gone for advert in changes["removed"]}}
@@ -318,7 +318,7 @@ def serve(
     ready: Ready | None = None,
     adversity: Adversity = Adversity(),  # noqa: B008
 ) -> None:
-    """Run the simulator until SIGTERM or SIGINT; `ready` hears the addresses once all of them answer."""
+    """Run the simulator until SIGTERM or SIGINT. `ready` is called with the addresses when all of them work."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(World(seed, listings), port, host, ready, adversity))
 

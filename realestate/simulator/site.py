@@ -1,4 +1,4 @@
-"""What every simulated portal has in common: an answer to each address, pages kept once rendered, robots.txt."""
+"""What every simulated portal has in common: routing, a cache of rendered pages, robots.txt."""
 
 import re
 from abc import ABC, abstractmethod
@@ -47,13 +47,13 @@ class Answer:
 
 
 class Question(NamedTuple):
-    """A request without HTTP, for portals to which the address alone does not say what is asked."""
+    """A request without HTTP, for portals where the URL alone is not enough."""
 
     path: str
     """Unquoted."""
     query: Mapping[str, str]
     headers: Mapping[str, str] = NO_HEADERS
-    """Over the wire their names know no case; who asks without a wire writes them in lower case."""
+    """Header names, in lower case."""
     body: bytes | None = None
     """What was posted; None where nothing was."""
 
@@ -91,7 +91,7 @@ class Site(ABC):
     """The search a visitor without a better address is led to."""
     takes_posts: ClassVar[bool] = False
     versions: ClassVar[Literal["etag", "date"] | None] = None
-    """By what an advert's page can be asked for again (`versions.py`)."""
+    """The validator for conditional requests (`versions.py`)."""
 
     def __init__(self, world: World, base: str) -> None:
         self.world = world
@@ -105,7 +105,7 @@ class Site(ABC):
     def answer(
         self, target: str, cookie: str = "", headers: Mapping[str, str] = NO_HEADERS, body: bytes | None = None
     ) -> Answer:
-        """Answer a request target, i.e. a path with its query, as it came over the wire."""
+        """Return the response to a request target, i.e. a path with its query, as it was received."""
         page = self._pages.get(target) if body is None else None
         return page if page is not None else self._slow_answer(target, headers or {"cookie": cookie}, body)
 
@@ -126,14 +126,14 @@ class Site(ABC):
         self._showing = showing
 
     def forget(self, adverts: Iterable[Advert]) -> None:
-        """Render these pages anew when next asked for, and every search. An edit may have moved a page."""
+        """Drop these pages and every search from the cache. An edit may have moved a page."""
         self._searches.clear()
         for advert in adverts:
             self._pages.pop(self._kept_at.pop(advert, ""), None)
 
     @abstractmethod
     def route(self, asked: Question) -> Answer | None:
-        """Answer a question, or None where the portal has no such page."""
+        """Return the response, or None if the portal has no such page."""
 
     @abstractmethod
     def path(self, advert: Advert) -> str:
@@ -196,7 +196,7 @@ class Site(ABC):
         return {"Last-Modified": format_datetime(self._dated[advert][1], usegmt=True)}
 
     def _sight(self, advert: Advert) -> Sight:
-        """A page that is no more tells by its answer how it went; one that can be read, by what it says."""
+        """How the advert was removed: the status of its response, or what its page says."""
         ref = self.ref(advert)
         if advert.gone is None:
             return Sight(ref, self.truth(advert))
@@ -227,7 +227,7 @@ def whole_number(text: str | None) -> int | None:
 
 
 def page_number(text: str | None) -> int:
-    """The page asked for, counted from 1; nonsense means the first."""
+    """The requested page, counted from 1. A value that is no number means the first."""
     found = re.fullmatch(r"\d+", text or "", re.ASCII)
     return max(1, int(found[0][:12])) if found else 1
 

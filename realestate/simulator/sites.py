@@ -1,4 +1,4 @@
-"""Which portals there are, and who shows each."""
+"""The simulated portals and their classes."""
 
 from realestate.simulator.bina import Bina
 from realestate.simulator.emlak import Emlak

@@ -1,4 +1,4 @@
-"""What the simulator saw: requests by portal, client, second, status and kind."""
+"""Counts of the requests by portal, client, second, status and kind."""
 
 import time
 from collections import Counter
@@ -10,7 +10,7 @@ REFUSED = frozenset({403, 429, 503})
 
 
 class Stats:
-    """The requests one portal got. Seconds are real ones, unlike the world's days."""
+    """The requests to one portal. Seconds are real time; only the days are simulated."""
 
     def __init__(self) -> None:
         self.requests = 0

@@ -1,4 +1,4 @@
-"""What a portal answers to who has today's version of a page already."""
+"""Conditional requests: the response to a client that has today's version of a page already."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,14 +10,14 @@ NOT_MODIFIED = 304
 
 
 def unless_known(answer: Answer, headers: Mapping[str, str]) -> Answer:
-    """What a visitor with these headers gets of the answer; an ETag counts more than a date."""
-    told = answer.extra or {}
+    """Return the response, or a 304 if the headers show that the client has it. An ETag counts before a date."""
+    sent = answer.extra or {}
     if answer.status != 200:
         return answer
     if (known := headers.get("If-None-Match")) is not None:
-        same = told.get("ETag") in [each.strip().removeprefix("W/") for each in known.split(",")]
+        same = sent.get("ETag") in [each.strip().removeprefix("W/") for each in known.split(",")]
     else:
-        same = _is_since(told.get("Last-Modified"), headers.get("If-Modified-Since"))
+        same = _is_since(sent.get("Last-Modified"), headers.get("If-Modified-Since"))
     return replace(answer, body=b"", status=NOT_MODIFIED) if same else answer
 
 

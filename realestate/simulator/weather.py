@@ -1,4 +1,4 @@
-"""Bad days of a portal: what visitors get in place of its answers.
+"""Bad days of a portal: what visitors get instead of its pages.
 
     fine            the portal as it is
     down            503 for everything, robots.txt too
@@ -10,7 +10,7 @@
     half_pages      searches count all they found and show the first half of it: the pages after that are empty
     slow_search     searches take SLOW_SECONDS
 
-It lasts until somebody changes it. The truth knows no weather, and no day passes by it.
+It lasts until it is changed. It changes neither the truth nor the day.
 """
 
 from typing import Literal, get_args
@@ -42,7 +42,7 @@ _GONE = b"<title>404</title><h1>Not found</h1>"
 
 
 def weathered(weather: Weather, answer: Answer, index: str) -> Answer:
-    """What a visitor gets of an answer; `index` is where a portal leads those it has no better address for."""
+    """The response in this weather. `index` is the address for redirects."""
     is_listing, is_search = answer.kind == "listing", answer.kind == "search"
     match weather:
         case "down":

@@ -161,7 +161,7 @@ class World:
 
 
 class _Opening(dict[str, T]):
-    """Something of each portal; a portal is opened when it is first asked for."""
+    """A value for each portal. A portal is made at the first access."""
 
     def __init__(self, open_portal: Callable[[str], None]) -> None:
         super().__init__()
@@ -183,5 +183,5 @@ def _nobody_minds(portal: str, changes: Changes) -> None: ...
 
 
 def _ms(delta: timedelta) -> timedelta:
-    """Portals tell times to the millisecond."""
+    """Times of portals have milliseconds."""
     return delta // timedelta(milliseconds=1) * timedelta(milliseconds=1)

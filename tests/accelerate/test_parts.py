@@ -8,7 +8,6 @@ import pytest
 from scrapy.crawler import Crawler
 
 from realestate.accelerate.items import Pipelines
-from realestate.accelerate.logs import LogFormatter
 from realestate.accelerate.memory import EVERY, Collection
 from realestate.accelerate.methods import known
 from realestate.spiders.immoweb import ImmowebSpider
@@ -34,15 +33,6 @@ def test_what_is_there_at_the_beginning_is_not_looked_at_again(make_crawler: MAK
     assert gc.get_freeze_count() > imported + len(made_since)
     assert gc.get_threshold()[0] == EVERY
     assert gc.isenabled()
-
-
-@pytest.mark.parametrize(("level", "speaks"), [("DEBUG", True), ("INFO", False), ("WARNING", False)])
-def test_a_page_is_put_into_words_only_for_who_reads_them(make_crawler: MAKE, level: str, speaks: bool) -> None:
-    formatter = LogFormatter.from_crawler(make_crawler(ImmowebSpider, LOG_LEVEL=level))
-    assert formatter.speaks is speaks
-    if not speaks:
-        assert formatter.crawled(None, None, None) is None
-        assert formatter.scraped(None, None, None) is None
 
 
 class Old:

@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy.settings import Settings
 
 from realestate.accelerate.spiders import SpiderLoader
-from realestate.jobs.work import everything, project_settings
+from realestate.jobs.work import all_portals, project_settings
 
 ONE = """
 import json, sys
@@ -51,7 +51,7 @@ def test_one_portal_is_loaded_without_the_others() -> None:
 def test_all_are_there_for_who_asks_for_all() -> None:
     loader = SpiderLoader(project_settings())
     assert loader.load("tap").name == "tap"
-    assert sorted(loader.list()) == everything()
+    assert sorted(loader.list()) == all_portals()
     assert loader.find_by_request(Request("https://www.immoweb.be/en")) == ["immoweb"]
 
 

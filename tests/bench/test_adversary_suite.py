@@ -1,4 +1,4 @@
-"""The suite runs and says what it should; who gets past whom is for `python -m bench adversary` to tell."""
+"""The suite runs and yields the right measures. `python -m bench adversary` measures the crawlers."""
 
 import io
 from dataclasses import replace
@@ -26,7 +26,7 @@ BESIDE = [replace(PERFECT, crawler=SCRAPY), replace(PERFECT, crawler=SCRAPY_REDI
 
 
 def missed(ours: Result) -> list[str]:
-    return [each.name.rpartition(": ")[2] for each in adversary.told([*BESIDE, ours]) if not each.ok]
+    return [each.name.rpartition(": ")[2] for each in adversary.measures_of([*BESIDE, ours]) if not each.ok]
 
 
 def test_there_is_a_world_for_every_profile() -> None:
@@ -51,8 +51,8 @@ def test_whatever_is_not_right_misses_a_goal(judged: Verdict, goals: list[str]) 
 
 
 def test_a_hostile_adversary_may_keep_one_in_a_hundred_if_that_is_told() -> None:
-    told = Verdict(expected=100, right=99, wrong=0, accounted=1)
-    assert missed(replace(PERFECT, profile="hostile", verdict=told)) == []
+    accounted = Verdict(expected=100, right=99, wrong=0, accounted=1)
+    assert missed(replace(PERFECT, profile="hostile", verdict=accounted)) == []
     silent = Verdict(expected=100, right=99, wrong=0)
     assert missed(replace(PERFECT, profile="hostile", verdict=silent)) == ["neither right nor a dead letter"]
 
@@ -71,7 +71,7 @@ def test_more_than_two_in_a_hundred_refused_are_too_many() -> None:
 
 def test_peers_have_no_goals_and_who_was_stopped_is_shown() -> None:
     poor = replace(BESIDE[0], verdict=Verdict(expected=100, right=7, wrong=5), finished=False)
-    assert all(each.ok for each in adversary.told([poor, replace(poor, crawler=SCRAPY_REDIS), PERFECT]))
+    assert all(each.ok for each in adversary.measures_of([poor, replace(poor, crawler=SCRAPY_REDIS), PERFECT]))
     shown = Console(file=io.StringIO(), width=140, record=True)
     shown.print(adversary.table([poor, PERFECT]))
     text = shown.export_text()
@@ -79,8 +79,9 @@ def test_peers_have_no_goals_and_who_was_stopped_is_shown() -> None:
     assert "50, stopped" in text
 
 
-def test_against_a_gentle_adversary_everybody_gets_everything() -> None:
-    """So the ways of judging agree: where nothing is done to a page, nothing is wrong with what is read of it."""
+@pytest.mark.slow
+def test_against_a_gentle_adversary_every_crawler_gets_everything() -> None:
+    """Both ways to judge agree: where no page is disturbed, nothing that is read is wrong."""
     with bench.fresh(scale=1, rounds=1) as context:
         (results,) = adversary.contests(context, {"gentle": 24})
     assert [each.crawler for each in results] == [SCRAPY, SCRAPY_REDIS, OURS]
@@ -90,4 +91,4 @@ def test_against_a_gentle_adversary_everybody_gets_everything() -> None:
         assert each.toll.requests >= each.pages == 24 + 2
         assert (each.toll.bans, each.toll.fault_share) == (0, 0)
         assert each.seconds > 0
-    assert len({each.name for each in adversary.told(results)}) == 6 + 8
+    assert len({each.name for each in adversary.measures_of(results)}) == 6 + 8

@@ -123,7 +123,7 @@ def test_what_was_measured_before_somebody_stopped_it_is_written(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("nonsense",), "there are"),
         (("queue", "nonsense"), "there are"),
@@ -131,16 +131,18 @@ def test_what_was_measured_before_somebody_stopped_it_is_written(
         (("queue", "--write", "nowhere"), "performance.md"),
     ],
 )
-def test_a_wrong_argument_is_told_before_anything_is_measured(fake: Fake, arguments: list[str], told: str) -> None:
+def test_a_wrong_argument_is_reported_before_anything_is_measured(
+    fake: Fake, arguments: list[str], message: str
+) -> None:
     ran = fake(3.0)
     result = CliRunner().invoke(app, [*arguments])
     assert result.exit_code != 0
-    assert told in str(result.exception)
+    assert message in str(result.exception)
     assert ran == []
 
 
 @pytest.mark.parametrize("suite", bench.suites())
 def test_every_suite_is_in_the_help_and_on_the_page(suite: str) -> None:
-    told = CliRunner().invoke(app, ["--help"]).output
-    assert suite in told.partition("What to measure:")[2]
+    message = CliRunner().invoke(app, ["--help"]).output
+    assert suite in message.partition("What to measure:")[2]
     assert f"| `{suite}` |" in (Path(__file__).parents[2] / "docs" / page.PAGE).read_text("utf-8")

@@ -1,4 +1,4 @@
-"""The suite runs and says what it should; how fast is for `python -m bench crawl` to tell."""
+"""The suite runs and yields the right measures. `python -m bench crawl` measures how fast."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -50,11 +50,14 @@ def ours(found: list[Measure], context: Context, stored: Database, site: Site) -
 
 
 def test_all_are_measured_beside_plain_scrapy(found: list[Measure]) -> None:
-    crawlers = [crawl.OURS, *(peer.name for peer in PEERS if peer.is_there), CEILING.name]
-    assert [each.name for each in found] == [
+    crawlers = [crawl.OURS, crawl.WITHOUT_ACCELERATION, *(peer.name for peer in PEERS if peer.is_there), CEILING.name]
+    *beside_plain, acceleration = found
+    assert [each.name for each in beside_plain] == [
         f"{what}: {crawler}" for what in ("immoweb", "CPU, immoweb") for crawler in crawlers
     ]
-    assert {each.peer for each in found} == {PLAIN.name}
+    assert {each.peer for each in beside_plain} == {PLAIN.name}
+    assert acceleration.name == "immoweb: acceleration"
+    assert acceleration.peer == crawl.WITHOUT_ACCELERATION
     assert all(each.value > 0 and each.ratio for each in found if each.unit == "pages/s")
 
 
@@ -110,7 +113,7 @@ def test_every_override_is_printed_and_no_password(
     context: Context, stored: Database, site: Site, capfd: pytest.CaptureFixture[str]
 ) -> None:
     ours = Ours(context, stored, site)
-    crawl.tell(ours)
+    crawl.print_command(ours)
     said = capfd.readouterr().err
     assert all(f"{name}=" in said for name in ours.overrides)
     assert set(ours.overrides) == {

@@ -64,7 +64,7 @@ def test_a_ratio_is_that_of_the_medians_where_a_round_has_none(peers: list[float
 
 
 @pytest.mark.parametrize(
-    ("goal", "told", "ok"),
+    ("goal", "text", "ok"),
     [
         (Goal(of="ratio", minimum=3), "≥ 3 ×", True),
         (Goal(of="ratio", minimum=3.1), "≥ 3.1 ×", False),
@@ -75,8 +75,8 @@ def test_a_ratio_is_that_of_the_medians_where_a_round_has_none(peers: list[float
     ],
     ids=str,
 )
-def test_whether_it_is_ok_follows_from_the_goal(goal: Goal, told: str, ok: bool) -> None:
-    assert (str(goal), measure(goal=goal).ok) == (told, ok)
+def test_whether_it_is_ok_follows_from_the_goal(goal: Goal, text: str, ok: bool) -> None:
+    assert (str(goal), measure(goal=goal).ok) == (text, ok)
 
 
 def test_without_a_bound_it_is_context_and_nothing_to_miss() -> None:

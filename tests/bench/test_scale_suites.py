@@ -1,4 +1,4 @@
-"""The suites that need many workers, much data or much time run small here; whether goals hold is for the bench."""
+"""The suites that need many workers, much data or much time, run with small sizes."""
 
 from collections.abc import Callable
 
@@ -6,6 +6,8 @@ import pytest
 
 from bench import Context, Measure, growth, scale, startup
 
+#: Whole crawls by several workers.
+pytestmark = pytest.mark.slow
 Small = Callable[[float], Context]
 
 

@@ -12,15 +12,15 @@ Row = dict[str, Any]
 
 def row(ref: str, /, **changes: Any) -> Row:
     """A listing as the truth and as the store have it."""
-    told: Row = dict.fromkeys((*COMPARED, "delisted_at"))
-    told |= {"ref": ref, "url": f"http://x/{ref}-a-home.html", "title": "A home", "price": 125000, "photos": []}
-    return told | {"description": "Two  rooms\nand a view", "status": "active"} | changes
+    row: Row = dict.fromkeys((*COMPARED, "delisted_at"))
+    row |= {"ref": ref, "url": f"http://x/{ref}-a-home.html", "title": "A home", "price": 125000, "photos": []}
+    return row | {"description": "Two  rooms\nand a view", "status": "active"} | changes
 
 
 def read(ref: str, /, **changes: Any) -> Row:
     """The same as a peer reads it."""
-    told = {"ref": ref, "url": f"http://x/{ref}-a-home.html", "title": "A home ", "price": "125 000", "photos": []}
-    return told | {"description": "Two rooms and a view"} | changes
+    row = {"ref": ref, "url": f"http://x/{ref}-a-home.html", "title": "A home ", "price": "125 000", "photos": []}
+    return row | {"description": "Two rooms and a view"} | changes
 
 
 TRUTH = [row("101"), row("102"), row("103")]

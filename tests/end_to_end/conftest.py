@@ -24,7 +24,7 @@ from realestate.demo.truth import Comparison, compare
 from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.queue.connection import connect_to
-from realestate.queue.deadletters import DeadLetters
+from realestate.queue.dead_letters import DeadLetters
 from realestate.queue.request_queue import QueueSettings, RequestQueue
 from realestate.storage import Store
 
@@ -189,7 +189,7 @@ def letters(redis_url: str, portal: str) -> list[dict[str, Any]]:
     async def read() -> list[dict[str, Any]]:
         server = connect_to(redis_url)
         queue = RequestQueue(server, portal, QueueSettings())
-        found = [letter.told for letter in await DeadLetters(queue).newest(1000)]
+        found = [letter.details for letter in await DeadLetters(queue).newest(1000)]
         await server.aclose()
         return found
 
@@ -215,7 +215,7 @@ def fleet(site: Any, env: dict[str, str], server: Redis, store: Store, tmp_path:
         with ExitStack() as stack, Redis.from_url(variables["REDIS_URL"]) as client:
             started = [running(command, variables, tmp_path / f"{number}.log") for number in range(count)]
             workers = [stack.enter_context(each) for each in started]
-            until(lambda: client.hlen(keys.beats("immoweb")) == count, f"{count} workers")
+            until(lambda: client.hlen(keys.heartbeats("immoweb")) == count, f"{count} workers")
             yield workers
 
     return start

@@ -23,7 +23,7 @@ from realestate.items import Listing
 from realestate.jobs import work
 from realestate.pipelines.store import StorePipeline
 from realestate.queue.ledger import Held
-from realestate.queue.request_queue import Ending, Pushed, RequestQueue, Taken
+from realestate.queue.request_queue import Pushed, RequestQueue, Settlement, Taken
 from realestate.queue.scheduler import Scheduler
 from realestate.queue.seeds import SeedList
 from realestate.storage.postgres import PostgresStore
@@ -151,23 +151,23 @@ def committed() -> None:
 
 def outbox_unsent() -> None:
     """A search page is over; neither its end nor its children have left the process."""
-    settling(lambda endings: any(ending.children for ending in endings), send_endings=False)
+    settling(lambda settlements: any(ending.children for ending in settlements), send_endings=False)
 
 
 def children_unsent() -> None:
     """A search page is acknowledged; what was to be sent early has not left the process, so all rests on the
     children that the acknowledgement itself carries."""
-    settling(lambda endings: any(ending.children for ending in endings), send_endings=True)
+    settling(lambda settlements: any(ending.children for ending in settlements), send_endings=True)
 
 
-def settling(which: Callable[[list[Ending]], bool], *, send_endings: bool) -> None:
+def settling(which: Callable[[list[Settlement]], bool], *, send_endings: bool) -> None:
     def wrapper(settle: Any) -> Any:
-        async def run(self: RequestQueue, endings: list[Ending], early: list[Pushed]) -> Any:
-            if not which(endings):
-                return await settle(self, endings, early)
+        async def run(self: RequestQueue, settlements: list[Settlement], early: list[Pushed]) -> Any:
+            if not which(settlements):
+                return await settle(self, settlements, early)
             if send_endings:
-                await settle(self, endings, ())
-            die(endings=len(endings), early=len(early))
+                await settle(self, settlements, ())
+            die(settlements=len(settlements), early=len(early))
 
         return run
 

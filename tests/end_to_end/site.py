@@ -15,8 +15,16 @@ from tests.end_to_end.conftest import PYTHON, Simulated, Worker, compared, runni
 PORTAL = "emlak"
 WORK = (PYTHON, "-m", "realestate", "work", PORTAL)
 LISTINGS = 120
+#: So long an outage is longer than a lease, if the workers have this one.
+SHORT_OUTAGE = 6.0
+SHORT_LEASE = "LEASE_SECONDS=3"
 #: Requests per second. A crawl of all listings takes some seconds: time enough to disturb it in the middle.
 RATE = "40"
+
+
+def worker_with(*changes: str) -> list[str]:
+    """The command of a worker with other settings or constants, `NAME=number`."""
+    return [PYTHON, "-m", "tests.end_to_end.changed_worker", PORTAL, *changes]
 
 
 class Site:

@@ -13,7 +13,7 @@ from realestate.jobs.work import seed_urls
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import PATIENCE, PYTHON, Simulate, compared, running
 
-LISTINGS = 150
+LISTINGS = 120
 WORKER = "tests.end_to_end.watched_worker"
 #: CPU seconds of one callback.
 LONGEST = 0.020

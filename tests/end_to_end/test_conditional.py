@@ -1,4 +1,4 @@
-"""A page that is as it was is not sent again, and nothing that happens is missed for it."""
+"""Conditional requests: an unchanged page is not sent again, and no change is missed."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from tests.end_to_end.test_days import World, expected, in_order
 #: By ETag, and by Last-Modified.
 PORTALS = ("immoweb", "emlak")
 LISTINGS = 240
-#: The share of pages that are not sent again: but for those of projects, which show other homes and are always read.
+#: The share of pages that are not sent again. Pages of projects show other homes and are always read.
 SAME = 0.95
 
 
@@ -32,7 +32,7 @@ class Crawled:
         self.world = world
 
     def crawl(self, day: int, mode: str = "full") -> Counter[str]:
-        """What its requests were answered: by status, and by the kind of page."""
+        """Crawl the portal. Return the number of responses by status and by kind of page."""
         before = self._seen()
         world = self.world
         seeds = seed_urls(self.portal, world.simulated.url)
@@ -55,21 +55,21 @@ class Crawled:
         return comparison.missing == () and comparison.duplicates == 0
 
     def _seen(self) -> Counter[str]:
-        told = self.world.simulated._json("/_stats")[self.portal]
-        return Counter(told["by_status"] | told["by_kind"])
+        simulated = self.world.simulated
+        return simulated.by_status(self.portal) + simulated.by_kind(self.portal)
 
 
 @pytest.fixture
 def begin(
-    simulate: Simulate, server: "Redis", store: PostgresStore, env: dict[str, str], tmp_path: Path
+    simulate_alone: Simulate, server: "Redis", store: PostgresStore, env: dict[str, str], tmp_path: Path
 ) -> Iterator[Callable[[str], Crawled]]:
     with ExitStack() as stack:
 
         def begin(portal: str) -> Crawled:
-            simulated = simulate(LISTINGS)
+            simulated = simulate_alone(LISTINGS)
             command = [PYTHON, "-m", "realestate", "work", portal]
-            told = {**env, "SIMULATOR_URL": simulated.url, "SNAPSHOTS_SAMPLE": "1"}
-            stack.enter_context(running(command, told, tmp_path / "worker.log"))
+            variables = {**env, "SIMULATOR_URL": simulated.url, "SNAPSHOTS_SAMPLE": "1"}
+            stack.enter_context(running(command, variables, tmp_path / "worker.log"))
             return Crawled(portal, World(simulated, server, store))
 
         yield begin
@@ -115,7 +115,7 @@ def test_nothing_that_happens_is_missed(begin: Callable[[str], Crawled], redis_u
 
 
 def _age(store: PostgresStore) -> None:
-    """As if all had been read a month ago."""
+    """Let the rows look as if they were fetched a month ago."""
     with store.connection.cursor() as cursor:
         cursor.execute("UPDATE listings SET last_fetched_at = now() - interval '30 days'")
 

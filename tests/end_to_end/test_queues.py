@@ -54,7 +54,7 @@ def test_dead_letters_are_listed_shown_replayed_and_dropped(env: dict[str, str],
 def test_a_paused_portal_is_left_alone_until_it_is_resumed(
     env: dict[str, str], server: Redis, store: PostgresStore, simulate: Simulate, tmp_path: Path
 ) -> None:
-    simulated = simulate(100)
+    simulated = simulate(120)
     env |= {"SIMULATOR_URL": simulated.url, "RATE_LIMIT": "15"}
     command(env, "submit", "emlak")
     with running([PYTHON, "-m", "realestate", "work", "--until-done", "emlak"], env, tmp_path / "worker.log") as worker:

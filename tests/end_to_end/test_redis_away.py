@@ -12,11 +12,20 @@ from redis import Redis
 from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.queue.connection import connect_blocking
-from realestate.settings import LEASE_SECONDS
 from realestate.storage.postgres import PostgresStore
 from tests import redis_fleet
 from tests.end_to_end.conftest import PYTHON, Simulate, Worker, until
-from tests.end_to_end.site import LISTINGS, PORTAL, Site, assert_all_live_and_stop, until_finished
+from tests.end_to_end.site import (
+    LISTINGS,
+    PORTAL,
+    SHORT_LEASE,
+    SHORT_OUTAGE,
+    WORK,
+    Site,
+    assert_all_live_and_stop,
+    until_finished,
+    worker_with,
+)
 from tests.redis_process import RedisProcess
 from tests.relay import Line
 
@@ -37,13 +46,17 @@ def waits(*workers: Worker, because: str = "queue/redis_away") -> bool:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "count"), [(0.0, 1), (60.0, 2)], ids=["restarted", "away for a minute, longer than a lease"]
+    ("seconds", "count", "command"),
+    [
+        pytest.param(0.0, 1, WORK, id="restarted"),
+        pytest.param(SHORT_OUTAGE, 2, worker_with(SHORT_LEASE), id="away for longer than a short lease"),
+        pytest.param(60.0, 2, WORK, id="away for a minute, longer than a lease", marks=pytest.mark.slow),
+    ],
 )
 def test_nothing_is_lost_when_redis_goes_and_comes_back(
-    site: Site, redis: RedisProcess, seconds: float, count: int
+    site: Site, redis: RedisProcess, seconds: float, count: int, command: list[str]
 ) -> None:
-    assert not 0 < seconds <= LEASE_SECONDS
-    with Redis.from_url(redis.url) as server, site.workers(count, REDIS_URL=redis.url) as workers:
+    with Redis.from_url(redis.url) as server, site.workers(count, command, REDIS_URL=redis.url) as workers:
         site.seed(server)
         site.until_the_middle(server)
         redis.stop()
@@ -62,7 +75,7 @@ def test_a_worker_that_starts_before_redis_waits_for_it_and_hears_seeds_after_ev
     with Redis.from_url(redis_process.url) as server, site.workers(1, REDIS_URL=redis_process.url) as workers:
         until(lambda: waits(*workers), "the worker to notice")
         redis_process.start()
-        until(lambda: server.hlen(keys.beats(PORTAL)), "the first heartbeat")
+        until(lambda: server.hlen(keys.heartbeats(PORTAL)), "the first heartbeat")
         redis_process.stop()
         redis_process.start()
         site.seed(server)
@@ -71,6 +84,7 @@ def test_a_worker_that_starts_before_redis_waits_for_it_and_hears_seeds_after_ev
     site.assert_stored_once()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", [False, True], ids=["in step", "the last writes lost"])
 def test_nothing_is_lost_when_sentinel_fails_over(site: Site, tmp_path: Path, lost: bool) -> None:
     """Replication is asynchronous: what the new master never learned of was acknowledged to a worker all the same."""
@@ -145,7 +159,7 @@ def test_a_seed_moved_in_an_answer_that_never_arrived_is_crawled_all_the_same(
     site: Site, redis: RedisProcess, line: Line
 ) -> None:
     with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=line.url) as workers:
-        until(lambda: server.hlen(keys.beats(PORTAL)), "the first heartbeat")
+        until(lambda: server.hlen(keys.heartbeats(PORTAL)), "the first heartbeat")
         until(lambda: any(client["cmd"] == "blmove" for client in server.client_list()), "the worker to wait")
         line.lose_an_answer_to(b"BLMOVE", longer_than=20)
         site.seed(server)
@@ -178,7 +192,8 @@ def test_a_worker_told_to_stop_while_redis_is_away_hands_its_requests_back_when_
 
 
 def test_a_worker_told_to_stop_ends_although_redis_stays_away(site: Site, redis: RedisProcess) -> None:
-    with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=redis.url) as workers:
+    command = worker_with("realestate.queue.fleet.LEAVING_SECONDS=3")
+    with Redis.from_url(redis.url) as server, site.workers(1, command, REDIS_URL=redis.url) as workers:
         site.seed(server)
         site.until_the_middle(server)
         redis.stop()
@@ -199,8 +214,8 @@ def test_a_crawl_over_a_cluster(site: Site, tmp_path: Path) -> None:
             site.seed(server)
             until_finished(server)
             assert_all_live_and_stop(workers)
-        asked = [PYTHON, "-m", "realestate", "status", "--json"]
-        told = subprocess.run(asked, env={**site.env, "REDIS_URL": url}, capture_output=True, text=True)
-        assert told.returncode == 0, told.stderr
-        assert f'"listings": {LISTINGS}' in told.stdout
+        command = [PYTHON, "-m", "realestate", "status", "--json"]
+        status = subprocess.run(command, env={**site.env, "REDIS_URL": url}, capture_output=True, text=True)
+        assert status.returncode == 0, status.stderr
+        assert f'"listings": {LISTINGS}' in status.stdout
     site.assert_stored_once()

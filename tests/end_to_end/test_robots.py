@@ -15,7 +15,7 @@ from realestate.queue import keys
 from realestate.settings import LEASE_SECONDS
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import PYTHON, Fleet, Simulate, letters, running, until
-from tests.end_to_end.test_pace import FIRST, PORTAL, Handler, Site, most_within, push, request
+from tests.end_to_end.test_rate_limit import FIRST, PORTAL, Handler, Site, most_within, push, request
 from tests.redis_process import RedisProcess
 
 TEXT = b"User-agent: *\nDisallow: /_private/\n"
@@ -142,11 +142,11 @@ def test_who_cannot_be_asked_for_too_long_is_given_up_and_kept(
         finished(server)
         assert workers[0].stop() == 0
     assert site.listings() == []
-    told = letters(redis_url, PORTAL)
-    assert {(letter["reason"], letter["error"]) for letter in told} == {
-        ("robots", "robots.txt cannot be asked: status 500")
+    dead = letters(redis_url, PORTAL)
+    assert {(letter["reason"], letter["error"]) for letter in dead} == {
+        ("robots", "robots.txt cannot be fetched: status 500")
     }
-    assert len(told) == 3
+    assert len(dead) == 3
     assert "'page/extract/forbidden': 3" in workers[0].text()
 
 
@@ -177,7 +177,7 @@ def test_redis_may_be_restarted_and_even_forget(site: Talking, fleet: Fleet, red
         finished(server)
         assert site.times_asked() == 1, "what was known is known"
         server.flushall()
-        until(lambda: server.hlen(keys.beats(PORTAL)) == 2, "the workers' hearts")
+        until(lambda: server.hlen(keys.heartbeats(PORTAL)) == 2, "the workers' hearts")
         pushed(redis_process.url, site, COUNT)
         finished(server)
         assert [worker.process.poll() for worker in workers] == [None, None]
@@ -207,7 +207,7 @@ def test_a_crawl_delay_is_kept_by_all(site: Talking, fleet: Fleet, redis_url: st
     moments = site.arrivals()[2:]  # what was granted before it was known was put off or on its way
     assert len(moments) == 7
     assert most_within(moments, 1.0) <= 3
-    assert look(server, PORTAL).pace.crawl_delay_seconds == 0.5
+    assert look(server, PORTAL).rate_limit.crawl_delay_seconds == 0.5
 
 
 def test_a_simulated_portal_sees_one_question_of_two_workers(
@@ -225,6 +225,6 @@ def test_a_simulated_portal_sees_one_question_of_two_workers(
         until(lambda: store.counts().get("generic", (0, 0)) != (0, 0), "the first listings")
         until(lambda: look(server, "generic").finished, "the end")
         assert [first.stop(), second.stop()] == [0, 0]
-    seen = simulated._json("/_stats")["generic"]["by_kind"]
+    seen = simulated.by_kind("generic")
     assert (seen["robots"], seen["search"]) == (2, 1), "to obey it, and to read its sitemaps"
     assert sum(store.counts()["generic"]) == seen["listing"] == len(simulated.truth("generic"))

@@ -21,16 +21,16 @@ def scrapy(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[
 def test_the_shell_needs_neither_redis_nor_a_database(
     env: dict[str, str], simulate: Simulate, spider: list[str], configured: dict[str, str]
 ) -> None:
-    simulated = simulate(20)
+    simulated = simulate(40)
     env |= {**configured, "SIMULATOR_URL": simulated.url}
     url = f"{simulated.portals['emlak']}/elanlar/?ann_type=3"
     done = scrapy(env, "shell", "--nolog", *spider, "-c", "response.css('h1.title span::text').get()", url)
     assert done.returncode == 0, done.stderr
-    assert "20 elan tapıldı" in done.stdout
+    assert "40 elan tapıldı" in done.stdout
 
 
 def test_the_shell_takes_no_work_from_the_fleet(env: dict[str, str], server: Redis, simulate: Simulate) -> None:
-    simulated = simulate(20)
+    simulated = simulate(40)
     env["SIMULATOR_URL"] = simulated.url
     site = simulated.portals["emlak"]
     server.zadd("{emlak}:ready", {"somebody's": 0})

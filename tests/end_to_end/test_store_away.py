@@ -1,5 +1,5 @@
-"""PostgreSQL restarted, away, not there yet, slow, killed, full, failed over, its answers lost: the workers wait, and
-what is stored is stored once."""
+"""PostgreSQL is restarted, away, not started yet, slow, killed, full or failed over, or its responses are lost: the
+workers wait, and each listing is stored once."""
 
 import random
 import time
@@ -15,15 +15,28 @@ import pytest
 from redis import Redis
 
 from realestate.jobs.fleet import look
-from realestate.settings import LEASE_SECONDS
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulate, Worker, until
-from tests.end_to_end.site import LISTINGS, PORTAL, Site, assert_all_live_and_stop, until_finished
+from tests.end_to_end.conftest import Simulate, Worker, until
+from tests.end_to_end.site import (
+    LISTINGS,
+    PORTAL,
+    SHORT_LEASE,
+    SHORT_OUTAGE,
+    WORK,
+    Site,
+    assert_all_live_and_stop,
+    until_finished,
+    worker_with,
+)
 from tests.postgres_process import Pair, PostgresProcess
 from tests.relay import Line
 
 #: What a batch is written with.
 WRITES = "INSERT INTO listings"
+#: A worker that waits for the database tries again at least every second.
+SHORT_WAITS = "realestate.pipelines.store.LONGEST_DELAY_SECONDS=1"
+#: A worker that is told to stop waits so long for the database.
+SHORT_CLOSING = "realestate.pipelines.store.CLOSING_SECONDS=2"
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +93,17 @@ def stored(site: Site) -> int:
     return site.store.counts().get(PORTAL, (0, 0))[0]
 
 
-def test_nothing_is_lost_when_the_database_is_away_for_a_minute(
-    site: Site, server: "Redis", postgres: PostgresProcess
+@pytest.mark.parametrize(
+    ("seconds", "command"),
+    [
+        pytest.param(SHORT_OUTAGE, worker_with(SHORT_LEASE, SHORT_WAITS), id="longer than a short lease"),
+        pytest.param(60.0, WORK, id="a minute, longer than a lease", marks=pytest.mark.slow),
+    ],
+)
+def test_nothing_is_lost_while_the_database_is_away(
+    site: Site, server: "Redis", postgres: PostgresProcess, seconds: float, command: list[str]
 ) -> None:
-    seconds = 60
-    assert seconds > LEASE_SECONDS
-    with site.workers(2) as workers:
+    with site.workers(2, command) as workers:
         site.seed(server)
         site.until_the_middle(server)
         postgres.stop()
@@ -152,16 +170,23 @@ def line(url: str) -> Iterator[Line]:
         yield line
 
 
+@pytest.mark.parametrize(
+    ("delay", "locked_for", "command"),
+    [
+        pytest.param(1.0, 5.0, worker_with(SHORT_LEASE), id="longer than a short lease"),
+        pytest.param(3.0, 20.0, WORK, id="longer than a lease", marks=pytest.mark.slow),
+    ],
+)
 def test_a_database_that_answers_after_seconds_or_is_locked_is_waited_for(
-    site: Site, server: "Redis", line: Line, url: str
+    site: Site, server: "Redis", line: Line, url: str, delay: float, locked_for: float, command: list[str]
 ) -> None:
-    with site.workers(1, STORE_URL=line.url) as workers:
+    with site.workers(1, command, STORE_URL=line.url) as workers:
         site.seed(server)
         site.until_the_middle(server)
-        line.delay_seconds = 3.0
+        line.delay_seconds = delay
         before = stored(site)
         with locked(url, "ACCESS EXCLUSIVE"):
-            time.sleep(20)
+            time.sleep(locked_for)
             assert not look(server, PORTAL).finished
         until(lambda: stored(site) > before, "a batch, slowly")
         line.delay_seconds = 0.0
@@ -261,20 +286,27 @@ def test_what_a_standby_that_lags_never_heard_of_is_stored_by_the_next_run(
         site.store.close()
 
 
-CAREFUL = ("STORE_WAITING_MAX=10", "STORE_BATCH_SIZE=5", "SCRAPER_SLOT_MAX_ACTIVE_SIZE=100000")
-CAREFUL_COMMAND = [PYTHON, "-m", "scrapy", "crawl", PORTAL, *(word for each in CAREFUL for word in ("-s", each))]
+#: A worker that stops fetching as soon as a few items wait for the database.
+CAREFUL = worker_with(
+    "STORE_WAITING_MAX=10",
+    "STORE_BATCH_SIZE=5",
+    "SCRAPER_SLOT_MAX_ACTIVE_SIZE=100000",
+    SHORT_WAITS,
+    SHORT_CLOSING,
+)
 
 
 def stand_still(site: Site) -> bool:
+    """Whether no request is made for some time."""
     before = site.requests()
-    time.sleep(2)
+    time.sleep(1)
     return site.requests() == before
 
 
 def test_the_crawl_waits_for_a_database_that_is_far_behind(
     site: Site, server: "Redis", postgres: PostgresProcess
 ) -> None:
-    with site.workers(1, CAREFUL_COMMAND) as workers:
+    with site.workers(1, CAREFUL) as workers:
         site.seed(server)
         site.until_the_middle(server, after=10)
         postgres.stop()
@@ -289,7 +321,7 @@ def test_the_crawl_waits_for_a_database_that_is_far_behind(
 def test_a_worker_told_to_stop_ends_although_the_crawl_waits_for_a_database_that_stays_away(
     site: Site, server: "Redis", postgres: PostgresProcess
 ) -> None:
-    with site.workers(1, CAREFUL_COMMAND) as workers:
+    with site.workers(1, CAREFUL) as workers:
         site.seed(server)
         site.until_the_middle(server, after=10)
         postgres.stop()
@@ -304,7 +336,7 @@ def test_a_worker_told_to_stop_ends_although_the_crawl_waits_for_a_database_that
 
 
 def test_a_worker_told_to_stop_ends_although_the_database_says_nothing(site: Site, server: "Redis", line: Line) -> None:
-    with site.workers(1, STORE_URL=line.url) as workers:
+    with site.workers(1, worker_with(SHORT_CLOSING), STORE_URL=line.url) as workers:
         site.seed(server)
         site.until_the_middle(server)
         line.hold()

@@ -1,3 +1,5 @@
+"""Submitting a job."""
+
 from typing import Any
 
 import msgspec

@@ -3,16 +3,17 @@
 import json
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
-WITHOUT_WAITING = """
+IMPORTED_FIRST = """
 import json, sys
-from realestate.jobs.work import import_parts
-import_parts()
+from realestate.jobs.work import import_components
+import_components()
 print(json.dumps(sorted(sys.modules)))
 """
-ITS_PARTS = """
+COMPONENTS = """
 import json, sys
 from scrapy.core.downloader.handlers import DownloadHandlers
 from scrapy.core.downloader.middleware import DownloaderMiddlewareManager
@@ -25,26 +26,27 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
+@cache
 def imported_by(program: str) -> set[str]:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return set(json.loads(done.stdout))
 
 
-def test_who_waits_for_services_has_imported_what_it_is_made_of() -> None:
-    found = imported_by(WITHOUT_WAITING)
+def test_the_components_of_a_worker_are_imported_while_services_start() -> None:
+    found = imported_by(IMPORTED_FIRST)
     assert found >= {
         "realestate.queue.scheduler",
-        "realestate.middlewares.handler",
+        "realestate.middlewares.download_handler",
         "realestate.queue.leases",
         "realestate.pipelines.store",
         "realestate.queue.heartbeat",
     }
-    assert "twisted.internet.reactor" not in found, "which Scrapy has to choose when it begins"
+    assert "twisted.internet.reactor" not in found, "Scrapy has to choose the reactor when it starts"
 
 
 @pytest.mark.parametrize("module", ["scrapy.core.downloader.handlers.http11", "scrapy.core.downloader.contextfactory"])
-def test_a_worker_imports_no_other_way_to_ask_than_its_own(module: str) -> None:
-    """Either takes a tenth of a second of every start."""
-    found = imported_by(ITS_PARTS)
-    assert "realestate.middlewares.handler" in found
+def test_a_worker_imports_no_download_handler_but_its_own(module: str) -> None:
+    """Each would add a tenth of a second to every start."""
+    found = imported_by(COMPONENTS)
+    assert "realestate.middlewares.download_handler" in found
     assert module not in found

@@ -1,4 +1,4 @@
-"""What the tests of the download handler share."""
+"""Fixtures of the download handler tests."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,20 +9,20 @@ import pytest
 import uvloop
 from scrapy.crawler import Crawler
 
-from realestate.middlewares.handler import ExitHandler
+from realestate.middlewares.download_handler import DownloadHandler
 from realestate.spiders.immoweb import ImmowebSpider
 
-#: Nothing waits so long unless it is broken.
-PATIENCE = 30.0
+#: A test that runs longer is broken.
+MAX_SECONDS = 30.0
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
 def run(request: pytest.FixtureRequest) -> Callable[[Awaitable[Any]], Any]:
-    """On either loop: a worker runs on the second where it is to be had."""
+    """Runs a test on both event loops: a worker uses uvloop where it is installed."""
 
     def run(work: Awaitable[Any]) -> Any:
         async def limited() -> Any:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(MAX_SECONDS):
                 return await work
 
         with asyncio.Runner(loop_factory=uvloop.new_event_loop if request.param == "uvloop" else None) as runner:
@@ -33,19 +33,19 @@ def run(request: pytest.FixtureRequest) -> Callable[[Awaitable[Any]], Any]:
 
 @pytest.fixture
 def handling(make_crawler: Callable[..., Crawler]) -> Callable[..., Any]:
-    """A handler with some settings changed, for a portal at a site."""
+    """Makes a download handler with changed settings, for a portal at `site`."""
 
     @asynccontextmanager
     async def handling(
         site: str = "", *, listeners: dict[object, Any] | None = None, **changes: Any
-    ) -> AsyncIterator[ExitHandler]:
+    ) -> AsyncIterator[DownloadHandler]:
         crawler = make_crawler(ImmowebSpider, **changes)
         crawler.spider = ImmowebSpider()
         if site:
             crawler.spider.site = site  # type: ignore[misc]
-        for signal, hears in (listeners or {}).items():
-            crawler.signals.connect(hears, signal)
-        handler = ExitHandler.from_crawler(crawler)
+        for signal, handler_function in (listeners or {}).items():
+            crawler.signals.connect(handler_function, signal)
+        handler = DownloadHandler.from_crawler(crawler)
         try:
             yield handler
         finally:

@@ -1,4 +1,4 @@
-"""A server that answers with whatever bytes a test wants to see on the wire, and remembers what it was sent."""
+"""A server that responds with exactly the bytes of a test, and records the requests."""
 
 import asyncio
 import socket
@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 Writer = asyncio.StreamWriter
-#: Writes an answer to one request; the connection is kept unless it closes it.
-Answer = Callable[[Writer], Awaitable[None]]
+#: Writes the response to one request. The connection stays open unless the function close it.
+Respond = Callable[[Writer], Awaitable[None]]
 
 
 @dataclass
 class RawServer:
-    answer: Answer
+    respond: Respond
     certificate: ssl.SSLContext | None = None
     port: int = 0
     heads: list[bytes] = field(default_factory=list)
@@ -40,10 +40,10 @@ class RawServer:
                 head = await reader.readuntil(b"\r\n\r\n")
                 self.heads.append(head)
                 self.bodies.append(await reader.readexactly(_length(head)))
-                await self.answer(writer)
+                await self.respond(writer)
                 await writer.drain()
         except (OSError, asyncio.IncompleteReadError):
-            pass  # who asked has heard enough
+            pass  # the client closed the connection
         finally:
             writer.close()
 
@@ -58,29 +58,29 @@ def page(body: bytes = b"<html>a page</html>", *headers: bytes, status: bytes = 
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 
-def saying(text: bytes, *, closes: bool = False) -> Answer:
-    """The same to everybody."""
+def responding(text: bytes, *, close: bool = False) -> Respond:
+    """Responds to each request with these bytes."""
 
-    async def answer(writer: Writer) -> None:
+    async def respond(writer: Writer) -> None:
         writer.write(text)
-        if closes:
+        if close:
             await writer.drain()
             writer.close()
 
-    return answer
+    return respond
 
 
-def resetting(text: bytes) -> Answer:
-    """Breaks the connection after that."""
+def resetting(text: bytes) -> Respond:
+    """Sends these bytes and resets the connection."""
 
-    async def answer(writer: Writer) -> None:
+    async def respond(writer: Writer) -> None:
         writer.write(text)
         await writer.drain()
-        await asyncio.sleep(0.05)  # what was written is read before the reset overtakes it
+        await asyncio.sleep(0.05)  # the bytes must arrive before the reset
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()
 
-    return answer
+    return respond
 
 
 async def silence(writer: Writer) -> None:

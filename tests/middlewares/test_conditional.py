@@ -1,4 +1,4 @@
-"""Which requests ask for a page only if it has changed, and which 304 is an answer."""
+"""Which requests are conditional, and which 304 responses are accepted."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -10,14 +10,14 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.spidermiddlewares.httperror import HttpError, HttpErrorMiddleware
 
-from realestate.middlewares.backoff import BackoffMiddleware
 from realestate.middlewares.conditional import ConditionalMiddleware
+from realestate.middlewares.retry import RetryMiddleware
 from realestate.queue.codec import decode, encode
 from realestate.spiders.immoweb import ImmowebSpider
 
 URL = "https://www.immoweb.be/en/classified/21000001"
-KNOWN_BY = {"ref": "21000001", "url": URL, "etag": 'W/"a"', "last_modified": None}
-BOTH = {**KNOWN_BY, "last_modified": "Mon, 05 Oct 2026 07:00:00 GMT"}
+VALIDATORS = {"ref": "21000001", "url": URL, "etag": 'W/"a"', "last_modified": None}
+BOTH = {**VALIDATORS, "last_modified": "Mon, 05 Oct 2026 07:00:00 GMT"}
 
 
 @pytest.fixture
@@ -28,83 +28,87 @@ def crawler(make_crawler: Callable[..., Crawler]) -> Crawler:
     return crawler
 
 
-def request(url: str = URL, known_by: Any = KNOWN_BY, **how: Any) -> Request:
-    return Request(url, meta={"stage": "extract", "validators": known_by}, **how)
+def request(url: str = URL, validators: Any = VALIDATORS, **how: Any) -> Request:
+    return Request(url, meta={"stage": "extract", "validators": validators}, **how)
 
 
-def sent(asked: Request) -> dict[str, bytes]:
-    ConditionalMiddleware().process_request(asked)
+def sent(request_sent: Request) -> dict[str, bytes]:
+    ConditionalMiddleware().process_request(request_sent)
     return {
-        name: value for name in ("If-None-Match", "If-Modified-Since") if (value := asked.headers.get(name)) is not None
+        name: value
+        for name in ("If-None-Match", "If-Modified-Since")
+        if (value := request_sent.headers.get(name)) is not None
     }
 
 
-def answered(crawler: Crawler, asked: Request, status: int = 304) -> Request | Response:
-    """As the answer goes through both."""
-    response = Response(asked.url, status=status, request=asked)
-    response = ConditionalMiddleware().process_response(asked, response)
-    return BackoffMiddleware.from_crawler(crawler).process_response(asked, response)
+def response_for(crawler: Crawler, request_sent: Request, status: int = 304) -> Request | Response:
+    """The response after both middlewares."""
+    response = Response(request_sent.url, status=status, request=request_sent)
+    response = ConditionalMiddleware().process_response(request_sent, response)
+    return RetryMiddleware.from_crawler(crawler).process_response(request_sent, response)
 
 
-def test_what_the_page_is_known_by_is_sent() -> None:
+def test_the_validators_of_the_page_are_sent() -> None:
     assert sent(request()) == {"If-None-Match": b'W/"a"'}
-    told = {"If-None-Match": b'W/"a"', "If-Modified-Since": b"Mon, 05 Oct 2026 07:00:00 GMT"}
-    assert sent(request(known_by=BOTH)) == told
+    expected = {"If-None-Match": b'W/"a"', "If-Modified-Since": b"Mon, 05 Oct 2026 07:00:00 GMT"}
+    assert sent(request(validators=BOTH)) == expected
 
 
-def test_also_by_another_worker(crawler: Crawler) -> None:
+def test_another_worker_sends_them_too(crawler: Crawler) -> None:
     assert crawler.spider is not None
-    assert sent(decode(encode(request(known_by=BOTH), crawler.spider), crawler.spider)) == sent(request(known_by=BOTH))
+    assert sent(decode(encode(request(validators=BOTH), crawler.spider), crawler.spider)) == sent(
+        request(validators=BOTH)
+    )
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "request_sent",
     [
-        request(known_by=None),
+        request(validators=None),
         request("https://www.immoweb.be/en/search/house/for-sale"),
         request(method="POST"),
-        request(known_by={"url": URL, "etag": None, "last_modified": None}),
-        request(known_by=None, headers={"If-None-Match": '"a seed\'s own"'}),
+        request(validators={"url": URL, "etag": None, "last_modified": None}),
+        request(validators=None, headers={"If-None-Match": '"a seed\'s own"'}),
     ],
-    ids=["nothing known", "another address", "no GET", "nothing to ask with", "not ours"],
+    ids=["nothing known", "another URL", "POST", "empty validators", "a header of the seed"],
 )
-def test_else_nothing_is_sent(asked: Request) -> None:
-    assert sent(asked) == {}
+def test_no_validators_are_sent_in_other_cases(request_sent: Request) -> None:
+    assert sent(request_sent) == {}
 
 
-def test_after_a_redirect_it_is_not_sent_on() -> None:
-    asked = request()
-    sent(asked)
-    assert sent(asked.replace(url="https://www.immoweb.be/en/search/house/for-sale")) == {}
+def test_after_a_redirect_no_validators_are_sent() -> None:
+    request_sent = request()
+    sent(request_sent)
+    assert sent(request_sent.replace(url="https://www.immoweb.be/en/search/house/for-sale")) == {}
 
 
-def test_robots_txt_is_not_ours() -> None:
-    asked = Request("https://www.immoweb.be/robots.txt", headers={"If-None-Match": '"r"'})
-    assert sent(asked) == {"If-None-Match": b'"r"'}
+def test_the_headers_of_robots_txt_are_not_changed() -> None:
+    request_sent = Request("https://www.immoweb.be/robots.txt", headers={"If-None-Match": '"r"'})
+    assert sent(request_sent) == {"If-None-Match": b'"r"'}
 
 
-def test_the_answer_to_it_goes_on_to_the_spider(crawler: Crawler) -> None:
-    asked = request()
-    response = answered(crawler, asked)
+def test_a_304_that_was_requested_reaches_the_spider(crawler: Crawler) -> None:
+    request_sent = request()
+    response = response_for(crawler, request_sent)
     assert isinstance(response, Response)
     assert "unchanged" in response.flags
     HttpErrorMiddleware.from_crawler(crawler).process_spider_input(response)
 
 
-@pytest.mark.parametrize("asked", [request(known_by=None), request("https://www.immoweb.be/x")])
-def test_a_304_that_nobody_asked_for_is_trouble(crawler: Crawler, asked: Request) -> None:
-    again = answered(crawler, asked)
+@pytest.mark.parametrize("request_sent", [request(validators=None), request("https://www.immoweb.be/x")])
+def test_a_304_that_was_not_requested_is_retried(crawler: Crawler, request_sent: Request) -> None:
+    again = response_for(crawler, request_sent)
     assert isinstance(again, Request)
     again.meta["retry_times"] = 2
-    response = answered(crawler, again)
+    response = response_for(crawler, again)
     assert isinstance(response, Response)
     with pytest.raises(HttpError):
         HttpErrorMiddleware.from_crawler(crawler).process_spider_input(response)
 
 
-def test_other_answers_are_what_they_are(crawler: Crawler) -> None:
+def test_other_statuses_are_not_changed(crawler: Crawler) -> None:
     for status in (200, 404):
-        response = answered(crawler, request(), status)
+        response = response_for(crawler, request(), status)
         assert isinstance(response, Response)
         assert response.flags == []
         assert "handle_httpstatus_list" not in response.meta

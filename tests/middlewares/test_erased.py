@@ -1,4 +1,4 @@
-"""What was erased is not asked for."""
+"""Pages of erased listings are not fetched."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,15 +19,15 @@ MakeCrawler = Callable[..., Crawler]
 
 
 class Store(PostgresStore):
-    """Answers, as far as it is asked here, without a database."""
+    """A store without a database, for the method that is called here."""
 
     def __init__(self, *refs: str) -> None:
         self.refs = refs
-        self.away = False
+        self.is_unavailable = False
 
     def erased(self, portal: str) -> frozenset[str]:
         assert portal == "immoweb"
-        if self.away:
+        if self.is_unavailable:
             raise StoreAway("away")
         return frozenset(self.refs)
 
@@ -36,7 +36,7 @@ def page(ref: str) -> Request:
     return Request(f"https://www.immoweb.be/en/classified/{ref}")
 
 
-async def is_left_alone(middleware: ErasedMiddleware, ref: str) -> bool:
+async def is_ignored(middleware: ErasedMiddleware, ref: str) -> bool:
     try:
         await middleware.process_request(page(ref))
     except Erased:
@@ -61,55 +61,57 @@ def serve(make_crawler: MakeCrawler) -> Callable[[Store], Awaitable[ErasedMiddle
 Serve = Callable[[Store], Awaitable[ErasedMiddleware]]
 
 
-def test_a_worker_knows_before_its_first_page_and_learns_what_is_erased_later(serve: Serve) -> None:
+def test_a_worker_knows_the_erased_listings_and_learns_new_ones(serve: Serve) -> None:
     async def act() -> None:
         store = Store("21000001")
         middleware = await serve(store)
-        assert await is_left_alone(middleware, "21000001")
-        assert not await is_left_alone(middleware, "21000002")
+        assert await is_ignored(middleware, "21000001")
+        assert not await is_ignored(middleware, "21000002")
         store.refs = ("21000001", "21000002")
-        while not await is_left_alone(middleware, "21000002"):
+        while not await is_ignored(middleware, "21000002"):
             await asyncio.sleep(0.005)
-        store.away = True
+        store.is_unavailable = True
         await asyncio.sleep(0.03)
-        assert await is_left_alone(middleware, "21000001"), "what was known will do"
+        assert await is_ignored(middleware, "21000001"), "the last list is used"
         middleware.closed()
 
     asyncio.run(act())
 
 
-def test_a_store_that_is_away_holds_up_nobody(serve: Serve) -> None:
+def test_an_unavailable_store_does_not_delay_requests(serve: Serve) -> None:
     async def act() -> None:
         store = Store("21000001")
-        store.away = True
+        store.is_unavailable = True
         middleware = await serve(store)
-        assert not await is_left_alone(middleware, "21000001")
+        assert not await is_ignored(middleware, "21000001")
         middleware.closed()
 
     asyncio.run(act())
 
 
-def test_a_store_that_knows_no_erasing_holds_up_nobody(serve: Callable[[Any], Awaitable[ErasedMiddleware]]) -> None:
+def test_another_error_of_the_store_does_not_delay_requests(
+    serve: Callable[[Any], Awaitable[ErasedMiddleware]],
+) -> None:
     async def act() -> None:
         middleware = await serve(object())
-        assert not await is_left_alone(middleware, "21000001")
+        assert not await is_ignored(middleware, "21000001")
         middleware.closed()
 
     asyncio.run(act())
 
 
-def test_a_search_page_is_no_listing(serve: Serve) -> None:
+def test_a_search_page_is_not_a_listing(serve: Serve) -> None:
     async def act() -> None:
         middleware = await serve(Store("21000001"))
         search = Request("https://www.immoweb.be/en/search/house/21000001")
-        await middleware.process_request(search)  # it would raise, for the ref that stands in it
-        assert await is_left_alone(middleware, "21000001")
+        await middleware.process_request(search)  # does not raise, although its URL contains the ref
+        assert await is_ignored(middleware, "21000001")
         middleware.closed()
 
     asyncio.run(act())
 
 
-def test_outside_of_a_crawl_nothing_is_waited_for(make_crawler: MakeCrawler) -> None:
+def test_outside_of_a_crawl_requests_do_not_wait(make_crawler: MakeCrawler) -> None:
     crawler = make_crawler(ImmowebSpider)
     crawler.spider = ImmowebSpider.from_crawler(crawler)
-    assert not asyncio.run(is_left_alone(ErasedMiddleware.from_crawler(crawler), "21000001"))
+    assert not asyncio.run(is_ignored(ErasedMiddleware.from_crawler(crawler), "21000001"))

@@ -1,4 +1,4 @@
-"""robots.txt is asked for in the moment of a request, obeyed, and waited for; on a real queue."""
+"""robots.txt: which rules a response stands for; who fetches the file, and who waits. With a real queue."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -13,7 +13,19 @@ from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest, NotConfigured
 from scrapy.http import Response, TextResponse
 
 from realestate.middlewares import robots
-from realestate.middlewares.robots import MOST_REDIRECTS, WAITED, Forbidden, RobotsMiddleware
+from realestate.middlewares.robots import (
+    MAX_BYTES,
+    MAX_DELAY_SECONDS,
+    MAX_REDIRECTS,
+    MAX_WAIT_SECONDS,
+    WAITED,
+    Forbidden,
+    RobotRules,
+    RobotsMiddleware,
+    origin_of,
+    robots_text,
+    wait_seconds,
+)
 from realestate.queue import keys
 from realestate.queue.buffer import monotonic_ms
 from realestate.queue.engine import LEASE
@@ -25,16 +37,16 @@ from realestate.spiders.immoweb import ImmowebSpider
 SITE = "https://www.immoweb.be"
 PAGE, PRIVATE = f"{SITE}/en/classified/21000001", f"{SITE}/private/1"
 TEXT = b"User-agent: *\nDisallow: /private\n"
-WALL = b"<html><title>Just a moment...</title></html>"
+BAN_PAGE = b"<html><title>Just a moment...</title></html>"
 
 
-class World:
-    """A site that answers as told, and a worker of the fleet that asks it."""
+class Worker:
+    """A worker of the fleet, and a site with given responses."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self.answers: Iterator[Any] = iter(())
-        self.asked: list[Request] = []
+        self.responses: Iterator[Any] = iter(())
+        self.fetched: list[Request] = []
         spider = crawler.spider = ImmowebSpider.from_crawler(crawler)
         self.scheduler = Scheduler.from_crawler(crawler)
         crawler.engine = SimpleNamespace(  # type: ignore[assignment]
@@ -43,25 +55,25 @@ class World:
         self.scheduler.open(spider)
         self.middleware = RobotsMiddleware.from_crawler(crawler)
 
-    def answer(self, *answers: Any) -> None:
-        self.answers = iter(answers)
+    def respond(self, *responses: Any) -> None:
+        self.responses = iter(responses)
 
     async def download(self, request: Request) -> Response:
-        self.asked.append(request)
+        self.fetched.append(request)
         await asyncio.sleep(0.01)
-        answer = next(self.answers)
-        if isinstance(answer, Exception):
-            raise answer
-        status, body, *headers = answer
+        result = next(self.responses)
+        if isinstance(result, Exception):
+            raise result
+        status, body, *headers = result
         return TextResponse(request.url, status, dict(headers), body)
 
     async def register(self) -> None:
         asked_at = monotonic_ms()
-        pulse = await self.scheduler.fleet.queue.beat(self.scheduler.fleet.worker, b"{}", [])
+        pulse = await self.scheduler.fleet.queue.heartbeat(self.scheduler.fleet.worker, b"{}", [])
         self.scheduler.fleet.buffer.set_clock(pulse.now, asked_at)
 
-    async def ask(self, url: str = PAGE, /, **meta: Any) -> Any:
-        """Seconds it is put off; None if it may go; what is wrong otherwise."""
+    async def check(self, url: str = PAGE, /, **meta: Any) -> Any:
+        """The seconds that a request has to wait; None if it may be sent; or the text of the error."""
         request = Request(url, meta={LEASE: "a:1", "stage": "extract", **meta})
         try:
             again = await self.middleware.process_request(request)
@@ -78,7 +90,7 @@ class World:
         return int(self.crawler.stats.get_value(f"robotstxt/{name}", 0))
 
     def later(self, origin: str = SITE) -> None:
-        """As if the time had come to ask again, and to look."""
+        """As if it was time to fetch the file again."""
         with Redis.from_url(self.crawler.settings["REDIS_URL"]) as server:
             server.hset(keys.robots("immoweb", origin), "again_at", 0)
         self.middleware._known.clear()
@@ -92,27 +104,27 @@ def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> 
     def inside(act: Callable[..., Awaitable[Any]], workers: int = 1, **changes: Any) -> Any:
         async def connected() -> Any:
             settings = {"REDIS_URL": redis_url, "RATE_LIMIT": 0, "RETRY_TIMES": 0, "RETRY_DELAY_SECONDS": 2, **changes}
-            worlds = [World(make_crawler(ImmowebSpider, **settings)) for _ in range(workers)]
-            for world in worlds:
-                await world.register()
+            all_workers = [Worker(make_crawler(ImmowebSpider, **settings)) for _ in range(workers)]
+            for worker in all_workers:
+                await worker.register()
             try:
-                return await act(*worlds)
+                return await act(*all_workers)
             finally:
-                for world in worlds:
-                    await world.scheduler.fleet.close()
+                for worker in all_workers:
+                    await worker.scheduler.fleet.close()
 
         return asyncio.run(connected())
 
     return inside
 
 
-def test_it_is_asked_for_once_and_obeyed(run: Run) -> None:
-    async def act(world: World) -> None:
-        world.answer((200, TEXT))
-        assert await world.ask() is None
-        assert [await world.ask(PRIVATE), await world.ask()] == ["Forbidden by robots.txt", None]
-        assert [each.url for each in world.asked] == [f"{SITE}/robots.txt"]
-        assert (world.stat("forbidden"), world.stat("request_count"), world.stat("response_status_count/200")) == (
+def test_robots_txt_is_fetched_once_and_obeyed(run: Run) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond((200, TEXT))
+        assert await worker.check() is None
+        assert [await worker.check(PRIVATE), await worker.check()] == ["Forbidden by robots.txt", None]
+        assert [each.url for each in worker.fetched] == [f"{SITE}/robots.txt"]
+        assert (worker.stat("forbidden"), worker.stat("request_count"), worker.stat("response_status_count/200")) == (
             1,
             1,
             1,
@@ -121,276 +133,378 @@ def test_it_is_asked_for_once_and_obeyed(run: Run) -> None:
     run(act)
 
 
-def test_with_a_pace_it_takes_the_moment_and_the_exit_of_the_request(run: Run) -> None:
-    async def act(world: World) -> None:
-        world.answer((200, TEXT))
-        assert await world.ask(PAGE, **{PROXY_ID: "e1", SENT: 7.0}) == 0.0, "back for another moment"
-        assert world.waited is None
-        assert (world.asked[0].meta[PROXY_ID], world.asked[0].meta["dont_obey_robotstxt"]) == ("e1", True)
-        assert await world.ask() is None
+def test_with_a_rate_limit_the_fetch_uses_slot_and_proxy_of_the_request(run: Run) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond((200, TEXT))
+        assert await worker.check(PAGE, **{PROXY_ID: "e1", SENT: 7.0}) == 0.0, "back for another slot"
+        assert worker.waited is None
+        assert (worker.fetched[0].meta[PROXY_ID], worker.fetched[0].meta["dont_obey_robotstxt"]) == ("e1", True)
+        assert await worker.check() is None
 
     run(act, RATE_LIMIT=10)
 
 
-def test_what_nobody_may_ask_for_does_not_wait_for_its_moment(run: Run) -> None:
-    async def act(world: World) -> None:
-        world.answer((200, TEXT))
-        assert await world.ask(PRIVATE) == "Forbidden by robots.txt"
+def test_a_forbidden_request_does_not_wait_for_another_slot(run: Run) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond((200, TEXT))
+        assert await worker.check(PRIVATE) == "Forbidden by robots.txt"
 
     run(act, RATE_LIMIT=10)
 
 
-def test_many_at_once_ask_once_and_the_others_wait_in_the_queue(run: Run) -> None:
-    async def act(first: World, second: World) -> None:
-        first.answer((200, TEXT))
-        second.answer((200, TEXT))
-        told = await asyncio.gather(*(world.ask() for world in (first, second) for _ in range(5)))
-        assert told.count(None) == 1
-        assert all(0 < seconds < 1 for seconds in told if seconds is not None)
-        assert len(first.asked) + len(second.asked) == 1
-        await asyncio.sleep(robots.MOMENT_MS / 1000)
-        assert [await first.ask(), await second.ask()] == [None, None]
-        assert await second.ask(PRIVATE) == "Forbidden by robots.txt", "read from Redis"
-        assert len(first.asked) + len(second.asked) == 1
+def test_many_requests_fetch_once_and_the_others_wait_in_the_queue(run: Run) -> None:
+    async def act(first: Worker, second: Worker) -> None:
+        first.respond((200, TEXT))
+        second.respond((200, TEXT))
+        results = await asyncio.gather(*(worker.check() for worker in (first, second) for _ in range(5)))
+        assert results.count(None) == 1
+        assert all(0 < seconds < 1 for seconds in results if seconds is not None)
+        assert len(first.fetched) + len(second.fetched) == 1
+        await asyncio.sleep(robots.LOOK_AGAIN_MS / 1000)
+        assert [await first.check(), await second.check()] == [None, None]
+        assert await second.check(PRIVATE) == "Forbidden by robots.txt", "read from Redis"
+        assert len(first.fetched) + len(second.fetched) == 1
 
     run(act, workers=2)
 
 
 @pytest.mark.parametrize("rate", [0, 10])
-def test_the_crawl_delay_is_told_by_whoever_reads_it(run: Run, server: Redis, rate: int) -> None:
-    async def floor(world: World) -> Any:
-        await asyncio.gather(*world.scheduler.fleet._background)
-        return server.hget(keys.rate_limit("immoweb"), "floor")
+def test_each_worker_that_reads_it_sets_the_crawl_delay(run: Run, server: Redis, rate: int) -> None:
+    async def crawl_delay(worker: Worker) -> Any:
+        await asyncio.gather(*worker.scheduler.fleet._background)
+        return server.hget(keys.rate_limit("immoweb"), "crawl_delay")
 
-    async def act(first: World, second: World) -> None:
-        first.answer((200, TEXT + b"Crawl-delay: 3\n"), (200, TEXT))
-        assert await first.ask() == 0.0, "a site with a delay has a pace"
-        assert await floor(first) == b"3000"
+    async def act(first: Worker, second: Worker) -> None:
+        first.respond((200, TEXT + b"Crawl-delay: 3\n"), (200, TEXT))
+        assert await first.check() == 0.0, "a site with a delay has a rate limit"
+        assert await crawl_delay(first) == b"3000"
         server.delete(keys.rate_limit("immoweb"), "{immoweb}:crawl_delays")
-        assert await second.ask() is None
-        assert await floor(second) == b"3000"
+        assert await second.check() is None
+        assert await crawl_delay(second) == b"3000"
         first.later()
-        assert await first.ask() == (0.0 if rate else None)
-        assert await floor(first) is None, "it asks for none any more"
+        assert await first.check() == (0.0 if rate else None)
+        assert await crawl_delay(first) is None, "the file has no delay any more"
 
     run(act, workers=2, RATE_LIMIT=rate)
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "result",
     [
         (404, b"no"),
         (410, b""),
         (200, b"<html>Welcome</html>"),
         (200, b""),
         (200, b"\xff\xfe\x00"),
-        (300, b"no address"),
+        (300, b"no location"),
     ],
 )
-def test_a_site_without_rules_may_be_asked_for_all(run: Run, answer: tuple[int, bytes]) -> None:
-    async def act(world: World) -> None:
-        world.answer(answer)
-        assert [await world.ask(), await world.ask(PRIVATE)] == [None, None]
+def test_a_site_without_rules_allows_everything(run: Run, result: tuple[int, bytes]) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond(result)
+        assert [await worker.check(), await worker.check(PRIVATE)] == [None, None]
 
     run(act)
 
 
-TROUBLE = [(503, b"busy"), (500, b""), (403, b"no"), (401, b""), (429, b""), (200, WALL), (403, WALL)]
+FAILURES = [(503, b"busy"), (500, b""), (403, b"no"), (401, b""), (429, b""), (200, BAN_PAGE), (403, BAN_PAGE)]
 
 
-@pytest.mark.parametrize("answer", [*TROUBLE, DownloadTimeoutError("slow"), OSError("reset")], ids=repr)
-def test_a_site_that_cannot_be_asked_is_waited_for_and_then_obeyed(run: Run, answer: Any) -> None:
-    async def act(world: World) -> None:
-        world.answer(answer, (200, TEXT))
-        waits = [await world.ask(), await world.ask()]
+@pytest.mark.parametrize("result", [*FAILURES, DownloadTimeoutError("slow"), OSError("reset")], ids=repr)
+def test_requests_wait_while_robots_txt_cannot_be_fetched(run: Run, result: Any) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond(result, (200, TEXT))
+        waits = [await worker.check(), await worker.check()]
         assert all(9.5 < seconds <= 11 for seconds in waits)
-        assert world.waited == 1
-        assert len(world.asked) == 1, "nobody asks before its time"
-        assert world.stat("unreachable") == 1
-        world.later()
-        assert [await world.ask(), await world.ask(PRIVATE)] == [None, "Forbidden by robots.txt"]
+        assert worker.waited == 1
+        assert len(worker.fetched) == 1, "nobody fetches it too early"
+        assert worker.stat("unreachable") == 1
+        worker.later()
+        assert [await worker.check(), await worker.check(PRIVATE)] == [None, "Forbidden by robots.txt"]
 
     run(act)
 
 
-def test_each_time_it_is_left_alone_longer_and_a_request_waits_so_often_only(run: Run) -> None:
-    async def act(world: World) -> None:
-        world.answer(*[(503, b"")] * 4)
+def test_the_wait_doubles_and_the_number_of_waits_is_limited(run: Run) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond(*[(503, b"")] * 4)
         for longest in (11, 22, 44):
-            assert longest / 1.2 < await world.ask() <= longest
-            world.later()
-        assert 60 < await world.ask(PAGE, **{WAITED: 3}) < 90
-        assert world.waited == 4
-        assert await world.ask(PAGE, **{WAITED: 4}) == "robots.txt cannot be asked: status 503"
-        assert world.stat("forbidden") == 0
+            assert longest / 1.2 < await worker.check() <= longest
+            worker.later()
+        assert 60 < await worker.check(PAGE, **{WAITED: 3}) < 90
+        assert worker.waited == 4
+        assert await worker.check(PAGE, **{WAITED: 4}) == "robots.txt cannot be fetched: status 503"
+        assert worker.stat("forbidden") == 0
 
     run(act)
 
 
-def test_what_it_said_before_counts_while_it_cannot_be_asked(run: Run) -> None:
-    async def act(world: World) -> None:
-        world.answer((200, TEXT), (503, b""))
-        assert await world.ask() is None
-        world.later()
-        assert [await world.ask(), await world.ask(), await world.ask(PRIVATE)] == [
+def test_old_rules_are_used_while_robots_txt_cannot_be_fetched(run: Run) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond((200, TEXT), (503, b""))
+        assert await worker.check() is None
+        worker.later()
+        assert [await worker.check(), await worker.check(), await worker.check(PRIVATE)] == [
             None,
             None,
             "Forbidden by robots.txt",
         ]
-        assert len(world.asked) == 2
+        assert len(worker.fetched) == 2
 
     run(act)
 
 
-def test_a_day_later_one_asks_and_the_others_go_on_by_what_it_said(run: Run) -> None:
-    async def act(world: World) -> None:
-        world.answer((200, b""), (200, TEXT))
-        assert await world.ask() is None
-        world.later()
-        assert await asyncio.gather(*(world.ask() for _ in range(5))) == [None] * 5
-        assert len(world.asked) == 2
-        assert await world.ask(PRIVATE) == "Forbidden by robots.txt"
+def test_a_day_later_one_request_fetches_it_and_the_others_use_the_old_rules(run: Run) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond((200, b""), (200, TEXT))
+        assert await worker.check() is None
+        worker.later()
+        assert await asyncio.gather(*(worker.check() for _ in range(5))) == [None] * 5
+        assert len(worker.fetched) == 2
+        assert await worker.check(PRIVATE) == "Forbidden by robots.txt"
 
     run(act)
 
 
-def test_a_worker_looks_again_what_the_fleet_knows(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def act(first: World, second: World) -> None:
-        first.answer((200, b""), (200, TEXT))
-        assert [await first.ask(), await second.ask(PRIVATE)] == [None, None]
+def test_a_worker_reads_the_fleets_copy_again_after_a_while(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def act(first: Worker, second: Worker) -> None:
+        first.respond((200, b""), (200, TEXT))
+        assert [await first.check(), await second.check(PRIVATE)] == [None, None]
         first.later()
-        await first.ask()
-        assert await second.ask(PRIVATE) is None, "for a while it does not look"
+        await first.check()
+        assert await second.check(PRIVATE) is None, "for a while it does not read the copy"
         monkeypatch.setattr(second.scheduler.fleet.buffer, "now", lambda: 10.0**15)
-        assert await second.ask(PRIVATE) == "Forbidden by robots.txt"
+        assert await second.check(PRIVATE) == "Forbidden by robots.txt"
 
     run(act, workers=2)
 
 
-def test_redirects_are_followed_wherever_they_lead(run: Run) -> None:
-    async def act(world: World) -> None:
+def test_redirects_to_other_hosts_are_followed(run: Run) -> None:
+    async def act(worker: Worker) -> None:
         there = "https://static.example.com/robots.txt"
-        world.answer((301, b"", ("Location", "/de/robots.txt")), (302, b"", ("Location", there)), (200, TEXT))
-        assert await world.ask(PRIVATE) == "Forbidden by robots.txt"
-        assert [each.url for each in world.asked][1:] == [f"{SITE}/de/robots.txt", there]
-        assert all(each.meta["allow_offsite"] for each in world.asked)
+        worker.respond((301, b"", ("Location", "/de/robots.txt")), (302, b"", ("Location", there)), (200, TEXT))
+        assert await worker.check(PRIVATE) == "Forbidden by robots.txt"
+        assert [each.url for each in worker.fetched][1:] == [f"{SITE}/de/robots.txt", there]
+        assert all(each.meta["allow_offsite"] for each in worker.fetched)
 
     run(act)
 
 
-def test_a_site_that_sends_us_round_and_round_has_none(run: Run) -> None:
-    async def act(world: World) -> None:
-        world.answer(*[(302, TEXT, ("Location", "/robots.txt"))] * 100)
-        assert await world.ask(PRIVATE) is None
-        assert len(world.asked) == 1 + MOST_REDIRECTS
+def test_a_redirect_loop_means_no_rules(run: Run) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond(*[(302, TEXT, ("Location", "/robots.txt"))] * 100)
+        assert await worker.check(PRIVATE) is None
+        assert len(worker.fetched) == 1 + MAX_REDIRECTS
 
     run(act)
 
 
 @pytest.mark.parametrize("location", ["ftp://host/robots.txt", "javascript:alert(1)", "http://[", "file:///etc/passwd"])
-def test_a_redirect_to_nowhere_is_no_answer(run: Run, location: str) -> None:
-    async def act(world: World) -> None:
-        world.answer((302, b"", ("Location", location)), (200, b""))
-        assert await world.ask() > 1
-        assert len(world.asked) == 1
+def test_a_redirect_that_is_not_http_is_a_failure(run: Run, location: str) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond((302, b"", ("Location", location)), (200, b""))
+        assert await worker.check() > 1
+        assert len(worker.fetched) == 1
 
     run(act)
 
 
-def test_a_host_that_nobody_may_ask_is_not_waited_for(run: Run) -> None:
+def test_a_forbidden_host_raises_at_once(run: Run) -> None:
     class Elsewhere(IgnoreRequest):
         reason = "address"
 
-    async def act(world: World) -> None:
-        world.answer(Elsewhere("a private one"), Elsewhere("a private one"))
+    async def act(worker: Worker) -> None:
+        worker.respond(Elsewhere("a private one"), Elsewhere("a private one"))
         for _ in range(2):
             with pytest.raises(Elsewhere):
-                await world.ask()
-            await asyncio.sleep(robots.MOMENT_MS / 1000)
+                await worker.check()
+            await asyncio.sleep(robots.LOOK_AGAIN_MS / 1000)
 
     run(act)
 
 
-def test_a_refusal_is_told_to_the_fleet(run: Run, server: Redis) -> None:
-    async def act(world: World) -> None:
-        world.answer((429, b"", ("Retry-After", "30")))
-        await world.ask()
-        await asyncio.gather(*world.scheduler.fleet._background)
+def test_a_refusal_slows_the_fleet_down(run: Run, server: Redis) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond((429, b"", ("Retry-After", "30")))
+        await worker.check()
+        await asyncio.gather(*worker.scheduler.fleet._background)
 
     run(act)
-    told: Any = server.hgetall(keys.rate_limit("immoweb"))
-    assert told[b"reason"] == b"robots.txt: status 429"
-    assert float(told[b"blocked_until"]) > 0
+    state: Any = server.hgetall(keys.rate_limit("immoweb"))
+    assert state[b"reason"] == b"robots.txt: status 429"
+    assert float(state[b"blocked_until"]) > 0
 
 
-def test_while_redis_is_away_what_was_known_will_do(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def away(*arguments: Any, **told: Any) -> Any:
-        raise OSError("away")
+def test_without_redis_the_last_rules_are_used(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unavailable(*arguments: Any, **state: Any) -> Any:
+        raise OSError("unavailable")
 
-    async def act(world: World) -> None:
+    async def act(worker: Worker) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(world.scheduler.fleet.queue, "run", away)
-            assert 0 < await world.ask() < 1, "nothing is known: it waits, and the worker does not"
-            assert world.asked == []
-        world.answer((200, TEXT))
-        monkeypatch.setattr(world.scheduler.fleet.buffer, "now", lambda: 10.0**15)
-        assert await world.ask() is None
+            patch.setattr(worker.scheduler.fleet.queue, "run", unavailable)
+            assert 0 < await worker.check() < 1, "nothing is known: the request waits, and the worker does not"
+            assert worker.fetched == []
+        worker.respond((200, TEXT))
+        monkeypatch.setattr(worker.scheduler.fleet.buffer, "now", lambda: 10.0**15)
+        assert await worker.check() is None
         with monkeypatch.context() as patch:
-            patch.setattr(world.scheduler.fleet.queue, "run", away)
-            patch.setattr(world.scheduler.fleet.buffer, "now", lambda: 10.0**16)
-            assert [await world.ask(), await world.ask(PRIVATE)] == [None, "Forbidden by robots.txt"]
+            patch.setattr(worker.scheduler.fleet.queue, "run", unavailable)
+            patch.setattr(worker.scheduler.fleet.buffer, "now", lambda: 10.0**16)
+            assert [await worker.check(), await worker.check(PRIVATE)] == [None, "Forbidden by robots.txt"]
 
     run(act)
 
 
-def test_what_was_heard_while_redis_was_away_counts_here(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def act(world: World) -> None:
-        world.answer((200, TEXT))
-        tell = world.scheduler.fleet.robots.save
+def test_a_file_that_could_not_be_saved_is_used_here(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond((200, TEXT))
+        save = worker.scheduler.fleet.robots.save
 
-        async def untold(*told: Any) -> None:
-            raise OSError("away")
+        async def unavailable(*state: Any) -> None:
+            raise OSError("unavailable")
 
-        monkeypatch.setattr(world.scheduler.fleet.robots, "save", untold)
-        assert [await world.ask(), await world.ask(PRIVATE)] == [None, "Forbidden by robots.txt"]
-        monkeypatch.setattr(world.scheduler.fleet.robots, "save", tell)
+        monkeypatch.setattr(worker.scheduler.fleet.robots, "save", unavailable)
+        assert [await worker.check(), await worker.check(PRIVATE)] == [None, "Forbidden by robots.txt"]
+        monkeypatch.setattr(worker.scheduler.fleet.robots, "save", save)
 
     run(act)
 
 
-def test_a_request_of_this_process_alone_asks_the_site_itself(run: Run, server: Redis) -> None:
-    async def act(world: World) -> None:
-        world.answer((503, b""), (200, TEXT))
+def test_a_request_without_a_lease_fetches_it_without_redis(run: Run, server: Redis) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond((503, b""), (200, TEXT))
         for url, wrong in ((PAGE, "status 503"), (PAGE, None), (PRIVATE, "Forbidden")):
             request = Request(url)
             if wrong is None:
-                assert await world.middleware.process_request(request) is None
+                assert await worker.middleware.process_request(request) is None
                 continue
             with pytest.raises(Forbidden, match=wrong):
-                await world.middleware.process_request(request)
-        assert len(world.asked) == 2
+                await worker.middleware.process_request(request)
+        assert len(worker.fetched) == 2
 
     run(act)
     assert server.keys("*robots*") == []
 
 
-def test_its_own_name_can_be_another(run: Run) -> None:
-    async def act(world: World) -> None:
-        world.answer((200, b"User-agent: special\nDisallow: /private\n"))
-        assert await world.ask(PRIVATE) == "Forbidden by robots.txt"
+def test_the_user_agent_for_robots_txt_can_be_set(run: Run) -> None:
+    async def act(worker: Worker) -> None:
+        worker.respond((200, b"User-agent: special\nDisallow: /private\n"))
+        assert await worker.check(PRIVATE) == "Forbidden by robots.txt"
 
     run(act, ROBOTSTXT_USER_AGENT="special/1")
 
 
-def test_what_needs_no_permission_is_left_alone(run: Run) -> None:
-    async def act(world: World) -> None:
-        assert await world.ask(dont_obey_robotstxt=True) is None
-        assert await world.middleware.process_request(Request("data:,hello")) is None
-        assert world.asked == []
+def test_some_requests_need_no_robots_txt(run: Run) -> None:
+    async def act(worker: Worker) -> None:
+        assert await worker.check(dont_obey_robotstxt=True) is None
+        assert await worker.middleware.process_request(Request("data:,hello")) is None
+        assert worker.fetched == []
 
     run(act)
 
 
-def test_who_sets_it_aside_has_no_such_middleware(make_crawler: Callable[..., Crawler]) -> None:
+def test_the_middleware_can_be_switched_off(make_crawler: Callable[..., Crawler]) -> None:
     with pytest.raises(NotConfigured):
         RobotsMiddleware.from_crawler(make_crawler(ImmowebSpider, ROBOTSTXT_OBEY=False))
+
+
+# ----- the rules
+
+NAME = "realestate/0.1"
+EXAMPLE = "https://www.example.com"
+
+
+def rules(text: str) -> RobotRules:
+    return RobotRules(text.encode(), NAME)
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://www.example.com/a?b=c", "https://www.example.com"),
+        ("https://WWW.Example.com:443/", "https://www.example.com"),
+        ("http://www.example.com:80/", "http://www.example.com"),
+        ("http://www.example.com:443/", "http://www.example.com:443"),
+        ("https://me:s3cret@www.example.com:8443/", "https://www.example.com:8443"),
+        ("http://[::1]:8080/x", "http://[::1]:8080"),
+    ],
+)
+def test_the_origin_of_a_url(url: str, origin: str) -> None:
+    assert origin_of(url) == origin
+
+
+def test_rules_depend_on_the_user_agent() -> None:
+    rules_read = rules("User-agent: realestate\nDisallow: /private\n\nUser-agent: other\nDisallow: /\n")
+    assert rules_read.allows(f"{EXAMPLE}/homes/1")
+    assert not rules_read.allows(f"{EXAMPLE}/private/1")
+    assert not rules_read.allows(f"{EXAMPLE}/homes/1", "other/1.0")
+
+
+@pytest.mark.parametrize(
+    ("lines", "seconds"),
+    [
+        ("Crawl-delay: 3", 3.0),
+        ("Request-rate: 1/5s", 5.0),
+        ("Request-rate: 1/1m 0600-0845", 60.0),
+        ("Crawl-delay: 2\nRequest-rate: 1/5", 5.0),
+        ("Crawl-delay: 99999999", MAX_DELAY_SECONDS),
+        ("Disallow: /x", 0.0),
+        *((f"Crawl-delay: {nonsense}", 0.0) for nonsense in ("inf", "nan", "-5", "1e400", "soon", "")),
+        *((f"Request-rate: {nonsense}", 0.0) for nonsense in ("0/5s", "1/inf", "a/b", "1/0")),
+    ],
+)
+def test_the_crawl_delay_is_read(lines: str, seconds: float) -> None:
+    assert rules(f"User-agent: *\n{lines}\n").delay_seconds == seconds
+    assert rules(f"User-agent: other\n{lines}\n").delay_seconds == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"\xff\xfe" + b"\0" * 100,
+        b"<!DOCTYPE html><html><body>Welcome</body></html>",
+        b"Disallow: /\n",  # for no user agent
+        b"User-agent: *\nDisallow: " + b"*a" * 5000 + b"$",
+        b"User-agent: *\nDisallow: http://[::1\nDisallow: //[\nAllow: %zz",
+        b"User-agent: " + b"x" * 100_000,
+    ],
+)
+def test_nonsense_forbids_nothing(text: bytes) -> None:
+    assert RobotRules(text, NAME).allows(f"{EXAMPLE}/homes/1?q=[%zz")
+
+
+def test_a_byte_order_mark_does_not_hide_the_first_line() -> None:
+    assert not RobotRules(b"\xef\xbb\xbfUser-agent: *\nDisallow: /\n", NAME).allows(f"{EXAMPLE}/")
+
+
+@pytest.mark.parametrize(
+    ("status", "ban_kind", "means"),
+    [
+        (200, None, TEXT),
+        (206, None, TEXT),
+        (200, "cloudflare", None),
+        *((status, None, b"") for status in (302, 400, 404, 405, 410, 451)),
+        (404, "captcha", None),
+        *((status, None, None) for status in (401, 403, 407, 408, 429, 430, 500, 502, 503, 504, 520)),
+    ],
+)
+def test_which_rules_a_response_stands_for(status: int, ban_kind: str | None, means: bytes | None) -> None:
+    assert robots_text(status, TEXT, ban_kind) == means
+
+
+def test_a_long_file_is_cut_between_two_lines() -> None:
+    line = b"Disallow: /private/long\n"
+    body = b"User-agent: *\n" + line * (MAX_BYTES // len(line) + 10)
+    text = robots_text(200, body)
+    assert text is not None
+    assert MAX_BYTES - len(line) < len(text) <= MAX_BYTES
+    assert text.endswith(line)
+    assert robots_text(200, b"x" * (MAX_BYTES + 1)) == b"", "not a single line"
+
+
+def test_the_wait_grows_up_to_a_limit() -> None:
+    waits = [wait_seconds(failures, 2.0) for failures in range(1, 12)]
+    assert waits[:4] == [10, 20, 40, 80]
+    assert waits == sorted(waits)
+    assert waits[-1] == wait_seconds(10_000, 2.0) == MAX_WAIT_SECONDS

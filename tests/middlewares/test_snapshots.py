@@ -20,7 +20,7 @@ from realestate.queue.engine import LEASE
 from realestate.queue.fleet import Fleet, register_fleet
 from realestate.queue.ledger import Hold, Ledger
 from realestate.queue.pages import Pages, lease_of
-from realestate.queue.request_queue import Ending, Lease
+from realestate.queue.request_queue import Lease, Settlement
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Quarantined
 from realestate.storage.snapshots import Page, SnapshotError, SnapshotRef, pages
@@ -57,7 +57,7 @@ class Desk:
         named = {"SNAPSHOTS_URL": str(folder), "SNAPSHOTS_SAMPLE": sample, **changes}
         self.crawler = make_crawler(ImmowebSpider, REALESTATE_HOME=str(folder / "home"), **named)
         self.crawler.spider = ImmowebSpider.from_crawler(self.crawler)
-        self.ended: list[Ending] = []
+        self.ended: list[Settlement] = []
         self.ledger = Ledger(self.ended.append)
         self.pages = Pages(self.ledger, lambda *_: None, self.crawler.signals)
         self.key = self.lease("1")

@@ -66,7 +66,7 @@ def test_an_area_needs_a_number_and_a_unit(text: str | None) -> None:
         (None, "m²", None),
     ],
 )
-def test_json_tells_a_number_and_its_unit(value: object, unit: str | None, m2: float | None) -> None:
+def test_reads_a_number_and_its_unit_from_json(value: object, unit: str | None, m2: float | None) -> None:
     area = areas.of(value, unit)
     assert (area and area.m2) == (m2 and pytest.approx(m2))
 
@@ -78,5 +78,5 @@ def test_the_unit_of_the_label_is_for_a_value_without_one() -> None:
     assert areas.parse("-", "m2") is None
 
 
-def test_a_house_stands_on_its_land() -> None:
+def test_finds_the_areas_of_a_house_and_its_land() -> None:
     assert areas.every("Həyət evi 120 m², 4 sot") == [areas.Area(120, is_land=False), areas.Area(400, is_land=True)]

@@ -4,7 +4,7 @@ from realestate.parsing import azerbaijani_addresses
 from realestate.parsing.azerbaijani_addresses import Place
 
 
-def test_each_part_of_an_address_tells_what_it_is() -> None:
+def test_reads_each_part_of_an_address() -> None:
     assert azerbaijani_addresses.parse("Bakı ş., Nəsimi r., 28 May m., Füzuli küç. 12") == Place(
         city="Bakı", district="Nəsimi", metro_station="28 May", street="Füzuli küç. 12"
     )
@@ -15,8 +15,8 @@ def test_an_avenue_is_a_street_although_it_ends_like_a_district() -> None:
 
 
 def test_whole_words_and_bare_cities_are_understood() -> None:
-    told = azerbaijani_addresses.parse("Bakı, Yasamal rayonu, Badamdar qəsəbəsi, Nizami metrosu")
-    assert told == Place(city="Bakı", district="Yasamal", settlement="Badamdar", metro_station="Nizami")
+    place = azerbaijani_addresses.parse("Bakı, Yasamal rayonu, Badamdar qəsəbəsi, Nizami metrosu")
+    assert place == Place(city="Bakı", district="Yasamal", settlement="Badamdar", metro_station="Nizami")
     assert azerbaijani_addresses.parse("Sumqayıt şəhəri").city == "Sumqayıt"
 
 
@@ -25,7 +25,7 @@ def test_a_settlement_is_not_a_district() -> None:
 
 
 @pytest.mark.parametrize("address", [None, "", ",,", "somewhere nice"])
-def test_an_address_that_says_nothing(address: str | None) -> None:
+def test_an_empty_address_has_no_parts(address: str | None) -> None:
     assert azerbaijani_addresses.parse(address) == Place()
 
 
@@ -56,5 +56,5 @@ def test_a_title_may_end_with_a_metro_station(title: str | None, station: str | 
         ("m.", Place()),
     ],
 )
-def test_one_part_alone_tells_what_it_is(part: str, place: Place) -> None:
+def test_reads_an_address_of_one_part(part: str, place: Place) -> None:
     assert azerbaijani_addresses.parse(part) == place

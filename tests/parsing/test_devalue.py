@@ -32,11 +32,11 @@ def packed(value: Any) -> list[Any]:
         max_leaves=12,
     )
 )
-def test_a_document_is_read_as_it_was_packed(document: Any) -> None:
+def test_unpacking_reverses_packing(document: Any) -> None:
     assert unpacked(packed(document)) == document
 
 
-def test_it_may_come_as_text() -> None:
+def test_reads_json_text() -> None:
     assert unpacked(json.dumps(packed({"price": {"amount": 5}}))) == {"price": {"amount": 5}}
 
 
@@ -56,14 +56,14 @@ def test_it_may_come_as_text() -> None:
         ([["Unheard", 1], 5], None),
     ],
 )
-def test_what_is_special_and_what_is_broken(entries: Any, value: Any) -> None:
+def test_reads_special_types_and_ignores_broken_ones(entries: Any, value: Any) -> None:
     assert unpacked(entries) == value
 
 
 @pytest.mark.parametrize("value", [None, "", "[", [], {}, 5, "{}", [[n + 1] for n in range(100_000)]])
-def test_what_is_not_packed_is_none(value: object) -> None:
+def test_other_values_give_none(value: object) -> None:
     assert unpacked(value) is None
 
 
-def test_a_page_that_unfolds_without_end_is_read_once() -> None:
+def test_an_entry_is_read_once_and_an_endless_chain_is_none() -> None:
     assert unpacked([[n + 1, n + 1] for n in range(100)])[0][1][0] is not None

@@ -3,7 +3,7 @@ from typing import Any
 
 import jmespath
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from realestate.parsing.embedded import (
@@ -61,10 +61,11 @@ def test_reads_what_a_script_assigns(html: str, value: Any) -> None:
 
 
 @given(document=some.dictionaries(some.text(), DOCUMENTS, min_size=1), before=some.text(max_size=3))
-def test_bytes_tell_what_their_text_tells(document: Any, before: str) -> None:
+@settings(max_examples=40)
+def test_bytes_give_the_same_value_as_text(document: Any, before: str) -> None:
     page = f"<p>{before}window.classified = {json.dumps(document, ensure_ascii=False)};\n</p>"
-    told = assigned_in_bytes(page.encode("utf-8", "replace"), "window.classified")
-    assert told is None or told == assigned(page, "window.classified")
+    value = assigned_in_bytes(page.encode("utf-8", "replace"), "window.classified")
+    assert value is None or value == assigned(page, "window.classified")
 
 
 @pytest.mark.parametrize(
@@ -81,11 +82,11 @@ def test_bytes_tell_what_their_text_tells(document: Any, before: str) -> None:
         ("", None),
     ],
 )
-def test_bytes_are_read_where_one_look_is_enough(page: str, value: Any) -> None:
+def test_bytes_with_the_most_common_form_are_read(page: str, value: Any) -> None:
     assert assigned_in_bytes(page.encode(), "window.classified") == value
 
 
-def test_bytes_that_are_no_utf_8_are_not_guessed() -> None:
+def test_bytes_that_are_not_utf_8_give_none() -> None:
     assert assigned_in_bytes('window.classified = {"city": "Liège"};\n'.encode("latin-1"), "window.classified") is None
 
 
@@ -104,16 +105,16 @@ def test_bytes_that_are_no_utf_8_are_not_guessed() -> None:
         ("l.0.c.0", None),
     ],
 )
-def test_a_path_that_leads_nowhere_is_none(path: str, value: Any) -> None:
+def test_a_missing_path_gives_none(path: str, value: Any) -> None:
     assert at({"a": {"b": 1}, "n": None, "l": [{"c": 2}]}, path) == value
 
 
-def test_there_is_no_path_into_what_is_no_object() -> None:
+def test_a_path_into_a_plain_value_gives_none() -> None:
     assert at(None, "a") is None
     assert at([1], "a") is None
 
 
-def test_a_plain_name_may_be_any_kind_of_variable() -> None:
+def test_a_name_without_a_dot_may_be_var_let_or_const() -> None:
     assert assigned('var mapConfig = {"zoom": 3};', "mapConfig") == {"zoom": 3}
     assert assigned('window.mapConfig={"zoom": 3};', "mapConfig") == {"zoom": 3}
     assert assigned('const oldmapConfig = {"zoom": 3};', "mapConfig") is None
@@ -122,7 +123,7 @@ def test_a_plain_name_may_be_any_kind_of_variable() -> None:
 NEXT = '<p></p><script id="__NEXT_DATA__" type="application/json" crossorigin="anonymous">%s</script><script>1</script>'
 
 
-def test_next_data_may_hold_json_as_text() -> None:
+def test_next_data_may_contain_json_as_text() -> None:
     page = NEXT % json.dumps({"props": {"pageProps": {"ad": {"id": 1}, "cache": json.dumps({"x": {"id": 2}})}}})
     assert next_data(page, "props.pageProps.ad.id") == 1
     assert next_data(page)["ad"] == {"id": 1}
@@ -134,11 +135,11 @@ def test_next_data_may_hold_json_as_text() -> None:
     "html",
     ["", NEXT % "", NEXT % "{", NEXT % "null", '<script id="__NEXT_DATA__">{"props": 1}', '<script id="__NEXT_DATA__'],
 )
-def test_a_page_that_is_cut_off_is_none(html: str) -> None:
+def test_a_page_that_is_cut_off_gives_none(html: str) -> None:
     assert next_data(html) is None
 
 
-def test_a_script_is_found_by_its_id_however_it_is_written() -> None:
+def test_finds_a_script_by_its_id_in_any_spelling() -> None:
     assert script("<script type=application/json id=state>[1]</script>", "state") == [1]
     assert script("<script id='state' type='application/json'>[1]</script>", "state") == [1]
     assert script('<script id="state2">[1]</script>', "state") is None
@@ -168,7 +169,7 @@ def test_a_script_is_found_by_its_id_however_it_is_written() -> None:
         ("9" * 5000, None),
     ],
 )
-def test_what_is_no_json_is_none(text: object, value: Any) -> None:
+def test_invalid_json_gives_none(text: object, value: Any) -> None:
     assert decoded(text) == value
 
 
@@ -185,13 +186,13 @@ def test_a_document_is_read_as_it_was_written(document: Any) -> None:
 
 
 @given(DOCUMENTS, some.integers(0, 400))
-def test_a_document_that_is_cut_off_is_none(document: Any, kept: int) -> None:
+def test_a_document_that_is_cut_off_gives_none(document: Any, kept: int) -> None:
     written = json.dumps({"d": document})
     page = "<script>window.x = " + written[: min(kept, len(written) - 1)]
     assert assigned(page, "window.x") is None
 
 
-def test_jmespath_finds_what_a_plain_path_cannot() -> None:
+def test_jmespath_finds_what_a_simple_path_cannot() -> None:
     document = {"params": [{"id": 1, "value": "a"}, {"id": 2, "value": "b"}], "text": "x"}
     assert search(document, "params[?id==`2`].value | [0]") == "b"
     assert search(document, "nothing[0].here") is None
@@ -201,13 +202,13 @@ def test_jmespath_finds_what_a_plain_path_cannot() -> None:
         search(document, "params[?")
 
 
-def test_the_first_path_that_tells_something() -> None:
-    told = {"total": None, "value": 0, "deep": [{"name": "a"}]}
-    assert first_at(told, "total", "value", "deep") == 0
-    assert first_at(told, "deep.0.name") == "a"
+def test_the_first_path_with_a_value_counts() -> None:
+    document = {"total": None, "value": 0, "deep": [{"name": "a"}]}
+    assert first_at(document, "total", "value", "deep") == 0
+    assert first_at(document, "deep.0.name") == "a"
     assert first_at(None, "total") is None
 
 
-def test_what_is_no_list_is_none() -> None:
+def test_a_value_that_is_not_a_list_becomes_an_empty_list() -> None:
     assert listed([1]) == [1]
     assert [listed(each) for each in (None, "ab", {"a": 1}, 3)] == [[], [], [], []]

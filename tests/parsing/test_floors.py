@@ -41,5 +41,5 @@ def test_some_portals_write_the_total_first() -> None:
 @pytest.mark.parametrize(
     "value", [None, "", "-", True, "12/2026", "01/02/2026", "floor_higher_10", 10**9, 2.5, float("nan"), [], "1/2/3"]
 )
-def test_what_is_no_floor_is_none(value: object) -> None:
+def test_a_text_without_a_floor_gives_none(value: object) -> None:
     assert floors.parse(value) == Floor()

@@ -29,17 +29,17 @@ CRUMBS = {"@type": "BreadcrumbList"}
         '<script type="application/ld+json"><!-- ' + json.dumps(HOME) + " --></script>",
     ],
 )
-def test_finds_a_node_wherever_it_sits(html: str) -> None:
+def test_finds_a_node_anywhere_in_a_block(html: str) -> None:
     assert jsonld.first(html, "Product") == HOME
     assert jsonld.every(html, "Product") == [HOME]
 
 
-@pytest.mark.parametrize("told", [["House", "Product"], "https://schema.org/Product", "schema:Product", "Product"])
-def test_a_type_may_be_one_of_several_or_have_a_prefix(told: Any) -> None:
-    assert jsonld.first(page({"@type": told}), "Product") is not None
+@pytest.mark.parametrize("types", [["House", "Product"], "https://schema.org/Product", "schema:Product", "Product"])
+def test_a_type_may_be_one_of_several_or_have_a_prefix(types: Any) -> None:
+    assert jsonld.first(page({"@type": types}), "Product") is not None
 
 
-def test_types_are_given_by_preference() -> None:
+def test_the_first_type_is_preferred() -> None:
     html = page({"@type": "Residence"}, {"@type": "Product"})
     assert (jsonld.first(html, "RealEstateListing", "Product", "Residence") or {})["@type"] == "Product"
     assert [node["@type"] for node in jsonld.every(html, "Product", "Residence")] == ["Residence", "Product"]
@@ -57,5 +57,5 @@ def test_types_are_given_by_preference() -> None:
         '<script type="application/ld+json"',
     ],
 )
-def test_a_page_without_one_is_none(html: str) -> None:
+def test_a_page_without_a_node_gives_none(html: str) -> None:
     assert jsonld.first(html, "Product") is None

@@ -65,7 +65,7 @@ def test_reads_numbers_as_people_write_them(text: str, value: str) -> None:
         "1 " + "000 " * 9,
     ],
 )
-def test_makes_no_number_of_what_is_none(text: str | None) -> None:
+def test_other_texts_give_no_number(text: str | None) -> None:
     assert numbers.first(text) is None
 
 
@@ -104,14 +104,14 @@ def test_a_measure_is_above_zero(value: object, measure: float | None) -> None:
 
 @pytest.mark.parametrize("read", [numbers.positive, numbers.signed, numbers.whole, numbers.worded])
 @pytest.mark.parametrize("value", [10**400, float("nan"), float("-inf"), "NaN", "1e400", {}, b"5", "\ud800"])
-def test_what_is_no_number_is_none_and_raises_nothing(read: Callable[[object], object], value: object) -> None:
+def test_other_values_give_none_and_raise_no_error(read: Callable[[object], object], value: object) -> None:
     assert read(value) is None
 
 
 @pytest.mark.parametrize(
     ("value", "count"), [("THREE", 3), (" one ", 1), ("4", 4), (5, 5), ("MORE", None), (None, None), ("zero", 0)]
 )
-def test_a_count_may_be_spelled_out(value: object, count: int | None) -> None:
+def test_a_count_may_be_an_english_word(value: object, count: int | None) -> None:
     assert numbers.worded(value) == count
 
 
@@ -129,6 +129,6 @@ def test_a_number_is_read_as_it_was_written(whole: int, cents: int, marks: tuple
 
 
 @given(some.text())
-def test_no_text_breaks_a_number(text: str) -> None:
+def test_any_text_gives_a_finite_number_or_none(text: str) -> None:
     number = numbers.first(text)
     assert number is None or number.is_finite()

@@ -82,7 +82,7 @@ def test_of_two_currencies_the_portals_own_counts() -> None:
         ("€ 940 + 20 € charges / mois", 940, 20, "month"),
     ],
 )
-def test_charges_are_apart(text: str, amount: int, charges: int, period: Period | None) -> None:
+def test_charges_are_not_part_of_the_amount(text: str, amount: int, charges: int, period: Period | None) -> None:
     assert prices.parse(text, "EUR") == Price(Decimal(amount), "EUR", "total", period, Decimal(charges))
 
 
@@ -96,7 +96,7 @@ def test_charges_are_apart(text: str, amount: int, charges: int, period: Period 
         ("£400 per sq ft", "4305.56"),
     ],
 )
-def test_a_price_by_the_area_is_one_for_a_square_metre(text: str, amount: str) -> None:
+def test_a_price_per_area_becomes_a_price_per_square_metre(text: str, amount: str) -> None:
     price = prices.parse(text, "AZN")
     assert (price.amount, price.basis) == (Decimal(amount), "per_m2")
 
@@ -112,7 +112,7 @@ def test_a_price_by_the_area_is_one_for_a_square_metre(text: str, amount: str) -
         ("ab 250.000 €", 250000, None),
     ],
 )
-def test_a_range_is_no_price(text: str, lowest: int, highest: int | None) -> None:
+def test_a_range_is_not_a_price(text: str, lowest: int, highest: int | None) -> None:
     span = Span(Decimal(lowest), None if highest is None else Decimal(highest), "EUR")
     assert prices.parse(text, "EUR") == Price(basis="on_request", span=span)
 
@@ -134,7 +134,7 @@ def test_a_range_is_no_price(text: str, lowest: int, highest: int | None) -> Non
         "0",
     ],
 )
-def test_on_request_is_no_amount_and_no_currency(text: str) -> None:
+def test_a_price_on_request_has_no_amount_and_no_currency(text: str) -> None:
     assert prices.parse(text, "AZN") == Price(None, None, "on_request")
 
 
@@ -159,11 +159,11 @@ def test_on_request_is_no_amount_and_no_currency(text: str) -> None:
         "131 m²",
     ],
 )
-def test_a_text_without_a_price_says_nothing(text: str | None) -> None:
+def test_a_text_without_a_price_gives_an_empty_price(text: str | None) -> None:
     assert prices.parse(text, "EUR") == Price()
 
 
-def test_a_number_from_json_is_the_price_and_none_is_on_request() -> None:
+def test_a_number_in_json_is_the_price_and_null_is_on_request() -> None:
     assert prices.of(749000, "EUR") == Price(Decimal(749000), "EUR", "total")
     assert prices.of(940.5, "EUR").amount == Decimal("940.5")
     assert prices.of("749.000", "EUR", "month") == Price(Decimal(749000), "EUR", "total", "month")
@@ -186,7 +186,7 @@ def test_a_number_from_json_is_the_price_and_none_is_on_request() -> None:
         (None, None),
     ],
 )
-def test_the_words_beside_a_rent_tell_its_period(text: str | None, period: str | None) -> None:
+def test_reads_the_period_from_the_words_beside_a_rent(text: str | None, period: str | None) -> None:
     assert prices.period(text) == period
 
 
@@ -208,7 +208,7 @@ def test_a_price_is_read_as_it_was_written(
 
 
 @given(some.text(alphabet="0123456789 .,-+/€$£₼Rkm²AZNpcwy()ləı\u00a0"))
-def test_no_text_makes_an_odd_price(text: str) -> None:
+def test_any_text_gives_a_valid_price(text: str) -> None:
     price = prices.parse(text, "EUR")
     assert price.amount is None or price.amount > 0
     assert (price.amount is None) is (price.currency is None)

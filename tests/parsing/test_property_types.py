@@ -33,9 +33,9 @@ from realestate.parsing import property_types
         ({"a": 1}, None),
     ],
 )
-def test_a_portals_word_for_a_kind(written: object, meant: str | None) -> None:
+def test_finds_the_property_type_of_a_text(written: object, meant: str | None) -> None:
     assert property_types.of(written) == meant
 
 
-def test_a_long_text_names_no_kind() -> None:
+def test_a_long_text_has_no_property_type() -> None:
     assert property_types.of("house " * 100) is None

@@ -20,13 +20,13 @@ HOME: dict[str, Any] = {
 }
 
 
-def test_the_home_may_be_within_the_listing() -> None:
-    told = schemaorg.fields(HOME)
-    assert told["property_type"] == "house"
-    assert (told["title"], told["bedrooms"], told["city"]) == ("Four rooms", 4, "Prestbury")
-    assert told["area_m2"] == pytest.approx(111.48, abs=0.01)
-    assert (told["latitude"], told["longitude"]) == (-29.6, 30.3)
-    assert told["photos"] == ["https://x.test/1.jpg", "https://x.test/2.jpg"]
+def test_reads_a_home_inside_the_listing() -> None:
+    fields = schemaorg.fields(HOME)
+    assert fields["property_type"] == "house"
+    assert (fields["title"], fields["bedrooms"], fields["city"]) == ("Four rooms", 4, "Prestbury")
+    assert fields["area_m2"] == pytest.approx(111.48, abs=0.01)
+    assert (fields["latitude"], fields["longitude"]) == (-29.6, 30.3)
+    assert fields["photos"] == ["https://x.test/1.jpg", "https://x.test/2.jpg"]
     assert schemaorg.country(HOME) == "ZA"
 
 
@@ -38,7 +38,7 @@ def test_a_price_has_its_currency_and_period() -> None:
     assert schemaorg.price(bare, "GBP").currency == "GBP"
 
 
-def test_an_offer_may_say_that_it_is_over() -> None:
+def test_an_offer_may_be_sold_out() -> None:
     assert schemaorg.is_gone({"offers": {"availability": "https://schema.org/SoldOut"}})
     assert not schemaorg.is_gone(HOME)
 
@@ -46,13 +46,13 @@ def test_an_offer_may_say_that_it_is_over() -> None:
 @pytest.mark.parametrize(
     "odd", [None, [], "text", 5, {"offers": "no"}, {"about": [[]]}, {"geo": [], "image": {"url": 5}}]
 )
-def test_what_is_no_node_tells_nothing(odd: Any) -> None:
+def test_a_value_that_is_not_a_node_has_no_fields(odd: Any) -> None:
     assert schemaorg.fields(odd) == {}
     assert schemaorg.price(odd).amount is None
     assert not schemaorg.is_gone(odd)
 
 
-def test_microdata_tells_the_same() -> None:
+def test_reads_microdata_like_json_ld() -> None:
     page = """<div itemscope itemtype="https://schema.org/House"><b itemprop="name">Four rooms</b>
         <div itemprop="offers" itemscope itemtype="https://schema.org/Offer">
         <meta itemprop="price" content="900"><meta itemprop="priceCurrency" content="EUR"></div></div>"""
@@ -62,5 +62,5 @@ def test_microdata_tells_the_same() -> None:
 
 
 @pytest.mark.parametrize("page", ["", "<p>itemscope", "<div itemscope>" * 3000, "<div itemscope itemprop>\x00"])
-def test_odd_microdata_is_no_error(page: str) -> None:
+def test_broken_microdata_raises_no_error(page: str) -> None:
     assert isinstance(microdata.nodes(page), list)

@@ -17,7 +17,7 @@ from realestate.parsing import text
         ({"no": "text"}, None),
     ],
 )
-def test_a_line_is_cleaned_and_nothing_is_none(given: object, cleaned: str | None) -> None:
+def test_a_line_is_cleaned_and_a_missing_one_is_none(given: object, cleaned: str | None) -> None:
     assert text.line(given) == cleaned
 
 
@@ -53,21 +53,21 @@ def test_a_constant_becomes_a_word() -> None:
 @pytest.mark.parametrize(
     "value", [None, -1, "", " - ", "—", "N/A", "NA", "Not specified", "Göstərilməyib", float("nan"), []]
 )
-def test_one_notion_of_missing(value: object) -> None:
+def test_values_that_mean_missing(value: object) -> None:
     assert text.missing(value)
 
 
 @pytest.mark.parametrize("value", [False, True, 0, 0.0, "0", "no", "yoxdur", {"a": None}])
-def test_false_and_zero_say_something(value: object) -> None:
+def test_false_and_zero_are_not_missing(value: object) -> None:
     assert not text.missing(value)
 
 
-def test_plain_words_have_one_i() -> None:
+def test_plain_text_has_one_form_of_i() -> None:
     assert text.plain("PRICE ON  REQUEST") == "price on request"
     assert text.plain("AYLIQ") == text.plain("aylıq") == text.plain("Ayliq")
 
 
-def test_a_short_text_is_read_once() -> None:
+def test_results_for_short_texts_are_cached() -> None:
     asked: list[tuple[str, int]] = []
 
     @text.cached

@@ -15,18 +15,18 @@ HOME: dict[str, Any] = {
 }
 
 
-def test_the_object_with_most_names_is_the_listing() -> None:
+def test_the_object_with_the_most_known_keys_is_the_listing() -> None:
     document = {"pageProps": {"user": {"name": "x", "city": "y"}, "deep": {"home": HOME, "more": {"title": "Others"}}}}
     found = unknown_json.find_listing(document)
     assert found == HOME
-    told = unknown_json.fields(HOME)
-    assert (told["bedrooms"], told["city"], told["latitude"]) == (2, "Truro", 50.1)
-    assert "area_m2" not in told, "of what unit?"
+    fields = unknown_json.fields(HOME)
+    assert (fields["bedrooms"], fields["city"], fields["latitude"]) == (2, "Truro", 50.1)
+    assert "area_m2" not in fields, "of what unit?"
     price = unknown_json.price(HOME)
     assert (price.amount, price.currency) == (Decimal(1300), "GBP")
 
 
-def test_a_price_without_a_currency_is_none() -> None:
+def test_a_price_without_a_currency_is_empty() -> None:
     assert unknown_json.price({"price": 1300}).amount is None
     assert unknown_json.price({"price": "1,300"}).amount is None
     rent = unknown_json.price({"price": "£1,300 pcm"})
@@ -38,7 +38,7 @@ def test_a_page_without_a_listing_has_none(odd: Any) -> None:
     assert unknown_json.find_listing(odd) is None
 
 
-def test_a_great_document_is_looked_through_only_so_far() -> None:
+def test_the_search_in_a_large_document_is_limited() -> None:
     deep: dict[str, Any] = dict(HOME)
     for _ in range(2000):
         deep = {"inner": deep}

@@ -1,4 +1,4 @@
-"""Contacts from a page into the database and out of it again, sealed all the way."""
+"""Contacts on their way from a page to the database: they are encrypted."""
 
 import asyncio
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def crawl(make_crawler: Callable[..., Crawler], store: PostgresStore, key: str) 
     return run
 
 
-def test_they_are_stored_sealed_with_their_listing(crawl: Callable[..., None], sql: Ask, key: str) -> None:
+def test_contacts_are_stored_encrypted_with_their_listing(crawl: Callable[..., None], sql: Ask, key: str) -> None:
     crawl("1")
     ((portal, ref, sealed, marks, days),) = sql(
         "SELECT portal, ref, sealed, lookups, round(extract(epoch FROM expires_at - now()) / 86400)::int FROM contacts"
@@ -61,13 +61,13 @@ def test_they_are_stored_sealed_with_their_listing(crawl: Callable[..., None], s
     assert "0475" not in description
 
 
-def test_seen_again_they_are_kept_longer_and_once(crawl: Callable[..., None], sql: Ask) -> None:
+def test_contacts_seen_again_are_stored_once_and_expire_later(crawl: Callable[..., None], sql: Ask) -> None:
     crawl("1", CONTACTS_DAYS=1)
     crawl("1", CONTACTS_DAYS=30)
     assert sql("SELECT count(*)::int, bool_and(expires_at > now() + interval '20 days') FROM contacts") == [(1, True)]
 
 
-def test_who_was_erased_stays_away(crawl: Callable[..., None], sql: Ask, key: str) -> None:
+def test_an_erased_contact_is_not_stored_again(crawl: Callable[..., None], sql: Ask, key: str) -> None:
     crawl("1")
     sql("INSERT INTO erased (kind, what) VALUES ('contact', %s)", Vault([key]).lookup(PHONE))
     sql("DELETE FROM contacts")
@@ -76,6 +76,6 @@ def test_who_was_erased_stays_away(crawl: Callable[..., None], sql: Ask, key: st
     assert sql("SELECT count(*)::int FROM listings") == [(2,)]
 
 
-def test_off_nothing_is_kept(crawl: Callable[..., None], sql: Ask) -> None:
+def test_with_contacts_off_none_is_stored(crawl: Callable[..., None], sql: Ask) -> None:
     crawl("1", CONTACTS=False)
     assert sql("SELECT count(*)::int FROM contacts") == [(0,)]

@@ -25,18 +25,18 @@ def test_too_few_listings_are_no_median() -> None:
 
 
 @pytest.mark.parametrize("district", ["Sabail", None, "never heard of"])
-def test_the_city_stands_in_for_a_district_with_too_few(district: str | None) -> None:
+def test_a_district_with_too_few_listings_has_the_median_of_its_city(district: str | None) -> None:
     medians = Medians([row("Nəsimi", 3100.0, 25), row("Xəzər", 1400.0, 60), row("Sabail", 9000.0, 5)])
     assert medians.of("AZ", "Bakı", district, *SALE) == 1400
 
 
-def test_small_districts_make_a_city_together() -> None:
+def test_small_districts_together_give_the_median_of_a_city() -> None:
     medians = Medians([row("a", 1000.0, 7), row("b", 2000.0, 7), row(None, 3000.0, 7)])
     assert medians.of("AZ", "Bakı", "a", *SALE) == 2000
     assert Medians([row("a", 1000.0, 7), row("b", 2000.0, 7)]).of("AZ", "Bakı", "a", *SALE) is None
 
 
-def test_listings_without_a_district_are_no_district() -> None:
+def test_listings_without_a_district_are_not_a_district() -> None:
     medians = Medians([row(None, 5000.0, 20), row("a", 1000.0, 30)])
     assert medians.of("AZ", "Bakı", None, *SALE) == 1000
 
@@ -52,17 +52,17 @@ def test_listings_without_a_district_are_no_district() -> None:
         ("AZ", "Bakı", "Nəsimi", "sale", "apartment", None, "USD"),
     ],
 )
-def test_only_like_is_compared_with_like(asked: Any) -> None:
+def test_a_median_is_of_one_place_and_one_kind(asked: Any) -> None:
     assert Medians([row("Nəsimi", 3100.0, 20)]).of(*asked) is None
 
 
 @pytest.mark.parametrize("median", [0.0, -1.0, float("nan")])
-def test_a_median_that_is_no_price_is_left_out(median: float) -> None:
+def test_a_median_that_is_not_a_price_is_left_out(median: float) -> None:
     medians = Medians([row("a", median, 20), row("b", 1000.0, 20)])
     assert medians.of("AZ", "Bakı", "a", *SALE) == 1000
 
 
-def test_they_are_loaded_again_and_again_off_the_event_loop_and_kept_while_the_store_is_away() -> None:
+def test_medians_are_reloaded_in_a_thread_and_stay_while_the_store_is_unavailable() -> None:
     loads: list[Any] = [StoreAway("no answer"), [row("a", 1000.0, 20)], StoreAway("again"), [row("a", 1100.0, 20)]]
     threads, seen = set(), []
 

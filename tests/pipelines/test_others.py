@@ -36,7 +36,7 @@ def pipeline(crawler: Crawler) -> ValidatePipeline:
 
 
 @pytest.mark.parametrize("item", [product(), product(price=None, currency=None, stock=0), quote(), quote(volume=None)])
-def test_a_good_one_passes_as_it_is(pipeline: ValidatePipeline, item: Any) -> None:
+def test_a_valid_item_passes_unchanged(pipeline: ValidatePipeline, item: Any) -> None:
     assert pipeline.process_item(CleanPipeline().process_item(item)) is item
     assert list(pipeline.stats.get_stats()) == [f"{type(item).__name__.lower()}/made"]
 
@@ -58,7 +58,7 @@ def test_a_good_one_passes_as_it_is(pipeline: ValidatePipeline, item: Any) -> No
         (quote(quoted_at=datetime(2026, 1, 1)), "quoted_at"),
     ],
 )
-def test_a_bad_one_goes_to_quarantine_with_its_errors_and_data(
+def test_an_invalid_item_goes_to_quarantine_with_its_errors_and_data(
     pipeline: ValidatePipeline, item: Any, error: str
 ) -> None:
     made = pipeline.process_item(item)
@@ -67,7 +67,7 @@ def test_a_bad_one_goes_to_quarantine_with_its_errors_and_data(
     assert (made.portal, made.ref, made.record["ref"].strip("'")) == (item.portal, item.ref, item.ref)
 
 
-def test_faults_are_counted_under_the_kinds_own_name(pipeline: ValidatePipeline) -> None:
+def test_errors_are_counted_under_the_name_of_the_kind(pipeline: ValidatePipeline) -> None:
     pipeline.process_item(product(stock=-1, currency=None))
     assert pipeline.stats.get_stats() == {
         "product/made": 1,
@@ -115,7 +115,7 @@ def test_all_kinds_go_into_one_batch_each_with_its_job(crawler: Crawler) -> None
     assert (stat(crawler, "other/stored"), stat(crawler, "listing/stored")) == (2, 1)
 
 
-def test_it_reaches_a_real_store(crawler: Crawler, store: PostgresStore, store_url: str) -> None:
+def test_a_product_is_written_to_a_real_database(crawler: Crawler, store: PostgresStore, store_url: str) -> None:
     async def crawl() -> None:
         pipeline = make(crawler, PostgresStore(store_url))
         await put(pipeline, product())

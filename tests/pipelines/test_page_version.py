@@ -1,4 +1,4 @@
-"""What a page says of its version goes to the store, after its listing."""
+"""The version of a page (ETag, Last-Modified) is stored after its listing."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def page(flags: tuple[str, ...] = ("alone",), **headers: Any) -> Response:
     return Response(URL, headers=values, flags=list(flags), request=Request(URL, meta={"job": "j"}))
 
 
-def test_its_headers_are_read() -> None:
+def test_reads_the_version_from_the_headers() -> None:
     kept = page_version(clean(a_listing()), page(ETag='W/"a"', Last_Modified="Mon, 05 Oct 2026 07:00:00 GMT"))
     assert kept is not None
     assert (kept.url, kept.etag, kept.last_modified) == (URL, 'W/"a"', "Mon, 05 Oct 2026 07:00:00 GMT")
@@ -33,11 +33,11 @@ def test_its_headers_are_read() -> None:
 @pytest.mark.parametrize(
     "response", [page(), page(flags=(), ETag='"a"'), page(ETag=b'"\xff\xfe"'), page(ETag=b'"' + b"a" * 10**7 + b'"')]
 )
-def test_what_cannot_be_asked_with_is_not_kept(response: Response) -> None:
+def test_a_page_without_a_usable_version_gives_none(response: Response) -> None:
     assert page_version(clean(a_listing()), response) is None
 
 
-def test_it_is_stored_with_the_listing_and_not_with_what_was_refused(
+def test_the_version_is_stored_with_a_listing_but_not_with_a_quarantined_one(
     make_crawler: Callable[..., Crawler], store: PostgresStore, store_url: str
 ) -> None:
     async def inside() -> None:

@@ -46,7 +46,7 @@ def holds_a_person(record: object) -> bool:
     return any(part in repr(record) for part in ("475", "12 34", "34.56", "jan@", "Proefman"))
 
 
-def test_nothing_of_a_person_is_left(crawler: Crawler) -> None:
+def test_all_personal_data_is_removed(crawler: Crawler) -> None:
     assert holds_a_person(as_record(a_listing(**PERSONAL)))
     listing = stripped(crawler, **PERSONAL)
     assert not holds_a_person(as_record(listing))
@@ -62,16 +62,16 @@ def test_a_listing_without_persons_is_the_same(crawler: Crawler) -> None:
     assert crawler.stats.get_value("listing/scrubbed") is None
 
 
-def test_other_items_pass_untouched(crawler: Crawler) -> None:
+def test_other_items_pass_unchanged(crawler: Crawler) -> None:
     item = {"phone": "0501234567"}
     assert PrivacyPipeline.from_crawler(crawler).process_item(item) is item
 
 
-def test_a_home_abroad_is_sold_by_somebody_of_the_portals_country(crawler: Crawler) -> None:
+def test_a_home_abroad_may_have_a_telephone_of_the_portals_country(crawler: Crawler) -> None:
     assert stripped(crawler, country="ES", title="Villa, 50 123 45 67").title == f"Villa, {MARK}"
 
 
-def test_privacy_comes_first(crawler: Crawler) -> None:
+def test_privacy_is_the_first_pipeline(crawler: Crawler) -> None:
     orders = {path.rpartition(".")[2]: order for path, order in crawler.settings.getdict("ITEM_PIPELINES").items()}
     assert min(orders, key=orders.__getitem__) == "PrivacyPipeline"
 
@@ -94,7 +94,7 @@ def through_all(crawler: Crawler, listing: Listing) -> Any:
     ],
     ids=str,
 )
-def test_quarantine_keeps_no_person(crawler: Crawler, fault: dict[str, Any]) -> None:
+def test_quarantined_items_contain_no_personal_data(crawler: Crawler, fault: dict[str, Any]) -> None:
     item = through_all(crawler, a_listing(**PERSONAL | fault))
     assert isinstance(item, Quarantined)
     assert not holds_a_person((item.record, item.errors))
@@ -111,34 +111,36 @@ def endless() -> dict[str, Any]:
     [({"extra": endless()}, "RecursionError"), ({"title": "0475 12 34 56" * 10_000}, "ValueError")],
     ids=["endless", "too long"],
 )
-def test_what_cannot_be_searched_is_not_kept_either(crawler: Crawler, fault: dict[str, Any], reason: str) -> None:
+def test_a_listing_that_cannot_be_searched_is_quarantined_without_content(
+    crawler: Crawler, fault: dict[str, Any], reason: str
+) -> None:
     item = PrivacyPipeline.from_crawler(crawler).process_item(a_listing(**PERSONAL | fault))
     assert isinstance(item, Quarantined)
     assert (item.ref, item.errors) == ("21000001", (f"cannot be searched for persons: {reason}",))
     assert not holds_a_person((item.record, item.errors))
 
 
-def told_of(crawler: Crawler, listing: Listing) -> list[Contacts]:
-    told: list[Contacts] = []
+def contacts_sent_for(crawler: Crawler, listing: Listing) -> list[Contacts]:
+    sent: list[Contacts] = []
 
     def hear(contacts: Contacts) -> None:
-        told.append(contacts)
+        sent.append(contacts)
 
     crawler.signals.connect(hear, signal=signals.contacts_found)
     PrivacyPipeline.from_crawler(crawler).process_item(listing)
-    return told
+    return sent
 
 
-def test_contacts_are_forgotten_by_default(crawler: Crawler) -> None:
+def test_contacts_are_discarded_by_default(crawler: Crawler) -> None:
     assert crawler.settings.getbool("CONTACTS") is False
-    assert told_of(crawler, a_listing(**PERSONAL)) == []
+    assert contacts_sent_for(crawler, a_listing(**PERSONAL)) == []
     assert crawler.stats is not None
     assert crawler.stats.get_value("listing/scrubbed") == 1
 
 
-def test_switched_on_they_are_told_apart_from_the_listing(make_crawler: MakeCrawler) -> None:
+def test_with_contacts_on_they_are_sent_by_a_signal(make_crawler: MakeCrawler) -> None:
     crawler = make_crawler(EmlakSpider, CONTACTS=True, CONTACTS_KEYS=[Fernet.generate_key().decode()])
-    assert told_of(crawler, a_listing(**PERSONAL)) == [
+    assert contacts_sent_for(crawler, a_listing(**PERSONAL)) == [
         Contacts(
             portal="immoweb",
             ref="21000001",
@@ -147,16 +149,16 @@ def test_switched_on_they_are_told_apart_from_the_listing(make_crawler: MakeCraw
             emails=("jan@voorbeeld.be",),
         )
     ]
-    assert told_of(crawler, a_listing()) == []
+    assert contacts_sent_for(crawler, a_listing()) == []
     assert not holds_a_person(as_record(stripped(crawler, **PERSONAL))), "the listing never carries them"
 
 
-def test_switched_on_without_a_key_is_an_error_at_once(make_crawler: MakeCrawler) -> None:
+def test_with_contacts_on_and_no_key_the_start_fails(make_crawler: MakeCrawler) -> None:
     with pytest.raises(VaultError, match="CONTACTS_KEYS"):
         PrivacyPipeline.from_crawler(make_crawler(EmlakSpider, CONTACTS=True))
 
 
-def test_no_log_tells_a_contact(make_crawler: MakeCrawler, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_log_contains_a_contact(make_crawler: MakeCrawler, caplog: pytest.LogCaptureFixture) -> None:
     crawler = make_crawler(EmlakSpider, CONTACTS=True, CONTACTS_KEYS=[Fernet.generate_key().decode()])
 
     def broken(contacts: Contacts) -> None:

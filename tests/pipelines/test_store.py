@@ -17,7 +17,7 @@ from realestate.queue.engine import LEASE
 from realestate.queue.fleet import Fleet, register_fleet
 from realestate.queue.ledger import Ledger
 from realestate.queue.pages import lease_of
-from realestate.queue.request_queue import Ending, Lease
+from realestate.queue.request_queue import Lease, Settlement
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Batch, Quarantined, StoreAway, StoreError, Written
 from realestate.storage.postgres import PostgresStore
@@ -25,11 +25,11 @@ from tests.examples import a_listing
 
 
 class Recorder:
-    """A store that remembers its batches, is away for some calls, and may be held."""
+    """A store that records its batches and is unavailable for the first `away` calls."""
 
     def __init__(self, away: int = 0) -> None:
         self.batches: list[list[str]] = []
-        self.runs: set[str] = set()
+        self.jobs: set[str] = set()
         self.away = away
 
     def write(self, batch: Batch) -> Written:
@@ -37,7 +37,7 @@ class Recorder:
             self.away -= 1
             raise StoreAway("no answer")
         self.batches.append([item.ref for item, _ in batch.observed])
-        self.runs |= {run for _, run in batch.observed}
+        self.jobs |= {job for _, job in batch.observed}
         return Written(new=len(batch.observed), quarantined=len(batch.quarantined), events={"listed": 1})
 
     def migrate(self) -> None: ...
@@ -55,9 +55,9 @@ def make(crawler: Crawler, store: Any, size: int = 10, seconds: float = 60, most
 
 
 async def put(pipeline: StorePipeline, item: Any) -> Any:
-    """As Scrapy does: the pipelines, then the signal."""
+    """Do what Scrapy does: call the pipeline, then send the signal."""
     kept = pipeline.process_item(item)
-    if asyncio.iscoroutine(kept):  # there is no room
+    if asyncio.iscoroutine(kept):  # too many items wait
         kept = await kept
     pipeline.item_scraped(
         kept, Response("https://x.example/", request=Request("https://x.example/", meta={"job": "j"}))
@@ -70,7 +70,7 @@ def stat(crawler: Crawler, name: str) -> Any:
     return crawler.stats.get_value(name)
 
 
-def test_what_a_search_page_shows_is_one_item_and_many_observations(crawler: Crawler) -> None:
+def test_a_search_page_is_one_item_with_many_observations(crawler: Crawler) -> None:
     stored: list[Any] = []
     shown = Sightings(tuple(Sighting(portal="p", ref=ref, url="https://x.example/") for ref in "abc"))
 
@@ -85,7 +85,7 @@ def test_what_a_search_page_shows_is_one_item_and_many_observations(crawler: Cra
         return store
 
     store = asyncio.run(crawl())
-    assert (store.batches, store.runs) == ([["a", "b", "c"]], {"j"})
+    assert (store.batches, store.jobs) == ([["a", "b", "c"]], {"j"})
     assert stored == [shown], "its page is settled by it"
 
 
@@ -101,7 +101,7 @@ def test_items_are_written_in_batches_and_the_rest_at_the_end(crawler: Crawler) 
     assert sorted(ref for batch in store.batches for ref in batch) == sorted(map(str, range(25)))
     assert max(map(len, store.batches)) <= 10
     assert stat(crawler, "listing/stored") == 25
-    assert store.runs == {"j"}, "each item with the job of its page"
+    assert store.jobs == {"j"}, "each item with the job of its page"
     assert stat(crawler, "event/listed") == len(store.batches)
     assert stat(crawler, "store/waiting") == 0
 
@@ -145,7 +145,7 @@ def at_work(crawler: Crawler, *requests: Request) -> None:
     crawler.engine = SimpleNamespace(downloader=SimpleNamespace(active=set(requests)), scraper=scraper)  # type: ignore[assignment]
 
 
-def test_a_small_batch_is_written_when_nothing_more_will_come(crawler: Crawler) -> None:
+def test_a_small_batch_is_written_when_no_request_is_in_progress(crawler: Crawler) -> None:
     async def crawl() -> Recorder:
         pipeline = make(crawler, store := Recorder(), seconds=60)
         at_work(crawler, Request("https://x.example/"))
@@ -163,7 +163,7 @@ def test_a_small_batch_is_written_when_nothing_more_will_come(crawler: Crawler) 
     assert asyncio.run(asyncio.wait_for(crawl(), 30)).batches == [["21000001"]]
 
 
-def test_a_database_that_is_away_is_waited_for(crawler: Crawler) -> None:
+def test_a_batch_is_retried_while_the_database_is_unavailable(crawler: Crawler) -> None:
     async def crawl() -> Recorder:
         pipeline = make(crawler, store := Recorder(away=2))
         await put(pipeline, a_listing())
@@ -175,7 +175,7 @@ def test_a_database_that_is_away_is_waited_for(crawler: Crawler) -> None:
 
 
 class Closable:
-    """An engine that can be asked to close its spider."""
+    """An engine that records why its spider was closed."""
 
     reason = ""
 
@@ -188,7 +188,7 @@ class Broken(Recorder):
         raise StoreError("permission denied for schema public")
 
 
-def test_a_store_that_cannot_be_used_ends_the_worker_with_its_reason(
+def test_a_store_that_cannot_be_used_stops_the_worker_and_logs_why(
     crawler: Crawler, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def crawl() -> None:
@@ -206,14 +206,14 @@ def test_a_store_that_cannot_be_used_ends_the_worker_with_its_reason(
     assert "permission denied for schema public" in caplog.text
 
 
-def test_a_worker_that_ends_does_not_wait_for_ever_for_a_database(
+def test_a_worker_that_stops_does_not_wait_forever_for_a_database(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("realestate.pipelines.store.CLOSING_SECONDS", 0.1)
-    told: list[Any] = []
+    events: list[Any] = []
 
     def stored(items: list[Any]) -> None:
-        told.append(items)
+        events.append(items)
 
     async def crawl() -> None:
         pipeline = make(crawler, Recorder(away=10**6))
@@ -222,11 +222,11 @@ def test_a_worker_that_ends_does_not_wait_for_ever_for_a_database(
         await pipeline.close_spider()
 
     asyncio.run(asyncio.wait_for(crawl(), 30))
-    assert told == [], "what is not stored is never said to be"
+    assert events == [], "an item that is not stored is never reported as stored"
 
 
-class Mute(Recorder):
-    """Its database takes what it is given and never answers."""
+class Silent(Recorder):
+    """Its database never responds to a write."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -237,11 +237,11 @@ class Mute(Recorder):
         return Written()
 
 
-def test_a_worker_that_ends_does_not_wait_for_ever_for_an_answer(
+def test_a_worker_that_stops_does_not_wait_forever_for_a_write(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("realestate.pipelines.store.CLOSING_SECONDS", 0.1)
-    store = Mute()
+    store = Silent()
 
     async def crawl() -> None:
         pipeline = make(crawler, store)
@@ -254,10 +254,10 @@ def test_a_worker_that_ends_does_not_wait_for_ever_for_an_answer(
     assert "1 items go back to the queue" in caplog.text
 
 
-def test_a_worker_told_to_stop_frees_the_crawl_that_waits_for_the_database(
+def test_stopping_releases_the_pages_that_wait_for_the_database(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Scrapy closes a pipeline when all pages are read; those that wait for it would never be."""
+    """Scrapy closes a pipeline when all pages are parsed. Pages that wait for the pipeline would never be."""
     monkeypatch.setattr("realestate.pipelines.store.CLOSING_SECONDS", 0.1)
 
     async def crawl() -> bool:
@@ -277,10 +277,8 @@ def test_a_worker_told_to_stop_frees_the_crawl_that_waits_for_the_database(
     assert stat(crawler, "listing/stored") is None
 
 
-def test_what_is_stored_while_a_worker_ends_is_not_given_back(
-    crawler: Crawler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Told to stop, it goes on storing what the pages on their way bring, however long they take."""
+def test_a_worker_that_stops_still_stores_its_last_pages(crawler: Crawler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the signal to stop, it stores the items of the pages in progress, however long they take."""
     monkeypatch.setattr("realestate.pipelines.store.CLOSING_SECONDS", 0.05)
 
     async def crawl() -> Recorder:
@@ -295,8 +293,8 @@ def test_what_is_stored_while_a_worker_ends_is_not_given_back(
     assert asyncio.run(asyncio.wait_for(crawl(), 30)).batches == [["1"], ["2"]]
 
 
-@pytest.mark.parametrize("store", [Recorder(away=10**6), Mute(), Broken()], ids=["away", "mute", "broken"])
-def test_who_asks_a_store_in_vain_is_told_that_the_worker_ends(
+@pytest.mark.parametrize("store", [Recorder(away=10**6), Silent(), Broken()], ids=["unavailable", "silent", "broken"])
+def test_a_question_to_an_unusable_store_raises_close_spider(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch, store: Recorder
 ) -> None:
     monkeypatch.setattr("realestate.pipelines.store.CLOSING_SECONDS", 0.1)
@@ -316,7 +314,7 @@ def test_who_asks_a_store_in_vain_is_told_that_the_worker_ends(
     asyncio.run(asyncio.wait_for(crawl(), 30))
 
 
-def test_the_crawl_waits_when_too_many_items_wait(crawler: Crawler) -> None:
+def test_the_crawl_waits_while_too_many_items_are_unstored(crawler: Crawler) -> None:
     async def crawl() -> tuple[bool, int]:
         pipeline = make(crawler, store := Recorder(away=1), size=2, most=4)
         for number in range(4):
@@ -333,7 +331,7 @@ def test_the_crawl_waits_when_too_many_items_wait(crawler: Crawler) -> None:
 
 
 def test_an_item_holds_the_lease_of_its_page_until_it_is_stored(crawler: Crawler) -> None:
-    ended: list[Ending] = []
+    ended: list[Settlement] = []
     stored: list[int] = []
 
     def items_stored(items: list[Any]) -> None:
@@ -357,7 +355,7 @@ def test_an_item_holds_the_lease_of_its_page_until_it_is_stored(crawler: Crawler
     assert stored == [1]
 
 
-def test_into_a_real_database(store: PostgresStore, crawler: Crawler) -> None:
+def test_items_are_written_to_a_real_database(store: PostgresStore, crawler: Crawler) -> None:
     async def crawl() -> None:
         pipeline = make(crawler, PostgresStore(store.url))
         for number in range(25):

@@ -7,15 +7,15 @@ import pytest
 from realestate.pipelines.worker_thread import WorkerThread
 
 
-def test_acts_are_done_in_their_order_and_tell_what_came_of_them() -> None:
+def test_calls_run_in_order_and_give_their_results() -> None:
     done: list[int] = []
 
     async def ask() -> int:
-        aside = WorkerThread("test")
-        outcomes = [aside.run(lambda n=n: done.append(n)) for n in range(5)]  # type: ignore[misc]
-        failing = aside.run(lambda: 1 // 0)
-        last = aside.run(lambda: len(done))
-        aside.end()
+        thread = WorkerThread("test")
+        outcomes = [thread.run(lambda n=n: done.append(n)) for n in range(5)]  # type: ignore[misc]
+        failing = thread.run(lambda: 1 // 0)
+        last = thread.run(lambda: len(done))
+        thread.end()
         await asyncio.gather(*outcomes)
         with pytest.raises(ZeroDivisionError):
             await failing
@@ -25,19 +25,20 @@ def test_acts_are_done_in_their_order_and_tell_what_came_of_them() -> None:
     assert done == [0, 1, 2, 3, 4]
 
 
-def test_what_is_cancelled_before_its_turn_is_not_done() -> None:
+def test_a_call_that_is_cancelled_in_time_does_not_run() -> None:
     done: list[str] = []
 
     async def ask() -> None:
-        aside, go_on = WorkerThread("test"), asyncio.Event()
+        thread = WorkerThread("test")
+        go_on = asyncio.Event()
         loop = asyncio.get_running_loop()
-        first = aside.run(lambda: asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result())
-        second = aside.run(lambda: done.append("second"))
+        first = thread.run(lambda: asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result())
+        second = thread.run(lambda: done.append("second"))
         second.cancel()
         go_on.set()
         await first
-        await aside.run(lambda: done.append("third"))
-        aside.end()
+        await thread.run(lambda: done.append("third"))
+        thread.end()
 
     asyncio.run(ask())
     assert done == ["third"]
@@ -54,5 +55,5 @@ asyncio.run(ask())
 """
 
 
-def test_an_act_that_never_ends_does_not_keep_the_process_alive() -> None:
+def test_a_call_that_never_ends_does_not_keep_the_process_alive() -> None:
     assert subprocess.run([sys.executable, "-c", ENDS], timeout=60).returncode == 0

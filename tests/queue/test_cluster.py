@@ -14,9 +14,9 @@ from redis.exceptions import RedisError
 from scrapy.statscollectors import StatsCollector
 
 from realestate.queue import keys
-from realestate.queue.deadletters import DeadLetters, letter
+from realestate.queue.dead_letters import DeadLetters, dead_letter
 from realestate.queue.identity import identify
-from realestate.queue.request_queue import Ending, Lease, Pushed, QueueSettings, RequestQueue
+from realestate.queue.request_queue import Lease, Pushed, QueueSettings, RequestQueue, Settlement
 from realestate.queue.seeds import SeedList
 from tests import redis_fleet
 from tests.redis_fleet import HOST, Node
@@ -65,8 +65,8 @@ def request(name: str | int, job: str = "j", due: int = 0) -> Pushed:
     return Pushed.of(identify(job, str(name).encode(), BUCKETS), 0, job, "extract", str(name).encode(), due)
 
 
-def ended(lease: Lease, outcome: Any = "done", detail: Any = None, children: tuple[Pushed, ...] = ()) -> Ending:
-    return Ending(lease.id, lease.token, outcome, detail, children)
+def ended(lease: Lease, outcome: Any = "done", detail: Any = None, children: tuple[Pushed, ...] = ()) -> Settlement:
+    return Settlement(lease.id, lease.token, outcome, detail, children)
 
 
 def names(leases: list[Lease]) -> list[str]:
@@ -79,19 +79,19 @@ def test_every_script_runs_on_the_node_that_has_the_portal(run: Run, portal: str
         assert await queue.push([request("page"), request("bad"), request("again"), request("back")]) == [True] * 4
         taken = await queue.take("w", 10)
         assert names(taken.leases) == ["page", "bad", "again", "back"]
-        assert (await queue.beat("w", b"{}", [taken.leases[0].id])).known
+        assert (await queue.heartbeat("w", b"{}", [taken.leases[0].id])).known
         page, bad, again, back = taken.leases
         early = [request("child")]
-        endings = [
+        settlements = [
             ended(page, children=(request("child"), request("later", due=taken.now + 3_600_000))),
-            ended(bad, "dead", letter("http", "status 500", job="j")),
+            ended(bad, "dead", dead_letter("http", "status 500", job="j")),
             ended(again, "retry", (0, b"again, please", 1)),
             ended(back, "back"),
         ]
-        assert await queue.settle(endings, early) == [True] * 4
-        await queue.bury(b"seed", letter("seed", "no address", seed="nonsense"))
+        assert await queue.settle(settlements, early) == [True] * 4
+        await queue.add_dead_letter(b"seed", dead_letter("seed", "no address", seed="nonsense"))
         dead = DeadLetters(queue)
-        assert {each.told["reason"] for each in await dead.newest()} == {"seed", "http"}
+        assert {each.details["reason"] for each in await dead.newest()} == {"seed", "http"}
         assert await dead.replay([bad.id], per_second=1000) == 1
         assert await dead.drop([b"seed"]) == 1
         left: list[str] = []
@@ -109,11 +109,11 @@ def test_what_a_dead_worker_held_is_reclaimed(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[str]:
         await queue.push([request("suspect"), request("innocent")])
         leases = (await queue.take("dead", 2)).leases
-        await queue.beat("dead", b"{}", [leases[0].id])
+        await queue.heartbeat("dead", b"{}", [leases[0].id])
         found: list[str] = []
         async with asyncio.timeout(30):
             while len(found) < 2:
-                await queue.beat("living", b"{}", [])
+                await queue.heartbeat("living", b"{}", [])
                 again = (await queue.take("living", 2)).leases
                 await queue.settle([ended(lease) for lease in again])
                 found += names(again)
@@ -129,8 +129,8 @@ def test_pause_crawl_delay_resume_and_the_bell(run: Run) -> None:
         await queue.set_crawl_delay(0.5, "https://www.example.com")
         await queue.push([request("a"), request("b")])
         assert (await queue.take("w", 2)).paused
-        await queue.server.delete(keys.bell(queue.portal))
-        waiting = asyncio.ensure_future(queue.wait_for_bell(30))
+        await queue.server.delete(keys.wake_ups(queue.portal))
+        waiting = asyncio.ensure_future(queue.wait_for_wake_up(30))
         await queue.resume()
         await asyncio.wait_for(waiting, 10)
         first, second = (await queue.take("w", 2)).leases
@@ -157,7 +157,7 @@ def test_a_seed_is_moved_named_removed_given_back_and_recovered(run: Run) -> Non
         await seeds.give_back()
         assert await server.lrange(source, 0, -1) == [b"same", b"third"]
         await SeedList(server, portal, "dead", cast(StatsCollector, DummyStats())).next(1)
-        await server.sadd(keys.departed(portal), "dead")
+        await server.sadd(keys.dead_workers(portal), "dead")
         await seeds.recover()
         assert await server.lrange(source, 0, -1) == [b"same", b"third"]
 
@@ -170,9 +170,9 @@ def test_all_that_a_portal_writes_is_in_its_slot_and_the_portals_are_on_three_no
     async def act(queue: RequestQueue) -> None:
         await queue.push([request(number) for number in range(50)])
         for lease in (await queue.take("w", 20)).leases:
-            await queue.beat("w", b"{}", [lease.id])
+            await queue.heartbeat("w", b"{}", [lease.id])
             await queue.settle([ended(lease, "retry", (60_000, b"", 1))])
-        await queue.bury(b"seed", letter("seed", "no address"))
+        await queue.add_dead_letter(b"seed", dead_letter("seed", "no address"))
         await queue.server.rpush(keys.start_urls(queue.portal), "seed")
         await SeedList(queue.server, queue.portal, "w", cast(StatsCollector, DummyStats())).next(1)
 
@@ -199,7 +199,7 @@ def test_the_queue_goes_on_when_its_node_was_restarted(run: Run, nodes: list[Nod
         holder = nodes[key_slot(keys.prefix(queue.portal).encode()) * 3 // redis_fleet.SLOTS]
         holder.stop()
         with pytest.raises((RedisError, OSError)):
-            await queue.beat("w", b"{}", [])
+            await queue.heartbeat("w", b"{}", [])
         holder.start()
         async with asyncio.timeout(60):
             while True:

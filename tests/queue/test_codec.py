@@ -5,8 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 from scrapy import FormRequest, Request
+from scrapy.http import JsonRequest
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import Rule
+from scrapy_redis.spiders import RedisCrawlSpider
 
-from realestate.queue.codec import MOST_BYTES, VERSION, MalformedRequest, NotShareable, decode, encode
+from realestate.queue.codec import MAX_BYTES, VERSION, MalformedRequest, NotShareable, decode, encode
 from realestate.spiders.immoweb import ImmowebSpider
 
 
@@ -44,13 +48,67 @@ def test_a_request_that_carries_an_object_cannot_travel(spider: ImmowebSpider) -
 
 def test_a_huge_request_cannot_travel(spider: ImmowebSpider) -> None:
     with pytest.raises(NotShareable, match="bytes"):
-        encode(Request("https://x.example/", body=b"x" * MOST_BYTES), spider)
+        encode(Request("https://x.example/", body=b"x" * MAX_BYTES), spider)
 
 
 @pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")
-def test_only_plain_requests_travel(spider: ImmowebSpider) -> None:
-    with pytest.raises(NotShareable, match="FormRequest"):
-        encode(FormRequest("https://x.example/"), spider)
+def test_a_form_and_json_travel_as_plain_requests(spider: ImmowebSpider) -> None:
+    """scrapy-redis makes a FormRequest of every seed."""
+    form = FormRequest("https://x.example/", formdata={"a": "1"}, flags=["mine"])
+    for request in (form, JsonRequest("https://x.example/", data={"a": 1})):
+        again = decode(encode(request, spider), spider)
+        assert type(again) is Request
+        sent = (request.url, request.method, request.body, request.headers, request.flags)
+        assert (again.url, again.method, again.body, again.headers, again.flags) == sent
+
+
+class OwnRequest(Request):
+    """With a class of somebody's own, which no stored value may name."""
+
+
+def test_other_kinds_of_requests_do_not_travel(spider: ImmowebSpider) -> None:
+    with pytest.raises(NotShareable, match="OwnRequest"):
+        encode(OwnRequest("https://x.example/"), spider)
+
+
+class LinkText(str):
+    """As lxml returns texts."""
+
+
+def test_a_kind_of_text_travels_as_text(spider: ImmowebSpider) -> None:
+    again = decode(encode(Request("https://x.example/", meta={"link_text": LinkText("next")}), spider), spider)
+    assert again.meta == {"link_text": "next"}
+    assert type(again.meta["link_text"]) is str
+
+
+class AnySpider(RedisCrawlSpider):  # type: ignore[misc]
+    name = "any"
+    rules = (Rule(LinkExtractor(), callback="page"), Rule(LinkExtractor(), callback="page", errback="failed"))
+
+    def page(self, response: Any) -> None: ...
+
+    def failed(self, failure: Any) -> None: ...
+
+
+def test_any_method_of_her_own_is_a_callback_of_an_ordinary_spider() -> None:
+    spider = AnySpider()
+    for name in ("page", "parse", "_parse", "_callback", "parse_start_url"):
+        request = Request("https://x.example/", callback=getattr(spider, name))
+        assert decode(encode(request, spider), spider).callback == getattr(spider, name)
+
+
+@pytest.mark.parametrize("name", ["__init__", "close", "setup_redis", "start", "rules", "_set_crawler", "nothing"])
+def test_no_stored_request_calls_what_is_no_callback_of_an_ordinary_spider(name: str) -> None:
+    with pytest.raises(MalformedRequest):
+        decode(packed({"url": "https://x.example/", "callback": name}), AnySpider())
+
+
+@pytest.mark.parametrize(("rule", "kept"), [(0, False), (1, True)])
+def test_the_errback_of_a_rule_travels_only_if_there_is_one(rule: int, kept: bool) -> None:
+    """A CrawlSpider gives every request an errback; without one of the rule it would only hide the failure."""
+    spider = AnySpider()
+    request = Request("https://x.example/", spider._callback, errback=spider._errback, meta={"rule": rule})
+    assert (decode(encode(request, spider), spider).errback is not None) is kept
 
 
 class Evil:
@@ -79,7 +137,7 @@ HOSTILE = {
     "priority is text": packed({"url": "https://x.example/", "priority": "high"}),
     "meta is a number": packed({"url": "https://x.example/", "meta": 5}),
     "another version": b"\x02" + packed({"url": "https://x.example/"})[1:],
-    "huge": packed({"url": "https://x.example/" + "x" * MOST_BYTES}),
+    "huge": packed({"url": "https://x.example/" + "x" * MAX_BYTES}),
     "truncated": packed({"url": "https://x.example/"})[:-3],
 }
 

@@ -14,6 +14,7 @@ def named() -> set[str]:
 def test_every_key_the_module_makes_is_in_its_table() -> None:
     arguments = {"portal": "<portal>", "worker": "<worker>", "job": "<job>", "name": "<job>", "bucket": "<n>"}
     arguments["origin"] = "<origin>"
+    arguments["seeds"] = "<portal>:start_urls"
     for function in (value for value in vars(keys).values() if inspect.isfunction(value)):
         made = function(**{name: arguments[name] for name in inspect.signature(function).parameters})
         assert made in named() | {keys.prefix("<portal>")}
@@ -29,5 +30,5 @@ def test_every_key_the_scripts_use_is_in_the_table() -> None:
 def test_all_but_the_seeds_share_the_portals_slot() -> None:
     assert keys.start_urls("bina") == "bina:start_urls"
     assert keys.taken_seeds("bina", "w") == "{bina:start_urls}:taken:w", "in the slot of the seeds"
-    for function in (keys.ready, keys.requests, keys.workers, keys.dead, keys.rate_limit, keys.bell):
+    for function in (keys.ready, keys.requests, keys.workers, keys.dead_letter_times, keys.rate_limit, keys.wake_ups):
         assert function("bina").startswith("{bina}:")

@@ -13,14 +13,14 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
 from realestate.queue import signals
-from realestate.queue.deadletters import Reason
+from realestate.queue.dead_letters import Reason
 from realestate.queue.engine import LEASE
 from realestate.queue.fleet import Fleet, register_fleet
 from realestate.queue.leases import LeaseMiddleware
 from realestate.queue.ledger import Hold, Ledger
 from realestate.queue.packing import PARENT
 from realestate.queue.pages import LeasedErrback, Pages, lease_of
-from realestate.queue.request_queue import Ending, Lease
+from realestate.queue.request_queue import Lease, Settlement
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.examples import a_listing
 
@@ -31,7 +31,7 @@ class Book:
     """A fleet without Redis: a ledger with one open lease, and the leases that ended."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.ended: list[Ending] = []
+        self.ended: list[Settlement] = []
         self.ledger = Ledger(self.ended.append)
         self.pages = Pages(self.ledger, self.give_up, crawler.signals)
         self.key = self.ledger.open(Lease(b"id", "1", 0, 0, 0, "j", "extract", b""))

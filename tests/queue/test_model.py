@@ -22,9 +22,9 @@ from redis import Redis
 
 from realestate.queue import keys
 from realestate.queue.connection import connect_to
-from realestate.queue.deadletters import letter
+from realestate.queue.dead_letters import dead_letter
 from realestate.queue.identity import identify
-from realestate.queue.request_queue import Ending, Lease, Pushed, QueueSettings, RequestQueue
+from realestate.queue.request_queue import Lease, Pushed, QueueSettings, RequestQueue, Settlement
 
 BUCKETS = 4
 WORKERS = st.sampled_from(["w1", "w2", "w3"])
@@ -95,8 +95,8 @@ class QueueMachine(RuleBasedStateMachine):
     )
     def settle(self, lease: Lease, outcome: Any, children: list[int]) -> None:
         requests = [request(name) for name in children]
-        detail = {"retry": (3_600_000, lease.payload, 1), "dead": letter("http", "500", job="j")}.get(outcome)
-        (ours,) = self.do(self.queue.settle([Ending(lease.id, lease.token, outcome, detail, requests)]))
+        detail = {"retry": (3_600_000, lease.payload, 1), "dead": dead_letter("http", "500", job="j")}.get(outcome)
+        (ours,) = self.do(self.queue.settle([Settlement(lease.id, lease.token, outcome, detail, requests)]))
         assert ours == (self.valid.get(lease.id) == lease.token)
         if ours:
             self.pushed(requests)
@@ -125,7 +125,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(worker=WORKERS)
     def beat(self, worker: str) -> None:
-        self.do(self.queue.beat(worker, b"{}", []))
+        self.do(self.queue.heartbeat(worker, b"{}", []))
 
     @rule()
     def become_due(self) -> None:
@@ -145,7 +145,12 @@ class QueueMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_request_is_in_exactly_one_place(self) -> None:
-        places = {"ready": keys.ready, "delayed": keys.delayed, "in flight": keys.inflight, "dead": keys.dead}
+        places = {
+            "ready": keys.ready,
+            "delayed": keys.delayed,
+            "in flight": keys.inflight,
+            "dead": keys.dead_letter_times,
+        }
         found: dict[bytes, str] = {}
         for place, key in places.items():
             ids: Any = self.server.zrange(key("p"), 0, -1)

@@ -25,7 +25,7 @@ from realestate.queue.proxy_health import (
     most_are_refused,
     site_limits,
 )
-from realestate.queue.request_queue import Ending, Pushed, QueueSettings, RequestQueue
+from realestate.queue.request_queue import Pushed, QueueSettings, RequestQueue, Settlement
 
 NOW = 1_000_000.0
 Run = Callable[..., Any]
@@ -336,7 +336,7 @@ def test_a_proxy_that_was_granted_and_not_used_is_free_at_once(run: Run) -> None
             leases = (await queue.take("w", 9)).leases
             granted.append(Counter(lease.proxy_id for lease in leases))
             detail = (60_000, b"x", 0) if outcome == "retry" else None
-            ledger: list[Ending] = []
+            ledger: list[Settlement] = []
             held = Ledger(ledger.append)
             for lease in leases:
                 held.end(held.open(lease), outcome, detail)  # type: ignore[arg-type]

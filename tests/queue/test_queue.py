@@ -10,9 +10,9 @@ from redis import Redis
 
 from realestate.queue import keys
 from realestate.queue.connection import connect_to
-from realestate.queue.deadletters import DeadLetters, letter
+from realestate.queue.dead_letters import DeadLetters, dead_letter
 from realestate.queue.identity import identify
-from realestate.queue.request_queue import Ending, Lease, Pushed, QueueSettings, RequestQueue
+from realestate.queue.request_queue import Lease, Pushed, QueueSettings, RequestQueue, Settlement
 
 Act = Callable[[RequestQueue], Awaitable[Any]]
 Run = Callable[..., Any]
@@ -40,8 +40,8 @@ def request(name: str | int, priority: int = 0, job: str = "j", due: int = 0) ->
     return Pushed.of(identify(job, str(name).encode(), BUCKETS), priority, job, "extract", str(name).encode(), due)
 
 
-def ended(lease: Lease, outcome: Any = "done", detail: Any = None, children: tuple[Pushed, ...] = ()) -> Ending:
-    return Ending(lease.id, lease.token, outcome, detail, children)
+def ended(lease: Lease, outcome: Any = "done", detail: Any = None, children: tuple[Pushed, ...] = ()) -> Settlement:
+    return Settlement(lease.id, lease.token, outcome, detail, children)
 
 
 def names(leases: list[Lease]) -> list[str]:
@@ -103,7 +103,7 @@ def test_a_dead_workers_requests_are_taken_by_another_and_its_late_word_is_refus
         taken: list[Lease] = []
         while len(taken) < 2:
             await asyncio.sleep(0.02)
-            await queue.beat("living", b"{}", [])
+            await queue.heartbeat("living", b"{}", [])
             taken += (await queue.take("living", 2)).leases
         late = await queue.settle([ended(lease) for lease in dead])
         return names(taken), late, await queue.settle([ended(lease) for lease in taken])
@@ -118,7 +118,7 @@ def test_an_expired_lease_that_nobody_took_may_still_be_ended(run: Run, server: 
         await queue.pause()
         while server.zscore(keys.workers("p"), "slow") is not None:
             await asyncio.sleep(0.02)
-            await queue.beat("living", b"{}", [])
+            await queue.heartbeat("living", b"{}", [])
             await queue.take("living", 1)
         return await queue.settle([ended(lease)])
 
@@ -133,7 +133,7 @@ def test_a_beat_keeps_every_lease(run: Run) -> None:
         leases = (await queue.take("w", 2)).leases
         for _ in range(10):
             await asyncio.sleep(0.05)
-            await queue.beat("w", b"{}", [])
+            await queue.heartbeat("w", b"{}", [])
             assert (await queue.take("other", 2)).leases == []
         return await queue.settle([ended(lease) for lease in leases])
 
@@ -146,7 +146,7 @@ def test_after_a_silence_of_all_the_living_are_heard_before_anybody_is_taken_for
         (lease,) = (await queue.take("w", 1)).leases
         await asyncio.sleep(0.5)  # Redis was away: nobody could beat, and the lease is long over
         taken = (await queue.take("other", 1)).leases
-        await queue.beat("w", b"{}", [])
+        await queue.heartbeat("w", b"{}", [])
         return taken, await queue.settle([ended(lease)])
 
     assert run(act, lease=200) == ([], [True])
@@ -213,13 +213,13 @@ def test_a_request_that_takes_workers_down_travels_alone_and_then_dies(run: Run)
                 leases = (await queue.take(worker, 1 if number == 0 else 5)).leases
                 await asyncio.sleep(0.02)
             rounds.append(names(leases))
-            await queue.beat(worker, b"{}", [leases[0].id])
+            await queue.heartbeat(worker, b"{}", [leases[0].id])
             while await queue.server.zscore(keys.workers("p"), worker) is not None:
                 await asyncio.sleep(0.02)
-                await queue.beat("living", b"{}", [])
+                await queue.heartbeat("living", b"{}", [])
                 await queue.take("living", 0)
         rounds.append(names((await queue.take("living", 5)).leases))
-        rounds.append([each.told["reason"] for each in await DeadLetters(queue).newest()])
+        rounds.append([each.details["reason"] for each in await DeadLetters(queue).newest()])
         return rounds
 
     assert run(act, lease=150, poison=2) == [["poison"], ["poison"], ["innocent"], ["poison"]]
@@ -229,12 +229,12 @@ def test_a_suspect_does_not_wait_for_the_end_of_all_other_work(run: Run) -> None
     async def act(queue: RequestQueue) -> list[str]:
         await queue.push([request("suspect", priority=9)])
         (lease,) = (await queue.take("victim", 1)).leases
-        await queue.beat("victim", b"{}", [lease.id])
+        await queue.heartbeat("victim", b"{}", [lease.id])
         await queue.push([request(number) for number in range(20)])
         busy = (await queue.take("living", 2)).leases
         while await queue.server.zscore(keys.workers("p"), "victim") is not None:
             await asyncio.sleep(0.02)
-            await queue.beat("living", b"{}", [])
+            await queue.heartbeat("living", b"{}", [])
             busy += (await queue.take("living", 0)).leases
         assert (await queue.take("living", 5)).leases == [], "its hands grow empty first"
         await queue.settle([ended(each) for each in busy])
@@ -247,8 +247,8 @@ def test_a_dead_letter_is_kept_replayed_and_dropped(run: Run, server: Redis) -> 
     async def act(queue: RequestQueue) -> list[Any]:
         await queue.push([request("a"), request("b")])
         for lease in (await queue.take("w", 2)).leases:
-            await queue.settle([ended(lease, "dead", letter("http", "status 500", job="j", url="u"))])
-        await queue.bury(b"seed", letter("seed", "no address", seed="nonsense"))
+            await queue.settle([ended(lease, "dead", dead_letter("http", "status 500", job="j", url="u"))])
+        await queue.add_dead_letter(b"seed", dead_letter("seed", "no address", seed="nonsense"))
         dead = DeadLetters(queue)
         found = await dead.newest(reason="http", job="j")
         assert (await queue.take("w", 2)).leases == []
@@ -266,11 +266,11 @@ def test_a_dead_letter_is_kept_replayed_and_dropped(run: Run, server: Redis) -> 
 def test_no_more_dead_letters_are_kept_than_allowed(run: Run, server: Redis) -> None:
     async def act(queue: RequestQueue) -> list[str]:
         for number in range(5):
-            await queue.bury(str(number).encode(), letter("seed", str(number)))
+            await queue.add_dead_letter(str(number).encode(), dead_letter("seed", str(number)))
             await asyncio.sleep(0.002)
-        return [each.told["error"] for each in await DeadLetters(queue).newest()]
+        return [each.details["error"] for each in await DeadLetters(queue).newest()]
 
-    assert run(act, letters=3) == ["4", "3", "2"]
+    assert run(act, dead_letters_keep=3) == ["4", "3", "2"]
 
 
 def test_the_pace_spaces_what_the_fleet_is_granted(run: Run) -> None:
@@ -323,7 +323,7 @@ def test_a_paused_portal_gives_nothing_until_it_is_resumed(run: Run) -> None:
         await queue.push([request("a")])
         await queue.pause()
         paused = await queue.take("w", 1)
-        pulse = await queue.beat("w", b"{}", [])
+        pulse = await queue.heartbeat("w", b"{}", [])
         await queue.resume()
         return [paused.paused, paused.leases, pulse.paused, names((await queue.take("w", 1)).leases)]
 
@@ -371,7 +371,7 @@ def test_a_job_is_finished_when_nothing_of_it_is_left(run: Run) -> None:
         await queue.push([request("a"), request("b", job="other")])
         (lease,) = (await queue.take("w", 1)).leases
         in_flight = await queue.is_over("j")
-        await queue.settle([Ending(lease.id, lease.token, "done")])
+        await queue.settle([Settlement(lease.id, lease.token, "done")])
         return [in_flight, await queue.is_over("j"), await queue.is_over("other")]
 
     assert run(act) == [False, True, False]
@@ -387,7 +387,7 @@ def test_only_the_newest_jobs_are_named(run: Run) -> None:
 
 def test_the_bell_rings_for_a_push(run: Run) -> None:
     async def act(queue: RequestQueue) -> bool:
-        waiting = asyncio.ensure_future(queue.wait_for_bell(30))
+        waiting = asyncio.ensure_future(queue.wait_for_wake_up(30))
         await asyncio.sleep(0)
         await queue.push([request("a")])
         await asyncio.wait_for(waiting, 10)

@@ -43,7 +43,7 @@ def test_one_worker_fetches_it_and_all_read_it(run: Run) -> None:
     async def act(queue: RequestQueue, texts: Texts) -> None:
         workers = [texts(f"w{number}") for number in range(8)]
         for each in workers:
-            await queue.beat(each.worker, b"{}", [])
+            await queue.heartbeat(each.worker, b"{}", [])
         copies = await asyncio.gather(*(each.look(ORIGIN) for each in workers))
         assert sum(copy.must_fetch for copy in copies) == 1
         assert all(copy.is_being_fetched and copy.text is None for copy in copies)
@@ -59,13 +59,13 @@ def test_one_worker_fetches_it_and_all_read_it(run: Run) -> None:
 
 def test_a_worker_that_dies_while_fetching_is_replaced_when_its_lease_ends(run: Run) -> None:
     async def act(queue: RequestQueue, texts: Texts) -> None:
-        await queue.beat("dies", b"{}", [])
-        await queue.beat("lives", b"{}", [])
+        await queue.heartbeat("dies", b"{}", [])
+        await queue.heartbeat("lives", b"{}", [])
         assert (await texts("dies").look(ORIGIN)).must_fetch
         assert not (await texts("lives").look(ORIGIN)).must_fetch
         await asyncio.sleep(LEASE_MS / 1000 * 1.2)
         assert (await texts("lives").look(ORIGIN)).must_fetch
-        await queue.beat("lives", b"{}", [])
+        await queue.heartbeat("lives", b"{}", [])
         await texts("dies").save_failure(ORIGIN, "late", 0)
         assert not (await texts("third").look(ORIGIN)).must_fetch, (
             "a late result of the dead worker does not release the lock"
@@ -76,7 +76,7 @@ def test_a_worker_that_dies_while_fetching_is_replaced_when_its_lease_ends(run: 
 
 def test_a_worker_that_leaves_while_fetching_is_replaced_at_once(run: Run) -> None:
     async def act(queue: RequestQueue, texts: Texts) -> None:
-        await queue.beat("leaves", b"{}", [])
+        await queue.heartbeat("leaves", b"{}", [])
         assert (await texts("leaves").look(ORIGIN)).must_fetch
         await queue.leave("leaves")
         assert (await texts("other").look(ORIGIN)).must_fetch
@@ -86,7 +86,7 @@ def test_a_worker_that_leaves_while_fetching_is_replaced_at_once(run: Run) -> No
 
 def test_the_old_text_is_used_while_the_site_cannot_be_reached(run: Run, server: Redis) -> None:
     async def act(queue: RequestQueue, texts: Texts) -> None:
-        await queue.beat("w", b"{}", [])
+        await queue.heartbeat("w", b"{}", [])
         mine = texts("w")
         await mine.save(ORIGIN, TEXT, 0)
         assert (await mine.look(ORIGIN)).must_fetch, "it is due again"
@@ -110,7 +110,7 @@ def test_the_longest_crawl_delay_of_all_hosts_limits_the_rate(run: Run, server: 
         stored = []
         for seconds, origin in delays:
             await queue.set_crawl_delay(seconds, origin)
-            stored.append(await queue.server.hget(keys.rate_limit(PORTAL), "floor"))
+            stored.append(await queue.server.hget(keys.rate_limit(PORTAL), "crawl_delay"))
         return stored
 
     assert run(act) == [b"2000", b"5000", b"5000", b"2000", None]

@@ -13,9 +13,9 @@ from scrapy.crawler import Crawler
 
 from realestate.queue import keys
 from realestate.queue.buffer import monotonic_ms
-from realestate.queue.deadletters import DeadLetters
+from realestate.queue.dead_letters import DeadLetters
 from realestate.queue.engine import LEASE
-from realestate.queue.fleet import SWALLOWED_BEATS
+from realestate.queue.fleet import SWALLOWED_HEARTBEATS
 from realestate.queue.packing import PARENT
 from realestate.queue.scheduler import Scheduler
 from realestate.spiders.immoweb import ImmowebSpider
@@ -69,7 +69,7 @@ def listing(scheduler: Scheduler, **parts: Any) -> Request:
 
 def where(server: Redis) -> dict[str, int]:
     """How many requests are in each place."""
-    places = {"ready": keys.ready, "delayed": keys.delayed, "in flight": keys.inflight, "dead": keys.dead}
+    places = {"ready": keys.ready, "delayed": keys.delayed, "in flight": keys.inflight, "dead": keys.dead_letter_times}
     counted: dict[str, Any] = {name: server.zcard(key("immoweb")) for name, key in places.items()}
     return {name: count for name, count in counted.items() if count}
 
@@ -105,7 +105,7 @@ def test_a_shells_request_stays_in_its_process(run: Run, server: Redis) -> None:
 def test_a_request_may_ask_to_be_sent_later(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> dict[str, int]:
         scheduler.fleet.serve()
-        await scheduler.fleet.queue.beat("other", b"{}", [])
+        await scheduler.fleet.queue.heartbeat("other", b"{}", [])
         asked_at = monotonic_ms()
         scheduler.fleet.buffer.set_clock((await scheduler.fleet.queue.take("other", 0)).now, asked_at)
         scheduler.enqueue_request(listing(scheduler, meta={"stage": "extract", "job": "j", "delay_seconds": 600}))
@@ -207,10 +207,10 @@ def test_what_is_given_up_is_a_dead_letter_once_its_callback_is_over(run: Run, s
         scheduler.fleet.finished(request)
         await until(lambda: where(server) == {"dead": 1})
         (letter,) = await DeadLetters(scheduler.fleet.queue).newest()
-        return letter.told
+        return letter.details
 
-    told = run(act)
-    assert (told["reason"], told["error"], told["url"], told["job"], told["tries"]) == (
+    details = run(act)
+    assert (details["reason"], details["error"], details["url"], details["job"], details["tries"]) == (
         "http",
         "status 403",
         LISTING,
@@ -228,7 +228,7 @@ def test_a_malformed_value_is_a_dead_letter_and_the_next_is_taken(run: Run, serv
         scheduler.fleet.finished(request)
         await until(lambda: where(server) == {"dead": 1})
         (letter,) = await DeadLetters(scheduler.fleet.queue).newest()
-        return str(letter.told["reason"])
+        return str(letter.details["reason"])
 
     assert run(act) == "malformed"
 
@@ -236,12 +236,12 @@ def test_a_malformed_value_is_a_dead_letter_and_the_next_is_taken(run: Run, serv
 def test_a_request_that_a_middleware_swallows_is_not_held_for_ever(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> str:
         await taken(scheduler)
-        for _ in range(SWALLOWED_BEATS):
+        for _ in range(SWALLOWED_HEARTBEATS):
             assert where(server) == {"in flight": 1}
-            await scheduler.fleet.beat(b"{}")
+            await scheduler.fleet.heartbeat(b"{}")
         await until(lambda: where(server) == {"dead": 1})
         (letter,) = await DeadLetters(scheduler.fleet.queue).newest()
-        return str(letter.told["reason"])
+        return str(letter.details["reason"])
 
     assert run(act) == "swallowed"
 
@@ -251,8 +251,8 @@ def test_a_request_on_its_way_is_not_taken_for_swallowed(run: Run, server: Redis
         request = await taken(scheduler)
         assert scheduler.crawler.engine is not None
         scheduler.crawler.engine.downloader.active.add(request)
-        for _ in range(2 * SWALLOWED_BEATS):
-            await scheduler.fleet.beat(b"{}")
+        for _ in range(2 * SWALLOWED_HEARTBEATS):
+            await scheduler.fleet.heartbeat(b"{}")
         assert where(server) == {"in flight": 1}
         scheduler.fleet.finished(request)
 
@@ -281,7 +281,7 @@ def test_a_paused_portal_gets_its_buffer_back(run: Run, server: Redis) -> None:
         await next_request(scheduler)
         await until(lambda: where(server) == {"in flight": 6})
         await scheduler.fleet.queue.pause()
-        await scheduler.fleet.beat(b"{}")
+        await scheduler.fleet.heartbeat(b"{}")
         await until(lambda: where(server) == {"ready": 5, "in flight": 1})
         assert len(scheduler.fleet.buffer) == 0
 

@@ -77,9 +77,9 @@ def test_each_address_has_a_limit_of_its_own(profile: str, excess: int) -> None:
 
     async def check(simulator: Simulator) -> None:
         for address in ("127.0.0.2", "127.0.0.3"):
-            told = await statuses(page(simulator), window + 5, address)
-            refused = [status for status in told if status in (403, 429)]
-            assert not {403, 429} & set(told[:window])
+            seen = await statuses(page(simulator), window + 5, address)
+            refused = [status for status in seen if status in (403, 429)]
+            assert not {403, 429} & set(seen[:window])
             assert refused == [excess] * 5
         stats = await control(simulator, "/_stats")
         clients = stats["emlak"]["clients"]
@@ -107,12 +107,12 @@ def test_a_refusal_says_when_to_come_back_and_then_it_is_so() -> None:
 
 def test_a_ban_is_a_403_until_it_is_over() -> None:
     async def check(simulator: Simulator) -> None:
-        told = []
+        seen = []
         for now in (100.0, 129.9, 130.0):
             simulator.clock = lambda now=now: now  # type: ignore[misc]
-            told.append((await statuses(page(simulator), 5 if now == 100 else 1, "127.0.0.5"))[-1])
-        assert told[:2] == [403, 403]
-        assert told[2] != 403
+            seen.append((await statuses(page(simulator), 5 if now == 100 else 1, "127.0.0.5"))[-1])
+        assert seen[:2] == [403, 403]
+        assert seen[2] != 403
 
     meet("hostile", check)
 
@@ -124,8 +124,8 @@ def test_robots_is_never_refused_nor_faulted_nor_counted() -> None:
             for _ in range(100):
                 came = await ask(url, "127.0.0.2", Via="1.1 x")
                 assert (came.status, b"Disallow" in came.body) == (200, True)
-        told = await control(simulator, "/_adversary")
-        assert [told["portals"][name]["requests"] for name in PORTALS] == [0] * len(PORTALS)
+        seen = await control(simulator, "/_adversary")
+        assert [seen["portals"][name]["requests"] for name in PORTALS] == [0] * len(PORTALS)
         assert (await control(simulator, "/_stats"))["emlak"]["requests"] == 100
 
     meet("hostile", check)
@@ -146,8 +146,8 @@ def test_only_the_watchful_look_at_headers(profile: str, status: int) -> None:
 
 def test_without_an_adversary_everybody_is_welcome() -> None:
     async def check(simulator: Simulator) -> None:
-        told = await statuses(page(simulator), 100, "127.0.0.2", **{"User-Agent": "curl/8"})
-        assert set(told) == {200}
+        seen = await statuses(page(simulator), 100, "127.0.0.2", **{"User-Agent": "curl/8"})
+        assert set(seen) == {200}
         assert await control(simulator, "/_adversary") == {"profile": None, "seed": 2, "portals": {}, "proxies": []}
         assert "clients" not in (await control(simulator, "/_stats"))["emlak"]
 
@@ -155,7 +155,7 @@ def test_without_an_adversary_everybody_is_welcome() -> None:
 
 
 def test_the_same_seed_gives_the_same_faults_to_the_same_requests() -> None:
-    async def told() -> list[int]:
+    async def seen() -> list[int]:
         async with running(World(9, 40), adversity=Adversity(profile="normal")) as simulator:
             simulator.clock = lambda: 100.0
             site, found = simulator.sites["emlak"], []
@@ -165,7 +165,7 @@ def test_the_same_seed_gives_the_same_faults_to_the_same_requests() -> None:
             assert simulator.adversaries["emlak"].as_record()["refused"] == 0
             return found
 
-    first, second = asyncio.run(told()), asyncio.run(told())
+    first, second = asyncio.run(seen()), asyncio.run(seen())
     assert first == second
     assert {200} < set(first)
 
@@ -246,13 +246,13 @@ def test_every_fault_of_the_hostile_one_reaches_a_visitor_and_none_breaks_the_si
     async def check(simulator: Simulator) -> None:
         for number in range(200):
             await statuses(page(simulator), 3, f"127.0.1.{number + 1}")
-        told = (await control(simulator, "/_adversary"))["portals"]["emlak"]
-        assert (told["requests"], told["refused"]) == (600, 0)
-        assert set(told["faults"]) == {*PROFILES["hostile"].faults, "empty"}
-        assert told["new_layout"] > 0
+        seen = (await control(simulator, "/_adversary"))["portals"]["emlak"]
+        assert (seen["requests"], seen["refused"]) == (600, 0)
+        assert set(seen["faults"]) == {*PROFILES["hostile"].faults, "empty"}
+        assert seen["new_layout"] > 0
         by_status = (await control(simulator, "/_stats"))["emlak"]["by_status"]
-        assert by_status["0"] == told["faults"]["reset"]
-        assert told["fault_share"] == pytest.approx(sum(told["faults"].values()) / 600)
+        assert by_status["0"] == seen["faults"]["reset"]
+        assert seen["fault_share"] == pytest.approx(sum(seen["faults"].values()) / 600)
 
     meet("hostile", check, listings=300)
     assert caplog.records == []

@@ -21,12 +21,12 @@ def test_it_prints_the_proxies_for_a_shell_and_tells_what_it_is(tmp_path: Path) 
     with simulator_process(log, 20, 1, *options) as control:
         (line,) = re.findall(r"^export PROXIES='(\S+)'$", log.read_text(), re.MULTILINE)
         with build_opener(ProxyHandler({})).open(f"{control}/_adversary", timeout=30) as answer:
-            told = json.loads(answer.read())
-        fine = [url for url, proxy in zip(line.split(","), told["proxies"], strict=True) if proxy["kind"] == "fine"]
+            state = json.loads(answer.read())
+        fine = [url for url, proxy in zip(line.split(","), state["proxies"], strict=True) if proxy["kind"] == "fine"]
         with build_opener(ProxyHandler({"http": fine[0]})).open(f"{control}/_portals", timeout=30) as answer:
-            assert set(json.loads(answer.read())) >= set(told["portals"]) == set(PORTALS)
-    assert (told["profile"], len(fine)) == ("strict", 7)
-    assert [proxy["address"] for proxy in told["proxies"]] == [f"127.0.0.{number}" for number in range(2, 10)]
+            assert set(json.loads(answer.read())) >= set(state["portals"]) == set(PORTALS)
+    assert (state["profile"], len(fine)) == ("strict", 7)
+    assert [proxy["address"] for proxy in state["proxies"]] == [f"127.0.0.{number}" for number in range(2, 10)]
     assert line.split(",")[0].startswith("http://simulator:s3cret@127.0.0.1:")
 
 

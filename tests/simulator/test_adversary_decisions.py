@@ -53,20 +53,20 @@ def test_the_faults_are_those_of_the_profile_in_its_shares(profile: str) -> None
 
 
 def test_what_happens_follows_from_the_seed_the_address_and_how_often_it_was_asked() -> None:
-    def told(seed: int, address: str) -> list[tuple[Any, ...]]:
+    def outcomes(seed: int, address: str) -> list[tuple[Any, ...]]:
         crawl = Crawl(adversary("hostile", seed=seed))
         return [outcome(crawl.ask(f"/{number % 40}.html", address)) for number in range(200)]
 
-    assert told(3, "127.0.0.2") == told(3, "127.0.0.2")
-    assert told(3, "127.0.0.2") != told(4, "127.0.0.2")
-    assert told(3, "127.0.0.2") != told(3, "127.0.0.3")
+    assert outcomes(3, "127.0.0.2") == outcomes(3, "127.0.0.2")
+    assert outcomes(3, "127.0.0.2") != outcomes(4, "127.0.0.2")
+    assert outcomes(3, "127.0.0.2") != outcomes(3, "127.0.0.3")
 
 
 def test_who_asks_first_changes_nothing_for_the_others() -> None:
     targets = [f"/{number}.html" for number in range(100)]
     forth, back = Crawl(adversary("hostile")), Crawl(adversary("hostile"))
-    told = {target: outcome(forth.ask(target)) for target in targets}
-    assert {target: outcome(back.ask(target)) for target in reversed(targets)} == told
+    outcomes = {target: outcome(forth.ask(target)) for target in targets}
+    assert {target: outcome(back.ask(target)) for target in reversed(targets)} == outcomes
 
 
 def test_who_asks_again_gets_the_page() -> None:
@@ -139,5 +139,5 @@ def test_bans_are_counted_and_what_they_refuse() -> None:
     hostile = adversary("hostile")
     for _ in range(10):
         hostile.treat(Visit("127.0.0.2", "/", HONEST), PAGE, 50.0)
-    told = hostile.clients()["127.0.0.2"]
-    assert (told["bans"], told["banned"], told["refused"]) == (1, 6, 7)
+    outcomes = hostile.clients()["127.0.0.2"]
+    assert (outcomes["bans"], outcomes["banned"], outcomes["refused"]) == (1, 6, 7)

@@ -12,11 +12,11 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
 
-from realestate.crawling.base import PortalSpider
+from realestate.crawling.portal_spider import PortalSpider
 from realestate.items import Listing, as_record
-from realestate.middlewares.blocks import read_rules
+from realestate.middlewares.bans import read_ban_rules
+from realestate.simulator.adversary.ban_pages import KINDS, LOGIN, LOGIN_PATH, wall
 from realestate.simulator.adversary.damage import BOMB_BYTES, bomb, emptied, garbled, relaid
-from realestate.simulator.adversary.walls import KINDS, LOGIN, LOGIN_PATH, wall
 from realestate.simulator.site import JSON, Answer, Site
 from realestate.spiders.emlak import EmlakSpider
 from realestate.spiders.immoweb import ImmowebSpider
@@ -32,7 +32,7 @@ def test_every_wall_is_one_of_the_kinds_that_are_recognised(kind: str) -> None:
         met = Answer("other", LOGIN)
     address = f"http://portal.test{LOGIN_PATH if kind == 'login' else '/homes/1'}"
     assert met.status == 200
-    assert read_rules().kind_of(200, address, met.body, was_redirected=kind == "login") == kind
+    assert read_ban_rules().kind_of(200, address, met.body, was_redirected=kind == "login") == kind
 
 
 def pages(site: Site) -> Iterator[tuple[str, Answer]]:

@@ -125,9 +125,9 @@ def test_who_has_no_password_is_told_so() -> None:
         assert b"Proxy-Authenticate: Basic" in connect
         assert (proxy.requests, proxy.unauthorized) == (1, 3)
         async with ClientSession() as session, session.get(simulator.bases["control"] + "/_adversary") as response:
-            told = await response.text()
-        assert "s3cret" not in told
-        assert json.loads(told)["proxies"][0]["unauthorized"] == 3
+            text = await response.text()
+        assert "s3cret" not in text
+        assert json.loads(text)["proxies"][0]["unauthorized"] == 3
 
     through(check, password="s3cret: @/")
 

@@ -17,11 +17,11 @@ from tests.simulator.test_shapes import paths, shape
 
 
 def asked(site: Site, *, hash: str = HASH, **variables: Any) -> dict[str, Any]:
-    told = {
+    parameters = {
         "variables": {"first": 16, "filter": {}, "sort": "BUMPED_AT_DESC", **variables},
         "extensions": {"persistedQuery": {"version": 1, "sha256Hash": hash}},
     }
-    query = {"operationName": "SearchItems", **{name: json.dumps(each) for name, each in told.items()}}
+    query = {"operationName": "SearchItems", **{name: json.dumps(each) for name, each in parameters.items()}}
     answer = site.answer(f"/graphql?{urlencode(query)}")
     assert (answer.status, answer.kind) == (200, "search")
     found: dict[str, Any] = json.loads(answer.body)

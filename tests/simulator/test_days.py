@@ -168,8 +168,8 @@ def test_after_many_days_the_parsers_still_read_what_the_truth_says(after_many_d
         served = {"Date": format_datetime(simulator.world.now)}
         response = HtmlResponse(url, 200, served, site.page(advert).body, encoding="utf-8", request=Request(url))
         shown_on_the_card = {"rent_period": site.truth(advert)["rent_period"]} if portal != "immoweb" else {}
-        told = spider.parse_listing(response, **shown_on_the_card)
-        read += (as_record(each) for each in told if isinstance(each, Listing))
+        parsed = spider.parse_listing(response, **shown_on_the_card)
+        read += (as_record(each) for each in parsed if isinstance(each, Listing))
     compared = compare(list(site.truths()), read)
     assert compared.expected > 200
     assert compared.wrong == compared.missing == compared.unexpected == ()

@@ -1,4 +1,4 @@
-"""The history a perfect crawler would write: nothing but what the pages say, each change told once."""
+"""The history a perfect crawler would write: nothing but what the pages say, each change once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,6 @@ from realestate.simulator.server import Simulator
 from realestate.simulator.world import World
 from tests.simulator.conftest import BASES, Lived
 
-
 DAYS = 12
 ON_BOTH = {"listed", "price_changed", "price_meaning_changed", "updated", "delisted", "relisted"}
 TYPES = dict.fromkeys(("emlak", "lalafo", "bina", "tap"), ON_BOTH)
@@ -22,8 +21,8 @@ EVIDENCE |= {"bina": {"404", "410"}, "tap": {"404", "410", "marker"}}
 
 
 def record(**values: Any) -> Record:
-    told = {"operation": "sale", "price": 100_000, "currency": "EUR", "price_basis": "total", **values}
-    return as_record(Listing(portal="p", ref="1", url="http://p.test/1", country="BE", **told))
+    values = {"operation": "sale", "price": 100_000, "currency": "EUR", "price_basis": "total", **values}
+    return as_record(Listing(portal="p", ref="1", url="http://p.test/1", country="BE", **values))
 
 
 def looked(*days: Record | Evidence | None) -> list[Event]:
@@ -258,8 +257,8 @@ def test_events_are_in_order_and_each_is_told_once(with_rows: WithRows, portal: 
     # a number in whatever digits, after the host where there is one
     order = [(event["day"], int(event["ref"].rpartition(":")[2], 36)) for event in events]
     assert order == sorted(order)
-    told = [(event["day"], event["ref"], event["type"]) for event in events]
-    assert len(told) == len(set(told))
+    keys = [(event["day"], event["ref"], event["type"]) for event in events]
+    assert len(keys) == len(set(keys))
     assert all(event["portal"] == portal for event in events)
 
 
@@ -280,7 +279,7 @@ TELL_ALL = [name for name in PORTALS if name != "generic"]
 def test_the_world_and_the_history_agree(
     after_many_days: Lived, portal: str, what: str, expected: Callable[[int, Event], bool]
 ) -> None:
-    # What happens on the last day may be told on the day after it.
+    # What happens on the last day may be recorded on the day after it.
     days = after_many_days.days[:-1]
     things = [(day["day"], ref) for day in days for ref in day["portals"][portal][what]]
     assert things

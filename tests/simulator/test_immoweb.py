@@ -222,9 +222,9 @@ def test_new_projects_come_with_new_homes_and_the_same_whenever_they_are_looked_
     def shared(site: Immoweb) -> dict[int, list[int]]:
         return {each.ref: [unit.ref for unit in site.projects.units(each)] for each in site.projects.every()}
 
-    told = shared(early)
-    assert told == shared(late)
-    new = {project: units for project, units in told.items() if project not in first}
+    shown = shared(early)
+    assert shown == shared(late)
+    new = {project: units for project, units in shown.items() if project not in first}
     assert any(new.values())
     assert not first.intersection(unit for units in new.values() for unit in units)
 

@@ -49,24 +49,24 @@ def adverts(world: World) -> list[Advert]:
 def test_the_truth_is_what_the_details_say(lalafo: Site, adverts: list[Advert]) -> None:
     shapes = set()
     for advert in adverts:
-        truth, told = lalafo.truth(advert), details(lalafo, advert.ref)
-        named = {param["name"]: param["value"] for param in told["params"]}
+        truth, page = lalafo.truth(advert), details(lalafo, advert.ref)
+        named = {param["name"]: param["value"] for param in page["params"]}
         plot = number(named.get("Torpaq sahəsi (Sot)"))
-        assert truth["ref"] == str(told["id"])
-        assert truth["url"] == lalafo.base + told["url"]
-        assert (truth["price"] or 0) == (told["price"] or 0)
-        assert truth["currency"] == (told["currency"] if told["price"] else None)
+        assert truth["ref"] == str(page["id"])
+        assert truth["url"] == lalafo.base + page["url"]
+        assert (truth["price"] or 0) == (page["price"] or 0)
+        assert truth["currency"] == (page["currency"] if page["price"] else None)
         assert truth["area_m2"] == number(named.get("Sahə (m2)"))
         assert truth["plot_m2"] == (None if plot is None else plot * 100)
         assert truth["rooms"] == number(named.get("Otaqların sayı"))
         assert truth["floor"] == number(named.get("Mərtəbə"))
         assert truth["floors_total"] == number(named.get("Mərtəbələrin sayı"))
-        assert truth["description"] == "\n".join(" ".join(line.split()) for line in told["description"].splitlines())
-        assert truth["title"] == " ".join(told["title"].split())
-        assert datetime.fromisoformat(truth["posted_at"]) == moment(told["created_time"])
-        assert datetime.fromisoformat(truth["updated_at"]) == moment(told["updated_time"])
-        assert truth["latitude"] == (told["lat"] or None)
-        shapes.add((type(named.get("Sahə (m2)")), told["updated_time"] > 10**11, type(told["price"]), told["lat"] == 0))
+        assert truth["description"] == "\n".join(" ".join(line.split()) for line in page["description"].splitlines())
+        assert truth["title"] == " ".join(page["title"].split())
+        assert datetime.fromisoformat(truth["posted_at"]) == moment(page["created_time"])
+        assert datetime.fromisoformat(truth["updated_at"]) == moment(page["updated_time"])
+        assert truth["latitude"] == (page["lat"] or None)
+        shapes.add((type(named.get("Sahə (m2)")), page["updated_time"] > 10**11, type(page["price"]), page["lat"] == 0))
     assert {kind for kind, *_ in shapes} >= {str, float, type(None)}
     assert {ms for _, ms, *_ in shapes} == {True, False}
     assert {price for _, _, price, _ in shapes} == {int, type(None)}

@@ -44,12 +44,12 @@ def test_each_item_has_a_page_and_stands_on_one_page_of_the_list(stand: Stand) -
 
 def test_a_day_changes_what_it_says_it_changed(stand: Stand) -> None:
     before = {each["ref"]: each for each in stand.truths()}
-    told = stand.advance(1, NOW)
+    changes = stand.advance(1, NOW)
     after = {each["ref"]: each for each in stand.truths()}
     changed = {ref for ref in before if {**before[ref], "quoted_at": 0} != {**after[ref], "quoted_at": 0}}
-    assert (changed, after.keys() - before.keys()) == (set(told["changed"]), set(told["new"]))
-    assert told["changed"]
-    assert told["new"]
+    assert (changed, after.keys() - before.keys()) == (set(changes["changed"]), set(changes["new"]))
+    assert changes["changed"]
+    assert changes["new"]
 
 
 @pytest.mark.parametrize("target", HOSTILE)

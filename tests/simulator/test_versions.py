@@ -39,7 +39,7 @@ def test_a_page_is_not_modified_until_it_is(portal: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "asked", "status"),
+    ("sent", "asked", "status"),
     [
         ({"ETag": ETAG}, {"If-None-Match": ETAG}, 304),
         ({"ETag": ETAG}, {"If-None-Match": f'"b", W/{ETAG}'}, 304),
@@ -55,7 +55,7 @@ def test_a_page_is_not_modified_until_it_is(portal: str) -> None:
         (None, {"If-Modified-Since": OLD}, 200),
     ],
 )
-def test_who_has_it_already(told: dict[str, str] | None, asked: dict[str, str], status: int) -> None:
-    answer = unless_known(Answer("listing", b"body", extra=told), asked)
+def test_who_has_it_already(sent: dict[str, str] | None, asked: dict[str, str], status: int) -> None:
+    answer = unless_known(Answer("listing", b"body", extra=sent), asked)
     assert (answer.status, answer.body) == (status, b"" if status == 304 else b"body")
-    assert unless_known(Answer("listing", b"gone", 404, extra=told), asked).status == 404
+    assert unless_known(Answer("listing", b"gone", 404, extra=sent), asked).status == 404

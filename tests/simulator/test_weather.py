@@ -20,8 +20,8 @@ from tests.simulator.conftest import BASES
 
 def search_of_bina(cursor: str | None = None) -> str:
     variables = {"first": 16, "filter": {}} | ({"cursor": cursor} if cursor else {})
-    told = {"variables": variables, "extensions": {"persistedQuery": {"version": 1, "sha256Hash": HASH}}}
-    asked = {"operationName": "SearchItems", **{name: json.dumps(each) for name, each in told.items()}}
+    parameters = {"variables": variables, "extensions": {"persistedQuery": {"version": 1, "sha256Hash": HASH}}}
+    asked = {"operationName": "SearchItems", **{name: json.dumps(each) for name, each in parameters.items()}}
     return f"/graphql?{urlencode(asked)}"
 
 
@@ -74,7 +74,7 @@ class Visitor:
         return answers
 
     async def search(self, page: int) -> tuple[int, list[str]]:
-        """The total told, and the refs or addresses shown, without what is promoted."""
+        """The total shown, and the refs or addresses shown, without what is promoted."""
         if self._portal == "bina":
             return await self._search_bina(page)
         if self._portal == "tap":
@@ -107,8 +107,8 @@ class Visitor:
         query = (
             "query($n: Int, $a: String) { ads(first: $n, after: $a, source: DESKTOP) { totalCount nodes { path } } }"
         )
-        told = {"query": query, "variables": {"n": SIZES["tap"], "a": after}}
-        async with self._session.post(self.site.base + "/graphql", json=told) as response:
+        parameters = {"query": query, "variables": {"n": SIZES["tap"], "a": after}}
+        async with self._session.post(self.site.base + "/graphql", json=parameters) as response:
             answer = (await response.json())["data"]["ads"]
         return answer["totalCount"], [node["path"] for node in answer["nodes"]]
 
@@ -202,8 +202,8 @@ def test_half_of_the_pages_are_empty_though_the_total_is_right(portal: str) -> N
     async def check(visitor: Visitor, simulator: Simulator) -> None:
         total, whole = await visitor.all_pages()
         await visitor.set("half_pages")
-        told, pages = await visitor.all_pages()
-        assert (told, len(pages)) == (total, len(whole))
+        count, pages = await visitor.all_pages()
+        assert (count, len(pages)) == (total, len(whole))
         assert [ref for page in pages for ref in page] == [ref for page in whole for ref in page][: total // 2]
         assert pages[-1] == []
 
@@ -295,5 +295,5 @@ def test_nonsense_is_refused_and_changes_nothing() -> None:
 
 
 def test_every_kind_is_explained() -> None:
-    told = [line.split()[0] for line in (weather.__doc__ or "").splitlines() if line.startswith("    ")]
-    assert sorted(told) == sorted(WEATHERS)
+    documented = [line.split()[0] for line in (weather.__doc__ or "").splitlines() if line.startswith("    ")]
+    assert sorted(documented) == sorted(WEATHERS)

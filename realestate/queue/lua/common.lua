@@ -1,4 +1,4 @@
--- What every script begins with. KEYS[1] is the portal's prefix "{portal}:", ARGV[1] a msgpack of its arguments.
+-- Every script begins with this file. KEYS[1] is the portal's prefix "{portal}:", ARGV[1] a msgpack of its arguments.
 -- Time is Redis' own, in milliseconds.
 
 local args = cmsgpack.unpack(ARGV[1])
@@ -8,10 +8,10 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
 local REQUESTS, READY, DELAYED, INFLIGHT = key('requests'), key('ready'), key('delayed'), key('inflight')
-local LEASES, WORKERS, SUSPECTS, DEAD = key('leases'), key('workers'), key('suspects'), key('dead')
-local TRIES, CRASHES, RATE_LIMIT, LETTERS = key('tries'), key('crashes'), key('rate_limit'), key('letters')
+local LEASES, WORKERS, SUSPECTS, DEAD_LETTER_TIMES = key('leases'), key('workers'), key('suspects'), key('dead_letters:times')
+local TRIES, CRASHES, RATE_LIMIT, DEAD_LETTERS = key('tries'), key('crashes'), key('rate_limit'), key('dead_letters')
 
--- Jobs that status can name: enough for weeks of a timetable.
+-- Jobs that `status` can show: enough for weeks of a timetable.
 local JOBS_KEEP = 1000
 
 -- A stored request: what the scripts need of it, then the request itself, which only Python reads.
@@ -29,7 +29,7 @@ end
 local function head_of(id) return head_from(redis.call('HGET', REQUESTS, id)) end
 
 -- One command for a whole batch, in pieces that Lua's stack can hold; an even number, so that pairs stay together.
--- A call costs more than what it does: a command a batch instead of one a request is most of the scripts' speed.
+-- One command per batch instead of one per request makes most of the scripts' speed.
 local PIECE = 1000
 
 local function all(command, name, values)
@@ -48,7 +48,7 @@ local function read_all(name, ids)
   return found
 end
 
--- Adds to the list of that name, which is made when it is the first.
+-- Adds a value to the list of that name.
 local function gather(lists, name, value)
   local list = lists[name]
   if not list then
@@ -81,12 +81,12 @@ end
 
 -- Wakes as many waiting workers as there are new requests; the list stays short, however much is pushed while
 -- nobody waits.
-local function ring(times)
-  local missing = math.min(times or 1, 64 - redis.call('LLEN', key('bell')))
-  for _ = 1, missing do redis.call('LPUSH', key('bell'), 1) end
+local function wake(times)
+  local missing = math.min(times or 1, 64 - redis.call('LLEN', key('wake_ups')))
+  for _ = 1, missing do redis.call('LPUSH', key('wake_ups'), 1) end
 end
 
--- True the first time its job (or, with one memory for all jobs, its portal) sees it. The fingerprint's 64 low bits are
+-- True the first time that its job (with DUPEFILTER_SCOPE "portal": its portal) sees it. The fingerprint's 64 low bits are
 -- a member, its high bits choose the set; remembering times too, the set is a hash of member -> seconds.
 local function is_new(job, bucket, member)
   local seen = key('seen:' .. (args.seen.scope or job) .. ':' .. bucket)
@@ -102,7 +102,7 @@ local function is_new(job, bucket, member)
   return added
 end
 
--- Enqueues what is new; answers 1 for each that was. Each request is
+-- Enqueues what is new; returns 1 for each that was new. Each request is
 -- {id, priority, job, stage, due, bucket, member, payload}.
 local function enqueue_all(requests)
   local answers = {}
@@ -136,7 +136,7 @@ local function enqueue_all(requests)
     redis.call('EXPIRE', key('counts:' .. job), args.seen.keep)
   end
   redis.call('ZREMRANGEBYRANK', key('jobs'), 0, -JOBS_KEEP - 1)
-  if #ready > 0 then ring(#ready / 2) end
+  if #ready > 0 then wake(#ready / 2) end
   return answers
 end
 
@@ -153,8 +153,8 @@ local function take_out(id)
   end
 end
 
--- Nothing is left of these, of which `leases` are the leases and `heads` the heads.
-local function forget_all(ids, leases, heads)
+-- Deletes requests that are done; `leases` are their leases and `heads` their heads.
+local function delete_all(ids, leases, heads)
   local held, jobs = {}, {}
   for index, id in ipairs(ids) do
     gather(held, string.match(leases[index], ':(.*)'), id)
@@ -166,20 +166,20 @@ local function forget_all(ids, leases, heads)
   for job, its in pairs(jobs) do all('SREM', key('job:' .. job), its) end
 end
 
--- The body stays for a replay; the oldest letters make room for the newest.
-local function bury(id, head, letter, keep)
+-- Makes a request a dead letter. Its body is kept for a replay. The oldest dead letters make room for the newest.
+local function add_dead_letter(id, head, dead_letter, keep)
   take_out(id)
   if head then
     redis.call('SREM', key('job:' .. head.job), id)
     count(head.job, head.stage, 'dead')
   end
-  redis.call('HSET', LETTERS, id, letter)
-  redis.call('ZADD', DEAD, now, id)
-  local extra = redis.call('ZCARD', DEAD) - keep
+  redis.call('HSET', DEAD_LETTERS, id, dead_letter)
+  redis.call('ZADD', DEAD_LETTER_TIMES, now, id)
+  local extra = redis.call('ZCARD', DEAD_LETTER_TIMES) - keep
   if extra > 0 then
-    for _, old in ipairs(redis.call('ZRANGE', DEAD, 0, extra - 1)) do
-      redis.call('ZREM', DEAD, old)
-      redis.call('HDEL', LETTERS, old)
+    for _, old in ipairs(redis.call('ZRANGE', DEAD_LETTER_TIMES, 0, extra - 1)) do
+      redis.call('ZREM', DEAD_LETTER_TIMES, old)
+      redis.call('HDEL', DEAD_LETTERS, old)
       redis.call('HDEL', REQUESTS, old)
       redis.call('HDEL', TRIES, old)
       redis.call('HDEL', CRASHES, old)
@@ -193,16 +193,16 @@ local function give_back(id)
   redis.call('ZREM', INFLIGHT, id)
   if head then
     redis.call('ZADD', READY, score(head.priority, head.seq), id)
-    ring()
+    wake()
   end
 end
 
--- The fleet hears of a worker. After a silence of all (Redis was away), nobody is taken for dead for one lease.
-local function heard(worker, lease)
-  local last = tonumber(redis.call('GET', key('pulse')) or now)
+-- Extends the life of a worker. If no worker was heard for long (Redis was down), none counts as dead for a while.
+local function keep_alive(worker, lease)
+  local last = tonumber(redis.call('GET', key('last_heartbeat')) or now)
   if now - last > lease / 2 then
-    redis.call('SET', key('mercy'), now + lease / 2)
+    redis.call('SET', key('grace_until'), now + lease / 2)
   end
-  redis.call('SET', key('pulse'), now)
+  redis.call('SET', key('last_heartbeat'), now)
   redis.call('ZADD', WORKERS, now + lease, worker)
 end

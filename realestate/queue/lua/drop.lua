@@ -1,8 +1,8 @@
--- Dead letters are thrown away for good. Answers how many.
+-- Deletes dead letters for good. Returns how many.
 local dropped = 0
 for _, id in ipairs(args.ids) do
-  if redis.call('ZREM', DEAD, id) == 1 then
-    redis.call('HDEL', LETTERS, id)
+  if redis.call('ZREM', DEAD_LETTER_TIMES, id) == 1 then
+    redis.call('HDEL', DEAD_LETTERS, id)
     redis.call('HDEL', REQUESTS, id)
     redis.call('HDEL', TRIES, id)
     redis.call('HDEL', CRASHES, id)

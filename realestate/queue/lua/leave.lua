@@ -5,10 +5,10 @@ for _, id in ipairs(held) do
   local head = head_of(id)
   if head then
     redis.call('ZADD', READY, score(head.priority, head.seq), id)
-    ring()
+    wake()
   end
 end
 redis.call('DEL', key('held:' .. args.worker), key('started:' .. args.worker))
 redis.call('ZREM', WORKERS, args.worker)
-redis.call('HDEL', key('beats'), args.worker)
+redis.call('HDEL', key('heartbeats'), args.worker)
 return #held

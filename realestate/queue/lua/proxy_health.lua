@@ -13,5 +13,5 @@ if not args.old then
   end
   for _, hash in ipairs({name, key('proxies:free_at'), key('proxies:used_at')}) do all('HDEL', hash, expired) end
 end
-ring() -- a worker may be waiting for this proxy
+wake() -- a worker may be waiting for this proxy
 return 1

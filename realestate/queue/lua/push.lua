@@ -1,2 +1,2 @@
--- Enqueue requests that no lease stands behind: seeds. Answers which were new.
+-- Enqueue requests that no lease stands behind: seeds. Returns which were new.
 return enqueue_all(args.requests)

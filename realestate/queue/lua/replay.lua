@@ -1,10 +1,10 @@
--- Dead requests are ready again, args.spacing milliseconds apart, so that a replay is no flood. Answers how many.
+-- Dead requests are ready again, args.spacing milliseconds apart, so that a replay is no flood. Returns how many.
 local replayed = 0
 for _, id in ipairs(args.ids) do
-  local head = redis.call('ZSCORE', DEAD, id) and head_of(id)
+  local head = redis.call('ZSCORE', DEAD_LETTER_TIMES, id) and head_of(id)
   if head then
-    redis.call('ZREM', DEAD, id)
-    redis.call('HDEL', LETTERS, id)
+    redis.call('ZREM', DEAD_LETTER_TIMES, id)
+    redis.call('HDEL', DEAD_LETTERS, id)
     redis.call('HDEL', TRIES, id)
     redis.call('HDEL', CRASHES, id)
     redis.call('SADD', key('job:' .. head.job), id)
@@ -14,5 +14,5 @@ for _, id in ipairs(args.ids) do
     replayed = replayed + 1
   end
 end
-if replayed > 0 then ring() end
+if replayed > 0 then wake() end
 return replayed

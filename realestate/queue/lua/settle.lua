@@ -1,7 +1,7 @@
 -- End leases, each wholly or not at all: {id, token, outcome, detail, children, unused}; the proxy `unused`
 -- was granted and not used, so it is free again. Requests in args.early are children
 -- sent before their page is settled; the settlement repeats them, and they are then known.
--- Answers 1 for each lease that was ours to end, 0 for one that another worker has taken meanwhile.
+-- Returns 1 for each lease that was ours to end, 0 for one that another worker has taken meanwhile.
 
 local ids = {}
 for index, entry in ipairs(args.leases) do ids[index] = entry[1] end
@@ -24,23 +24,23 @@ for index, entry in ipairs(args.leases) do
       done[#done + 1], done_leases[#done + 1], done_heads[#done + 1] = id, lease, head
       add(head.job, head.stage, 'done')
     elseif outcome == 'dead' then
-      bury(id, head, detail, args.letters)
+      add_dead_letter(id, head, detail, args.dead_letters_keep)
     elseif outcome == 'back' then
       take_out(id)
       redis.call('ZADD', READY, score(head.priority, head.seq), id)
-      ring()
+      wake()
     elseif outcome == 'retry' then
       take_out(id)
       if detail[3] ~= 0 then redis.call('HINCRBY', TRIES, id, 1) end
       redis.call('HSET', REQUESTS, id, pack_request(head.priority, head.seq, head.job, head.stage, detail[2]))
       redis.call('ZADD', DELAYED, now + detail[1], id)
-      ring() -- who waits learns when it is due
+      wake() -- a waiting worker learns when it is due
       add(head.job, head.stage, 'retried')
     end
   end
 end
 
-forget_all(done, done_leases, done_heads)
+delete_all(done, done_leases, done_heads)
 enqueue_all(children)
 write()
 for job in pairs(jobs) do redis.call('ZADD', key('jobs'), now, job) end

@@ -1,10 +1,10 @@
 -- Lease up to args.most requests to args.worker, as far as the site's rate limit allows within args.ahead milliseconds.
--- Answers {now, wait, paused, {id, token, send_at, tries, priority, job, stage, payload, proxy_id}, …}: `wait` is when
--- to ask again at the latest (-1: only the bell tells). args.proxies are the worker's proxies, as {id, tier}.
+-- Returns {now, wait, paused, {id, token, send_at, tries, priority, job, stage, payload, proxy_id}, …}: `wait` is when
+-- to call this again at the latest (-1: only after a wake-up). args.proxies are the worker's proxies, as {id, tier}.
 
-heard(args.worker, args.lease)
+keep_alive(args.worker, args.lease)
 
--- What the worker does not know of it would hold for as long as it lives.
+-- Requests that Redis counts as the worker's and the worker does not know are ready again: the reply was lost.
 if args.mine then
   local mine = {}
   for _, id in ipairs(args.mine) do mine[id] = true end
@@ -21,8 +21,8 @@ if args.mine then
   end
 end
 
--- What the dead held is ready again. A request whose download had begun is suspected of having brought its worker
--- down: it is redelivered alone, and given up when it has taken args.poison workers with it.
+-- The requests of a dead worker are ready again. A request whose download had begun may have crashed the worker: it is
+-- leased alone, and becomes a dead letter after args.poison crashes.
 local function reclaim(worker)
   local started = {}
   for _, id in ipairs(redis.call('SMEMBERS', key('started:' .. worker))) do started[id] = true end
@@ -35,23 +35,23 @@ local function reclaim(worker)
     else
       local crashes = redis.call('HINCRBY', CRASHES, id, 1)
       if crashes >= args.poison then
-        bury(id, head, cjson.encode({reason = 'poison', error = 'took ' .. crashes .. ' workers down', at = now,
-                                     job = head.job, stage = head.stage, tries = crashes}), args.letters)
+        add_dead_letter(id, head, cjson.encode({reason = 'poison', error = crashes .. ' workers died while they processed it', at = now,
+                                     job = head.job, stage = head.stage, tries = crashes}), args.dead_letters_keep)
       else
         redis.call('ZREM', INFLIGHT, id)
         redis.call('ZADD', SUSPECTS, score(head.priority, head.seq), id)
-        ring()
+        wake()
       end
     end
     count(head and head.job or 'none', head and head.stage or 'none', 'reclaimed')
   end
   redis.call('DEL', key('held:' .. worker), key('started:' .. worker))
   redis.call('ZREM', WORKERS, worker)
-  redis.call('HDEL', key('beats'), worker)
-  redis.call('SADD', key('departed'), worker)
+  redis.call('HDEL', key('heartbeats'), worker)
+  redis.call('SADD', key('dead_workers'), worker)
 end
 
-if now >= tonumber(redis.call('GET', key('mercy')) or 0) then
+if now >= tonumber(redis.call('GET', key('grace_until')) or 0) then
   for _, worker in ipairs(redis.call('ZRANGEBYSCORE', WORKERS, '-inf', now, 'LIMIT', 0, 4)) do reclaim(worker) end
 end
 
@@ -83,7 +83,7 @@ if factor < 1 and now - math.max(tonumber(limit.refused_at or 0), blocked) >= ar
   redis.call('HSET', RATE_LIMIT, 'factor', factor, 'refused_at', now)
 end
 local interval = args.rate > 0 and 1000 / (args.rate * factor) or 0
-interval = math.max(interval, tonumber(limit.floor or 0))
+interval = math.max(interval, tonumber(limit.crawl_delay or 0))
 redis.call('HSET', RATE_LIMIT, 'rate', args.rate, 'burst', args.burst)
 
 local free = tonumber(limit.free_at or 0)
@@ -168,8 +168,8 @@ local function slots(most)
   return slot_times, after, used_proxies, later
 end
 
--- Leases the first of `place`, as many as may be sent. Answers how many, and whether there was one without a body, in
--- whose stead another may go.
+-- Leases the first requests of `place`, as many as may be sent. Returns how many, and whether one had no body, so that
+-- another can take its send slot.
 local function lease(place, most)
   local slot_times, after, used_proxies, later = slots(math.min(most, redis.call('ZCARD', place)))
   if later then answer[2] = later end
@@ -208,10 +208,10 @@ local function lease(place, most)
   return #leased, #leased < #ids
 end
 
--- No bell tells when a worker's hands are empty: it asks again so soon.
+-- Nothing wakes a worker when it holds no more requests: it asks again after this many milliseconds.
 local SUSPECT_WAIT = 250
 
--- A suspect travels alone: to a worker that holds nothing, and which gets nothing else until it is settled.
+-- A suspect is leased to a worker that holds nothing, and that gets nothing else until the suspect is settled.
 if redis.call('EXISTS', CRASHES) == 1 then
   for _, crashes in pairs(read_all(CRASHES, redis.call('SMEMBERS', held))) do
     if crashes then
@@ -220,17 +220,17 @@ if redis.call('EXISTS', CRASHES) == 1 then
     end
   end
 end
--- One worker at a time lets its hands grow empty for one, or suspects would wait as long as there is other work.
+-- One worker at a time takes nothing new until it holds nothing; otherwise suspects would wait for all other work.
 local suspected = redis.call('ZCARD', SUSPECTS) > 0
 if suspected and redis.call('SCARD', held) > 0 then
-  redis.call('SET', key('emptying'), args.worker, 'NX', 'PX', args.lease)
-  if redis.call('GET', key('emptying')) == args.worker then
+  redis.call('SET', key('suspect_worker'), args.worker, 'NX', 'PX', args.lease)
+  if redis.call('GET', key('suspect_worker')) == args.worker then
     answer[2] = now + SUSPECT_WAIT
     return answer
   end
 end
 if suspected and redis.call('SCARD', held) == 0 then
-  redis.call('DEL', key('emptying'))
+  redis.call('DEL', key('suspect_worker'))
   lease(SUSPECTS, 1)
 else
   repeat
@@ -245,8 +245,8 @@ if answer[2] == -1 then
   local due = redis.call('ZRANGE', DELAYED, 0, 0, 'WITHSCORES')
   if due[2] then answer[2] = tonumber(due[2]) end
 end
--- When the first worker would be taken for dead, look again: no bell tells that either.
+-- Ask again when the first worker would count as dead: nothing wakes the others then.
 local silent = tonumber(redis.call('ZRANGE', WORKERS, 0, 0, 'WITHSCORES')[2])
-silent = math.max(silent + 1, tonumber(redis.call('GET', key('mercy')) or 0))
+silent = math.max(silent + 1, tonumber(redis.call('GET', key('grace_until')) or 0))
 if answer[2] == -1 or silent < answer[2] then answer[2] = silent end
 return answer

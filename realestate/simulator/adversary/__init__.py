@@ -1,4 +1,4 @@
-"""Who stands before the portals' pages and lets not everybody in. Everything follows from the seed."""
+"""The adversary: limits, bans, ban pages and faults before the pages of the portals. The seed decides everything."""
 
 from realestate.simulator.adversary.adversary import Adversary, Visit
 from realestate.simulator.adversary.profiles import PROFILES, Profile

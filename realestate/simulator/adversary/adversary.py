@@ -12,17 +12,17 @@ from functools import cached_property, partial
 from random import Random
 from typing import Any, Literal, NamedTuple
 
+from realestate.simulator.adversary.ban_pages import KINDS, LOGIN, LOGIN_PATH, wall
+from realestate.simulator.adversary.counts import Tally, total
 from realestate.simulator.adversary.damage import bomb, emptied, garbled, relaid
+from realestate.simulator.adversary.header_checks import objection
 from realestate.simulator.adversary.limits import Limits, Refusal
 from realestate.simulator.adversary.profiles import PROFILES, Fault
-from realestate.simulator.adversary.suspicion import objection
-from realestate.simulator.adversary.tally import Tally, total
-from realestate.simulator.adversary.walls import KINDS, LOGIN, LOGIN_PATH, wall
 from realestate.simulator.adverts import dice
 from realestate.simulator.site import Answer
 
 Manner = Literal["whole", "reset", "truncated", "drip", "too_long", "too_short"]
-"""How an answer is sent; the lengths are those it is said to have."""
+"""How a response is sent. The lengths are those of Content-Length."""
 
 LOOP_PATH = "/_loop/"
 #: The empty spell begins and ends, and the new layout comes, after this many requests for each listing.
@@ -53,7 +53,7 @@ class Treatment:
 
 
 class Adversary:
-    """Stands before one portal. Its size is not asked for before somebody comes: it opens the portal's world."""
+    """The adversary of one portal. The size of the portal is read at the first request: it makes the portal."""
 
     def __init__(self, profile: str, portal: str, base: str, *, seed: int, size: Callable[[], int]) -> None:
         self._profile = PROFILES[profile]
@@ -73,7 +73,7 @@ class Adversary:
         return self._size()
 
     def treat(self, visit: Visit, answer: Answer, now: float) -> Treatment:
-        """What becomes of an answer on its way to this visitor."""
+        """Decide how this client gets the response."""
         tally = self._tallies[visit.address]
         tally.requests += 1
         refusal = self._refusal(visit, now)

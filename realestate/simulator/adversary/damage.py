@@ -1,4 +1,4 @@
-"""What can be wrong with an answer's content: broken encodings, bombs, no content at all, a new layout."""
+"""Damage to the body of a response: broken encodings, bombs, no content, a new layout."""
 
 import gzip
 import re

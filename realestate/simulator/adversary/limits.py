@@ -4,10 +4,10 @@ The rate is measured in a sliding window of WINDOW_SECONDS, or as long as SMALLE
 where that is longer: so many requests as the rate allows in the window may come at once, and no more until the first
 of them has left it. At 20 a second that is 60 in 3 s, at 5 it is 15 in 3 s, at 1 it is 3 in 3 s, at 0.5 it is 3 in 6 s.
 
-An excess is answered with 429 and Retry-After. The address is held until then, and begins with an empty window after:
-who waits as long as he was told is let in. What comes in the meantime is refused too; it is a further excess unless it
-was on its way already (GRACE_SECONDS). The excess that is one too many within FORGIVEN_SECONDS brings a ban: 403 for
-everything until it is over. Nothing that comes during a ban makes it longer. Times are passed in, in seconds.
+An excess gets a 429 with Retry-After. The address is refused until then and begins with an empty window after that, so
+a client that waits as long as Retry-After says is let in. What comes in the meantime is refused too; it is a further
+excess unless it was on its way already (GRACE_SECONDS). Too many excesses within FORGIVEN_SECONDS bring a ban: 403 for
+everything until it is over. Requests during a ban do not make it longer. Times are passed in, in seconds.
 """
 
 from collections import deque
@@ -134,7 +134,8 @@ class Limits:
         if self._profile.bans_at is not None and self._excesses >= self._profile.bans_at:
             return self._ban(reason, now)
         if now >= self._held_until:
-            self._held_since, self._held_until = now, now + self._profile.retry_after
+            self._held_since = now
+            self._held_until = now + self._profile.retry_after
         return self._held(now, reason)
 
     def _held(self, now: float, reason: Reason = "held") -> Refusal:

@@ -1,4 +1,4 @@
-"""An answer over a real connection, in the manner that was decided: whole, in drops, in part, or not at all."""
+"""Send a response over a real connection: whole, slowly, in part, or not at all."""
 
 import asyncio
 import socket
@@ -42,7 +42,7 @@ async def send(request: web.BaseRequest, response: web.Response, manner: Manner)
 
 
 def reset(transport: asyncio.Transport | asyncio.WriteTransport) -> None:
-    """Without a word, and the other side's system is told so: a closed socket that lingers for no time sends RST."""
+    """Reset the connection: a socket that is closed with a linger time of zero sends RST."""
     bound = transport.get_extra_info("socket")
     if bound is not None and not transport.is_closing():
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -64,9 +64,9 @@ class Bina(Site):
         super().forget({*adverts, *old})
 
     def _phones(self, advert: Advert, asked: Question) -> Answer:
-        """For a page's own script alone: it tells the page's token, and that it is a script."""
-        told = (asked.headers.get("x-requested-with"), asked.headers.get("x-csrf-token"))
-        if told != ("XMLHttpRequest", token(advert)):
+        """Only for the script of the page, which sends the token of the page and a header of scripts."""
+        sent = (asked.headers.get("x-requested-with"), asked.headers.get("x-csrf-token"))
+        if sent != ("XMLHttpRequest", token(advert)):
             return Answer("other", b"<title>422</title>", 422)
         return Answer("other", msgspec.json.encode({"phones": facts_of(advert).phones}), content_type=JSON)
 

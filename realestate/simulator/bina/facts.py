@@ -1,4 +1,4 @@
-"""What one bina advert tells of its home, and what it leaves out; the search, the page and the truth all read it."""
+"""The facts that one bina advert shows of its home. The search, the page and the truth all use them."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -23,7 +23,7 @@ METRO, DISTRICT, SETTLEMENT = "m.", "r.", "q."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None stands for what the advert does not tell."""
+    """None is what the advert does not show."""
 
     form: Form
     title: str
@@ -136,13 +136,13 @@ def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
     chosen = rng.sample(AZ_SENTENCES, rng.randint(2, 8))
     if rng.random() < 0.04:
         return ()
-    told = {"city": home.place.city, "noun": AZ_NOUNS[home.kind], "area": area_text(home)}
-    text = [sentence.format(**told) for sentence in chosen]
+    words = {"city": home.place.city, "noun": AZ_NOUNS[home.kind], "area": area_text(home)}
+    text = [sentence.format(**words) for sentence in chosen]
     return tuple(" ".join(text[at : at + 3]) for at in range(0, len(text), 3))
 
 
 def _phones(rng: Random) -> tuple[str, ...]:
-    """Numbers nobody has."""
+    """Telephone numbers that are not assigned."""
     return tuple(
         f"({rng.choice(('050', '055', '070'))}) 000-{rng.randint(0, 99):02}-00" for _ in range(rng.randint(1, 2))
     )

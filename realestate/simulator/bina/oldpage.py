@@ -20,7 +20,7 @@ _WORDS = {True: "var", False: "yoxdur"}
 
 
 def token(advert: Advert) -> str:
-    """Who asks for the telephones has to have read the page."""
+    """The token of the page. A request for the telephones must send it."""
     return f"{dice(advert.key, 'token').getrandbits(160):040x}"
 
 
@@ -78,9 +78,9 @@ def _rows(advert: Advert, facts: Facts) -> str:
         ("Sahə" if home.area_m2 is not None else "Torpaq sahəsi", area_text(home)),
         ("Torpaq sahəsi", f"{facts.land_sot} sot" if facts.land_sot else None),
         ("Otaq sayı", facts.rooms),
-        ("Çıxarış", _told(facts.has_deed)),
-        ("İpoteka", _told(facts.has_mortgage)),
-        ("Təmir", _told(facts.has_repair)),
+        ("Çıxarış", _yes_or_no(facts.has_deed)),
+        ("İpoteka", _yes_or_no(facts.has_mortgage)),
+        ("Təmir", _yes_or_no(facts.has_repair)),
     ]
     return "".join(
         f'<div class="product-properties__i"><label class="product-properties__i-name">{name}</label>'
@@ -90,7 +90,7 @@ def _rows(advert: Advert, facts: Facts) -> str:
     )
 
 
-def _told(value: bool | None) -> str:
+def _yes_or_no(value: bool | None) -> str:
     return "" if value is None else _WORDS[value]
 
 

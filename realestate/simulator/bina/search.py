@@ -48,7 +48,7 @@ class Search:
             (self.leased, home.operation == "rent"),
             (self.daily, advert.rent_period == "day"),
         )
-        return all(asked is None or asked == told for asked, told in wanted) and all(
+        return all(asked is None or asked == value for asked, value in wanted) and all(
             _within(number, least, most)
             for number, least, most in (
                 (advert.asking, self.price_from, self.price_to),
@@ -75,10 +75,10 @@ class Refused(Exception):
 
 def answer(query: Mapping[str, str], found: Callable[[Search], Found]) -> bytes:
     try:
-        told: dict[str, Any] = {"data": {"itemsConnection": _connection(query, found)}}
+        data: dict[str, Any] = {"data": {"itemsConnection": _connection(query, found)}}
     except Refused as error:
-        told = {"errors": [error.args[0]]}
-    return msgspec.json.encode(told)
+        data = {"errors": [error.args[0]]}
+    return msgspec.json.encode(data)
 
 
 def _connection(query: Mapping[str, str], found: Callable[[Search], Found]) -> dict[str, Any]:
@@ -164,10 +164,10 @@ def company(advert: Advert) -> dict[str, Any] | None:
     return {"id": str(advert.ref % 97), "name": firm, "targetType": "AGENCY"} if firm else None
 
 
-def _search(told: Any) -> Search:
-    if not isinstance(told, dict) or (unknown := told.keys() - _FILTERS.keys()):
+def _search(data: Any) -> Search:
+    if not isinstance(data, dict) or (unknown := data.keys() - _FILTERS.keys()):
         raise Refused({"message": f"Variable $filter was provided invalid value: {sorted(unknown)}"})
-    return Search(**{_FILTERS[name]: value for name, value in told.items()})
+    return Search(**{_FILTERS[name]: value for name, value in data.items()})
 
 
 def _place(adverts: list[Advert], cursor: Any) -> int:
@@ -197,7 +197,7 @@ def _within(number: float | None, least: float | None, most: float | None) -> bo
 
 def _object(query: Mapping[str, str], name: str) -> dict[str, Any]:
     try:
-        told = msgspec.json.decode(query.get(name) or "{}")
+        data = msgspec.json.decode(query.get(name) or "{}")
     except msgspec.MsgspecError:
         raise Refused({"message": f"{name} is no JSON"}) from None
-    return told if isinstance(told, dict) else {}
+    return data if isinstance(data, dict) else {}

@@ -66,7 +66,7 @@ def told_at(advert: Advert) -> datetime:
 
 
 def shown_at(advert: Advert) -> datetime:
-    """The old pages tell the minute, or of long ago the day."""
+    """The old pages show the minute, or only the day if it is long ago."""
     moment = told_at(advert)
     if facts_of(advert).form != "old":
         return moment

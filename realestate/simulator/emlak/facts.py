@@ -1,4 +1,4 @@
-"""What one emlak advert tells of its home, and what it leaves out; the page and the truth both read it."""
+"""The facts that one emlak advert shows of its home. The page and the truth both use them."""
 
 import re
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ _LATIN = str.maketrans("əıöüğşçƏIİÖÜĞŞÇ", "eiougsceiiougsc")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None stands for what the advert does not tell."""
+    """None is what the advert does not show."""
 
     title: str
     """As plain text: the 2 of m2 is not raised."""
@@ -176,7 +176,7 @@ def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
 
 
 def _phones(rng: Random) -> str:
-    """Numbers nobody has."""
+    """Telephone numbers that are not assigned."""
     numbers = [f"({rng.choice(('050', '055', '070'))}) 000-{rng.randint(0, 99):02}-00" for _ in range(2)]
     return ", ".join(numbers[: rng.randint(1, 2)])
 

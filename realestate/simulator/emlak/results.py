@@ -31,7 +31,7 @@ _ORDERS: dict[str, Callable[[Advert], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was asked for, without the page. A value the portal does not know counts as its first choice."""
+    """A search without the page number. An unknown value counts as the portal's first choice."""
 
     ann_type: str
     sort_type: str
@@ -102,7 +102,7 @@ def _card(advert: Advert, href: str, style: str) -> str:
 
 
 def _price(advert: Advert, space: str) -> str:
-    """The card alone tells whether a rent is for a month or a day."""
+    """Only the search page shows whether a rent is for a month or a day."""
     if advert.price is None:
         return ON_REQUEST
     return f"{grouped(advert.price, space)} AZN{_PERIODS[advert.rent_period]}"

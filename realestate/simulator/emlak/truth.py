@@ -60,5 +60,5 @@ def is_renewed(advert: Advert) -> bool:
 
 
 def _day(when: datetime) -> datetime:
-    """The page tells the day alone, which begins at midnight in Baku."""
+    """The page shows only the day, which begins at midnight in Baku."""
     return when.astimezone(BAKU).replace(hour=0, minute=0, second=0, microsecond=0)

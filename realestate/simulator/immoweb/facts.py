@@ -1,4 +1,4 @@
-"""What one immoweb advert tells of its home, and what it leaves out; the page and the truth both read it."""
+"""The facts that one immoweb advert shows of its home. The page and the truth both use them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ Value = TypeVar("Value", int, str)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None stands for what the advert does not tell."""
+    """None is what the advert does not show."""
 
     language: str
     own_title: str | None
@@ -90,7 +90,7 @@ def facts_of(advert: Advert) -> Facts:
 
 
 def charges_of(advert: Advert) -> int | None:
-    """What is told beside the rent; without a rent for a month it would mean nothing."""
+    """Charges beside the rent. Without a monthly rent they would mean nothing."""
     return facts_of(advert).charges if advert.price is not None and advert.rent_period == "month" else None
 
 
@@ -119,20 +119,20 @@ def _posted(advert: Advert) -> Facts:
         is_newly_built=own.choice((is_new, is_new, None)),
         is_furnished=own.choice((True, False, None, None)) if home.operation == "rent" else None,
         charges=_charges(advert, own),
-        area_m2=_told(own, 0.95, None if home.area_m2 is None else round(home.area_m2)),
-        plot_m2=_told(own, 0.9, None if home.plot_m2 is None else round(home.plot_m2)),
-        rooms=_told(own, 0.35, home.rooms),
-        bedrooms=_told(own, 0.98, home.bedrooms),
-        bathrooms=_told(own, 0.9, home.bathrooms),
-        floor=_told(own, 0.8, home.floor),
-        floors=_told(own, 0.6, home.floors),
-        year=_told(own, 0.65, home.year if built else None),
-        condition=_told(own, 0.75, CONDITIONS[int(home.quality * 5.99)] if built else None),
-        epc_score=_told(own, 0.8, None if kwh is None else _score(kwh)),
+        area_m2=_sometimes(own, 0.95, None if home.area_m2 is None else round(home.area_m2)),
+        plot_m2=_sometimes(own, 0.9, None if home.plot_m2 is None else round(home.plot_m2)),
+        rooms=_sometimes(own, 0.35, home.rooms),
+        bedrooms=_sometimes(own, 0.98, home.bedrooms),
+        bathrooms=_sometimes(own, 0.9, home.bathrooms),
+        floor=_sometimes(own, 0.8, home.floor),
+        floors=_sometimes(own, 0.6, home.floors),
+        year=_sometimes(own, 0.65, home.year if built else None),
+        condition=_sometimes(own, 0.75, CONDITIONS[int(home.quality * 5.99)] if built else None),
+        epc_score=_sometimes(own, 0.8, None if kwh is None else _score(kwh)),
         # The site writes -1 for unknown, so no home has just that.
-        energy_kwh_m2=_told(own, 0.85, -2 if kwh == -1 else kwh),
-        heating=_told(own, 0.7, of_home.choice(HEATINGS) if dwelling else None),
-        facades=_told(own, 0.7, of_home.randint(2, 4) if dwelling else None),
+        energy_kwh_m2=_sometimes(own, 0.85, -2 if kwh == -1 else kwh),
+        heating=_sometimes(own, 0.7, of_home.choice(HEATINGS) if dwelling else None),
+        facades=_sometimes(own, 0.7, of_home.randint(2, 4) if dwelling else None),
         is_address_hidden=own.random() < 0.25,
         is_approximate=own.choice((None, None, None, None, None, False, False, True)),
         number=_number(home.number, own),
@@ -146,7 +146,7 @@ def _posted(advert: Advert) -> Facts:
     )
 
 
-def _told(rng: Random, share: float, value: Value | None) -> Value | None:
+def _sometimes(rng: Random, share: float, value: Value | None) -> Value | None:
     """The value, in this share of adverts."""
     return value if rng.random() < share else None
 

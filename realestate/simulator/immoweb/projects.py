@@ -55,12 +55,12 @@ class Projects:
 
 
 def cluster(project: Advert, units: list[Advert]) -> dict[str, Any]:
-    """What a project's page tells of its homes."""
+    """What the page of a project shows of its homes."""
     return summary(project) | {"units": [{"type": UNITS[project.home.kind].upper(), "items": [*map(_unit, units)]}]}
 
 
 def summary(advert: Advert) -> dict[str, Any]:
-    """The ranges that a search tells too; empty for what is no project."""
+    """The ranges that a search shows too; empty if the advert is no project."""
     home, is_project = advert.home, advert.home.is_project
     return {
         "minPrice": advert.asking if is_project else None,

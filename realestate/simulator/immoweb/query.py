@@ -42,7 +42,7 @@ _ORDERS: dict[str, Callable[[Advert], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was asked for, without the page. Two equal ones find the same."""
+    """A search without the page number. Equal searches find the same adverts."""
 
     type: str
     deal: str

@@ -44,7 +44,7 @@ def results_page(search: Search, query: Mapping[str, str], found: Found, listed:
 
 
 def item(advert: Advert) -> dict[str, Any]:
-    """One result: less than the page tells, and the land's area in another place."""
+    """One result: fewer fields than the page, and the area of the land in another place."""
     home, facts = advert.home, facts_of(advert)
     return {
         "id": advert.ref,
@@ -90,7 +90,7 @@ def item(advert: Advert) -> dict[str, Any]:
 
 
 def _promoted(page: int, listed: list[Advert]) -> list[Advert]:
-    """Every third page begins with an advert somebody paid for, whatever was searched."""
+    """Every third page begins with a paid advert that does not match the search."""
     return [listed[page * 7919 % len(listed)]] if page % PROMOTED_EVERY == 1 else []
 
 

@@ -62,10 +62,10 @@ class Lalafo(Site):
         advert = self.world.adverts[self.portal].get(ref)
         if advert is None or advert.gone == "404":
             return _json("listing", {"name": "Not Found", "message": "Ad not found", "status": 404}, 404)
-        told = document.details(advert, in_russian=headers.get("language") != "az_AZ")
+        data = document.details(advert, in_russian=headers.get("language") != "az_AZ")
         if "url" not in asked.get("expand", "").split(","):
-            del told["url"]
-        return _json("listing", told)
+            del data["url"]
+        return _json("listing", data)
 
     def _advert(self, path: str, ref: int) -> Answer:
         advert = self.world.adverts[self.portal].get(ref)
@@ -81,5 +81,5 @@ class Lalafo(Site):
         return Answer("search", search_page(feed_page(query, self.found(Search.asked(query)), self.shown().adverts)))
 
 
-def _json(kind: Kind, told: dict[str, Any], status: int = 200) -> Answer:
-    return Answer(kind, msgspec.json.encode(told), status, JSON)
+def _json(kind: Kind, data: dict[str, Any], status: int = 200) -> Answer:
+    return Answer(kind, msgspec.json.encode(data), status, JSON)

@@ -22,7 +22,7 @@ def path(advert: Advert) -> str:
 
 
 def details(advert: Advert, *, in_russian: bool = False) -> dict[str, Any]:
-    """Everything there is to tell of an advert."""
+    """All fields of an advert."""
     facts = facts_of(advert)
     return {
         **_what(advert, facts),
@@ -43,12 +43,12 @@ def details(advert: Advert, *, in_russian: bool = False) -> dict[str, Any]:
 def in_short(advert: Advert, *, has_url: bool) -> dict[str, Any]:
     """As the feed shows it: of the params nothing, and the address only where it was asked for."""
     facts = facts_of(advert)
-    told = details(advert) | {"params": [], "images": list(pictures(advert, min(3, facts.photos)))}
+    fields = details(advert) | {"params": [], "images": list(pictures(advert, min(3, facts.photos)))}
     for name in ("mobile", "email", "user_ids", "origin_user_id", "rejected_reason", "tracking_info", "products"):
-        del told[name]
+        del fields[name]
     if not has_url:
-        del told["url"]
-    return told | {
+        del fields["url"]
+    return fields | {
         "ad_label": _LABELS[advert.rent_period],
         "city_alias": CITIES[advert.home.place.city][1],
         "image": f"/{advert.ref}/0.jpeg" if facts.photos else None,

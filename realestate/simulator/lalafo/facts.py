@@ -1,4 +1,4 @@
-"""What one lalafo advert tells of its home, and what it leaves out; its documents and the truth both read it."""
+"""The facts that one lalafo advert shows of its home. Its documents and the truth both use them."""
 
 import re
 from collections.abc import Callable
@@ -44,7 +44,7 @@ Shape = Literal["text", "comma", "number"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None stands for what the advert does not tell."""
+    """None is what the advert does not show."""
 
     text: str
     rooms: int | None
@@ -70,7 +70,7 @@ class Facts:
     is_shuffled: bool
     shape: Shape
     has_ms: bool
-    """Whether its last change is told in milliseconds."""
+    """Whether the time of its last change is in milliseconds."""
     on_request: int | None
     """What stands for no price: null or 0."""
 
@@ -149,9 +149,9 @@ def _posted(advert: Advert) -> Facts:
 def _text(home: Home, rng: Random) -> str:
     noun, size = AZ_NOUNS[home.kind], f"{home.area_m2 or home.plot_m2:g} m²"
     chosen = rng.sample(AZ_SENTENCES, rng.randint(1, 6))
-    told = [sentence.format(city=home.place.city, noun=noun, area=size) for sentence in chosen]
+    sentences = [sentence.format(city=home.place.city, noun=noun, area=size) for sentence in chosen]
     head = "Satılır" if home.operation == "sale" else "Kirayə verilir"
-    return f"{head}: {noun}, {home.street}{rng.choice((' ', '  ', chr(10)))}" + rng.choice((" ", "\n")).join(told)
+    return f"{head}: {noun}, {home.street}{rng.choice((' ', '  ', chr(10)))}" + rng.choice((" ", "\n")).join(sentences)
 
 
 def _with_text(facts: Facts, advert: Advert, rng: Random) -> Facts:

@@ -28,7 +28,7 @@ _ORDERS: dict[str, Callable[[Advert], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was asked for, without the page. A value the portal does not know counts as none."""
+    """A search without the page number. An unknown value counts as none."""
 
     category: int | None
     city: int | None

@@ -27,14 +27,14 @@ _BUILDINGS = {"new_building": "Yeni tikili", "old_building": "Köhnə tikili"}
 
 
 def params(advert: Advert, facts: Facts, *, in_russian: bool = False) -> list[dict[str, Any]]:
-    """All that is told. Rows are missing, and on some pages in another order."""
-    rows = [(number, value) for number, value in _told(advert, facts) if value is not None]
+    """All rows that the page shows. Some are missing, and some pages have another order."""
+    rows = [(number, value) for number, value in _all_rows(advert, facts) if value is not None]
     if facts.is_shuffled:
         dice(advert.key, "params").shuffle(rows)
     return [_param(number, value, in_russian) for number, value in rows]
 
 
-def _told(advert: Advert, facts: Facts) -> Iterator[tuple[int, Any]]:
+def _all_rows(advert: Advert, facts: Facts) -> Iterator[tuple[int, Any]]:
     home = advert.home
     yield 3296, _BUILDINGS.get(home.kind)
     yield 69, facts.rooms if facts.shape == "number" else facts.rooms and str(facts.rooms)

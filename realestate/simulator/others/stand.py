@@ -34,7 +34,7 @@ class Stand(ABC):
         self._add(count, now)
 
     def answer(self, target: str, cookie: str = "", headers: Mapping[str, str] | None = None) -> Answer:
-        """Answer a request target, i.e. a path with its query, as it came over the wire."""
+        """Return the response to a request target, i.e. a path with its query, as it was received."""
         path, _, query = target.partition("?")
         path = unquote(path)
         if path == "/robots.txt":
@@ -64,7 +64,7 @@ class Stand(ABC):
 
     @abstractmethod
     def change(self, item: Any, rng: Random, now: datetime, *, is_quiet: bool) -> Other:
-        """The same on the next day; if it is a quiet one, with nothing new to tell."""
+        """The same on the next day, on a quiet day without any change."""
 
     @abstractmethod
     def render(self, item: Any) -> str:

@@ -52,7 +52,7 @@ class Daft(SmallSite):
     def render(self, advert: Advert) -> bytes:
         return next_page({"pageProps": {"listing": self._listing(advert), "isRental": advert.home.operation == "rent"}})
 
-    def told(self, advert: Advert, facts: Facts) -> dict[str, Any]:
+    def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
         home, (word, kind) = advert.home, KINDS[advert.home.subtype]
         area = _area(advert, facts)
         return {
@@ -76,9 +76,9 @@ class Daft(SmallSite):
         }
 
     def _result(self, advert: Advert) -> dict[str, Any]:
-        told = self._listing(advert)
+        listing = self._listing(advert)
         names = ("id", "title", "price", "category", "seoFriendlyPath", "propertyType", "featuredLevel", "state")
-        return {**{name: told[name] for name in names}, "publishDate": int(advert.updated_at.timestamp() * 1000)}
+        return {**{name: listing[name] for name in names}, "publishDate": int(advert.updated_at.timestamp() * 1000)}
 
     def _listing(self, advert: Advert) -> dict[str, Any]:
         home, facts, price = advert.home, facts_of(advert), advert.price

@@ -1,4 +1,4 @@
-"""What one advert abroad tells of its home, and what it leaves out; the page and the truth both read it."""
+"""The facts that one advert of a small portal shows of its home. The page and the truth both use them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from realestate.simulator.small.words import ADDED, AGENCIES, NOUNS, PERSONS, SE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None stands for what the advert does not tell."""
+    """None is what the advert does not show."""
 
     title: str
     paragraphs: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A site like any: each page tells its home to search engines in one of four ways; its only search is a sitemap."""
+"""A site of unknown structure: pages describe homes to search engines in four ways. Its only search is a sitemap."""
 
 import re
 from html import escape
@@ -58,8 +58,8 @@ class Generic(SmallSite):
             case _:
                 return _page(head + _graph(advert, facts))
 
-    def told(self, advert: Advert, facts: Facts) -> dict[str, Any]:
-        """A rent whose time is not told is no price."""
+    def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
+        """A rent without its period is no price."""
         form, home = FORMS[advert.ref % 4], advert.home
         known: dict[str, Any] = {
             "country": "GB" if form in ("json-ld", "microdata") else "ZZ",
@@ -91,7 +91,7 @@ def _node(advert: Advert, facts: Facts) -> dict[str, Any]:
         {"@type": "GeoCoordinates", "latitude": home.latitude, "longitude": home.longitude} if facts.is_mapped else None
     )
     address = {"@type": "PostalAddress", "addressLocality": home.place.city, "addressCountry": "GB"}
-    told = {
+    properties = {
         "@type": KINDS.get(home.kind, "Place"),
         "name": facts.title,
         "description": "\n".join(facts.paragraphs) or None,
@@ -102,7 +102,7 @@ def _node(advert: Advert, facts: Facts) -> dict[str, Any]:
         "geo": geo,
         "offers": offer,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in properties.items() if value is not None}
 
 
 def _document(advert: Advert, facts: Facts) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def _document(advert: Advert, facts: Facts) -> dict[str, Any]:
 
 def _graph(advert: Advert, facts: Facts) -> str:
     home, price = advert.home, advert.price
-    told = {
+    properties = {
         "og:title": facts.title,
         "og:description": " ".join(facts.paragraphs),
         "og:locality": home.place.city,
@@ -130,7 +130,7 @@ def _graph(advert: Advert, facts: Facts) -> str:
         "product:price:amount": "" if price is None else price,
         "product:price:currency": "" if price is None else "GBP",
     }
-    return "".join(f'<meta property="{name}" content="{escape(str(value))}">' for name, value in told.items())
+    return "".join(f'<meta property="{name}" content="{escape(str(value))}">' for name, value in properties.items())
 
 
 def _items(value: dict[str, Any], name: str = "") -> str:

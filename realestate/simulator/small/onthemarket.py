@@ -46,7 +46,7 @@ class Onthemarket(SmallSite):
         state = {"results": {"list": []}, "property": self._property(advert)}
         return next_page({"pageProps": {}, "initialReduxState": state}, ITSELF)
 
-    def told(self, advert: Advert, facts: Facts) -> dict[str, Any]:
+    def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
         word, kind = KINDS[advert.home.subtype]
         return {
             "title": _title(advert),
@@ -127,7 +127,7 @@ def _address(advert: Advert) -> str:
 
 
 def _price(advert: Advert) -> str:
-    """A rent is told for the week and for the month; what the seller asks comes first."""
+    """A rent is shown for the week and for the month; the one that the seller asks comes first."""
     price = advert.price
     if price is None:
         return "POA"

@@ -93,7 +93,7 @@ class Otodom(SmallSite):
             {"pageProps": {"ad": ad, "contactDetails": {"name": facts.person, "phones": ["+48000000000"]}}}
         )
 
-    def told(self, advert: Advert, facts: Facts) -> dict[str, Any]:
+    def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
         home, is_land = advert.home, advert.home.kind == "land"
         return {
             "property_type": KINDS[home.kind][2],
@@ -139,7 +139,7 @@ class Otodom(SmallSite):
 def _characteristics(advert: Advert, facts: Facts) -> Iterator[dict[str, str]]:
     price, is_old = advert.price, advert.ref % 5 == 0
     rooms = None if facts.rooms is None else WORDS[facts.rooms] if is_old and facts.rooms < 11 else facts.rooms
-    told: dict[str, Any] = {
+    characteristics: dict[str, Any] = {
         "price": price,
         "rent": _charges(advert),
         "m": facts.area_m2 or facts.plot_m2,
@@ -150,7 +150,7 @@ def _characteristics(advert: Advert, facts: Facts) -> Iterator[dict[str, str]]:
         "build_year": facts.year,
         "heating": "urban" if facts.energy else None,
     }
-    for key, value in told.items():
+    for key, value in characteristics.items():
         if value is not None:
             shown = f"{grouped(value, ' ')}{PERIODS[advert.rent_period]}" if key == "price" else f"{value}"
             yield {

@@ -61,7 +61,7 @@ class Property24(SmallSite):
             f'<div class="p24_similar"><span class="p24_price">R 999 999</span></div></body></html>'
         ).encode()
 
-    def told(self, advert: Advert, facts: Facts) -> dict[str, Any]:
+    def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
         home, (word, _, kind) = advert.home, KINDS[advert.home.subtype]
         posted = advert.posted_at.astimezone(JOHANNESBURG).replace(hour=0, minute=0, second=0, microsecond=0)
         return {
@@ -127,10 +127,10 @@ def _price(advert: Advert) -> str:
 
 def _rows(advert: Advert) -> dict[str, str]:
     facts = facts_of(advert)
-    told = {
+    rows = {
         "Listing Number": str(advert.ref),
         "Type of Property": KINDS[advert.home.subtype][0],
         "Floor Size": f"{facts.area_m2:g} m²" if facts.area_m2 else None,
         "Erf Size": f"{grouped(int(facts.plot_m2), ' ')} m²" if facts.plot_m2 else None,
     }
-    return {label: value for label, value in told.items() if value}
+    return {label: value for label, value in rows.items() if value}

@@ -1,4 +1,4 @@
-"""What the small portals share: searches by deal and kind, pages as they are asked for, ways to be gone, the truth."""
+"""What the small portals share: searches by deal and kind, pages, removed adverts, the truth."""
 
 import re
 from abc import abstractmethod
@@ -21,7 +21,7 @@ LOST = b"<!DOCTYPE html><html><head><title>Not found</title></head><body><h1>Thi
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was asked for, without the page."""
+    """A search without the page number."""
 
     deal: str
     kinds: tuple[str, ...]
@@ -54,7 +54,7 @@ class SmallSite(Site):
         return self._advert(self.number(match[1])) if match else None
 
     def begin(self, page: int | None) -> int:
-        """How many results stand before the page asked for."""
+        """The number of results before the requested page."""
         return (max(page or 1, 1) - 1) * self.page_size
 
     def number(self, ref: str) -> int:
@@ -65,8 +65,8 @@ class SmallSite(Site):
         """A page of a search."""
 
     @abstractmethod
-    def told(self, advert: Advert, facts: Facts) -> dict[str, Any]:
-        """What the page tells beside what all pages do."""
+    def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
+        """The fields that only this portal shows."""
 
     def listing(self, advert: Advert) -> Listing:
         facts, price, home = facts_of(advert), advert.price, advert.home
@@ -89,7 +89,7 @@ class SmallSite(Site):
             "agency_name": None if facts.is_private else facts.agency,
             "status": "delisted" if advert.gone else "reserved" if advert.is_reserved else "active",
         }
-        return Listing(**known | self.told(advert, facts))
+        return Listing(**known | self.portal_fields(advert, facts))
 
     def canonical(self, advert: Advert) -> str:
         """A page's word on its own address, for its head."""

@@ -70,12 +70,12 @@ class Willhaben(SmallSite):
             "firstPublishedDate": f"{advert.posted_at.astimezone(VIENNA):%Y-%m-%dT%H:%M:%S%z}",
             "publishedDate": f"{advert.updated_at.astimezone(VIENNA):%Y-%m-%dT%H:%M:%S%z}",
             "advertStatus": {"id": "expired" if advert.gone else "reserved" if advert.is_reserved else "active"},
-            "attributes": {"attribute": _attributes(self._told(advert, facts))},
+            "attributes": {"attribute": _attributes(self._values(advert, facts))},
             "sellerProfileUserData": {"name": facts.person, "private": facts.is_private},
         }
         return next_page({"pageProps": {"advertDetails": details, "searchResult": None}}, self.canonical(advert))
 
-    def told(self, advert: Advert, facts: Facts) -> dict[str, Any]:
+    def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
         home, (word, kind) = advert.home, KINDS[advert.home.subtype]
         return {
             "property_type": kind,
@@ -98,14 +98,14 @@ class Willhaben(SmallSite):
         }
 
     def _summary(self, advert: Advert) -> dict[str, Any]:
-        told = self._told(advert, facts_of(advert))
-        told["SEO_URL"] = self.path(advert).removeprefix("/iad/")
-        told["PUBLISHED"] = int(advert.updated_at.timestamp() * 1000)
-        del told["DESCRIPTION"]
-        attributes = {"attribute": _attributes(told)}
-        return {"id": str(advert.ref), "description": told["HEADING"], "attributes": attributes}
+        values = self._values(advert, facts_of(advert))
+        values["SEO_URL"] = self.path(advert).removeprefix("/iad/")
+        values["PUBLISHED"] = int(advert.updated_at.timestamp() * 1000)
+        del values["DESCRIPTION"]
+        attributes = {"attribute": _attributes(values)}
+        return {"id": str(advert.ref), "description": values["HEADING"], "attributes": attributes}
 
-    def _told(self, advert: Advert, facts: Facts) -> dict[str, Any]:
+    def _values(self, advert: Advert, facts: Facts) -> dict[str, Any]:
         home, price = advert.home, advert.price
         shown = "Preis auf Anfrage" if price is None else f"€ {grouped(price, '.')}{PERIODS[advert.rent_period]}"
         return {
@@ -138,6 +138,6 @@ def _images(advert: Advert, facts: Facts) -> list[str]:
     return [f"{advert.ref % 10}/{advert.ref}_{number}.jpg" for number in range(facts.photos)]
 
 
-def _attributes(told: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every value is text, in a list of its own; what is not told has no attribute."""
-    return [{"name": name, "values": [f"{value}"]} for name, value in told.items() if value not in (None, "")]
+def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every value is text in a list of its own. What the advert does not say has no attribute."""
+    return [{"name": name, "values": [f"{value}"]} for name, value in values.items() if value not in (None, "")]

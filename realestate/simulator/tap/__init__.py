@@ -71,15 +71,15 @@ class Tap(Site):
         return Answer("search", page.list_page("Elanlar", shown, link, self.world.now))
 
     def _graphql(self, body: bytes) -> Answer:
-        """An error is an answer too, with status 200."""
+        """An error has status 200 too."""
         try:
             question = graphql.Question.read(body)
             data = {name: self._field(name, question) for name in question.selection}
-            told: dict[str, Any] = {"data": graphql.selected(data, question.selection, "Query")}
+            reply: dict[str, Any] = {"data": graphql.selected(data, question.selection, "Query")}
         except Unknown as error:
-            told = {"data": None, "errors": [{"message": str(error), "locations": [{"line": 1, "column": 1}]}]}
+            reply = {"data": None, "errors": [{"message": str(error), "locations": [{"line": 1, "column": 1}]}]}
         kind: Kind = "other" if b"createCall" in body else "search"
-        return Answer(kind, msgspec.json.encode(told), content_type=JSON)
+        return Answer(kind, msgspec.json.encode(reply), content_type=JSON)
 
     def _field(self, name: str, question: graphql.Question) -> Any:
         match name:
@@ -111,8 +111,10 @@ class Tap(Site):
         }
 
     def _call(self, question: graphql.Question) -> dict[str, Any]:
-        told = str(question.argument("adId"))
-        advert = next((each for each in self.world.listed(self.portal) if page.global_id("Ad", each.ref) == told), None)
+        wanted = str(question.argument("adId"))
+        advert = next(
+            (each for each in self.world.listed(self.portal) if page.global_id("Ad", each.ref) == wanted), None
+        )
         if advert is None:
             return {"entity": None, "errors": [{"message": "Elan tapılmadı", "path": ["adId"]}]}
         return {"entity": list(facts_of(advert).phones), "errors": []}

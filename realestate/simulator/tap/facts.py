@@ -1,4 +1,4 @@
-"""What one tap advert tells of its home, and what it leaves out; both forms of its page and the truth read it."""
+"""The facts that one tap advert shows of its home. Both forms of its page and the truth use them."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -38,7 +38,7 @@ OLD_FORM = 0.15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None stands for what the advert does not tell."""
+    """None is what the advert does not show."""
 
     title: str
     rooms: int | None
@@ -68,7 +68,7 @@ def rows(advert: Advert, facts: Facts) -> list[tuple[str, str]]:
     """Label and value, as both forms of the page show them."""
     home, number = advert.home, size_text(advert.home)
     unit = "sot" if home.kind == "land" else "m²"
-    told = [
+    rows = [
         ("Şəhər", home.place.city),
         ("Elanın tipi", _deal(home)),
         ("Kirayə müddəti", PERIODS.get(advert.rent_period or "")),
@@ -80,8 +80,8 @@ def rows(advert: Advert, facts: Facts) -> list[tuple[str, str]]:
         ("Yerləşmə yeri", facts.whereabouts),
     ]
     if facts.is_shuffled:
-        dice(advert.key, "rows").shuffle(told)
-    return [(label, str(value)) for label, value in told if value is not None]
+        dice(advert.key, "rows").shuffle(rows)
+    return [(label, str(value)) for label, value in rows if value is not None]
 
 
 def size_text(home: Home) -> str:
@@ -153,7 +153,7 @@ def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
 
 
 def _phones(rng: Random) -> tuple[str, ...]:
-    """Numbers nobody has."""
+    """Telephone numbers that are not assigned."""
     numbers = [f"({rng.choice(('050', '055', '070'))}) 000-{rng.randint(0, 99):02}-00" for _ in range(2)]
     return tuple(numbers[: rng.randint(1, 2)])
 

@@ -29,10 +29,10 @@ class Question:
     @classmethod
     def read(cls, body: bytes) -> "Question":
         try:
-            told = msgspec.json.decode(body, type=_Body)
+            parsed = msgspec.json.decode(body, type=_Body)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise Unknown(f"No query string was present: {error}") from error
-        return cls(told.query, told.variables or {}, _selection(told.query))
+        return cls(parsed.query, parsed.variables or {}, _selection(parsed.query))
 
     def argument(self, name: str) -> Any:
         """A literal, or the variable named; None where there is none."""

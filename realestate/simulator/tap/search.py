@@ -28,7 +28,7 @@ class Unknown(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was asked for, without the cursor. None stands for any."""
+    """A search without the cursor. None means any value."""
 
     category: str | None = None
     region: str | None = None
@@ -51,10 +51,10 @@ class Search:
     def linked(cls, link: str) -> "Search":
         """By the address of a web page, as `sourceLink` has it."""
         address, _, query = link.partition("?")
-        told = parse_qsl(query, keep_blank_values=True)
+        parameters = parse_qsl(query, keep_blank_values=True)
         category = address.rstrip("/").rpartition("/")[2]
-        region = next((whole_number(value) for name, value in told if name == "q[region_id]"), None)
-        prices = [whole_number(value) for name, value in told if name == "q[price][]"]
+        region = next((whole_number(value) for name, value in parameters if name == "q[region_id]"), None)
+        prices = [whole_number(value) for name, value in parameters if name == "q[price][]"]
         return cls(
             category if category in CATEGORY_IDS.values() else None,
             None if region is None else REGION_IDS.get(region, ""),

@@ -1,0 +1,107 @@
+"""Dead letters: requests and seeds that failed for good, each with its reason. They can be replayed."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+
+from realestate.queue import keys
+from realestate.queue.request_queue import RequestQueue
+
+Reason = Literal[
+    "seed",  # a seed that is no request
+    "http",  # an answer that is no page
+    "ban",  # the site refuses us
+    "timeout",
+    "download",  # any other failure on the way
+    "robots",  # forbidden by robots.txt
+    "address",  # of this machine, its network or its cloud
+    "ignored",  # a middleware dropped it
+    "parse",  # a page that is not what its address promises
+    "malformed",  # a value in Redis that is no request
+    "poison",  # took several workers down
+    "swallowed",  # left no trace
+]
+
+#: Statuses by which a site refuses us, whatever the page says. A request that ends with one is given up as `ban`.
+REFUSED_STATUSES = frozenset({401, 403, 429})
+
+
+def dead_letter(reason: Reason, error: str, **what: Any) -> str:
+    """The JSON of a dead letter. `what` holds more facts: url, seed, job, status."""
+    return msgspec.json.encode({"reason": reason, "error": error[:500], **what}, enc_hook=repr).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    id: bytes
+    at: datetime
+    details: dict[str, Any]
+    """`reason`, `error`, and what else is known: url, job, stage, tries, seed."""
+
+    def matches(self, reason: str | None, job: str | None) -> bool:
+        is_of_reason = reason is None or self.details.get("reason") == reason
+        is_of_job = job is None or self.details.get("job") == job
+        return is_of_reason and is_of_job
+
+
+class DeadLetters:
+    """The dead letters of one portal."""
+
+    def __init__(self, queue: RequestQueue) -> None:
+        self.queue = queue
+        self.server = queue.server
+        self.portal = queue.portal
+
+    async def newest(self, count: int = 20, *, reason: str | None = None, job: str | None = None) -> list[DeadLetter]:
+        found = []
+        async for each in self._all():
+            if each.matches(reason, job):
+                found.append(each)
+            if len(found) >= count:
+                break
+        return found
+
+    async def replay(self, ids: Sequence[bytes], per_second: float) -> int:
+        """Put them into the queue again, `per_second` each second. A refused seed becomes a seed again."""
+        seeds = [await self._seed(id) for id in ids]
+        for id, seed in zip(ids, seeds, strict=True):
+            if seed is not None:
+                await self._push_seed(seed)
+                await self.drop([id])
+        replayed = await self.queue.replay(ids, 1000 / per_second)
+        return replayed + sum(seed is not None for seed in seeds)
+
+    async def drop(self, ids: Sequence[bytes]) -> int:
+        return await self.queue.drop(ids)
+
+    async def _all(self) -> AsyncIterator[DeadLetter]:
+        begin, step = 0, 500
+        key = keys.dead_letter_times(self.portal)
+        while True:
+            page: Any = await self.server.zrange(key, begin, begin + step - 1, desc=True, withscores=True)
+            if not page:
+                return
+            values: Any = await self.server.hmget(keys.dead_letters(self.portal), [id for id, _ in page])
+            for (id, at), text in zip(page, values, strict=True):
+                if text is not None:
+                    yield DeadLetter(id, datetime.fromtimestamp(at / 1000, UTC), msgspec.json.decode(text))
+            begin += step
+
+    async def _seed(self, id: bytes) -> dict[str, Any] | None:
+        """The fields of the dead letter of a seed; None if it is of a request."""
+        text: Any = await self.server.hget(keys.dead_letters(self.portal), id)
+        fields: dict[str, Any] = msgspec.json.decode(text) if text else {}
+        return fields if fields.get("reason") == "seed" and fields.get("seed") is not None else None
+
+    async def _push_seed(self, fields: dict[str, Any]) -> None:
+        """To where it came from."""
+        key = fields.get("seeds_key") or keys.start_urls(self.portal)
+        if fields.get("seeds_kind") == "set":
+            await self.server.sadd(key, fields["seed"])
+        elif fields.get("seeds_kind") == "zset":
+            await self.server.zadd(key, {fields["seed"]: 0})
+        else:
+            await self.server.rpush(key, fields["seed"])

@@ -1,0 +1,13 @@
+-- A worker's heartbeat; args.started are the ids it is downloading. Returns {now, paused, blocked_until, known}:
+-- known is 0 if the worker counted as dead, so that its leases have expired.
+local known = redis.call('ZSCORE', WORKERS, args.worker) and 1 or 0
+keep_alive(args.worker, args.lease)
+redis.call('HSET', key('heartbeats'), args.worker, args.heartbeat)
+local started = key('started:' .. args.worker)
+redis.call('DEL', started)
+if #args.started > 0 then
+  redis.call('SADD', started, unpack(args.started))
+  redis.call('PEXPIRE', started, args.lease * 100)
+end
+local limit = redis.call('HMGET', RATE_LIMIT, 'paused', 'blocked_until')
+return {now, limit[1] == '1' and 1 or 0, tonumber(limit[2] or 0), known}

@@ -1,0 +1,72 @@
+"""Jobs that are not finished. When no request of a job is left, a worker looks for what the job did not find."""
+
+from typing import Any
+
+import msgspec
+from redis.asyncio import Redis
+
+from realestate.queue import keys
+
+#: If the worker that finishes a job dies, another takes over after this time. Finishing twice does no harm.
+CLAIM_SECONDS = 30
+#: Jobs looked at in one turn, so that very many jobs cannot delay a worker.
+MAXIMUM = 100
+
+
+class OpenJob(msgspec.Struct, frozen=True):
+    """What was asked for, and the progress."""
+
+    mode: str
+    scope: str = ""
+    checking: bool = False
+    """Its search pages are done; listings that were not found are being checked."""
+
+
+class OpenJobs:
+    """The open jobs of one portal."""
+
+    def __init__(self, server: "Redis", portal: str) -> None:
+        self.server = server
+        self.portal = portal
+        self.key = keys.open_jobs(portal)
+        self._cursor = 0
+
+    async def is_open(self, job: str) -> bool:
+        return bool(await self.server.hexists(self.key, job))
+
+    async def open(self, job: str, mode: str, scope: str) -> None:
+        """Record the job, unless another worker has."""
+        await self.server.hsetnx(self.key, job, msgspec.json.encode(OpenJob(mode, scope)).decode())
+
+    async def some(self) -> dict[str, OpenJob]:
+        """The next few jobs. Repeated calls return all of them."""
+        found: Any
+        self._cursor, found = await self.server.hscan(self.key, self._cursor, count=MAXIMUM)
+        return {job.decode(): state for job, value in found.items() if (state := _read(value))}
+
+    async def claim(self, job: str) -> bool:
+        """Whether this worker may finish the job: no other worker is doing it."""
+        return bool(await self.server.set(keys.finishing(self.portal, job), 1, nx=True, ex=CLAIM_SECONDS))
+
+    async def release(self, job: str) -> None:
+        await self.server.unlink(keys.finishing(self.portal, job))
+
+    async def check(self, job: str, state: OpenJob) -> None:
+        """Record that its search pages are done."""
+        checking = msgspec.structs.replace(state, checking=True)
+        await self.server.hset(self.key, job, msgspec.json.encode(checking).decode())
+
+    async def close(self, job: str) -> None:
+        await self.server.hdel(self.key, job)
+
+    async def given_up(self, job: str, stage: str) -> int:
+        """Requests of that stage that ended as dead letters."""
+        count: Any = await self.server.hget(keys.counts(self.portal, job), f"{stage}:dead")
+        return int(count or 0)
+
+
+def _read(value: bytes) -> OpenJob | None:
+    try:
+        return msgspec.json.decode(value, type=OpenJob)
+    except msgspec.MsgspecError:
+        return None

@@ -1,0 +1,114 @@
+"""Where the seeds of a spider are: a Redis list, set or sorted set, as in scrapy-redis.
+
+A worker moves a seed into a key of its own before it enqueues it, so that no seed is lost when the worker dies.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from redis.asyncio import Redis
+from scrapy import Spider
+from scrapy.settings import BaseSettings
+
+from realestate.queue import keys
+
+Kind = Literal["list", "set", "zset"]
+
+#: Sets and sorted sets have no blocking move: they are looked at this often.
+POLL_SECONDS = 0.25
+#: Moves the member with the highest score from one sorted set to another, and returns it.
+_MOVE_HIGHEST = """
+local popped = redis.call('ZPOPMAX', KEYS[1])
+if not popped[1] then return false end
+redis.call('ZADD', KEYS[2], popped[2], popped[1])
+return popped[1]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedSource:
+    """One key with seeds."""
+
+    key: str
+    kind: Kind = "list"
+
+    @classmethod
+    def of_spider(cls, spider: Spider, settings: BaseSettings) -> Self:
+        """The key that the spider reads, as scrapy-redis' settings say."""
+        key = getattr(spider, "redis_key", None)
+        if not key:
+            return cls(keys.start_urls(spider.name))
+        if settings.getbool("REDIS_START_URLS_AS_SET"):
+            return cls(key, "set")
+        if settings.getbool("REDIS_START_URLS_AS_ZSET"):
+            return cls(key, "zset")
+        return cls(key)
+
+    def taken_by(self, worker: str) -> str:
+        """The key with the seeds that a worker has taken and not enqueued yet. It has the type of the source."""
+        return keys.taken_from(self.key, worker)
+
+    async def count(self, server: "Redis", key: str | None = None) -> int:
+        """The number of seeds in the source, or in another key of its type."""
+        key = key or self.key
+        if self.kind == "set":
+            return int(await server.scard(key))
+        if self.kind == "zset":
+            return int(await server.zcard(key))
+        return int(await server.llen(key))
+
+    async def taken(self, server: "Redis", key: str) -> list[bytes]:
+        """All seeds in a worker's own key."""
+        found: Any
+        if self.kind == "set":
+            found = await server.smembers(key)
+        elif self.kind == "zset":
+            found = await server.zrange(key, 0, -1)
+        else:
+            found = await server.lrange(key, 0, -1)
+        return [bytes(seed) for seed in found]
+
+    async def take(self, server: "Redis", taken: str, seconds: float) -> bytes | None:
+        """Move the next seed into a worker's own key and return it. None if there was none for so long."""
+        if self.kind == "list":
+            seed: Any = await server.blmove(self.key, taken, seconds, "LEFT", "RIGHT")  # type: ignore[arg-type]
+            return None if seed is None else bytes(seed)
+        deadline = asyncio.get_running_loop().time() + seconds
+        while True:
+            if (found := await self._move(server, self.key, taken)) is not None:
+                return found
+            if asyncio.get_running_loop().time() >= deadline:
+                return None
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def remove(self, server: "Redis", taken: str, seed: bytes) -> None:
+        """Remove a seed from a worker's own key."""
+        value: Any = seed
+        if self.kind == "set":
+            await server.srem(taken, value)
+        elif self.kind == "zset":
+            await server.zrem(taken, value)
+        else:
+            await server.lrem(taken, 1, value)
+
+    async def give_back(self, server: "Redis", taken: str) -> None:
+        """Move all seeds of a worker's own key back to the source."""
+        if self.kind == "list":
+            while await server.lmove(taken, self.key, "LEFT", "LEFT") is not None:
+                pass
+            return
+        while await self._move(server, taken, self.key) is not None:
+            pass
+
+    async def _move(self, server: "Redis", source: str, target: str) -> bytes | None:
+        member: Any
+        if self.kind == "zset":
+            member = await server.eval(_MOVE_HIGHEST, 2, source, target)
+            return None if member is None else bytes(member)
+        while True:
+            member = await server.srandmember(source)
+            if member is None:
+                return None
+            if await server.smove(source, target, member):  # otherwise another worker was faster
+                return bytes(member)

@@ -1,0 +1,1 @@
+"""Nothing in these spiders knows about the queue."""

@@ -1,0 +1,90 @@
+"""The log of a worker: one line per page at DEBUG, and few lines at INFO."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DropItem
+from scrapy.http import HtmlResponse
+from scrapy.logformatter import LogFormatterResult
+from scrapy.settings import default_settings
+from scrapy.utils.misc import load_object
+from twisted.python.failure import Failure
+
+from realestate import settings
+from realestate.jobs.work import portals
+from realestate.monitoring.logs import LogFormatter
+from realestate.spiders.immoweb import ImmowebSpider
+from tests.examples import a_listing
+
+MakeCrawler = Callable[..., Crawler]
+URL = "https://www.immoweb.be/en/classified/1"
+#: INFO lines that a healthy worker may write in an hour.
+BUDGET = 100
+
+
+def text(line: LogFormatterResult | None) -> str:
+    assert line is not None
+    return line["msg"] % line["args"]
+
+
+@pytest.fixture
+def spider(make_crawler: MakeCrawler) -> Any:
+    crawler = make_crawler(ImmowebSpider)
+    return ImmowebSpider.from_crawler(crawler)
+
+
+@pytest.fixture
+def response() -> HtmlResponse:
+    return HtmlResponse(URL, body=b"12345", request=Request(URL, meta={"job": "5f0c"}))
+
+
+def test_a_page_is_one_debug_line_with_its_fields(spider: Any, response: HtmlResponse) -> None:
+    assert response.request is not None
+    line = LogFormatter().crawled(response.request, response, spider)
+    assert line is not None
+    assert line["level"] == logging.DEBUG
+    assert text(line) == f"page: portal=immoweb job=5f0c status=200 bytes=5 url={URL}"
+
+
+def test_an_item_is_one_debug_line_without_its_values(spider: Any, response: HtmlResponse) -> None:
+    item = a_listing(ref="7", title="Call Ms Peeters")
+    line = text(LogFormatter().scraped(item, response, spider))
+    assert line == f"item: portal=immoweb job=5f0c type=Listing ref=7 url={URL}"
+    dropped = LogFormatter().dropped(item, DropItem("erased"), response, spider)
+    assert text(dropped) == f"item dropped: portal=immoweb job=5f0c type=Listing ref=7 reason=erased url={URL}"
+
+
+def test_a_failure_says_what_failed_and_why(spider: Any, response: HtmlResponse) -> None:
+    assert response.request is not None
+    formatter = LogFormatter()
+    failure = Failure(ValueError("no price"))  # type: ignore[no-untyped-call]
+    fields = f"portal=immoweb job=5f0c error=no price url={URL}"
+    assert text(formatter.spider_error(failure, response.request, response, spider)) == f"parser failed: {fields}"
+    assert text(formatter.download_error(failure, response.request, spider)) == f"download failed: {fields}"
+    error = formatter.item_error(a_listing(ref="7"), ValueError("full"), None, spider)
+    assert text(error) == "pipeline failed: portal=immoweb type=Listing ref=7 error=full"
+    assert error["level"] == logging.ERROR
+
+
+@pytest.mark.parametrize(("level", "is_debug"), [("DEBUG", True), ("INFO", False), ("WARNING", False)])
+def test_a_line_per_page_is_made_only_where_it_is_shown(
+    make_crawler: MakeCrawler, spider: Any, response: HtmlResponse, level: str, is_debug: bool
+) -> None:
+    assert response.request is not None
+    formatter = LogFormatter.from_crawler(make_crawler(ImmowebSpider, LOG_LEVEL=level))
+    assert (formatter.crawled(response.request, response, spider) is not None) is is_debug
+    assert (formatter.scraped(a_listing(), response, spider) is not None) is is_debug
+
+
+def test_this_is_the_formatter_of_the_project() -> None:
+    assert load_object(settings.LOG_FORMATTER) is LogFormatter
+
+
+def test_the_periodic_lines_of_all_portals_are_within_the_budget() -> None:
+    """Only Scrapy's LogStats logs at INFO again and again. `realestate work` serves all portals."""
+    assert settings.LOGSTATS_INTERVAL > default_settings.LOGSTATS_INTERVAL
+    assert len(portals()) * 3600 / settings.LOGSTATS_INTERVAL <= BUDGET
