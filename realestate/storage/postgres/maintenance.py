@@ -156,7 +156,7 @@ def judged_indexes(indexes: list[Index], watched_for: timedelta, limits: Limits)
             found.append(
                 Finding("index", text, f"if no standby needs it: DROP INDEX CONCURRENTLY {index.name}", "advice")
             )
-    return found or [Finding("indexes", f"{len(indexes)} checked, no fault")]
+    return found or [Finding("indexes", f"{len(indexes)} checked, all without fault")]
 
 
 def judged_age(age: int, limits: Limits) -> Finding:
