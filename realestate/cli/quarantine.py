@@ -74,10 +74,10 @@ def release(
     """Store entries as they are, because a person checked that they are right. They get the flag `released`."""
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
-    from realestate.jobs.release import let_pass
+    from realestate.jobs.release import release_entries
 
     with opened_store() as store:
-        outcomes = let_pass(store, _entries(store, ids), dry_run=dry_run)
+        outcomes = release_entries(store, _entries(store, ids), dry_run=dry_run)
     if json:
         terminal.print_json(outcomes, indent=0)
     else:

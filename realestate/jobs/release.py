@@ -1,4 +1,4 @@
-"""Lets pass what failed validation, on a person's word: they have looked, and it is right."""
+"""Release entries from quarantine: a person has looked at them and says that they are right."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,33 +16,35 @@ from realestate.storage.snapshots import SnapshotRef
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an entry."""
+    """The result for one entry."""
 
     id: str
     portal: str
     ref: str
     stored: bool
     why: str = ""
-    """It is not."""
+    """Why it is not stored."""
 
 
-def let_pass(store: MaintenanceStore, entries: Sequence[InQuarantine], *, dry_run: bool = False) -> list[Outcome]:
+def release_entries(
+    store: MaintenanceStore, entries: Sequence[InQuarantine], *, dry_run: bool = False
+) -> list[Outcome]:
     job = f"release-{uuid4().hex[:12]}"
-    return [_let_pass(store, entry, job, dry_run) for entry in entries]
+    return [_release(store, entry, job, dry_run) for entry in entries]
 
 
 def page_of(entry: InQuarantine, kept: Sequence[SnapshotRef]) -> SnapshotRef | None:
-    """The raw page nearest before it; a worker's clock may be somewhat ahead of the database's."""
+    """The newest raw page before the entry. A worker's clock may be ahead of the database's."""
     before = [row for row in kept if row.fetched_at <= entry.at + SLACK]
     return max(before, key=lambda row: row.fetched_at, default=None)
 
 
-def _let_pass(store: MaintenanceStore, entry: InQuarantine, job: str, dry_run: bool) -> Outcome:
+def _release(store: MaintenanceStore, entry: InQuarantine, job: str, dry_run: bool) -> Outcome:
     outcome = Outcome(entry.id, entry.portal, entry.ref, stored=False)
     try:
-        listing = _as_it_is(entry)
+        listing = _as_listing(entry)
     except (msgspec.ValidationError, TypeError, ValueError, ArithmeticError) as error:
-        return replace(outcome, why=f"it is no listing: {error}; repair the parser and `realestate reparse`")
+        return replace(outcome, why=f"it is not a listing: {error}; repair the parser and `realestate reparse`")
     known = store.current(entry.portal, [entry.ref]).get(entry.ref)
     if judge("failed", entry.at, known.state.listing if known else None) == "stale":
         return replace(outcome, why="a newer page of it is stored: drop this")
@@ -52,11 +54,11 @@ def _let_pass(store: MaintenanceStore, entry: InQuarantine, job: str, dry_run: b
     return replace(outcome, stored=True) if counts.get("released") else replace(outcome, why="the database refuses it")
 
 
-def _as_it_is(entry: InQuarantine) -> Listing:
-    """With a word that a person let it pass."""
+def _as_listing(entry: InQuarantine) -> Listing:
+    """The entry as a listing, with RELEASED among its flags."""
     listing = listing_of(entry.record)
     if (listing.portal, listing.ref) != (entry.portal, entry.ref):
-        raise ValueError("it is of another listing")
+        raise ValueError("the record belongs to another listing")
     if listing.price is not None and not believable(listing.price):
-        raise ValueError(f"{listing.price} is no price")
+        raise ValueError(f"{listing.price} is not a price")
     return rehashed(replace(listing, quality_flags=listing.quality_flags | {RELEASED}, last_fetched_at=entry.at))

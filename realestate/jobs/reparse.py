@@ -1,4 +1,4 @@
-"""Today's parser over pages kept earlier: nothing is fetched, and nothing happens on the market."""
+"""Run today's parser over kept raw pages. Nothing is fetched, and no event of the market is made."""
 
 import asyncio
 import inspect
@@ -23,21 +23,21 @@ from realestate.storage.changes import correct
 from realestate.storage.maintenance import SLACK, Current
 from realestate.storage.snapshots import Kind, Page, SnapshotRef
 
-#: The one pipeline that is not job: what was read goes to the store as corrections.
+#: The one pipeline that does not run here: what was parsed goes to the store as corrections.
 STORING = "realestate.pipelines.store.StorePipeline"
 BATCH = 500
 #: Changes that are listed one by one; all are counted.
 CHANGES_LISTED = 1000
 
-#: Some stores keep moments to the millisecond.
-_SAME_MOMENT = timedelta(milliseconds=1)
+#: Some stores keep times to the millisecond.
+_SAME_TIME = timedelta(milliseconds=1)
 
 Verdict = Literal["correct", "release", "stale"]
 
 
 @runtime_checkable
 class Corrections(Protocol):
-    """What a store does with pages that were read again: see `Store` and `MaintenanceStore`."""
+    """The methods of a store that reparsing uses: see `Store` and `MaintenanceStore`."""
 
     def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Current]: ...
 
@@ -60,7 +60,7 @@ class Change:
 
 @dataclass(slots=True)
 class Reparsed:
-    """What came of it."""
+    """The result of reparsing."""
 
     portal: str
     job: str
@@ -89,32 +89,32 @@ class _Found:
 def reparse(
     portal: str, pages: Iterable[tuple[SnapshotRef, Page]], store: Corrections, *, dry_run: bool = False
 ) -> Reparsed:
-    """Read the pages with today's parser, and hand the store what is different. Job twice, it changes nothing more."""
+    """Parse the pages with today's parser, and write the differences to the store. A second call changes nothing."""
     result = Reparsed(portal, f"reparse-{uuid4().hex[:12]}")
     parser = Parser(portal)
     parser.prepare(store)
     found = _found(parser, pages, result)
     while batch := list(islice(found, BATCH)):
-        _hand_over(batch, store, result, dry_run)
+        _write(batch, store, result, dry_run)
     return result
 
 
 def judge(kind: Kind, fetched_at: datetime, stored: Listing | None) -> Verdict:
-    """Whether a page still speaks for what is stored.
+    """Whether a raw page may change what is stored.
 
-    One that was good was stored at once, so it may correct only the row it made: if that has been read again since, or
-    is no longer kept, the page is of another day. One that failed made no row, unless it was released since, with its
-    own time; it counts unless a newer one did."""
+    A good page was stored at once, so it may correct only the row made from it. If the listing was read again since, or
+    is not stored any more, the page is stale. A failed page made no row, unless it was released since, with its own
+    time. It counts unless the stored row is newer."""
     read_at = stored.last_fetched_at if stored else None
     if kind != "failed":
         return "correct" if read_at is not None and abs(read_at - fetched_at) <= SLACK else "stale"
-    if read_at is not None and abs(read_at - fetched_at) <= _SAME_MOMENT:
+    if read_at is not None and abs(read_at - fetched_at) <= _SAME_TIME:
         return "correct"
     return "release" if read_at is None or read_at < fetched_at else "stale"
 
 
 def differences(current: Current, listing: Listing, now: datetime) -> list[Change]:
-    """What the store would correct: the rule is the same."""
+    """The changes that the store would correct, by the same rule."""
     events = correct(current.state, listing, "", now, repriced=current.repriced).events
     return [
         Change(listing.ref, name, old, new)
@@ -125,7 +125,7 @@ def differences(current: Current, listing: Listing, now: datetime) -> list[Chang
 
 
 def response_of(page: Page) -> Response:
-    """As the spider got it, of the same class."""
+    """The response as the spider received it, of the same class."""
     headers = Headers()
     for name, value in page.headers:
         headers.appendlist(name.encode("latin-1"), value.encode("latin-1"))
@@ -145,7 +145,7 @@ class Parser:
         self._steps = [build_from_crawler(load_object(path), crawler) for path in paths if path != STORING]
 
     def prepare(self, store: Any) -> None:
-        """Some pipelines ask the store, once, what a crawl would ask now and then."""
+        """Let pipelines read what they need from the store, once. In a crawl they do so from time to time."""
         for step in self._steps:
             if hasattr(step, "prepare"):
                 step.prepare(store)
@@ -190,7 +190,7 @@ def _good(parser: Parser, listing: Listing, result: Reparsed) -> Listing | None:
     return None
 
 
-def _hand_over(batch: Sequence[_Found], store: Corrections, result: Reparsed, dry_run: bool) -> None:
+def _write(batch: Sequence[_Found], store: Corrections, result: Reparsed, dry_run: bool) -> None:
     stored = store.current(result.portal, sorted({found.listing.ref for found in batch}))
     corrected: dict[str, Listing] = {}
     released: list[Listing] = []

@@ -1,4 +1,4 @@
-"""What a batch says of each listing, and what became of it; the same for every store."""
+"""The observations of a batch by listing, and the counts of its result; the same for every store."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ def by_listing(batch: Batch) -> dict[Key, Observations]:
 
 
 def _has(observed: Observations, kind: type | tuple[type, ...]) -> bool:
-    """A generator in `any` would cost more than the answer, which is wanted of every listing."""
+    """A loop, because `any` with a generator is slower and this is called for every listing."""
     for item, _ in observed:  # noqa: SIM110
         if isinstance(item, kind):
             return True
@@ -38,7 +38,7 @@ def is_seen(observed: Observations) -> bool:
 
 
 def is_read(observed: Observations) -> bool:
-    """Its own page was read, or is as it was when it was."""
+    """Its own page was read, or has not changed since it was read."""
     for item, _ in observed:  # noqa: SIM110
         if isinstance(item, Listing) or (isinstance(item, Sighting) and item.is_read):
             return True
@@ -47,7 +47,7 @@ def is_read(observed: Observations) -> bool:
 
 @dataclass(slots=True)
 class Tally:
-    """What a batch has done so far, and what of it is still to be kept aside of the listings."""
+    """The counts of a batch so far, and what still has to be written beside listings."""
 
     quarantined: list[Quarantined]
     snapshots: Sequence[SnapshotRef] = ()

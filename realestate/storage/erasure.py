@@ -1,4 +1,4 @@
-"""Erases a listing everywhere: in the store, and in the files of raw pages."""
+"""Erase a listing everywhere: in the store, and in the files of raw pages."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from realestate.storage.snapshots.files import rewrite
 
 @dataclass(slots=True)
 class RawPages:
-    """What became of the raw pages."""
+    """The result for raw pages."""
 
     erased: int = 0
     files: int = 0
     """Files that were rewritten."""
     in_use: list[str] = field(default_factory=list)
-    """A worker still writes to these: they are rewritten when the same is asked later."""
+    """A worker still writes to these. A later call rewrites them."""
     missing: list[str] = field(default_factory=list)
-    """These are not here: perhaps on the machine that wrote them."""
+    """These are not on this machine, perhaps on the one that wrote them."""
 
     @property
     def is_over(self) -> bool:
@@ -27,7 +27,8 @@ class RawPages:
 
 
 def erase(store: MaintenanceStore, keys: Iterable[tuple[str, str]], marks: Iterable[str] = ()) -> list[Erased]:
-    """The listings of these portals and refs, and all that have one of these contacts' marks (`Vault.lookup`)."""
+    """Erase the listings with these keys (portal, ref), and all that have a contact with one of these marks
+    (`Vault.lookup`). Return what was removed of each."""
     wanted = dict.fromkeys(keys)
     for mark in marks:
         wanted |= dict.fromkeys(store.erase_contact(mark))
@@ -42,14 +43,14 @@ def erase_pages(
     scan: Sequence[str] = (),
     progress: Callable[[str], object] = lambda file: None,
 ) -> RawPages:
-    """Make the raw pages of all that was ever erased unreadable, as far as they still are. Safe to ask again.
+    """Remove the raw pages of all erased listings from their files. Safe to repeat.
 
-    They are found by the index. A page that a worker kept and died before its row was stored has none: of the portals
-    in `scan` every file is read."""
+    Pages are found by the index. If a worker died before it stored the index row, the page has none: therefore every
+    file of the portals in `scan` is read."""
     files = dict.fromkeys(row.file for row in store.erased_pages())
     for portal in scan:
         files |= dict.fromkeys(open_place(url, spool).names(portal))
-    is_erased = _Memory(store)
+    is_erased = _ErasedListings(store)
     result = RawPages()
     for file in files:
         progress(file)
@@ -65,8 +66,8 @@ def erase_pages(
     return result
 
 
-class _Memory:
-    """Whether a page is of a listing that was erased; each portal is asked for once."""
+class _ErasedListings:
+    """Says whether a page belongs to an erased listing. The store is asked once for each portal."""
 
     def __init__(self, store: MaintenanceStore) -> None:
         self._store = store

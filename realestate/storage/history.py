@@ -1,4 +1,4 @@
-"""What is kept of a listing, and of what happened to it."""
+"""The state of a stored listing, its events and its prices."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,7 +30,7 @@ Observed = Listing | Sighting | Gone
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A price too far from the last to be believed at once, and the job that saw it."""
+    """A price too far from the last one to be believed at once, and the job that saw it."""
 
     price: Decimal
     job: str
@@ -39,7 +39,7 @@ class Suspect:
 @dataclass(frozen=True, slots=True)
 class State:
     """What a store knows of one listing. `revision` grows with every change, not with every sighting; 0 is a listing
-    stored by a version of ours that kept no history."""
+    stored by an old version that kept no history."""
 
     listing: Listing
     revision: int = 0
@@ -84,10 +84,10 @@ class Outcome:
     events: list[Event] = field(default_factory=list)
     prices: list[PriceSeen] = field(default_factory=list)
     evidence: list[tuple[Gone, str]] = field(default_factory=list)
-    """That it is gone, each with its job; weighed when the job is over: see `depart`."""
+    """Evidence that it is gone, each with its job. It is weighed when the job is over: see `depart`."""
 
     def changed(self, before: State | None) -> bool:
-        """Whether more is to be written than that it was seen."""
+        """Whether more has to be written than the time at which it was seen."""
         return self.state is not None and (before is None or self.state.revision != before.revision)
 
 

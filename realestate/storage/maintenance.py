@@ -1,6 +1,6 @@
-"""What a store can do with what it keeps: look at what was refused, set right, let go, forget, mend, hand over whole.
+"""Maintenance of a store: quarantine, releases, retention, erasure, repair, backup and restore.
 
-The commands of docs/keeping.md are made of these. As with `Store`, all times are the database's own.
+The commands of docs/keeping.md use these methods. As with `Store`, all times are those of the database.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,26 +14,26 @@ from realestate.storage.history import State
 from realestate.storage.snapshots import Kind, SnapshotRef
 from realestate.storage.store import Store
 
-#: A page is stored with its batch, by the database's clock: so much after its worker says it was fetched, at most.
+#: A page is stored at most so long after it was fetched. The two times come from two clocks.
 SLACK = timedelta(minutes=10)
-#: On a listing that a person let pass,
+#: The flag of a listing that a person released from quarantine,
 RELEASED = "released"
-#: and on one whose texts have gone, for it left the market long ago.
+#: and of one whose texts were deleted, because it left the market long ago.
 TRIMMED = "trimmed"
 
 Weight = Literal["fine", "repaired", "advice", "fault"]
 
 
 class NotEmpty(StoreError):
-    """Only an empty store can be restored into."""
+    """The store is not empty, so nothing can be restored into it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InQuarantine:
-    """What failed validation, as it is kept."""
+    """An entry of the quarantine."""
 
     id: str
-    """Of its errors and its record: the same fault is kept once."""
+    """A hash of its errors and its record: the same fault is kept once."""
     portal: str
     ref: str
     url: str
@@ -53,7 +53,7 @@ class Current:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at. A fault waits for a person, who finds the remedy here."""
+    """The result of one check. A fault needs a person; `remedy` says what to do."""
 
     what: str
     found: str
@@ -63,17 +63,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """What is past its days."""
+    """How much was deleted after its retention time."""
 
     quarantined: int = 0
     contacts: int = 0
     trimmed: int = 0
-    """Listings whose texts go."""
+    """Listings whose texts were deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What was found of a listing that is erased, by kind: `listings`, `events`, `prices` …"""
+    """How many records of an erased listing were deleted, by kind: `listings`, `events`, `prices` …"""
 
     portal: str
     ref: str
@@ -81,13 +81,13 @@ class Erased:
 
 
 def fault_of(error: str) -> str:
-    """The field or rule an error is about: `photos.0: "x" is no address` is about the photos."""
+    """The field or rule of an error: of `photos.0: "x" is no address` it is `photos`."""
     return error.partition(":")[0].partition(".")[0]
 
 
 @runtime_checkable
 class MaintenanceStore(Protocol):
-    """The part of a store that keeps house."""
+    """The methods of a store for its maintenance."""
 
     # ----- quarantine
 
@@ -100,23 +100,23 @@ class MaintenanceStore(Protocol):
         ids: Sequence[str] | None = None,
         limit: int = 20,
     ) -> Sequence[InQuarantine]:
-        """All that fit, the newest first. `fault` is what `fault_of` says of one of its errors."""
+        """The entries that match, the newest first. `fault` is a field or rule, as `fault_of` returns it."""
 
     def faults(self, portal: str | None = None) -> Mapping[str, Mapping[str, int]]:
-        """portal -> fault -> in how many entries it stands, the most first."""
+        """portal -> fault -> number of entries with it, the most frequent first."""
 
     def drop_quarantined(self, ids: Sequence[str]) -> int:
-        """Throw these away; how many there were."""
+        """Delete these entries, and return how many there were."""
 
-    # ----- pages read again
+    # ----- pages parsed again
 
     def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Current]:
-        """The listings as they are stored, by ref; without those that are not."""
+        """The stored listings, by ref."""
 
     def release(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
-        """Store what was too bad to be stored when its page was fetched (`last_fetched_at`), by the rules of
-        `releasing.release`, and take out of quarantine what was kept of the listing up to then. How many were
-        `released`, `refused` by the database, and are `erased`. Safe to do again."""
+        """Store listings that failed validation when their page was fetched (`last_fetched_at`), by the rules of
+        `changes.release`, and delete their quarantine entries up to that time. Return how many were `released`,
+        `refused` by the database, and skipped because they are `erased`. Safe to repeat."""
 
     # ----- the index of raw pages
 
@@ -124,59 +124,59 @@ class MaintenanceStore(Protocol):
         """The newest first."""
 
     def reindex(self, file: str, rows: Sequence[SnapshotRef]) -> None:
-        """From now on these and no others are the rows of the file."""
+        """Replace all index rows of the file by these."""
 
-    def drop_snapshots(self, files: Sequence[str]) -> None: ...
+    def drop_snapshots(self, files: Sequence[str]) -> None:
+        """Delete the index rows of these files."""
 
     def drop_old_pages(self, kind: Kind, days: float) -> None:
-        """The rows of pages fetched so long ago, wherever their files were: those of a machine that is no more are
-        removed by nobody."""
+        """Delete the index rows of pages that were fetched so long ago, also if their files were on a machine that does
+        not exist any more."""
 
-    # ----- what is past its days
+    # ----- retention
 
     def expire(self, *, quarantine_days: float | None, delisted_days: float | None, dry_run: bool = False) -> Expired:
-        """Drop what has been in quarantine for so long; contacts whose time is over; and of listings that were last
-        seen so long ago and are off the market the description, the photographs, `extra` and the contacts. Those rows
-        stay, with TRIMMED among their flags and without an event, and so does their history. None is for ever."""
+        """Delete quarantine entries older than `quarantine_days`, expired contacts, and the texts of listings off the
+        market that were last seen `delisted_days` ago: description, photos, `extra`, contacts. Rows and history of such
+        listings stay, with TRIMMED among their flags and without an event. None is for ever."""
 
-    # ----- what stays away
+    # ----- erasure
 
     def erase(self, portal: str, ref: str) -> Erased:
-        """Remove all that is known of the listing, in one go, and remember that it was erased: no write stores it
-        again, whoever else writes now. Its raw pages' rows stay until their files are rewritten: `erased_pages`.
+        """Delete everything about the listing in one transaction, and record that it was erased: no later write stores
+        it again. The index rows of its raw pages stay until their files are rewritten: see `erased_pages`.
 
-        A database without transactions (MongoDB) sees first to it that it is not stored again; what is then cut short
-        is finished when the same is asked again, or by `expire`.
+        MongoDB has no transactions: there the erasure is recorded first. If it is interrupted, the same call or
+        `expire` finishes it.
         """
 
     def erased(self, portal: str) -> frozenset[str]:
-        """The refs of what was erased."""
+        """The refs of the portal's erased listings."""
 
     def erased_pages(self) -> Sequence[SnapshotRef]:
-        """The rows of erased listings' raw pages."""
+        """The index rows of raw pages of erased listings."""
 
     def erase_contact(self, mark: str) -> Sequence[tuple[str, str]]:
-        """Remember that whoever the mark stands for was erased. Portal and ref of the listings that had the contact:
-        they are to be erased one by one."""
+        """Record that the contact with this mark was erased. Return portal and ref of the listings that have it: the
+        caller erases them one by one."""
 
     def erased_contacts(self, marks: Sequence[str]) -> frozenset[str]:
-        """Those of the marks that were erased: who stores contacts leaves them out."""
+        """Those of the marks that were erased. Such contacts must not be stored."""
 
     # ----- health
 
     def upkeep(self) -> Iterator[Finding]:
-        """Look after the database, repair what can be repaired without harm, and tell of the rest."""
+        """Check the database, repair what can be repaired while workers run, and yield a finding for each check."""
 
-    # ----- the whole
+    # ----- backup
 
     def everything(self) -> Iterator[tuple[str, Any]]:
-        """All there is, each with its part, in the order of `records.PARTS`, whoever writes meanwhile, and without ever
-        holding all of it: as it was at one moment; where the database cannot show that (MongoDB), each listing with its
-        events and prices is."""
+        """Yield every record with its part, in the order of `records.PARTS`, as of one point in time. In MongoDB that
+        holds for each listing with its events and prices, not for all of them together. Others may write meanwhile."""
 
     def restore(self, records: Iterable[tuple[str, Any]]) -> None:
-        """The same into a store without any, wholly or not at all; raises NotEmpty if it is not empty. Whatever
-        `records` raises, or a death in the middle, leaves it empty."""
+        """Load the records into an empty store, all or none; raises NotEmpty if it is not empty. If `records` raises,
+        or the process is killed, the store stays empty."""
 
 
 @runtime_checkable

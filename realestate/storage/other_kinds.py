@@ -1,7 +1,7 @@
-"""What happened to an item that is no home: one pure rule, the same for every store.
+"""The rule for items of other kinds (products, quotes): a pure function, the same for every store.
 
-It has no price history of its own, no status and no end: it appears, and what is said of it changes. A store reads what
-it knows, asks `decide_other`, and writes the outcome where nobody else has written meanwhile, as with listings."""
+Such an item has no price history, no status and no end: it appears, and its fields change. A store reads what is
+stored, calls `decide_other`, and writes the result unless somebody else has written meanwhile, as with listings."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from realestate.storage.history import Event
 
 @dataclass(frozen=True, slots=True)
 class StoredOther:
-    """What a store knows of one; `revision` grows with every change, not with every sighting."""
+    """A stored item; `revision` grows with every change, not with every sighting."""
 
     kind: str
     portal: str
     ref: str
     url: str
     data: dict[str, Any]
-    """Its fields but for its identity, as `other_record` writes them."""
+    """Its fields except its identity, as `other_record` returns them."""
     revision: int
     first_seen_at: datetime
     last_seen_at: datetime
@@ -34,7 +34,7 @@ class StoredOther:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What is to be written, if only that it was seen."""
+    """What is to be written. `event` is None if nothing changed."""
 
     before: StoredOther | None
     after: StoredOther
@@ -42,12 +42,12 @@ class Decided:
 
 
 def last_of_each(others: Iterable[tuple[Other, str]]) -> dict[tuple[str, str], tuple[Other, str]]:
-    """A batch is one look: what it says last of an item counts. Written again, it changes nothing."""
+    """The last observation of each item. Only that one counts."""
     return {(other.portal, other.ref): (other, job) for other, job in others}
 
 
 def decide_other(before: StoredOther | None, other: Other, job: str, now: datetime) -> Decided:
-    """That only its address or the portal's clock moved is kept, and is no event."""
+    """If only its address or the portal's time changed, that is stored without an event."""
     data = {name: value for name, value in other_record(other).items() if name not in IDENTITY}
     revision, since = (before.revision, before.first_seen_at) if before else (0, now)
     is_same = before is not None and (before.kind, before.url, before.data) == (kind_of(other), other.url, data)
@@ -60,7 +60,7 @@ def decide_other(before: StoredOther | None, other: Other, job: str, now: dateti
 
 
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Of each field that says something else, what it said and says."""
+    """The old and new value of each field that changed."""
     names = sorted((old.keys() | new.keys()) - CLOCK)
     return {name: [old.get(name), new.get(name)] for name in names if old.get(name) != new.get(name)}
 

@@ -1,4 +1,4 @@
-"""All a store keeps, in records that no kind of database owns: what a backup is made of."""
+"""The records of a backup. They do not depend on the kind of database."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from realestate.storage.store import Job, Numbered
 @dataclass(frozen=True, slots=True)
 class StoredListing:
     listing: dict[str, Any]
-    """As `items.as_record` writes it."""
+    """As `items.as_record` returns it."""
     revision: int
     last_job: str
     suspect: Suspect | None
@@ -27,7 +27,7 @@ class StoredListing:
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """The last number an event had; the one who had it may have been erased."""
+    """The highest number that an event ever had; that event may have been erased."""
 
     last_seq: int
 
@@ -36,7 +36,7 @@ class Numbering:
 class StoredJob:
     job: Job
     offered: int
-    """What its verdict was about: so many listings were offered then."""
+    """Number of offered listings at the time of its verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class PlannedPart:
-    """A search of a job, or a part of one: see `items.Part`."""
+    """A search of a job, or a part of a search: see `items.Part`."""
 
     job: str
     portal: str
@@ -77,7 +77,7 @@ class Watermark:
 
 @dataclass(frozen=True, slots=True)
 class SealedContacts:
-    """Nobody without the key can read them, here either."""
+    """Encrypted contacts of a listing."""
 
     portal: str
     ref: str
@@ -85,7 +85,7 @@ class SealedContacts:
     lookups: list[str]
     expires_at: datetime
     source: Source = "page"
-    """Files of before have none: then it was the page."""
+    """Older files have no source: theirs is the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +116,11 @@ PARTS: Mapping[str, type] = {
 
 
 def erased_name(portal: str, ref: str) -> str:
-    """A portal's name is that of a Python module: the first slash ends it."""
+    """The name of an erased listing. A portal's name has no slash, so the first slash ends it."""
     return f"{portal}/{ref}"
 
 
-#: A listing's fields with their types, but without their bounds.
+#: The fields of a listing with their types, without limits of values.
 _FIELDS: Any = TypedDict("_FIELDS", get_type_hints(Listing), total=False)  # type: ignore[misc]
 
 

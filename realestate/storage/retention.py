@@ -1,4 +1,4 @@
-"""How long things are kept, by what they are: docs/keeping.md has the table."""
+"""Delete data after its retention time. The table of times is in docs/keeping.md."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from realestate.storage.snapshots import Kind, expired, open_place, prune
 from realestate.storage.snapshots.filenames import FileName
 from realestate.storage.snapshots.writer import LONGEST_SECONDS
 
-#: A page is so much younger than its file, at most.
+#: The last page of a file is at most so much younger than the file.
 _LONGEST_DAYS = LONGEST_SECONDS / 86400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Days:
-    """None is for ever. Contacts have their own day: it was set when they were stored."""
+    """How long each kind of data is kept; None is for ever. Contacts carry their own expiry time."""
 
     failed: float | None
     sampled: float | None
@@ -34,23 +34,23 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Retained:
-    """What went, or would go."""
+    """What was deleted, or would be."""
 
     files: Mapping[str, int]
     """Files of raw pages, by kind."""
     expired: Expired
     erased: RawPages = field(default_factory=RawPages)
-    """Raw pages of what was erased, whose files were in use then."""
+    """Raw pages of erased listings whose files were in use at the time of the erasure."""
 
 
 def retain(
     store: MaintenanceStore, days: Days, url: str, now: datetime, *, spool: Path | None = None, dry_run: bool = False
 ) -> Retained:
-    """Let go what is past its days, and finish what an erasure could not."""
+    """Delete what is older than its retention time, and finish interrupted erasures of raw pages."""
     if dry_run:
         files = expired(open_place(url, spool), days.raw, now)
     else:
-        files = prune(url, days.raw, now, forget=store.drop_snapshots, spool=spool)
+        files = prune(url, days.raw, now, drop_rows=store.drop_snapshots, spool=spool)
         for kind, each in days.raw.items():
             store.drop_old_pages(kind, each + _LONGEST_DAYS)
     gone = store.expire(quarantine_days=days.quarantine, delisted_days=days.delisted, dry_run=dry_run)

@@ -1,4 +1,4 @@
-"""What every store can do."""
+"""The interface of a store, and the records it takes and returns."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -14,23 +14,23 @@ from realestate.storage.other_kinds import StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.validators import PageRead, Validators
 
-#: Only a job over the whole portal can miss a listing,
+#: The scope of a job over the whole portal. Only such a job can miss a listing,
 WHOLE = "all"
-#: and of these modes: the others do not look everywhere.
+#: and only in these modes: the others do not read all search pages.
 SWEEPS = ("full", "sweep")
-#: A job that would delist a larger share of its portal's offers delists none: it is more often us than the market.
+#: A job that would delist a larger share of its portal's offers delists none: that is more often our error.
 MASS = 0.2
-#: Complete sweeps without a listing, before a direct check that shows something else than it counts as its end.
+#: So many complete sweeps must miss a listing before evidence of the kind `absent` counts.
 ABSENCES = 2
-#: A listing is read again between so many days after the last time.
+#: A listing is read again at the earliest, and at the latest, so many days after the last time.
 DUE_SOONEST, DUE_LATEST = 1, 14
-#: Listings that one refresh asks for.
+#: The most listings that one refresh requests.
 DUE_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantined:
-    """An item that failed validation: what was made of the page, and what is wrong with it."""
+    """An item that failed validation: its record and its errors."""
 
     portal: str
     ref: str
@@ -50,54 +50,54 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is written together. What was observed is in the order in which it was seen, each with its job (job)."""
+    """What is written together. Observations are in the order in which they were made, each with its job."""
 
     observed: Sequence[tuple[Observed, str]] = ()
     quarantined: Sequence[Quarantined] = ()
     snapshots: Sequence[SnapshotRef] = ()
     others: Sequence[tuple[Other, str]] = ()
-    """What is no home, each with its job."""
+    """Items of other kinds, each with its job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What one batch did. `new` and `known` count listings that were read, `seen` those on search pages, `others` what
-    is no home."""
+    """The result of writing a batch. `new` and `known` count listings whose page was read, `seen` those on search
+    pages, `others` items of other kinds."""
 
     new: int = 0
     known: int = 0
     seen: int = 0
     quarantined: int = 0
     events: Mapping[str, int] = field(default_factory=dict)
-    """Events made, by type."""
+    """Number of new events, by type."""
     others: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job, as far as it decides what is gone."""
+    """The record of a job: what decides which listings are gone."""
 
     job: str
     portal: str
     mode: str
     scope: str
-    """WHOLE, or whatever else names a part of the portal."""
+    """WHOLE, or a name for a part of the portal."""
     started_at: datetime
     swept_at: datetime | None = None
-    """When all its search pages had been read, or given up."""
+    """When all its search pages had been read or had failed."""
     complete: bool | None = None
-    """Whether every search page was read; None while it is not over."""
+    """Whether every search page was read; None until then."""
     reason: str | None = None
     """Why it is not complete."""
     verdict: Literal["applied", "withheld"] | None = None
-    """Whether what it found gone was delisted, or was too much to be believed."""
+    """`applied`: what it found gone was delisted. `withheld`: it was too much to be believed."""
     departures: int = 0
     concluded_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What decides whether a listing on a search page has to be read again."""
+    """The stored values that decide whether a listing on a search page is read again."""
 
     status: Status
     price: Decimal | None
@@ -108,7 +108,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What a job's evidence came to: `found` listings gone, of `offered` in the portal."""
+    """The result of a job's evidence: it `found` so many listings gone, of so many `offered` in the portal."""
 
     verdict: Literal["applied", "withheld"]
     found: int
@@ -118,7 +118,7 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """An event with its place in the order in which readers see them."""
+    """An event with its number. Readers see events in the order of their numbers."""
 
     seq: int
     event: Event
@@ -139,7 +139,7 @@ class MarketRow:
 
 
 class MedianRow(NamedTuple):
-    """The median price of a square metre of the listings that are alike in all else."""
+    """The median price of a square metre of listings with the same values in all other fields."""
 
     country: str
     city: str
@@ -153,7 +153,7 @@ class MedianRow(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """A listing whose own page is to be read, and what some portals tell on search pages alone."""
+    """A listing whose own page is to be read. Some portals show the rent period on search pages only."""
 
     ref: str
     url: str
@@ -161,69 +161,69 @@ class Unread(NamedTuple):
 
 
 class Store(Protocol):
-    """Listings with their history. Writing the same twice changes nothing but the time it was seen.
+    """Listings with their history. Writing the same batch twice changes only the time at which listings were seen.
 
-    A store belongs to one thread at a time. Calls raise StoreAway when the database does not answer. All times are the
-    database's own, so that no worker's clock matters.
+    A store is used by one thread at a time. Calls raise StoreAway when the database is not available. All times are
+    those of the database, so that no worker's clock matters.
     """
 
     def migrate(self) -> None:
-        """Bring the schema up to date; safe while others do the same or write."""
+        """Bring the schema up to date. Safe while others migrate or write."""
 
     def close(self) -> None: ...
 
     # ----- writing
 
     def write(self, batch: Batch) -> Written:
-        """Each listing wholly or not at all, by the rules of `changes.decide`; what is gone is noted as evidence of its
-        job. What is no home likewise, by those of `other_kinds.decide_other`. A row the database refuses goes to
-        quarantine instead."""
+        """Write each listing completely or not at all, by the rules of `changes.decide`. `Gone` becomes evidence of its
+        job. Items of other kinds follow the rules of `other_kinds.decide_other`. An item that the database refuses goes
+        to quarantine."""
 
     def keep_contacts(self, contacts: Sequence[Sealed], days: int) -> None:
-        """Beside their listings, for so many days; but for who was erased."""
+        """Store contacts for so many days, except those that were erased."""
 
     def keep_validators(self, read: Sequence[PageRead]) -> None:
-        """Of pages whose listings are written already: the last word counts. Not of what was erased."""
+        """Store the validators of pages whose listings are written already. Those of erased listings are not stored."""
 
     def correct(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
-        """What a better parser made of pages read before: corrections, no events of the market."""
+        """Correct listings by what a better parser read from kept pages. Makes only `corrected` events."""
 
-    # ----- jobs: what is gone
+    # ----- jobs, and which listings are gone
 
     def begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
-        """Told by every seed of the job; the first counts. Whether this was the first."""
+        """Record the job, once: every seed of the job calls this. Return whether this was the first call."""
 
     def end_sweep(self, job: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
-        """All search pages were read or given up. Answers the listings that are offered as far as
-        we know and were not seen: of a complete job over the whole portal, else none. Safe to ask again."""
+        """Record that all search pages were read or have failed. Of a complete job over the whole portal, return the
+        offered listings that it did not see; of any other, none. Safe to repeat."""
 
     def conclude(self, job: str, *, force: bool = False) -> Conclusion:
-        """Delist what the job found gone, unless it is too much (MASS) and not forced. Safe to ask again, and after a
-        crash in the middle. Evidence is void if the listing was seen after it; `absent` counts only after ABSENCES
-        complete sweeps of the whole portal without the listing."""
+        """Delist what the job found gone, unless it is too much (MASS) and not forced. Safe to repeat, also after a
+        crash in the middle. Evidence does not count if the listing was seen after it. `absent` counts only after
+        ABSENCES complete sweeps of the whole portal without the listing."""
 
     def jobs(self, portal: str | None = None, limit: int = 20) -> Sequence[Job]:
-        """The newest first."""
+        """Jobs, the newest first."""
 
     def keep_part(self, job: str, part: Part) -> None:
         """Store the part, once for each job and search: a later one replaces an earlier one."""
 
     def parts(self, job: str) -> Sequence[Part]:
-        """By their searches."""
+        """The parts of the job, sorted by search."""
 
-    # ----- what spiders ask
+    # ----- for spiders
 
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]: ...
 
     def validators(
         self, portal: str, refs: Sequence[str], parser_version: int, contacts: Source | None = None
     ) -> Mapping[str, Validators]:
-        """By ref, of the listings that are offered, not in doubt, and as this version of the parser read them, not too
-        long ago; with `contacts`, only of those whose contacts of this source are kept."""
+        """The validators by ref, of listings that are offered, have no suspect price, and were read by this version of
+        the parser not too long ago. With `contacts`, only of those whose contacts of this source are kept."""
 
     def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
-        """The offered listings whose own pages are to be read again, the longest overdue first. A
-        listing is due after half the mean time between its changes, within DUE_SOONEST and DUE_LATEST."""
+        """The offered listings whose own pages are to be read again, the longest overdue first. A listing is due after
+        half the mean time between its changes, at least DUE_SOONEST and at most DUE_LATEST days."""
 
     def erased(self, portal: str) -> frozenset[str]:
         """The refs of the portal's listings that were erased."""
@@ -235,16 +235,16 @@ class Store(Protocol):
     # ----- reading
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Per portal: what is kept, homes or not, and what is in quarantine."""
+        """For each portal: the number of stored items of all kinds, and of entries in quarantine."""
 
     def records(self, portal: str) -> Iterator[dict[str, Any]]:
         """The portal's listings as records (`items.as_record`), by ref."""
 
     def others(self, portal: str) -> Iterator[StoredOther]:
-        """What the portal has that is no home, by ref."""
+        """The portal's items of other kinds, by ref."""
 
     def events(self, after: int = 0, limit: int = 1000) -> Sequence[Numbered]:
-        """The next events after a number. A reader who asks with the last number it saw never misses one."""
+        """The next events after a number. A reader that passes the last number it saw misses none."""
 
     def history(self, portal: str, ref: str) -> Sequence[Event]: ...
 
@@ -254,4 +254,4 @@ class Store(Protocol):
         """Median asking prices by place and operation, the largest markets first."""
 
     def medians(self) -> list[MedianRow]:
-        """What a square metre of the listings on offer costs, wherever a city is known; the smallest groups too."""
+        """Median prices of a square metre of offered listings with a known city, also of the smallest groups."""

@@ -143,10 +143,10 @@ def test_an_entry_can_be_released(store: FullStore, run: Run) -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"rooms": "many"}, "it is no listing: Expected `int | null`, got `str` - at `$.rooms`"),
-        ({"operation": "barter"}, "it is no listing: Invalid enum value 'barter'"),
-        ({"price": 0}, "it is no listing: 0 is no price"),
-        ({"ref": "other"}, "it is no listing: it is of another listing"),
+        ({"rooms": "many"}, "it is not a listing: Expected `int | null`, got `str` - at `$.rooms`"),
+        ({"operation": "barter"}, "it is not a listing: Invalid enum value 'barter'"),
+        ({"price": 0}, "it is not a listing: 0 is not a price"),
+        ({"ref": "other"}, "it is not a listing: the record belongs to another listing"),
         ({"charges": 10**15}, "the database refuses it"),
     ],
 )

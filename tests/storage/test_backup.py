@@ -359,14 +359,14 @@ def test_a_listing_the_schema_refuses_is_named_and_nothing_is_restored(
     assert is_empty(other)
 
 
-def test_what_a_person_let_pass_needs_not_be_valid_but_a_listing(other: FullStore, copied_file: Path) -> None:
+def test_a_released_listing_need_not_be_valid_but_must_be_a_listing(other: FullStore, copied_file: Path) -> None:
     records = lines(copied_file, "listings")
     records[0]["listing"] |= {"quality_flags": [RELEASED], "rooms": 5000}
     restore(other, changed(copied_file, listings=written(records)))
     assert next(iter(other.records(PORTAL)))["rooms"] == 5000
 
 
-def test_what_is_no_listing_at_all_does_not_pass_by_a_flag(other: FullStore, copied_file: Path) -> None:
+def test_a_record_that_is_not_a_listing_is_refused_even_if_released(other: FullStore, copied_file: Path) -> None:
     records = lines(copied_file, "listings")
     records[0]["listing"] |= {"quality_flags": [RELEASED], "rooms": "many"}
     with pytest.raises(BackupError, match="rooms"):

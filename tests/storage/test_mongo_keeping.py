@@ -80,7 +80,8 @@ def test_all_that_is_left_of_an_erased_listing_is_its_name(store: MongoStore, db
 
 
 @pytest.mark.parametrize(
-    ("where", "name"), [(retention, "_bury"), (Log, "erase"), (retention, "remove_aside"), (retention, "mark_name")]
+    ("where", "name"),
+    [(retention, "_place_tombstone"), (Log, "erase"), (retention, "remove_aside"), (retention, "mark_name")],
 )
 @pytest.mark.parametrize("how", ["again", "retain", "upkeep"])
 def test_an_erasure_cut_short_is_finished(store: MongoStore, db: Db, where: Any, name: str, how: str) -> None:

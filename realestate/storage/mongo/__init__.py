@@ -1,10 +1,10 @@
-"""The store in MongoDB: right without transactions.
+"""The store in MongoDB. It is correct without transactions.
 
-A listing is one document, with its prices and its events in it: whatever happens to it is one write, wholly done or
-not at all, and done only if the listing is still at the revision that was read (see `change`). Readers who follow all
-events find them in a log, where they are copied to, each once and in an order that never changes (see `log`). A worker
-may die or stall between any two statements: what it left undone is finished by whoever comes across it. What was erased
-has a tombstone in its place (see `erased`).
+A listing is one document that contains its prices and events. So each change is one write, done completely or not at
+all, and only if the listing still has the revision that was read (see `change`). Events are then copied to a log for
+those who read all events; there each event is once, and the order never changes (see `event_log`). A worker may be
+killed or hang between any two statements: the next process that meets the unfinished work finishes it. An erased
+listing has a tombstone in its place (see `change.tombstone`).
 """
 
 from realestate.storage.mongo.backup import BackupCollections

@@ -142,7 +142,7 @@ def _prices(database: Database[Document], exported: _Exported) -> Iterator[Any]:
 
 
 def _jobs(database: Database[Document], weighing: dict[str, str]) -> Iterator[StoredJob]:
-    """`weighing` learns what each job's verdict was about."""
+    """The jobs. Fills `weighing`: job -> the mark of the evidence of its verdict."""
     for page in pages(database["jobs"]):
         for each in page:
             weighing[each["_id"]] = each.get("weighing", "")
@@ -185,14 +185,14 @@ _PLAIN: Mapping[str, Callable[[Document], Any]] = {
 }
 
 
-#: Records on their way at a time.
+#: Records that are loaded at a time.
 _TOGETHER = 1000
-#: What the verdicts of jobs were about, by the name that `jobs` looks for.
+#: The mark of evidence that belongs to the verdict of a restored job.
 _WEIGHED = "restored"
 
 
 class Loading:
-    """Into collections whose names begin so."""
+    """Loads records into collections whose names begin with a prefix."""
 
     def __init__(self, database: Database[Document], prefix: str) -> None:
         self._database = database
@@ -200,7 +200,7 @@ class Loading:
         self._last_seq = self._numbered = 0
 
     def load(self, records: Iterable[tuple[str, Any]]) -> None:
-        """Raises Refused if something cannot be stored, or is there twice."""
+        """Raises Refused if a record cannot be stored, or comes twice."""
         special = {
             "numbering": self._load_numbering,
             "events": self._load_events,
@@ -217,7 +217,7 @@ class Loading:
             self._insert("events", [last_entry(self._numbered)])
 
     def _load_numbering(self, some: Sequence[Any]) -> None:
-        """No number is given twice, also of what the file does not have any more."""
+        """Continue after the highest number that was ever used, also if its event was erased."""
         self._numbered = max(each.last_seq for each in some)
 
     def _load_events(self, some: Sequence[Numbered]) -> None:
@@ -255,7 +255,7 @@ class Loading:
     def _push(
         self, what: str, document: Callable[[Any], Document], some: Sequence[Event] | Sequence[PriceSeen]
     ) -> None:
-        """Into their listings' documents; what is no home has none of its own."""
+        """Add them to the documents of their listings. Items of other kinds do not keep events."""
         more: dict[str, list[Document]] = {}
         for each in some:
             more.setdefault(id_of(each.portal, each.ref), []).append(document(each))
@@ -328,12 +328,12 @@ _DOCUMENTS: Mapping[str, Callable[[Any], Document]] = {
 
 
 class BackupCollections:
-    """The part of the store that hands over the whole."""
+    """Backup and restore."""
 
     connection: Connection
 
     def everything(self) -> Iterator[tuple[str, Any]]:
-        """What of one moment holds in MongoDB: see `dumping`."""
+        """Each listing with its events and prices is as of one point in time."""
         with self.connection.database() as database:
             yield from everything(database)
 
@@ -346,7 +346,7 @@ class BackupCollections:
                 make_indexes(database, prefix)
                 take_over(database, prefix)
             except BaseException:
-                with suppress(PyMongoError):  # else it is dropped by the next upkeep
+                with suppress(PyMongoError):  # then the next upkeep drops it
                     drop_loaded(database, prefix)
                 raise
             finish_restore(database)

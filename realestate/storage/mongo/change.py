@@ -1,4 +1,4 @@
-"""Read what is stored, and change it: each change is one write of one document."""
+"""Read stored documents and change them. Each change is one write of one document."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,7 +43,8 @@ def mark_name(kind: str, what: str) -> str:
 
 
 def marks_of_portal(portal: str) -> Document:
-    """Names of all its erased listings: they begin with the portal's name and a slash; a zero follows the slash."""
+    """A range of the marks of the portal's erased listings: the portal's name, a slash, then anything. After the slash
+    the next character is 0."""
     start = mark_name("listing", erased_name(portal, ""))
     return {"$gt": start, "$lt": f"{start[:-1]}0"}
 
@@ -72,7 +73,7 @@ def erased_among(database: Database[Document], keys: Iterable[Key]) -> set[Key]:
 def remove_aside(
     database: Database[Document], keys: Iterable[Key], collections: Sequence[str] = ASIDE
 ) -> dict[str, int]:
-    """How many there were, by collection."""
+    """Delete the records of these listings. Return how many there were, by collection."""
     refs: dict[str, list[str]] = {}
     for portal, ref in keys:
         refs.setdefault(portal, []).append(ref)
@@ -85,20 +86,20 @@ def remove_aside(
     return removed
 
 
-#: Enough to tell whether a listing is as it was.
+#: The fields that are needed to see whether a listing is unchanged.
 _BRIEF = dict.fromkeys(("revision", "status", "price", "suspect", "unlogged", "erased_at", *SAME), 1)
-#: What is long, and no part of a listing's state.
+#: The history is long, and not part of the state.
 _NO_HISTORY = {"events": 0, "prices": 0}
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Of each listing that is stored: its revision if it is unchanged, its state if that has to be compared."""
+    """For each stored listing: its revision if it is unchanged, its state if it has to be compared."""
 
     unchanged: Mapping[str, int]
     states: Mapping[str, State]
     erased: frozenset[str]
-    """They are not to be stored again."""
+    """Erased listings: they must not be stored again."""
 
     def __contains__(self, id: str) -> bool:
         return id in self.unchanged or id in self.states
@@ -114,17 +115,17 @@ def known_of(database: Database[Document], observations: Mapping[str, Observatio
 
 
 def documents_of(database: Database[Document], ids: Sequence[str], shown: Mapping[str, int]) -> dict[str, Document]:
-    """Those that are stored."""
+    """The stored documents, by id; without tombstones."""
     return {id: each for id, each in found_of(database, ids, shown).items() if not is_tombstone(each)}
 
 
 def found_of(
     database: Database[Document], ids: Sequence[str], shown: Mapping[str, int], collection: str = LISTINGS
 ) -> dict[str, Document]:
-    """With what stands in place of the erased.
+    """The documents by id, with tombstones.
 
-    `shown` is to include `unlogged`. What others left behind of that is logged first: a listing's events stand in the
-    log in the order in which they happened.
+    `shown` must include `unlogged`. Events that another worker did not copy to the log are copied first, so that the
+    events of a listing are in the log in their order.
     """
     if not ids:
         return {}
@@ -136,8 +137,8 @@ def found_of(
 
 
 def is_unchanged(known: Document, observed: Observations) -> bool:
-    """Nothing is left to decide: see `changes.SAME`; of a sighting, its price. What cannot be compared is left to who
-    decides, and refuses it."""
+    """Whether nothing has changed: see `changes.SAME`; for a sighting only the price is compared. An item that cannot
+    be compared counts as changed; `decide` then refuses it."""
     if len(observed) > 1 or "suspect" in known or known["status"] in OFF_THE_MARKET:
         return False
     try:
@@ -155,23 +156,23 @@ def _is_as(known: Document, item: Observed) -> bool:
     return False
 
 
-#: Theirs is the server's clock; a listing may have been seen by another worker, later than by us.
+#: These are set by the server's clock. Another worker may have seen the listing later than this one.
 _CLOCK = ("last_seen_at", "last_fetched_at")
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a listing."""
+    """The change of one listing."""
 
     before: State | None
     outcome: Outcome
     now: datetime
     job: str = ""
-    """By which it was seen."""
+    """The job that saw it."""
     seen: bool = False
     read: bool = False
     unseen_since: datetime | None = None
-    """Void if the listing was seen later than this."""
+    """Not applied if the listing was seen later than this."""
 
     @property
     def id(self) -> str:
@@ -224,7 +225,7 @@ class Change:
 
 
 class Changing(Protocol):
-    """What becomes of one document, of whatever kind."""
+    """A change of one document, of any kind."""
 
     @property
     def id(self) -> str: ...
@@ -242,7 +243,7 @@ C = TypeVar("C", bound=Changing)
 class Applied(Generic[C]):
     done: list[C] = field(default_factory=list)
     lost: list[C] = field(default_factory=list)
-    """Somebody else has written them meanwhile."""
+    """Not written, because somebody else has written them meanwhile."""
     refused: list[tuple[C, str]] = field(default_factory=list)
 
 
@@ -271,6 +272,6 @@ def apply(database: Database[Document], changes: Iterable[C], collection: str = 
 
 
 def _undo(documents: Documents, changes: Sequence[Changing]) -> None:
-    """What was deleted since it was read is not there again."""
+    """Delete documents that an upsert made because the original was deleted meanwhile."""
     for change in changes:
         documents.delete_one({"_id": change.id, "revision": change.revision})

@@ -1,16 +1,17 @@
-"""Events in the order in which readers see them, each once, whoever dies or stalls; without a lock.
+"""The log of all events in the order in which readers see them. Each event is in it once, also if workers are killed or
+hang. There is no lock.
 
-An event is born in its listing's own document, in the one write that changes the listing: `unlogged` names the
-revisions whose events are not known to be in the log. From there they are copied to its end.
+An event is first written in its listing's own document, by the write that changes the listing. `unlogged` lists the
+revisions whose events may not be in the log yet. From there they are copied to the end of the log.
 
-An entry's `_id` is the number of its first event, and it holds `count` of them: so each entry names the place of the
-next, and of all who write there the first has it. Nobody can write behind it before it is there, so a reader who asks
-for what follows the last number it saw misses nothing.
+The `_id` of an entry is the number of its first event, and it holds `count` events: so an entry determines the `_id` of
+the next one, and of several writers the first gets it. Nobody can write behind an entry before it exists. So a reader
+that asks for what follows the last number it saw misses nothing.
 
 No event is logged twice. Who appends knew the log's end before the events were born, or looked for them in all of it;
-whatever was appended later stands where it tries to write itself, and is taken off its list.
+whatever was appended later is where it tries to write itself, and is removed from its list.
 
-Of an erased event its place stays, so that no number is given twice, and its key, so that nobody tells it once more.
+An erased event keeps its number, so that no number is used twice, and its key, so that it is not logged again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,9 +33,10 @@ from realestate.storage.store import Numbered
 #: An entry stays far below MongoDB's limit, but where a single listing's change does not.
 _ENTRY_EVENTS = 1000
 _ENTRY_BYTES = 4 * 1024 * 1024
-#: Listings looked at together.
+#: Listings that are recovered together.
 _TOGETHER = 500
-#: Where events are born. A listing keeps its own; what is no home may change for ever, and lets them go.
+#: Collections where events are first written. A listing keeps its events; items of other kinds drop them, as they may
+#: change very often.
 LISTINGS = "listings"
 SOURCES = (LISTINGS, "others")
 _KEY = ("portal", "ref")
@@ -43,7 +45,7 @@ _WAITING = {"portal": 1, "ref": 1, "events": 1, "unlogged": 1}
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """All events of one revision of a listing; they stay together."""
+    """All events of one revision of a listing. They are logged together."""
 
     listing: str
     revision: int
@@ -55,7 +57,7 @@ class Revision:
 
     @classmethod
     def each(cls, portal: str, ref: str, events: Iterable[Document]) -> Iterator[Self]:
-        """Of one listing, from its events as they stand in its document."""
+        """Group the events of one listing's document by revision."""
         by_revision: dict[int, list[Document]] = {}
         for event in events:
             by_revision.setdefault(event["revision"], []).append({"portal": portal, "ref": ref, **event})
@@ -64,7 +66,7 @@ class Revision:
 
 
 def revisions_of(events: Sequence[Event]) -> Iterator[Revision]:
-    """Of one listing."""
+    """The events of one listing, by revision."""
     if events:
         yield from Revision.each(events[0].portal, events[0].ref, map(event_document, events))
 
@@ -85,23 +87,23 @@ class Log:
         return next((_after(entry) for entry in newest), 1)
 
     def append(self, end: int, revisions: Sequence[Revision]) -> None:
-        """`end` was the log's before these were born."""
+        """Append these. `end` is the end of the log before these events were first written."""
         self._append_all(end, revisions)
         self._settle(revisions)
 
     def recover(self, ids: Sequence[str]) -> None:
-        """Append what others left behind of these listings."""
+        """Append the events of these listings that a killed worker did not append."""
         self._recover(self._listings.find({"_id": {"$in": ids}}, _WAITING))
 
     def recover_all(self) -> bool:
-        """Whether there was anything left behind."""
+        """Append all such events. Return whether there were any."""
         some = False
         while self._recover(self._listings.find({"unlogged": {"$gt": 0}}, _WAITING).limit(_TOGETHER)):
             some = True
         return some
 
     def read(self, after: int, limit: int) -> list[Numbered]:
-        """Only what no failure of a server can take back."""
+        """Read the next events, only those that the majority of servers has."""
         first = self._entries_for_sure.find({"_id": {"$lte": _name(after + 1)}}, {"_id": 1}).sort("_id", -1).limit(1)
         start = next((entry["_id"] for entry in first), _name(1))
         entries = self._entries_for_sure.find({"_id": {"$gte": start}}, {"events": 1}).sort("_id", 1)
@@ -109,13 +111,13 @@ class Log:
         return list(islice((each for each in _numbered(entries) if each.seq > after), limit))
 
     def history(self, portal: str, ref: str) -> list[Event]:
-        """In their order."""
+        """The events of one item, in their order."""
         entries = self._entries_for_sure.find(_holding(portal, ref), {"events": 1}).sort("_id", 1)
         events = (event for entry in entries for event in entry["events"])
         return [event_of(portal, ref, event) for event in events if _is_of(event, portal, ref)]
 
     def erase(self, portal: str, ref: str) -> int:
-        """All events of a listing that has a tombstone and no unlogged ones; how many."""
+        """Erase all events of a listing that has a tombstone and no unlogged events. Return how many."""
         count = 0
         for entry in self._entries.find(_holding(portal, ref)):
             own = [place for place, event in enumerate(entry["events"]) if _is_of(event, portal, ref)]
@@ -125,7 +127,7 @@ class Log:
         return count
 
     def _recover(self, listings: Iterable[Document]) -> bool:
-        end = self.end()  # before the listings are read: a cursor asks nothing until then
+        end = self.end()  # must be read before the listings; the cursor has not read anything yet
         left = sorted(_left_behind(listings), key=lambda each: each.events[0]["at"])
         self._append_all(end, self._missing(left))
         self._settle(left)
@@ -136,7 +138,7 @@ class Log:
             end = self._append(end, part)
 
     def _append(self, at: int, revisions: Sequence[Revision]) -> int:
-        """Behind all that others append meanwhile. The end, afterwards."""
+        """Append behind everything that others append meanwhile. Return the new end."""
         while revisions:
             events = [event for each in revisions for event in each.events]
             entry = {"_id": _name(at), "count": len(events), "keys": [each.key for each in revisions], "events": events}
@@ -158,7 +160,7 @@ class Log:
         return [each for each in revisions if each.key not in logged]
 
     def _settle(self, revisions: Sequence[Revision]) -> None:
-        """They are in the log. If this is lost, they are looked for there once more."""
+        """Record that these are in the log. If this write is lost, they are searched in the log again."""
         logged: dict[str, Document] = {}
         for each in revisions:
             pulled = logged.setdefault(
@@ -171,7 +173,7 @@ class Log:
 
 
 def _name(number: int) -> str:
-    """In the order of the numbers."""
+    """An `_id` that sorts like the number."""
     return f"{number:015}"
 
 
@@ -195,13 +197,13 @@ def _left_behind(documents: Iterable[Document]) -> Iterator[Revision]:
 
 
 def recover_all(database: Database[Document]) -> bool:
-    """Wherever events are born; whether there was anything left behind."""
+    """Append the unlogged events of all collections. Return whether there were any."""
     found = [Log(database, source).recover_all() for source in SOURCES]
     return any(found)
 
 
 def _holding(portal: str, ref: str) -> Document:
-    """Entries with events of it: their keys begin with its name and a hash; the dollar follows the hash."""
+    """A filter for entries with events of it: their keys begin with its id and a hash sign. The next character is $."""
     start = f"{id_of(portal, ref)}#"
     return {"keys": {"$elemMatch": {"$gt": start, "$lt": f"{start[:-1]}$"}}}
 
@@ -211,7 +213,7 @@ def _is_of(event: Document | None, portal: str, ref: str) -> bool:
 
 
 def entries(numbered: Iterable[Numbered]) -> Iterator[Document]:
-    """Of events that have their numbers, in their order."""
+    """Entries for events that have numbers already, in their order."""
     part: list[Document] = []
     first = last = size = 0
     for each in numbered:

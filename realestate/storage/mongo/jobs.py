@@ -36,7 +36,7 @@ _WHOLE_SWEEP = {"scope": WHOLE, "mode": {"$in": list(SWEEPS)}, "complete": True}
 
 
 class Jobs:
-    """The part of the store that knows jobs."""
+    """Jobs, and which listings they found gone."""
 
     connection: Connection
 
@@ -105,10 +105,10 @@ def _can_miss(record: Document) -> bool:
 
 
 def _weigh(database: Database[Document], record: Document, force: bool) -> None:
-    """The evidence that counts, and a verdict on all of it; once a job, but that a person may insist.
+    """Find the evidence that counts, and set the verdict of the job, once; a person may force it later.
 
-    What counts is marked before the verdict is there, with a name that the verdict then carries: of two who weigh, one
-    verdict is kept, and what it is about.
+    Evidence that counts is marked with a name before the verdict is set, and the verdict carries that name. So if two
+    workers weigh at once, one verdict is kept, together with its evidence.
     """
     counting = _counting(database, record)
     found = len({each["ref"] for each in counting})
@@ -143,7 +143,7 @@ def _counts(evidence: Document, last_seen_at: datetime, sweeps: Iterable[datetim
 
 
 def _delist(database: Database[Document], record: Document) -> None:
-    """What was weighed; where a listing changed meanwhile, it is looked at again."""
+    """Delist what was weighed. A listing that changed meanwhile is read again."""
     evidence: dict[str, Document] = {}
     weighed = database["departures"].find({"job": record["_id"], "weighed": record["weighing"]})
     for each in sorted(weighed, key=lambda each: (each["at"], each["_id"])):
@@ -186,7 +186,7 @@ _TIMED = dict.fromkeys(("ref", "url", "rent_period", "revision", "first_seen_at"
 
 
 class Planning:
-    """The part of the store that is asked before pages are."""
+    """Parts of searches, and which listings are due."""
 
     connection: Connection
 
@@ -201,7 +201,7 @@ class Planning:
         return [Part(**{name: each[name] for name in _PART}) for each in sorted(found, key=lambda each: each["search"])]
 
     def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
-        """The time of each is reckoned here, but only the next few are held."""
+        """The times are computed here; only `limit` listings are held in memory."""
         with self.connection.database() as database:
             now = server_time(database)
             offered = {"portal": portal, "status": {"$nin": list(OFF_THE_MARKET)}}
@@ -215,7 +215,7 @@ def part_name(job: str, search: str) -> str:
 
 
 def _timed(found: Iterable[Document]) -> Iterator[tuple[datetime, str, str, str]]:
-    """`revision` counts the changes, and the first time it was seen."""
+    """When each listing is due. `revision` counts the changes, including the first sighting."""
     for each in found:
         read_at, changes = each["last_fetched_at"], max(each["revision"], 1)
         wait = (read_at - each["first_seen_at"]) / (2 * changes)

@@ -1,4 +1,4 @@
-"""The health of the database: repairs what can be repaired beside running workers, and tells of the rest."""
+"""Check the database, and repair what can be repaired while workers run."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from realestate.storage.mongo.schema import COLLECTIONS, DEAD_AFTER, INDEXES, fi
 
 
 class Maintenance:
-    """The part of the store that looks after the database."""
+    """Checks and repairs the database."""
 
     connection: Connection
 

@@ -38,13 +38,13 @@ from realestate.storage.snapshots import Kind, SnapshotRef
 from realestate.storage.store import Known, MarketRow, MedianRow, Numbered
 from realestate.storage.validators import TRUSTED, PageRead, Validators
 
-#: Documents of one answer, where all are asked for.
+#: Documents that are read at a time, where all are wanted.
 _PAGE = 1000
 _LOOK_SECONDS = 1.0
 _HISTORY = {"events": 0, "prices": 0}
 _PLACE = ("country", "city", "district", "operation", "currency")
 _KIND = ("country", "city", "district", "operation", "property_type", "rent_period", "currency")
-#: Daily rents would drown the monthly ones they stand beside.
+#: Without daily rents: they cannot be compared with monthly ones.
 _MARKET = {
     "price": {"$ne": None},
     "status": {"$in": ["active", "reserved"]},
@@ -54,13 +54,13 @@ _MARKET = {
 
 
 class ListingReader:
-    """The part of the store that answers."""
+    """Reads listings, events, prices, watermarks and market figures."""
 
     connection: Connection
     _looked_at = -math.inf
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Does not migrate: who only looks changes nothing. What was erased is of no portal."""
+        """Does not migrate: reading must not change anything. A tombstone has no portal."""
         kept, bad = Counter[str](), Counter[str]()
         by_portal = [{"$group": {"_id": "$portal", "count": {"$sum": 1}}}]
         with self.connection.database(migrated=False) as database:
@@ -69,7 +69,7 @@ class ListingReader:
         return {portal: (kept[portal], bad[portal]) for portal in sorted({*kept, *bad} - {None})}
 
     def records(self, portal: str) -> Iterator[dict[str, Any]]:
-        """In pages: who reads slowly holds up nobody."""
+        """Reads page by page, so that a slow reader holds no cursor open."""
         wanted = ids_of_portal(portal)
         while page := self._found({"_id": wanted}, _HISTORY, limit=_PAGE):
             yield from (as_record(listing_of(document)) for document in page if not is_tombstone(document))
@@ -86,7 +86,7 @@ class ListingReader:
     def history(self, portal: str, ref: str) -> Sequence[Event]:
         if kept := self._kept(portal, ref, "events"):
             return [event_of(portal, ref, each) for each in kept]
-        with self.connection.database() as database:  # no home, or nothing
+        with self.connection.database() as database:  # an item of another kind, or none
             return Log(database).history(portal, ref)
 
     def prices(self, portal: str, ref: str) -> Sequence[PriceSeen]:
@@ -123,7 +123,7 @@ class ListingReader:
         ]
 
     def _may_look(self) -> bool:
-        """For what the dead left behind: not each time that somebody waits for what the living do."""
+        """Whether it is time to search for events that killed workers left. Not at every call: readers poll often."""
         now = time.monotonic()
         is_time = now >= self._looked_at + _LOOK_SECONDS
         self._looked_at = now if is_time else self._looked_at
@@ -171,7 +171,7 @@ def _median(documents: Sequence[Document], name: str, exact: str) -> Decimal | N
 
 
 class QuarantineAndPageIndex:
-    """The part of the store that is looked at when something went wrong."""
+    """Quarantine, and the index of raw pages."""
 
     connection: Connection
 
@@ -211,8 +211,8 @@ class QuarantineAndPageIndex:
             return [page_of(each) for each in found]
 
     def reindex(self, file: str, rows: Sequence[SnapshotRef]) -> None:
-        """First what is there now, then away with the rest: no page is without a row meanwhile. Cut short between the
-        two, rows of what was erased are left, and the file is written anew once more."""
+        """Write the new rows first, then delete the others: so no page is without a row meanwhile. If this is
+        interrupted, rows of erased pages are left, and the file is rewritten again."""
         documents = {each["_id"]: each for each in map(page_document, rows)}
         with self.connection.database() as database:
             index = database["snapshots"]
@@ -230,7 +230,7 @@ class QuarantineAndPageIndex:
 
 
 def _names(database: Database[Document], ids: Sequence[str]) -> list[str]:
-    """An entry's name begins with its portal's: of whichever they are."""
+    """The possible `_id`s of these entries: an `_id` begins with the portal, which is not known here."""
     return [entry_name(portal, id) for portal in database["quarantine"].distinct("portal") for id in ids] if ids else []
 
 
@@ -247,12 +247,12 @@ _COMPARED = dict.fromkeys(("content_hash", "rent_period"), 1)
 
 
 class PageValidators:
-    """The part of the store that knows how to ask for a page again."""
+    """Keeps the validators (ETag, Last-Modified) of pages."""
 
     connection: Connection
 
     def keep_validators(self, read: Sequence[PageRead]) -> None:
-        """What was erased stays away: looked for after they are written (see `erased`)."""
+        """Validators of erased listings are deleted after the write: an erasure may happen meanwhile."""
         newest = {(each.portal, each.ref): each for each in read}
         with self.connection.database() as database:
             stamp = {"kept_at": server_time(database)}
@@ -291,7 +291,7 @@ def _had(database: Database[Document], portal: str, refs: Sequence[str], source:
 
 
 def _holding(database: Database[Document], pages: Mapping[str, Document]) -> Iterator[tuple[str, Validators]]:
-    """Those whose listing is on the market, without a doubt, and as it was read."""
+    """Those whose listing is offered, has no suspect price, and is as it was read."""
     if not pages:
         return
     offered = {"status": {"$nin": list(OFF_THE_MARKET)}, "suspect": None}

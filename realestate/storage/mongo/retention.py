@@ -32,13 +32,13 @@ from realestate.storage.snapshots import SnapshotRef
 
 
 class ContactsKeeper:
-    """The part of the store that keeps persons apart."""
+    """Stores encrypted contacts."""
 
     connection: Connection
 
     def keep_contacts(self, contacts: Sequence[Sealed], days: int) -> None:
-        """Who was erased stays away, and so does whose listing was: looked for before, lest what is there be
-        overwritten, and after, for it may have been remembered meanwhile (see `erased`)."""
+        """Contacts that were erased, or whose listing was, are not stored. This is checked before, so that nothing is
+        overwritten, and after, because an erasure may happen meanwhile."""
         newest = {_contacts_name(each): each for each in contacts}
         with self.connection.database() as database:
             expires_at = server_time(database) + timedelta(days=days)
@@ -60,7 +60,7 @@ def contacts_of(document: Document) -> SealedContacts:
 
 
 def _contacts_name(contacts: Sealed | SealedContacts) -> str:
-    """A page's have the listing's name, as before there was another source. No portal's name has a slash."""
+    """The `_id`. Contacts of a page have the listing's id; those of another source add it after a slash."""
     portal = contacts.portal if contacts.source == "page" else f"{contacts.portal}/{contacts.source}"
     return id_of(portal, contacts.ref)
 
@@ -80,17 +80,17 @@ def _upsert(name: str, each: Sealed, expires_at: datetime) -> UpdateOne:
 
 _WORDS: Document = {"$or": [{"description": {"$ne": None}}, {"photos": {"$ne": []}}, {"extra": {"$ne": {}}}]}
 _NO_WORDS: Document = {"description": None, "photos": [], "extra": {}}
-#: Its hash stays that of the whole: if it is offered again as it was, nothing is new but that.
+#: The content hash stays: if the listing is offered again unchanged, the only event is `relisted`.
 _TRIM = {
     "$unset": {"description": ""},
     "$set": {"photos": [], "extra": {}},
     "$addToSet": {"quality_flags": TRIMMED},
 }
-_TO_BURY = dict.fromkeys(("revision", "unlogged", "prices", "erased_at"), 1)
+_FOR_TOMBSTONE = dict.fromkeys(("revision", "unlogged", "prices", "erased_at"), 1)
 
 
 class Retention:
-    """The part of the store that lets go."""
+    """Retention and erasure."""
 
     connection: Connection
 
@@ -134,11 +134,12 @@ class Retention:
             return frozenset(remembered(database, "contact", marks))
 
 
-# ----- erased for good
+# ----- erasure
 
 
 def finish_erasures(database: Database[Document]) -> int:
-    """What was cut short; and what a worker wrote of an erased listing and died before it looked (see `erased`)."""
+    """Finish interrupted erasures, and delete what a killed worker wrote of erased listings. Return how many erasures
+    were finished."""
     count = 0
     for each in list(database["erased"].find({"under_way": True}, {"what": 1, "at": 1})):
         portal, _, ref = each["what"].partition("/")
@@ -151,12 +152,12 @@ def finish_erasures(database: Database[Document]) -> int:
 
 
 def _erase(database: Database[Document], portal: str, ref: str, at: datetime) -> dict[str, int]:
-    """It is remembered already. Cut short, it goes on where it was."""
+    """Delete everything about the listing. Its erasure is recorded already. Safe to repeat after an interruption."""
     id = id_of(portal, ref)
-    buried, other = _bury(database, LISTINGS, id, at), _bury(database, OTHERS, id, at)
-    removed = {"listings": int(buried is not None), "others": int(other is not None)}
+    replaced, other = _place_tombstone(database, LISTINGS, id, at), _place_tombstone(database, OTHERS, id, at)
+    removed = {"listings": int(replaced is not None), "others": int(other is not None)}
     removed |= {"events": Log(database).erase(portal, ref)}
-    removed["prices"] = len(buried["prices"]) if buried else 0
+    removed["prices"] = len(replaced["prices"]) if replaced else 0
     removed |= remove_aside(database, [(portal, ref)])
     removed[VALIDATORS] = drop_validators(database, [id])
     name = mark_name("listing", erased_name(portal, ref))
@@ -164,10 +165,10 @@ def _erase(database: Database[Document], portal: str, ref: str, at: datetime) ->
     return removed
 
 
-def _bury(database: Database[Document], collection: str, id: str, at: datetime) -> Document | None:
-    """The document in whose place the tombstone is now, if there was one; all its events are in the log."""
+def _place_tombstone(database: Database[Document], collection: str, id: str, at: datetime) -> Document | None:
+    """Put a tombstone in place of the document. Return the document, if there was one; its events are all logged."""
     while True:
-        known = found_of(database, [id], _TO_BURY, collection).get(id)
+        known = found_of(database, [id], _FOR_TOMBSTONE, collection).get(id)
         if known is None:
             try:
                 database[collection].insert_one({"_id": id, **tombstone(at)})
@@ -182,7 +183,7 @@ def _bury(database: Database[Document], collection: str, id: str, at: datetime) 
 
 
 def _erased_refs(database: Database[Document]) -> Iterator[tuple[str, list[str]]]:
-    """Some of one portal at a time."""
+    """Portals with refs of their erased listings, some at a time."""
     for page in pages(database["erased"], {"kind": 1, "what": 1}):
         refs: dict[str, list[str]] = {}
         for each in page:
@@ -193,13 +194,13 @@ def _erased_refs(database: Database[Document]) -> Iterator[tuple[str, list[str]]
 
 
 def _erased_marks(database: Database[Document]) -> Iterator[list[str]]:
-    """Of contacts, some at a time."""
+    """The marks of erased contacts, some at a time."""
     for page in pages(database["erased"], {"kind": 1, "what": 1}):
         if marks := [each["what"] for each in page if each["kind"] == "contact"]:
             yield marks
 
 
-# ----- past its days
+# ----- retention
 
 
 def _ago(now: datetime, days: float | None) -> datetime | None:
@@ -215,7 +216,7 @@ def _drop_old(database: Database[Document], before: datetime | None, dry_run: bo
 
 
 def _drop_contacts(database: Database[Document], now: datetime, dry_run: bool) -> int:
-    """Those whose time is over, and what is left of the erased."""
+    """Delete expired contacts, and those of erased listings and persons."""
     contacts = database["contacts"]
     count = _drop(contacts, {"expires_at": {"$lte": now}}, dry_run)
     of_erased: list[Document] = [{"portal": portal, "ref": {"$in": refs}} for portal, refs in _erased_refs(database)]
@@ -241,7 +242,7 @@ def _trim(database: Database[Document], before: datetime | None, dry_run: bool) 
 
 
 def _due(database: Database[Document], gone: Document) -> Iterator[str]:
-    """Listings with texts; then those that have none, but contacts."""
+    """Ids of listings with texts; then of those without texts that have contacts."""
     listings = database["listings"]
     yield from [each["_id"] for each in listings.find({**gone, **_WORDS}, {"_id": 1})]
     for page in pages(database["contacts"], {"portal": 1, "ref": 1}):

@@ -49,17 +49,17 @@ from realestate.storage.sanitize import fingerprint, storable
 from realestate.storage.store import Batch, Quarantined, Written
 
 OTHERS = "others"
-#: Documents of one answer, where all are asked for.
+#: Documents that are read at a time, where all are wanted.
 _PAGE_DOCUMENTS = 1000
 
 
 class OtherKinds:
-    """The part of the store that is asked for what is no home."""
+    """Reads items of other kinds."""
 
     connection: Connection
 
     def others(self, portal: str) -> Iterator[StoredOther]:
-        """In pages: who reads slowly holds up nobody."""
+        """Reads page by page, so that a slow reader holds no cursor open."""
         wanted = ids_of_portal(portal)
         while page := self._page_of_others(wanted):
             yield from (other_of(document) for document in page if not is_tombstone(document))
@@ -102,7 +102,7 @@ class _OtherChange:
 
 
 def write_others(database: Database[Document], others: Iterable[tuple[Other, str]], tally: Tally) -> None:
-    """Again for what somebody else has written meanwhile."""
+    """Write the items. What somebody else has written meanwhile is tried again."""
     waiting: dict[str, tuple[Other, str]] = {}
     for key, observed in last_of_each(others).items():
         try:
@@ -146,19 +146,19 @@ def other_of(document: Document) -> StoredOther:
     return StoredOther(**{**values, "data": unpacked(values["data"])})
 
 
-#: Characters of a field of something too long.
+#: Characters that are kept of a field of an entry that is too long.
 _SHORT = 10_000
 
 
 def quarantine(database: Database[Document], items: Iterable[Quarantined], now: datetime) -> None:
-    """The same fault is kept once."""
+    """Store entries; the same fault is kept once."""
     inserts = [InsertOne(_taken({**_quarantine_document(item), "quarantined_at": now})) for item in items]
     if refused := bulk(database["quarantine"], inserts).refused:
         raise StoreError(f"MongoDB refuses even to quarantine: {next(iter(refused.values()))}")
 
 
 def _taken(document: Document) -> RawBSONDocument:
-    """What is too long for a document is kept as far as it goes."""
+    """The encoded document. One that is too long is shortened."""
     try:
         return screened(document)
     except Refused:
@@ -175,7 +175,7 @@ def _quarantine_document(item: Quarantined) -> Document:
 
 
 class ListingWriter:
-    """The part of the store that writes listings."""
+    """Writes batches and corrections."""
 
     connection: Connection
 
@@ -205,7 +205,7 @@ class ListingWriter:
 
 @dataclass(slots=True)
 class _Plan:
-    """What a batch comes to."""
+    """The writes that a batch needs."""
 
     now: datetime
     changes: list[Change] = field(default_factory=list)
@@ -229,7 +229,7 @@ class _Plan:
 
 
 def _named(observations: Mapping[tuple[str, str], Observations], tally: Tally) -> dict[str, Observations]:
-    """By the names of their documents; all but what no document can be named."""
+    """By the ids of their documents. A key that cannot be an id is refused."""
     named = {}
     for key, observed in observations.items():
         try:
@@ -244,7 +244,7 @@ def _named(observations: Mapping[tuple[str, str], Observations], tally: Tally) -
 def _observe(
     database: Database[Document], waiting: Mapping[str, Observations], tally: Tally
 ) -> dict[str, Observations]:
-    """Those that somebody else has written meanwhile."""
+    """Write them; return those that somebody else has written meanwhile."""
     plan, known = _Plan(server_time(database)), known_of(database, waiting)
     refused: dict[str, object] = {}
     waiting = {id: observed for id, observed in waiting.items() if id not in known.erased}
@@ -267,9 +267,10 @@ def _observe(
 
 
 def _touch(database: Database[Document], plan: _Plan) -> set[str]:
-    """Those that somebody else has changed meanwhile: whoever delists a listing at this moment has not seen it.
+    """Set the times at which listings were seen; return those that somebody else has changed meanwhile, for example
+    delisted.
 
-    MongoDB tells how many, not which. As no revision returns, they are found by looking.
+    MongoDB reports how many were matched, not which. They are found by their revisions, which never come back.
     """
     listings, touches = database["listings"], plan.touches
     seen = {"last_seen_at": plan.now}
@@ -289,7 +290,7 @@ def _touch(database: Database[Document], plan: _Plan) -> set[str]:
 def _correct(
     database: Database[Document], waiting: Mapping[str, Listing], job: str, counts: Counter[str]
 ) -> dict[str, Listing]:
-    """Those that somebody else has written meanwhile."""
+    """Write them; return those that somebody else has written meanwhile."""
     now = server_time(database)
     documents = documents_of(database, list(waiting), {"events": 0})
     changes = []
@@ -323,7 +324,7 @@ def _kept(item: Any) -> Any:
 
 
 def _keep_away(database: Database[Document], batch: Batch, tally: Tally) -> None:
-    """See `erased`: evidence and quarantine have been written, now is the time to look."""
+    """Delete evidence and quarantine entries of erased listings. Called after the write."""
     keys = {(item.portal, item.ref) for item, _ in batch.observed if isinstance(item, Gone)}
     keys |= {(item.portal, item.ref) for item in tally.quarantined}
     storable_keys = {(storable(portal), storable(ref)) for portal, ref in keys}
@@ -332,7 +333,7 @@ def _keep_away(database: Database[Document], batch: Batch, tally: Tally) -> None
 
 
 def _departure(gone: Gone, job: str, now: datetime) -> Document:
-    """Of each kind of evidence the first of a job."""
+    """A document for the evidence. Of each kind only the first of a job is kept."""
     name = departure_name(job, gone.portal, gone.ref, gone.evidence)
     return {"_id": name, "job": job, **asdict(gone), "at": now, "weighed": []}
 
@@ -345,7 +346,7 @@ _STATE = {"events": 0, "prices": 0}
 
 
 class Releases:
-    """The part of the store that takes what comes late."""
+    """Writes listings that are released from quarantine, and reads current states."""
 
     connection: Connection
 
@@ -355,7 +356,7 @@ class Releases:
         return {each["ref"]: Current(state_of(each), is_repriced(each)) for each in found.values()}
 
     def release(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
-        """One by one: each at its own time, and the same listing perhaps several times."""
+        """One by one: each has its own time, and a listing may come several times."""
         counts: Counter[str] = Counter()
         with self.connection.database() as database:
             for listing in listings:

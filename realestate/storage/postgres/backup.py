@@ -1,4 +1,4 @@
-"""All there is as records, in one snapshot, and back again in one transaction."""
+"""Read the whole store in one snapshot, and load it in one transaction."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -18,13 +18,13 @@ from realestate.storage.records import PARTS, SealedContacts, StoredJob, StoredL
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Job, Numbered
 
-#: Rows on their way at a time.
+#: Rows that are read or written at a time.
 _TOGETHER = 1000
 
 _BESIDE = ("revision", "last_job", "suspect_price", "suspect_job")
 _UNHURRIED = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
 _NUMBERING = "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'seq')::regclass), 0)"
-#: No number twice, also of what the file does not have any more.
+#: Continue after the highest number that was ever used, also if its event was erased.
 _RENUMBER = """
     SELECT setval(pg_get_serial_sequence('events', 'seq'), last) FROM (
         SELECT greatest(%s, (SELECT max(seq) FROM events)) AS last
@@ -34,7 +34,7 @@ _RENUMBER = """
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Where a part's records are kept, and how they are read and written."""
+    """The table of a part, and how its records are read and written."""
 
     name: str
     columns: Sequence[str]
@@ -124,13 +124,13 @@ _TABLES: Mapping[str, _Table] = {
     "contacts": _Table("contacts", _names(SealedContacts), _read_contacts, _write_contacts, "portal, ref, source"),
     "erased": _plain("erased", records.ErasedMark, "kind, what"),
 }
-#: Its columns are read in another order than they are written.
+#: Its columns are read in another order than they are written in.
 _LISTINGS = _Table("listings", (*FIELDS, *_BESIDE), _read_listing, _write_listing, "portal, ref")
 _COPY_LISTINGS = f"COPY listings ({', '.join((*COLUMNS, *CLOCK, *_BESIDE))}) FROM STDIN"
 
 
 class BackupTables(Statements):
-    """The part of the store that hands over the whole."""
+    """Backup and restore."""
 
     def everything(self) -> Iterator[tuple[str, Any]]:
         with self.connection.cursor(watched=False) as cursor:
@@ -175,7 +175,7 @@ def _demand_empty(cursor: Any) -> None:
 
 
 def _copy(cursor: Any, part: str, entries: Iterator[Any]) -> None:
-    """In pieces, so that whatever `entries` raises is raised here and not within a COPY."""
+    """In pieces, so that an error of `entries` is raised here and not within a COPY."""
     table, statement = (_LISTINGS, _COPY_LISTINGS) if part == "listings" else (_TABLES[part], _TABLES[part].copy)
     while some := list(islice(entries, _TOGETHER)):
         copy(cursor, statement, [tuple(table.write(each)) for each in some])

@@ -15,14 +15,14 @@ from psycopg2.extensions import TRANSACTION_STATUS_INERROR, TRANSACTION_STATUS_I
 from realestate.storage.errors import StoreAway, StoreError
 from realestate.storage.postgres.migrate import migrate
 
-#: The server ends a statement of ours after two minutes by itself; a string of them may take twice as long.
+#: The server ends a statement after two minutes. Several statements sent together may take twice as long.
 LONGEST_SILENCE_SECONDS = 300.0
-#: A thread that looks now and then costs nothing; one started for every statement would cost more than many statements.
+#: One thread that checks from time to time is cheap; a thread for every statement would cost more than the statement.
 LOOK_SECONDS = 5.0
 
 
 class WatchedConnection(connection):
-    """A connection whose `WatchedCursor`s raise OperationalError when there is no answer for too long."""
+    """A connection whose `WatchedCursor`s raise OperationalError if the server does not respond for too long."""
 
     def __init__(self, *how: Any, **more: Any) -> None:
         super().__init__(*how, **more)
@@ -36,21 +36,21 @@ class WatchedConnection(connection):
         super().close()
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
+    def waiting(self) -> Iterator[None]:
         self._due = monotonic() + LONGEST_SILENCE_SECONDS
         try:
             yield
         finally:
-            with self._lock:  # from here on the line's number may be another line's: it must not be cut
+            with self._lock:  # later the file descriptor may belong to another connection
                 self._due = None
 
     def _watch(self) -> None:
         while not self._is_closed.wait(LOOK_SECONDS):
             with self._lock:
                 if self._due is not None and self._due < monotonic():
-                    self._cut()
+                    self._disconnect()
 
-    def _cut(self) -> None:
+    def _disconnect(self) -> None:
         with suppress(OSError), socket.socket(fileno=os.dup(self.fileno())) as line:
             line.shutdown(socket.SHUT_RDWR)
 
@@ -59,43 +59,43 @@ class WatchedCursor(cursor):
     connection: WatchedConnection
 
     def execute(self, *asked: Any) -> None:
-        with self.connection.asking():
+        with self.connection.waiting():
             super().execute(*asked)
 
     def copy_expert(self, *asked: Any) -> None:
-        with self.connection.asking():
+        with self.connection.waiting():
             super().copy_expert(*asked)
 
 
-#: A database that vanished without a word is noticed within half a minute.
+#: A server that is gone without closing the connection is noticed within half a minute.
 _KEEPALIVE: dict[str, Any] = {
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-#: So that a worker that stalls cannot hold up the others for long, and moments read alike everywhere.
+#: A worker that hangs must not hold up the others for long. Times are read in UTC everywhere.
 _SESSION = """
     SET statement_timeout = '2min';
     SET idle_in_transaction_session_timeout = '30s';
     SET timezone = 'UTC'
 """
-#: Classes of PostgreSQL's errors that are the row's fault: data, constraints, and limits such as an index entry's size.
+#: Classes of errors caused by a row: data, constraints, and limits such as the size of an index entry.
 _ROWS_FAULT = ("22", "23", "54")
-#: The transaction may not write, or was ended: another server is the first one now.
+#: The transaction may not write, or was ended: another server is the primary now.
 _WRONG_STATE = "25"
 
 
 class Refused(ValueError):
-    """PostgreSQL does not take a row of the statement; the text says why."""
+    """PostgreSQL refuses a row of the statement; the text says why."""
 
 
 class Duplicate(Refused):
-    """A row is there already."""
+    """A row exists already."""
 
 
 class Connection:
-    """Every statement, and every string of statements, is a transaction of its own: none is open while we think."""
+    """Each call of `execute` is a transaction of its own. None is open between calls."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -105,7 +105,7 @@ class Connection:
 
     @contextmanager
     def cursor(self, *, migrated: bool = True, watched: bool = True) -> Iterator[Any]:
-        """Not `watched`, it waits for an answer as long as that takes: an index of a large table is built in hours."""
+        """A cursor. If it is not `watched`, it waits without limit: to build a large index may take hours."""
         try:
             with self._opened(migrated).cursor(cursor_factory=WatchedCursor if watched else None) as cursor:
                 try:
@@ -117,7 +117,7 @@ class Connection:
             raise self._explained(error) from error
 
     def once(self, statement: str) -> None:
-        """For what lasts as long as the connection."""
+        """Execute the statement once for the connection: for what lasts as long as it."""
         if statement not in self._prepared:
             self._execute(statement)
             self._prepared.add(statement)
@@ -149,7 +149,7 @@ class Connection:
         self._settle()
 
     def _roll_back(self) -> None:
-        """What a string of statements began, and did not end."""
+        """Roll back a transaction that was begun and not ended."""
         if self._connection.info.transaction_status in (TRANSACTION_STATUS_INTRANS, TRANSACTION_STATUS_INERROR):
             self._execute("ROLLBACK")
 
@@ -172,7 +172,7 @@ class Connection:
 
 
 def _readable(url: str) -> str:
-    """Errors about a malformed address would repeat parts of it, perhaps of its password."""
+    """Check the address. The driver's own error would repeat parts of it, perhaps of the password."""
     try:
         ports = parse_dsn(url).get("port", "").split(",")
     except psycopg2.ProgrammingError:
@@ -183,7 +183,7 @@ def _readable(url: str) -> str:
 
 
 class Statements:
-    """What the parts of the store that keep house share."""
+    """Executes statements; a base of the parts of the store."""
 
     connection: Connection
 

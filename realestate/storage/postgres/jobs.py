@@ -25,7 +25,7 @@ from realestate.storage.store import (
     Unread,
 )
 
-#: Listings delisted in one transaction.
+#: Listings that are delisted in one transaction.
 _TOGETHER = 500
 
 _JOB = ", ".join(each.name for each in fields(Job))
@@ -41,8 +41,9 @@ _MISSING = """
     SELECT ref, url, rent_period FROM listings
     WHERE portal = %s AND status <> ALL (%s) AND last_seen_at < %s ORDER BY ref
 """
-#: The evidence that counts, and a verdict on all of it; once a job, but that a person may insist. The lock on the job's
-#: row lets one at a time. Of a table it knows nothing of, PostgreSQL would begin with all listings there are.
+#: Find the evidence that counts, and set the verdict of the job, once; a person may force it later. The lock on the
+#: job's row lets one process do so at a time. Without enable_seqscan = off PostgreSQL may read all listings if it has
+#: no statistics yet.
 _WEIGH = """
     SET LOCAL enable_seqscan = off;
     SELECT job FROM jobs WHERE job = %(job)s FOR UPDATE;
@@ -89,7 +90,7 @@ _CONCLUDED = """
 
 
 class Jobs:
-    """The part of the store that knows jobs."""
+    """Jobs, and which listings they found gone."""
 
     connection: Connection
 
@@ -128,7 +129,7 @@ class Jobs:
         return [Job(*row) for row in self._execute(newest, (portal, portal, limit))]
 
     def _delist_some(self, job: str) -> bool:
-        """Whether there were any; where a listing changed meanwhile, it is looked at again."""
+        """Delist some listings; return whether there were any. The next call repeats what changed meanwhile."""
         gone = {(row[0], row[1]): row[2:] for row in self._execute(_GONE, (job, list(OFF_THE_MARKET), _TOGETHER))}
         known = known_of(self.connection, dict.fromkeys(gone, ()))
         changes = [_departed(state, gone[key], job, known.now) for key, state in known.states.items()]
@@ -153,7 +154,7 @@ _KEEP_PART = f"""
     INSERT INTO parts (job, {", ".join(_PART)}) VALUES (%(job)s, {", ".join(f"%({name})s" for name in _PART)})
     ON CONFLICT (job, search) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _PART)}
 """
-#: `revision` counts the changes, and the first time it was seen.
+#: `revision` counts the changes, including the first sighting.
 _DUE = """
     SELECT ref, url, rent_period FROM (
         SELECT ref, url, rent_period, last_fetched_at + least(%(latest)s::interval, greatest(%(soonest)s::interval,
@@ -164,7 +165,7 @@ _DUE = """
 
 
 class Planning(Statements):
-    """The part of the store that is asked before pages are."""
+    """Parts of searches, and which listings are due."""
 
     def keep_part(self, job: str, part: Part) -> None:
         self._ask(_KEEP_PART, {"job": job, **asdict(part)})

@@ -1,4 +1,4 @@
-"""The health of the database: repairs what can be repaired beside running workers, and tells of the rest."""
+"""Check the database, and repair what can be repaired while workers run."""
 
 import re
 import time
@@ -17,19 +17,19 @@ class Limits:
     """A finding is reported beyond these."""
 
     smallest_bytes: int = 10 * 1024 * 1024
-    """An index below is not worth mending."""
+    """Smaller indexes are not checked."""
     bloat: float = 2.0
-    """So many times the size that its entries need."""
+    """An index is too large at so many times the size that its entries need."""
     unused: timedelta = timedelta(days=30)
     transaction: timedelta = timedelta(hours=1)
-    """While one is open, nothing that was deleted since it began can be cleaned away."""
+    """An open transaction prevents the cleaning of rows that were deleted after its start."""
     age: float = 0.5
-    """The share of all transaction numbers that may be in use."""
+    """The share of transaction numbers that may be in use."""
 
 
-#: PostgreSQL stops at so many, lest it mistake old rows for new ones.
+#: PostgreSQL refuses to write at this age.
 _TRANSACTIONS = 2_000_000_000
-#: What an interrupted REINDEX CONCURRENTLY leaves behind: the index itself is beside it.
+#: The names of indexes that an interrupted REINDEX CONCURRENTLY leaves; the real index exists beside them.
 _LEFT_BEHIND = re.compile(r"_cc(new|old)\d*$")
 _PAGE, _PAGE_USED, _ENTRY, _FILLED = 8192, 8152, 12, 0.9
 
@@ -73,7 +73,7 @@ class Table:
     bytes: int
     dead: int
     bearable: float
-    """Dead rows at which autovacuum should have come."""
+    """The number of dead rows at which autovacuum should start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +89,13 @@ class Index:
 
     @property
     def needed(self) -> float:
-        """Bytes, about: each entry with its header, eight bytes a step, in pages filled to nine tenths."""
+        """The estimated size in bytes: each entry with its header, rounded up to 8 bytes, in pages 90 % full."""
         entry = _ENTRY + (self.width + 7) // 8 * 8
         return max(_PAGE, self.entries * entry / _FILLED * _PAGE / _PAGE_USED)
 
 
 class Maintenance(Statements):
-    """The part of the store that looks after the database."""
+    """Checks and repairs the database."""
 
     limits = Limits()
 
@@ -115,7 +115,7 @@ class Maintenance(Statements):
 
     @contextmanager
     def _unhurried(self) -> Iterator[None]:
-        """A large index takes longer than any statement of a worker may."""
+        """Without a statement timeout: a large index takes longer than a worker's statement may."""
         ((usual,),) = self._ask("SELECT current_setting('statement_timeout')")
         self._ask("SET statement_timeout = 0")
         try:
@@ -131,7 +131,9 @@ class Maintenance(Statements):
 
     def _cleaned(self, table: Table) -> Finding:
         self._ask(f"VACUUM {table.name}", watched=False)
-        found = f"{table.name}: {table.dead} dead rows; autovacuum should have come at {table.bearable:.0f}; vacuumed"
+        found = (
+            f"{table.name}: {table.dead} dead rows; autovacuum should have started at {table.bearable:.0f}; vacuumed"
+        )
         return Finding("dead rows", found, "is autovacuum off, or hindered by an old transaction?", "repaired")
 
     def _repaired(self, index: Index) -> Finding:
@@ -150,11 +152,11 @@ def judged_indexes(indexes: list[Index], watched_for: timedelta, limits: Limits)
             text = f"{index.name}: {_size(index.bytes)}, its entries need about {_size(index.needed)}"
             found.append(Finding("index", text, f"REINDEX INDEX CONCURRENTLY {index.name}", "advice"))
         if not index.used and watched_for >= limits.unused:
-            text = f"{index.name}: {_size(index.bytes)}, asked nothing in {watched_for.days} days"
+            text = f"{index.name}: {_size(index.bytes)}, not used in {watched_for.days} days"
             found.append(
                 Finding("index", text, f"if no standby needs it: DROP INDEX CONCURRENTLY {index.name}", "advice")
             )
-    return found or [Finding("indexes", f"{len(indexes)} looked at, all well")]
+    return found or [Finding("indexes", f"{len(indexes)} checked, all without fault")]
 
 
 def judged_age(age: int, limits: Limits) -> Finding:
@@ -162,14 +164,14 @@ def judged_age(age: int, limits: Limits) -> Finding:
     text = f"{age:,} transactions old, {share:.0%} of what PostgreSQL can distinguish"
     if share < limits.age:
         return Finding("age", text)
-    return Finding("age", text, "VACUUM FREEZE the database; what keeps autovacuum from it?", "fault")
+    return Finding("age", text, "VACUUM FREEZE the database; find out what prevents autovacuum", "fault")
 
 
 def judged_transactions(oldest: list[tuple[Any, ...]], limits: Limits) -> Finding:
     if not oldest or oldest[0][1] < limits.transaction:
-        return Finding("transactions", "none is old")
+        return Finding("transactions", "no old transaction is open")
     pid, open_for, who = oldest[0]
-    text = f"{who} has had one open for {open_for.total_seconds() / 3600:.1f} h: nothing can be cleaned away meanwhile"
+    text = f"{who} has had one open for {open_for.total_seconds() / 3600:.1f} h: dead rows cannot be cleaned meanwhile"
     return Finding("transactions", text, f"end it, or: SELECT pg_terminate_backend({pid})", "fault")
 
 

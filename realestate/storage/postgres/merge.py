@@ -31,8 +31,8 @@ from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Quarantined
 
 
-def stays_away(row: str) -> str:
-    """A condition on a row with a portal and a ref, as part of a statement."""
+def is_erased(row: str) -> str:
+    """An SQL condition: the listing of this row was erased."""
     return f"EXISTS (SELECT FROM erased WHERE kind = 'listing' AND what = {row}.portal || '/' || {row}.ref)"
 
 
@@ -51,24 +51,24 @@ _QUARANTINE = {
     "errors": "jsonb",
     "record": "jsonb",
 }
-#: As part of a statement.
+#: A part of a statement.
 _INSERT_QUARANTINED = f"""
     kept AS (
         INSERT INTO quarantine ({", ".join(_QUARANTINE)}) SELECT {", ".join(_QUARANTINE)}
-        FROM {recordset("quarantined", _QUARANTINE)} WHERE NOT {stays_away("quarantined")}
+        FROM {recordset("quarantined", _QUARANTINE)} WHERE NOT {is_erased("quarantined")}
         ON CONFLICT (portal, fingerprint) DO NOTHING
     )"""
 
 
 def _quarantine_row(item: Quarantined) -> bytes:
-    """The same fault is kept once."""
+    """An entry as JSON. Its fingerprint lets the same fault be kept once."""
     errors, record = storable(list(item.errors)), storable(dict(item.record))
     identity = {"portal": item.portal, "ref": item.ref, "url": item.url}
     name = fingerprint([errors, record])
     return encoded({**storable(identity), "errors": errors, "record": record, "fingerprint": name})
 
 
-#: Any number nobody else takes as an advisory lock in this database.
+#: The number of our advisory lock.
 LOCK = 0x7772697465  # "write"
 
 _KEY = {"portal": "text", "ref": "text"}
@@ -87,14 +87,14 @@ _SNAPSHOT |= {"fetched_at": "timestamptz", "file": "text", '"offset"': "bigint",
 _DEPARTURE = {**_KEY, "job": "text", "evidence": "text", "detail": "text", "url": "text"}
 
 
-#: A table of the connection's own.
+#: A temporary table of the connection.
 STAGE = f"""
     CREATE TEMPORARY TABLE staged ({", ".join(f"{column} {type}" for column, type in STAGED.items())})
     ON COMMIT DELETE ROWS
 """
 COPY = f"BEGIN; COPY staged ({', '.join(STAGED)}) FROM STDIN"
 
-#: A listing may have been seen by another worker, later than by us.
+#: Another worker may have seen the listing later than this one.
 _SEEN_NOW = "greatest(known.last_seen_at, clock.now)"
 _READ_NOW = "greatest(known.last_fetched_at, clock.now)"
 
@@ -102,7 +102,7 @@ _ADDED = f"""
     added AS (
         INSERT INTO listings ({", ".join(_WRITTEN)}, first_seen_at, last_seen_at, last_fetched_at)
         SELECT {", ".join(_WRITTEN)}, %(now)s, %(now)s, %(now)s FROM staged
-        WHERE expected IS NULL AND NOT {stays_away("staged")}
+        WHERE expected IS NULL AND NOT {is_erased("staged")}
         {{unless}} RETURNING portal, ref
     )"""
 _CHANGED = f"""
@@ -140,7 +140,7 @@ _TOUCHES = f"""
 _DEPARTURES = f"""
     departed AS (
         INSERT INTO departures ({", ".join(_DEPARTURE)}, at) SELECT {", ".join(_DEPARTURE)}, clock.now
-        FROM {recordset("departed", _DEPARTURE)}, clock WHERE NOT {stays_away("departed")} ON CONFLICT DO NOTHING
+        FROM {recordset("departed", _DEPARTURE)}, clock WHERE NOT {is_erased("departed")} ON CONFLICT DO NOTHING
     )"""
 _SNAPSHOTS = f"""
     snapped AS (
@@ -179,7 +179,7 @@ def statement(*what: str) -> str:
 
 @dataclass(slots=True)
 class Change:
-    """What became of a listing."""
+    """The change of one listing."""
 
     before: State | None
     outcome: Outcome
@@ -187,7 +187,7 @@ class Change:
     seen: bool = False
     read: bool = False
     unseen_since: datetime | None = None
-    """Void if the listing was seen later than this."""
+    """Not applied if the listing was seen later than this."""
 
     def row(self) -> Sequence[Any]:
         state = self.outcome.state
@@ -199,7 +199,7 @@ class Change:
 
 
 class Touch(NamedTuple):
-    """A listing that was seen as it is."""
+    """A listing that was seen unchanged."""
 
     portal: str
     ref: str
@@ -211,14 +211,14 @@ class Touch(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Merged:
     lost: set[Key]
-    """Listings that somebody else has written meanwhile."""
+    """Listings that somebody else has written meanwhile: not written."""
     events: Counter[str]
-    """Made, by type."""
+    """New events, by type."""
 
 
 @dataclass(slots=True)
 class Merge:
-    """All that one batch writes. Who is new was first seen `now`."""
+    """All that one batch writes. New listings were first seen `now`."""
 
     now: datetime | None = None
     changes: list[Change] = field(default_factory=list)

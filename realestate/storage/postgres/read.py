@@ -11,13 +11,13 @@ from realestate.storage.contacts import Source
 from realestate.storage.history import Event, PriceSeen
 from realestate.storage.maintenance import InQuarantine
 from realestate.storage.postgres.connection import Connection, Statements
-from realestate.storage.postgres.merge import stays_away
+from realestate.storage.postgres.merge import is_erased
 from realestate.storage.postgres.rows import arrays, as_json, encoded, listing_of, recordset, unnested
 from realestate.storage.snapshots import Kind, SnapshotRef
 from realestate.storage.store import Known, MarketRow, MedianRow, Numbered
 from realestate.storage.validators import TRUSTED, PageRead, Validators
 
-#: Rows of one answer, where all are asked for.
+#: Rows that are read at a time, where all are wanted.
 _PAGE = 1000
 
 _EVENT = "portal, ref, revision, type, at, job, data"
@@ -29,7 +29,7 @@ _COUNTS = """
     ) AS all_tables GROUP BY portal ORDER BY portal
 """
 _OTHERS = "UNION ALL SELECT portal, count(*), 0 FROM others GROUP BY portal"
-#: Daily rents would drown the monthly ones they stand beside.
+#: Without daily rents: they cannot be compared with monthly ones.
 _MARKET = """
     SELECT country, coalesce(city, '?'), coalesce(district, '?'), operation, currency, count(*)::int,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY price)::numeric(14, 0),
@@ -39,8 +39,8 @@ _MARKET = """
       AND property_type IN ('apartment', 'house') AND (%(country)s::text IS NULL OR country = %(country)s)
     GROUP BY 1, 2, 3, 4, 5 ORDER BY 6 DESC, 1, 2, 3, 4
 """
-#: So many listings tell what is usual as well as millions do, which it takes seconds to read and sort; and as nobody
-#: waits for it, one processor is enough.
+#: A sample of this size gives the same medians as millions of listings, which take seconds to read. One process is
+#: enough, as nobody waits for it.
 _ENOUGH = 100_000
 _MEDIANS = f"""
     SET LOCAL max_parallel_workers_per_gather = 0;
@@ -55,12 +55,12 @@ _MEDIANS = f"""
 
 
 class ListingReader:
-    """The part of the store that answers."""
+    """Reads listings, events, prices, watermarks and market figures."""
 
     connection: Connection
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Does not migrate: who only looks changes nothing. A database without our tables is empty."""
+        """Does not migrate: reading must not change anything. A database without our tables is empty."""
         with self.connection.cursor(migrated=False) as cursor:
             cursor.execute("SELECT to_regclass('listings'), to_regclass('quarantine'), to_regclass('others')")
             *tables, others = cursor.fetchone()
@@ -70,7 +70,7 @@ class ListingReader:
             return {portal: (kept, bad) for portal, kept, bad in cursor.fetchall()}
 
     def records(self, portal: str) -> Iterator[dict[str, Any]]:
-        """In pages: who reads slowly holds up nobody."""
+        """Reads page by page, so that a slow reader holds no transaction open."""
         page = f"SELECT {', '.join(FIELDS)} FROM listings WHERE portal = %s AND ref > %s ORDER BY ref LIMIT {_PAGE}"
         last = ""
         while rows := self._rows(page, portal, last):
@@ -121,7 +121,7 @@ class ListingReader:
             return list(cursor)
 
 
-#: As `keeping.fault_of` says it.
+#: The same rule as `maintenance.fault_of`.
 _FAULT = "split_part(split_part(error, ':', 1), '.', 1)"
 _QUARANTINED = f"""
     SELECT fingerprint, portal, ref, url, errors, record, quarantined_at FROM quarantine
@@ -136,7 +136,7 @@ _FAULTS = f"""
     FROM quarantine, jsonb_array_elements_text(errors) AS error
     WHERE %(portal)s IS NULL OR portal = %(portal)s GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2
 """
-#: A row's fields by their columns.
+#: Field of `SnapshotRef` -> column.
 INDEX = {each.name: "job" if each.name == "job" else each.name for each in fields(SnapshotRef)}
 _INDEX_TYPES = {**dict.fromkeys(INDEX.values(), "text"), "offset": "bigint", "length": "bigint", "status": "integer"}
 _INDEX_TYPES |= {"fetched_at": "timestamptz"}
@@ -155,7 +155,7 @@ def page_of(row: Sequence[Any]) -> SnapshotRef:
 
 
 class QuarantineAndPageIndex(Statements):
-    """The part of the store that is looked at when something went wrong."""
+    """Quarantine, and the index of raw pages."""
 
     def quarantined(
         self,
@@ -204,7 +204,7 @@ def in_quarantine(row: Sequence[Any]) -> InQuarantine:
 _VALIDATORS = {each.name: "integer" if each.name == "parser_version" else "text" for each in fields(PageRead)}
 _KEEP_VALIDATORS = f"""
     INSERT INTO validators ({", ".join(_VALIDATORS)})
-    SELECT {", ".join(_VALIDATORS)} FROM {unnested("given", _VALIDATORS)} WHERE NOT {stays_away("given")}
+    SELECT {", ".join(_VALIDATORS)} FROM {unnested("given", _VALIDATORS)} WHERE NOT {is_erased("given")}
     ON CONFLICT (portal, ref) DO UPDATE
     SET kept_at = now(),
         {", ".join(f"{name} = excluded.{name}" for name in _VALIDATORS if name not in ("portal", "ref"))}
@@ -224,7 +224,7 @@ _HOLDING = """
 
 
 class PageValidators(Statements):
-    """The part of the store that knows how to ask for a page again."""
+    """Keeps the validators (ETag, Last-Modified) of pages."""
 
     def keep_validators(self, read: Sequence[PageRead]) -> None:
         newest = {(each.portal, each.ref): each for each in read}

@@ -8,7 +8,7 @@ from realestate.storage.changes import OFF_THE_MARKET
 from realestate.storage.contacts import Sealed
 from realestate.storage.maintenance import TRIMMED, Erased, Expired
 from realestate.storage.postgres.connection import Connection, Statements
-from realestate.storage.postgres.merge import LOCK, stays_away
+from realestate.storage.postgres.merge import LOCK, is_erased
 from realestate.storage.postgres.read import PAGES, page_of
 from realestate.storage.records import erased_name
 from realestate.storage.snapshots import SnapshotRef
@@ -18,7 +18,7 @@ _KEEP = f"""
     INSERT INTO contacts (portal, ref, source, sealed, lookups, expires_at)
     SELECT portal, ref, source, sealed, marks, now() + days * interval '1 day'
     FROM (VALUES %s) AS found (portal, ref, source, sealed, marks, days)
-    WHERE NOT {stays_away("found")}
+    WHERE NOT {is_erased("found")}
       AND NOT EXISTS (SELECT FROM erased WHERE kind = 'contact' AND what = ANY (found.marks))
     ON CONFLICT (portal, ref, source) DO UPDATE
     SET sealed = excluded.sealed, lookups = excluded.lookups, expires_at = excluded.expires_at
@@ -26,7 +26,7 @@ _KEEP = f"""
 
 
 class ContactsKeeper:
-    """The part of the store that keeps persons apart."""
+    """Stores encrypted contacts."""
 
     connection: Connection
 
@@ -37,32 +37,32 @@ class ContactsKeeper:
             execute_values(cursor, _KEEP, rows, "(%s, %s, %s, %s::bytea, %s::text[], %s)")
 
 
-#: Listings trimmed in one transaction, while no worker can write; and found by one look at the whole table.
+#: Listings that are trimmed in one transaction, while no worker can write; and that are found by one scan of the table.
 _TOGETHER = 500
 _AT_ONCE = 50_000
 
 _OLD = "quarantined_at < now() - make_interval(secs => %(seconds)s)"
-_WORDY = """
+_HAS_TEXTS = """
     status = ANY (%(off_the_market)s) AND last_seen_at < now() - make_interval(secs => %(seconds)s)
     AND (description IS NOT NULL OR photos <> '{}' OR extra <> '{}'
          OR EXISTS (SELECT FROM contacts WHERE (contacts.portal, contacts.ref) = (listings.portal, listings.ref)))
 """
-_DUE = f"SELECT portal, ref FROM listings WHERE {_WORDY} LIMIT {_AT_ONCE}"
-#: Its hash stays that of the whole: if it is offered again as it was, nothing is new but that.
+_DUE = f"SELECT portal, ref FROM listings WHERE {_HAS_TEXTS} LIMIT {_AT_ONCE}"
+#: The content hash stays: if the listing is offered again unchanged, the only event is `relisted`.
 _TRIM = f"""
     SELECT pg_advisory_xact_lock(%(lock)s);
     WITH due AS (SELECT * FROM unnest(%(portals)s, %(refs)s) AS due (portal, ref)),
     trimmed AS (
         UPDATE listings SET description = NULL, photos = '{{}}', extra = '{{}}',
             quality_flags = ARRAY (SELECT DISTINCT flag FROM unnest(quality_flags || %(flag)s::text) AS flag ORDER BY 1)
-        FROM due WHERE (listings.portal, listings.ref) = (due.portal, due.ref) AND {_WORDY}
+        FROM due WHERE (listings.portal, listings.ref) = (due.portal, due.ref) AND {_HAS_TEXTS}
         RETURNING listings.portal, listings.ref
     ),
     unknown AS (DELETE FROM contacts WHERE (portal, ref) IN (SELECT portal, ref FROM trimmed))
     SELECT count(*)::int FROM trimmed
 """
 
-#: All that is kept of one listing, or of what is no home, but for where its raw pages are.
+#: Tables with rows of one listing, or of an item of another kind; without the index of raw pages.
 _OF_A_LISTING = ("listings", "others", "events", "prices", "departures", "quarantine", "contacts", "validators")
 _ERASE = f"""
     SELECT pg_advisory_xact_lock(%(lock)s);
@@ -78,12 +78,12 @@ _ERASE = f"""
 
 
 class Retention(Statements):
-    """The part of the store that lets go."""
+    """Retention and erasure."""
 
     def expire(self, *, quarantine_days: float | None, delisted_days: float | None, dry_run: bool = False) -> Expired:
         return Expired(
             quarantined=self._drop("quarantine", _OLD, quarantine_days, dry_run),
-            contacts=self._drop("contacts", f"(expires_at <= now() OR {stays_away('contacts')})", 0, dry_run),
+            contacts=self._drop("contacts", f"(expires_at <= now() OR {is_erased('contacts')})", 0, dry_run),
             trimmed=self._trim(delisted_days, dry_run),
         )
 
@@ -98,7 +98,7 @@ class Retention(Statements):
         return frozenset(what.removeprefix(start) for (what,) in rows)
 
     def erased_pages(self) -> Sequence[SnapshotRef]:
-        rows = self._ask(f'{PAGES} WHERE ref IS NOT NULL AND {stays_away("snapshots")} ORDER BY file, "offset"')
+        rows = self._ask(f'{PAGES} WHERE ref IS NOT NULL AND {is_erased("snapshots")} ORDER BY file, "offset"')
         return [page_of(row) for row in rows]
 
     def erase_contact(self, mark: str) -> Sequence[tuple[str, str]]:
@@ -126,7 +126,7 @@ class Retention(Statements):
             return 0
         values = {"off_the_market": list(OFF_THE_MARKET), "seconds": days * 86400}
         if dry_run:
-            ((count,),) = self._ask(f"SELECT count(*)::int FROM listings WHERE {_WORDY}", values)
+            ((count,),) = self._ask(f"SELECT count(*)::int FROM listings WHERE {_HAS_TEXTS}", values)
             return int(count)
         values |= {"lock": LOCK, "flag": TRIMMED}
         total = 0

@@ -22,7 +22,7 @@ from realestate.storage.history import State
 from realestate.storage.maintenance import SLACK, Current
 from realestate.storage.other_kinds import Decided, StoredOther, decide_other, last_of_each
 from realestate.storage.postgres.connection import Connection, Refused, Statements
-from realestate.storage.postgres.merge import LOCK, Change, Merge, Touch, erased_among, stays_away
+from realestate.storage.postgres.merge import LOCK, Change, Merge, Touch, erased_among, is_erased
 from realestate.storage.postgres.rows import COLUMNS, STATE, arrays, as_json, encoded, recordset, state_of, unnested
 from realestate.storage.store import Batch, Written
 
@@ -55,7 +55,7 @@ _KNOWN = f"""
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Of each listing that is stored: its revision if it is unchanged, its state if that has to be compared."""
+    """For each stored listing: its revision if it is unchanged, its state if it has to be compared."""
 
     now: datetime
     unchanged: Mapping[Key, int]
@@ -88,7 +88,7 @@ _same = attrgetter(*SAME)
 _NOT_READ = (None,) * len(SAME)
 
 
-#: Rows of one answer, where all are asked for.
+#: Rows that are read at a time, where all are wanted.
 _PAGE_ROWS = 1000
 
 _OTHER_COLUMNS = tuple(each.name for each in fields(StoredOther))
@@ -100,7 +100,7 @@ _KNOWN_OTHERS = f"""
         SELECT {_OTHER_LIST} FROM unnest(%s::text[], %s::text[]) AS asked (portal, ref) JOIN others USING (portal, ref)
     ) AS known ON true
 """
-#: What came of it outlives the transaction in a setting: the lock is not held while an answer is on its way.
+#: The result is kept in a setting that outlives the transaction: so the lock is not held while the result is sent.
 _MERGE_OTHERS = f"""
     BEGIN; SELECT pg_advisory_xact_lock(%(lock)s);
     WITH given AS MATERIALIZED (SELECT * FROM {recordset("given", _GIVEN_OTHER)}),
@@ -108,7 +108,7 @@ _MERGE_OTHERS = f"""
     added AS (
         INSERT INTO others ({_OTHER_LIST})
         SELECT kind, portal, ref, url, data, revision, %(now)s, %(now)s, last_job FROM given
-        WHERE expected IS NULL AND NOT {stays_away("given")} ON CONFLICT DO NOTHING RETURNING portal, ref
+        WHERE expected IS NULL AND NOT {is_erased("given")} ON CONFLICT DO NOTHING RETURNING portal, ref
     ),
     changed AS (
         UPDATE others AS known SET kind = given.kind, url = given.url, data = given.data, revision = given.revision,
@@ -131,12 +131,12 @@ _MERGE_OTHERS = f"""
 
 
 class OtherKinds:
-    """The part of the store that is asked for what is no home."""
+    """Reads items of other kinds."""
 
     connection: Connection
 
     def others(self, portal: str) -> Iterator[StoredOther]:
-        """In pages: who reads slowly holds up nobody."""
+        """Reads page by page, so that a slow reader holds no transaction open."""
         page = f"SELECT {_OTHER_LIST} FROM others WHERE portal = %s AND ref > %s ORDER BY ref LIMIT {_PAGE_ROWS}"
         last = ""
         while rows := self._page_of_others(page, portal, last):
@@ -150,7 +150,7 @@ class OtherKinds:
 
 
 def observe_others(connection: Connection, tally: Tally, others: Mapping[Key, tuple[Other, str]]) -> set[Key]:
-    """Those that somebody else has written meanwhile."""
+    """Write the items; return the keys of those that somebody else has written meanwhile."""
     now, known = _known_others(connection, others)
     decided = [decide_other(known.get(key), other, job, now) for key, (other, job) in others.items()]
     with connection.cursor() as cursor:
@@ -180,7 +180,7 @@ def _given_other(decided: Decided) -> bytes:
 
 T = TypeVar("T")
 
-#: What a listing can do wrong: to the rules, on its way into JSON, or to PostgreSQL.
+#: The errors that a bad listing can cause: in the rules, in JSON encoding, or in PostgreSQL.
 _REFUSED = (Refused, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
 #: Listings whose newest price was seen on a search page.
@@ -193,7 +193,7 @@ _REPRICED = """
 
 
 class ListingWriter:
-    """The part of the store that writes listings."""
+    """Writes batches and corrections."""
 
     connection: Connection
 
@@ -264,7 +264,8 @@ class ListingWriter:
 def _until_written(
     work: Mapping[Key, T], act: Callable[[Mapping[Key, T]], set[Key]], refuse: Callable[[T, Exception], None]
 ) -> None:
-    """What somebody else has written meanwhile is done again; what spoils a batch is found by halves."""
+    """Act until all is written. What somebody else has written meanwhile is tried again. If an item is refused, the
+    batch is halved until that item is alone."""
     while work:
         try:
             lost = act(work)
@@ -287,7 +288,7 @@ def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
         return
     before = known.states.get(key)
     if before is None and len(observed) == 1 and isinstance(observed[0][0], Sighting):
-        return  # of what nobody has read: nothing to decide
+        return  # nobody has read it yet: nothing to decide
     outcome = decide(before, observed, known.now)
     merge.departures += outcome.evidence
     if outcome.changed(before):
@@ -296,7 +297,7 @@ def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
         merge.touches.append(Touch(*key, before.revision, job, is_read(observed)))
 
 
-#: It was seen and read then, if not later.
+#: Set the times at which it was seen and read, unless they are later already.
 _SEEN_THEN = """
     UPDATE listings
     SET last_seen_at = greatest(last_seen_at, %(at)s), last_fetched_at = greatest(last_fetched_at, %(at)s)
@@ -306,7 +307,7 @@ _SEEN_THEN = """
 
 
 class Releases(ListingWriter, Statements):
-    """The part of the store that takes what comes late."""
+    """Writes listings that are released from quarantine, and reads current states."""
 
     def current(self, portal: str, refs: Sequence[str]) -> Mapping[str, Current]:
         known = known_of(self.connection, {(portal, ref): () for ref in refs})
@@ -314,7 +315,7 @@ class Releases(ListingWriter, Statements):
         return {key[1]: Current(state, key in repriced) for key, state in known.states.items()}
 
     def release(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
-        """One by one: each at its own time, and the same listing perhaps several times."""
+        """One by one: each has its own time, and a listing may come several times."""
         counts: Counter[str] = Counter()
 
         def refuse(_: Listing, error: Exception) -> None:

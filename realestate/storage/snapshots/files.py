@@ -1,4 +1,4 @@
-"""Reads pages from files, removes files past their days, and takes erased pages out of files."""
+"""Read pages from files, delete old files, and remove erased pages from files."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from realestate.storage.snapshots.writer import LONGEST_SECONDS
 
 
 class Located(Protocol):
-    """A row of the index, or anything that says as much."""
+    """A row of the index, or anything with these fields."""
 
     @property
     def file(self) -> str: ...
@@ -27,10 +27,10 @@ class Located(Protocol):
 
 
 def read(url: str, where: Located, *, spool: Path | None = None) -> Page:
-    """The page of a row: one seek, or one range request."""
+    """Return the page of an index row. It takes one seek, or one range request."""
     page = warc.decode(open_place(url, spool).read(where.file, where.offset, where.length))
     if digest_of(page.body) != where.digest:
-        raise DamagedSnapshot(f"{where.file} at byte {where.offset} holds another page than its row says")
+        raise DamagedSnapshot(f"{where.file} at byte {where.offset} is not the page of its index row")
     return page
 
 
@@ -42,7 +42,7 @@ def pages(
     since: datetime | None = None,
     spool: Path | None = None,
 ) -> Iterator[tuple[SnapshotRef, Page]]:
-    """Every page that can be read, about in the order they were fetched; needs no index."""
+    """Yield every readable page, roughly in the order of fetching. Needs no index."""
     place = open_place(url, spool)
     for name in place.names(portal):
         parsed = FileName.parse(name)
@@ -58,9 +58,9 @@ def _pages_of(place: Place, name: str, since: datetime | None) -> Iterator[tuple
 
 
 def expired(place: Place, keep_days: Mapping[Kind, float], now: datetime) -> list[str]:
-    """Files whose first page is older than its kind is kept; a kind that is not named is kept for ever.
+    """The files whose first page is older than `keep_days` of their kind. A kind that is not in it is kept for ever.
 
-    Its last page is younger by SNAPSHOTS_FILE_SECONDS at most. A file that a worker still writes to stays."""
+    The last page of a file is at most SNAPSHOTS_FILE_SECONDS younger. A file that a worker still writes to stays."""
     found = []
     for name in place.names():
         parsed = FileName.parse(name)
@@ -75,22 +75,22 @@ def prune(
     keep_days: Mapping[Kind, float],
     now: datetime,
     *,
-    forget: Callable[[Sequence[str]], object] = lambda files: None,
+    drop_rows: Callable[[Sequence[str]], object] = lambda files: None,
     spool: Path | None = None,
 ) -> list[str]:
-    """Remove what is expired, and return the files' names. `forget` deletes their rows from the index, before the files
-    go: if this is cut short, the next run finds the files again; it would never find rows without a file."""
+    """Delete expired files, and return their names. `drop_rows` deletes their index rows first: if this is interrupted,
+    the next run finds the files again, but it would never find rows without a file."""
     place = open_place(url, spool)
     files = expired(place, keep_days, now)
     if files:
-        forget(files)
+        drop_rows(files)
         place.remove(files)
     return files
 
 
 @dataclass(slots=True)
 class Rewritten:
-    """What became of a file. `rows` is what its index is now, if it was `done`."""
+    """The result for one file. If the outcome is `done`, `rows` are its index rows from now on."""
 
     outcome: Replaced
     erased: int = 0
@@ -98,10 +98,10 @@ class Rewritten:
 
 
 def rewrite(url: str, file: str, is_erased: Callable[[Page], bool], *, spool: Path | None = None) -> Rewritten:
-    """Leave these pages out of the file, and whatever in it cannot be read: it may be half of one of them.
+    """Write the file again without erased pages, and without what cannot be read: it may be part of an erased page.
 
-    The file is replaced before the index is changed. Cut short between, a row leads to another page than it says, which
-    reading notices; to rewrite the file again sets it right."""
+    The file is replaced before the index is changed. If this is interrupted in between, a row points to another page;
+    `read` notices that, and a second call of `rewrite` repairs it."""
     writing = _Rewriting(file, is_erased)
     outcome = open_place(url, spool).replace(file, writing)
     return Rewritten(outcome, writing.erased, writing.rows)

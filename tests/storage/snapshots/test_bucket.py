@@ -160,7 +160,7 @@ def test_old_files_are_removed_from_the_bucket(bucket: str, tmp_path: Path, make
         rows.append(writer.write(a_page(fetched_at=clock.now)))
     writer.close()
     forgotten: list[str] = []
-    removed = prune(url, {"failed": 2}, NOON + timedelta(days=3, hours=1), forget=forgotten.extend, spool=tmp_path)
+    removed = prune(url, {"failed": 2}, NOON + timedelta(days=3, hours=1), drop_rows=forgotten.extend, spool=tmp_path)
     assert removed == forgotten == [rows[0].file, rows[1].file]
     assert [row for row, _ in pages(url)] == rows[2:]
 

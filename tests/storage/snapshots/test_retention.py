@@ -45,7 +45,7 @@ def test_rows_are_forgotten_before_their_files_go(folder: str) -> None:
         raise ConnectionError("the database is away")
 
     with pytest.raises(ConnectionError):
-        prune(folder, {"failed": 1}, NOON + timedelta(days=9), forget=forget)
+        prune(folder, {"failed": 1}, NOON + timedelta(days=9), drop_rows=forget)
     assert seen == [10]
     assert len(kept(folder, "failed")) == 10, "the next run finds them again"
 

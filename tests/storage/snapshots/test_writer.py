@@ -184,7 +184,7 @@ def test_a_row_for_another_page_is_noticed(tmp_path: Path, make_writer: MakeWrit
     writer = make_writer(tmp_path)
     row, other = writer.write(a_page()), writer.write(a_page(body=b"other"))
     mixed = SnapshotRef.of(a_page(), row.file, other.offset, other.length)
-    with pytest.raises(DamagedSnapshot, match="another page"):
+    with pytest.raises(DamagedSnapshot, match="not the page of its index row"):
         read(str(tmp_path), mixed)
 
 
