@@ -1,4 +1,4 @@
-"""HOW FAST, beside whom: suites of measures, each against a peer of the same run.
+"""Measurements beside peers: suites of measures, each against a peer in the same run.
 
 A suite is a module of this package, named on the command line, with a function `measures(context)`; what the suites
 share is in `rig/`.
@@ -42,7 +42,7 @@ QUICK_SCALE = 0.2
 
 
 class NoSuchSuite(ValueError):
-    """The text says which there are."""
+    """There is no suite with this name; the text lists all."""
 
 
 class DoesNotCount(RuntimeError):
@@ -78,7 +78,7 @@ class Samples:
 
     @property
     def spread(self) -> float:
-        """How far the outermost are apart, as a share of the median."""
+        """The distance between the lowest and the highest value, as a share of the median."""
         return (max(self.values) - min(self.values)) / self.median if self.median else 0.0
 
     def beside(self, peers: "Samples") -> float | None:
@@ -142,7 +142,7 @@ def as_json(measures: Sequence[Measure]) -> str:
 
 
 def interleaved(ours: Callable[[], float], peer: Callable[[], float], rounds: int) -> tuple[Samples, Samples]:
-    """Both measured in turns, so that what disturbs the machine disturbs both; each begins every other round."""
+    """Measure both in turns, so that a disturbance of the machine hits both. Each begins every other round."""
     found: tuple[list[float], list[float]] = ([], [])
     for number in range(rounds):
         for which in (0, 1) if number % 2 == 0 else (1, 0):
@@ -168,14 +168,14 @@ def suites() -> list[str]:
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """Those of these names, or all."""
+    """The suites with these names, or all."""
     if unknown := [name for name in names if name not in suites()]:
         raise NoSuchSuite(f"no suite {unknown[0]!r}; there are: {', '.join(suites())}")
     return list(names) or suites()
 
 
 def run(suite: str, show: Callable[[Measure], None], *, quick: bool = False) -> list[Measure]:
-    """Every measure of the suite; each is shown as soon as it is there."""
+    """Run the suite and return its measures. `show` is called with each as soon as it is there."""
     (name,) = chosen([suite])
     measures: Callable[[Context], Iterator[Measure]] = import_module(f"{__name__}.{name}").measures
     found = []
@@ -188,7 +188,7 @@ def run(suite: str, show: Callable[[Measure], None], *, quick: bool = False) -> 
 
 @contextmanager
 def fresh(scale: float, rounds: int) -> Iterator[Context]:
-    """Services of their own, in a folder that is gone afterwards."""
+    """A context with its own services, in a temporary folder."""
     with TemporaryDirectory(prefix="realestate-bench-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
         with (

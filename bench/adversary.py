@@ -1,4 +1,4 @@
-"""What gets past an adversary: ours beside Scrapy and scrapy-redis with the same proxies, on the same world.
+"""Crawls against an adversary: ours beside Scrapy and scrapy-redis, with the same proxies and the same world.
 
 Each profile of `realestate simulate --adversary` has a contest of its own, all at the same time: what takes the time is
 the pace the adversary allows, not the machine. Each crawler has an adversary of its own, of the same seed, and a
@@ -41,7 +41,7 @@ class Quantity(NamedTuple):
     of: Callable[[Result], float]
     goal: Callable[[Result], Goal] = lambda _: Goal()
     is_ours_alone: bool = False
-    """Stock has no such thing."""
+    """Whether only ours has this measure."""
 
 
 QUANTITIES = (
@@ -66,7 +66,7 @@ def measures(context: Context) -> Iterator[Measure]:
 
 
 def contests(context: Context, sizes: Mapping[str, int]) -> Iterator[list[Result]]:
-    """Each as soon as it is over."""
+    """Yield the results of each profile as soon as it is over."""
     with ExitStack() as stack:
         waiting = []
         for number, (profile, size) in enumerate(sizes.items()):
@@ -79,7 +79,7 @@ def contests(context: Context, sizes: Mapping[str, int]) -> Iterator[list[Result
 
 
 def measures_of(results: Sequence[Result]) -> Iterator[Measure]:
-    """Of one profile, each beside Scrapy's."""
+    """The measures of one profile, each beside Scrapy's."""
     scrapy = next(each for each in results if each.crawler == SCRAPY)
     for each in results:
         for quantity in QUANTITIES:

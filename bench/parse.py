@@ -1,4 +1,4 @@
-"""Reading a listing's page, beside the same page read with parsel.
+"""Parse the page of a listing, beside the same page parsed with parsel.
 
 Ours is a portal's `parse_listing` as the worker calls it: every field it has, and what is left over. The peer reads 17
 or 18 fields and leaves them as they stand in the page. Both begin with a response just come in, on the same thread, and
@@ -19,7 +19,7 @@ from realestate.simulator.sites import SITES
 from realestate.simulator.world import World
 
 SEED = 7
-#: immoweb's page is one object in a script, of which parsel has little to do: all the reading is ours.
+#: A page of immoweb is one object in a script: parsel has little to do, most of the work is ours.
 GOALS = {"immoweb": Goal(of="ratio", maximum=1), "emlak": Goal(of="ratio", maximum=0.5)}
 
 Page = tuple[str, bytes]
@@ -48,7 +48,7 @@ def reading_pages(context: Context, portal: str, found: Sequence[Page]) -> Measu
 
 
 def _timed(found: Sequence[Page], read: Callable[[HtmlResponse], Any]) -> Callable[[], float]:
-    """Microseconds of CPU a page."""
+    """Microseconds of CPU time per page."""
 
     def seconds() -> float:
         began = time.thread_time()

@@ -1,4 +1,4 @@
-"""How long somebody waits for the first sign of life: of the command, of a worker, of the demo.
+"""How long a user waits for the first output: of the command, of a worker, of the demo.
 
 The goals are seconds, for it is a person who waits. The peers show how fast the machine was at that moment.
 """
@@ -46,7 +46,7 @@ def _milliseconds(arguments: Sequence[str]) -> float:
 
 
 def working(context: Context, stored: Database, site: Site) -> Measure:
-    """From the start of the process to its first request; what it is to ask for waits in the queue."""
+    """Seconds from the start of the process to its first request. The seeds are already in the queue."""
     with closing(Ours(context, stored, site)) as ours:
 
         def ours_seconds() -> float:
@@ -72,7 +72,7 @@ def _until_first_request(process: subprocess.Popen[bytes], site: Site) -> float:
 
 
 def showing(context: Context) -> Measure:
-    """From the command to the first listing in its store: a Redis, a PostgreSQL and a simulator are started before."""
+    """Seconds from the command to the first stored listing. It starts Redis, PostgreSQL and a simulator before."""
     samples = Samples([_demo_seconds(context, number) for number in range(context.rounds)])
     name = "realestate demo to its first stored listing"
     return Measure(name=name, value=samples.median, unit="s", goal=Goal(maximum=5), spread=samples.spread)
@@ -98,14 +98,14 @@ def _demo_seconds(context: Context, number: int) -> float:
 
 
 class _Onlooker:
-    """Looks into the demo's store by one connection: to log in at every look would slow what it looks at."""
+    """Checks the demo's store for listings over one connection: a login for each check would slow the demo."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.connection: Any = None
 
     def sees_a_listing(self) -> bool:
-        """Before everything has started there is no service, no database or no table."""
+        """Whether a listing is stored. False as long as a service, the database or the table is missing."""
         try:
             return self._connected() and self._any_listing()
         except (embedded.EmbeddedError, psycopg2.Error):

@@ -55,8 +55,10 @@ class _Ways:
     """The ways to write some listings, each into an empty table; answers listings a second."""
 
     def __init__(self, context: Context, empty: Database, adverts: Adverts) -> None:
-        self.count, self.singly = context.sized(5_000, least=20), context.sized(1_000, least=10)
-        self.empty, self.adverts = empty, adverts
+        self.count = context.sized(5_000, least=20)
+        self.singly = context.sized(1_000, least=10)
+        self.empty = empty
+        self.adverts = adverts
 
     def all(self) -> Mapping[str, Callable[[], dict[str, float]]]:
         return {"store": self.store, "insert": self.insert, "copy": self.copy}

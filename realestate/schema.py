@@ -95,11 +95,11 @@ def _money_as_number(part: Any) -> Any:
 
 
 def _or_null(part: dict[str, Any]) -> dict[str, Any]:
-    """`anyOf` with null written as one type: the same values pass, and what fails is told its true reason."""
+    """`anyOf` with null written as one type: the same values pass, and an error names the true reason."""
     match part:
-        case {"anyOf": [dict(told), {"type": "null"}], **rest} if "enum" in told:
-            return {**told, "enum": [*told["enum"], None], **rest}
-        case {"anyOf": [dict(told), {"type": "null"}], **rest}:
-            return {**told, "type": [told["type"], "null"], **rest}
+        case {"anyOf": [dict(part), {"type": "null"}], **rest} if "enum" in part:
+            return {**part, "enum": [*part["enum"], None], **rest}
+        case {"anyOf": [dict(part), {"type": "null"}], **rest}:
+            return {**part, "type": [part["type"], "null"], **rest}
         case _:
             return part

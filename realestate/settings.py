@@ -46,7 +46,7 @@ ACCELERATE = word("ACCELERATE", ("ON", "OFF")) == "ON"
 BOT_NAME = "realestate"
 SPIDER_MODULES = ["realestate.spiders"]
 NEWSPIDER_MODULE = "realestate.spiders"
-#: Twice the callbacks a second of the default loop, where it is to be had.
+#: uvloop runs twice as many callbacks per second as the default loop. There is none for Windows.
 ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
 ADDONS = {
     # Settings given under a name of version 0.1 still work, with a warning.
@@ -191,42 +191,41 @@ PROXY_AWS_REGIONS = form("PROXY_AWS_REGIONS", rf"{_REGION}(\s*,\s*{_REGION})*", 
 
 # --- the middlewares -------------------------------------------------------------------
 
-#: No site is asked by FTP, for which Scrapy would get ready at every start.
+#: Only http and https. Scrapy would prepare its handlers of FTP and S3 at every start.
 DOWNLOAD_HANDLERS = {
-    **dict.fromkeys(("http", "https"), "realestate.middlewares.download_handler.DownloadHandler"),
-    **dict.fromkeys(("ftp", "s3")),
+    "http": "realestate.middlewares.download_handler.DownloadHandler",
+    "https": "realestate.middlewares.download_handler.DownloadHandler",
+    "ftp": None,
+    "s3": None,
 }
-#: Our handler unpacks; what is damaged never gets past it.
+#: Our download handler decompresses, and treats damaged data as a failed download.
 COMPRESSION_ENABLED = False
-#: Each handles every page, and none has anything to do here: no portal redirects in its HTML, who we are comes with the
-#: exit, and so does the proxy; how deep a request lies, where it came from and how long it is, nobody asks.
-METAREFRESH_ENABLED = HTTPPROXY_ENABLED = False
-_NO_USE_BEFORE = (
-    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware",
-    "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware",
-    "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware",
-    "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware",
-)
-_NO_USE_AFTER = (
-    "scrapy.spidermiddlewares.start.StartSpiderMiddleware",
-    "scrapy.spidermiddlewares.referer.RefererMiddleware",
-    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware",
-    "scrapy.spidermiddlewares.depth.DepthMiddleware",
-    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware",
-)
+#: No portal redirects with a meta tag.
+METAREFRESH_ENABLED = False
+#: ProxyMiddleware chooses the proxy, and the download handler uses it.
+HTTPPROXY_ENABLED = False
 SPIDER_MIDDLEWARES = {
-    "realestate.middlewares.snapshots.SnapshotMiddleware": 60,  # after HttpError (50) has sorted out the refused
-    **dict.fromkeys(_NO_USE_AFTER),
+    "realestate.middlewares.snapshots.SnapshotMiddleware": 60,  # after HttpError (50) has removed refused pages
+    # These would handle every page, and nothing here needs what they do.
+    "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,
+    "scrapy.spidermiddlewares.referer.RefererMiddleware": None,
+    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,
+    "scrapy.spidermiddlewares.depth.DepthMiddleware": None,
+    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,
 }
 DOWNLOADER_MIDDLEWARES = {
-    "realestate.middlewares.erased.ErasedMiddleware": 20,  # before robots.txt is asked for its sake
-    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
-    "realestate.middlewares.robots.RobotsMiddleware": 100,  # in its place
-    "realestate.middlewares.proxy_middleware.ProxyMiddleware": 350,  # before DefaultHeaders (400), UserAgent (500)
-    "realestate.middlewares.signing.SigningMiddleware": 580,  # what it sets is fresh, also for a retry
+    "realestate.middlewares.erased.ErasedMiddleware": 20,  # an erased listing needs no robots.txt
+    "realestate.middlewares.robots.RobotsMiddleware": 100,  # in place of Scrapy's own
+    "realestate.middlewares.proxy_middleware.ProxyMiddleware": 350,  # sets the proxy and the headers of its identity
+    "realestate.middlewares.signing.SigningMiddleware": 580,  # signs each retry anew
     "realestate.middlewares.retry.RetryMiddleware": 610,  # sees a redirect before it is followed (600)
     "realestate.middlewares.conditional.ConditionalMiddleware": 620,  # flags a requested 304 for RetryMiddleware
-    **dict.fromkeys(_NO_USE_BEFORE),
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    # ProxyMiddleware sets the headers, the download handler has the timeouts, no portal needs HTTP authentication.
+    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
+    "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware": None,
+    "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": None,
+    "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": None,
 }
 
 # --- personal data ---------------------------------------------------------------------

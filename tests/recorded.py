@@ -13,7 +13,7 @@ from typing import Any
 
 from scrapy.http import TextResponse
 
-from realestate.authoring import reading
+from realestate.authoring import parser_output
 from realestate.items.others import OTHERS
 from realestate.jobs.work import spider_class
 
@@ -48,16 +48,16 @@ def page_of(expected: Path) -> Path:
 
 @cache
 def spider(portal: str) -> Any:
-    return reading.spider(portal)
+    return parser_output.spider(portal)
 
 
 def response_of(expected: Path, body: bytes) -> TextResponse:
     """A page, as it was recorded or otherwise, at the address of the recorded one."""
     told = json.loads(expected.read_text("utf-8"))
-    return reading.response(spider(expected.parent.name), told["url"], body, stage_of(told))
+    return parser_output.response(spider(expected.parent.name), told["url"], body, stage_of(told))
 
 
-def stage_of(told: dict[str, Any]) -> reading.Stage:
+def stage_of(told: dict[str, Any]) -> parser_output.Stage:
     return "discover" if "found" in told else "extract"
 
 
@@ -65,6 +65,8 @@ def read(expected: Path) -> dict[str, Any]:
     """What the portal's parser makes of the page, in the form of the expectation."""
     told = json.loads(expected.read_text("utf-8"))
     response = response_of(expected, page_of(expected).read_bytes())
-    made = reading.short(reading.read(spider(expected.parent.name), response, stage_of(told), told.get("hints")))
+    made = parser_output.without_defaults(
+        parser_output.read(spider(expected.parent.name), response, stage_of(told), told.get("hints"))
+    )
     kept = {name: told[name] for name in told if name not in _EXPECTED}
     return kept | {name: value for name, value in made.items() if name in told or name != "total"}

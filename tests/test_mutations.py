@@ -32,7 +32,7 @@ from typing import Any
 import pytest
 from scrapy.crawler import Crawler
 
-from realestate.crawling.outcomes import BrokenPage, ListingGone
+from realestate.crawling.page_outcomes import BrokenPage, ListingGone
 from realestate.items import FIELDS, Listing, as_record
 from realestate.pipelines.medians import LiveMedians
 from realestate.pipelines.validate import ValidatePipeline

@@ -1,6 +1,7 @@
 """Rules every portal keeps; a new one needs no test file of its own."""
 
 import ast
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,7 @@ import pytest
 from scrapy.settings import Settings
 from scrapy.spiderloader import get_spider_loader
 
-from realestate.crawling.base import PortalSpider
-from realestate.crawling.engine import SearchSpider
+from realestate.crawling import PortalSpider, SearchSpider
 from realestate.items.others import OTHERS as KINDS
 from realestate.jobs import work
 from realestate.simulator.adversary.ban_pages import LOGIN, WALLS
@@ -20,14 +20,12 @@ from tests import recorded
 
 RECORDED = Path(__file__).parent / "portals"
 FOLDER = Path(__file__).parents[1] / "realestate" / "spiders"
-#: Portals that prove their family: all they have of their own is where the data sits.
-SMALL = ("daft", "willhaben", "otodom", "onthemarket", "property24")
-#: Portals of their own kind. What their words mean stands in `words/`, what two of them share in a module beside.
-LARGE = ("bina", "emlak", "immoweb", "lalafo", "tap")
-#: What collects no homes: only what every spider keeps to is asked of it.
-OTHERS = ("ecommerce", "finance")
-EVERYTHING = sorted(path.stem for path in FOLDER.glob("[!_]*.py") if not path.stem.endswith("_words"))
-PORTALS = [portal for portal in EVERYTHING if portal not in OTHERS]
+MODULES = sorted(FOLDER.glob("[!_]*.py"))
+#: Every spider has its own file; a long table of words stands beside it.
+EVERYTHING = sorted(path.stem for path in MODULES if not path.stem.endswith("_words"))
+PORTALS = [portal for portal in EVERYTHING if issubclass(recorded.spider_class(portal), PortalSpider)]
+#: The rooms that a portal's file may import. Of `crawling` it imports the package, never a module inside.
+IMPORTED = re.compile(r"realestate\.(?:crawling|items(?:\.\w+)*|parsing(?:\.\w+)*|spiders)")
 
 
 @pytest.fixture
@@ -42,11 +40,35 @@ def test_scrapy_lists_every_portal() -> None:
     assert (work.all_portals(), work.portals()) == (EVERYTHING, PORTALS)
 
 
-@pytest.mark.parametrize(
-    ("portal", "most"), [*((portal, 50) for portal in SMALL), *((portal, 120) for portal in LARGE)]
-)
-def test_a_portal_is_one_short_file(portal: str, most: int) -> None:
-    assert 30 <= len((FOLDER / f"{portal}.py").read_text("utf-8").splitlines()) <= most
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+class TestEveryFile:
+    def test_it_is_a_portal_or_the_words_of_one(self, path: Path) -> None:
+        tree = ast.parse(path.read_text("utf-8"))
+        spiders = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.name.endswith("Spider")]
+        if path.stem.endswith("_words"):
+            assert spiders == []
+            assert path.stem.removesuffix("_words") in EVERYTHING
+        else:
+            assert len(spiders) == 1
+
+    def test_it_imports_crawling_as_one_surface(self, path: Path) -> None:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("realestate"):
+                assert IMPORTED.fullmatch(node.module or ""), node.module
+                if node.module == "realestate.spiders":
+                    assert [name.name for name in node.names] == [f"{path.stem}_words"]
+
+    def test_it_names_one_thing_per_line(self, path: Path) -> None:
+        """`country, currency = "AZ", "AZN"` hides what a portal declares."""
+        tree = ast.parse(path.read_text("utf-8"))
+        bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
+        packed = [
+            node.lineno
+            for body in bodies
+            for node in body
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
+        ]
+        assert packed == []
 
 
 @pytest.mark.parametrize("portal", EVERYTHING)
@@ -55,6 +77,8 @@ class TestEverySpider:
         assert spider.__name__ == portal.title().replace("_", "") + "Spider"
         assert spider.name == portal
         assert issubclass(spider, SearchSpider)
+        bases = spider.__mro__[1 : spider.__mro__.index(SearchSpider)]
+        assert len(bases) <= 2, "PortalSpider, and one base of portals of the same form"
         assert spider.kind in ("listing", *KINDS)
 
     def test_its_site_is_no_more_than_a_host(self, portal: str, spider: Any) -> None:
@@ -82,7 +106,7 @@ class TestEverySpider:
         assert spider.terms.startswith("https://")
         assert spider.checked_on >= date(2026, 11, 15)
         assert spider.robots == "obeyed" or len(spider.robots) > 20, "why not?"
-        assert spider.pace is None or 0 < spider.pace <= 1
+        assert spider.rate_limit is None or 0 < spider.rate_limit <= 1
 
     def test_its_searches_are_its_own_and_no_listings(self, portal: str, spider: Any) -> None:
         own = spider()
@@ -98,8 +122,8 @@ class TestEverySpider:
         for ref in recorded.refs(portal):
             assert own.ref_of(own.url_of(ref)) == own.ref_of(own.site + own.item_form.format(ref=ref)) == ref
 
-    def test_it_asks_for_no_faster_pace(self, portal: str, spider: Any) -> None:
-        assert not spider.custom_settings, "pace and concurrency are the fleet's, not a portal's"
+    def test_it_does_not_change_the_fleets_settings(self, portal: str, spider: Any) -> None:
+        assert not spider.custom_settings, "rate limit and concurrency are the fleet's"
 
     def test_it_has_recorded_pages_of_both_kinds(self, portal: str, spider: Any) -> None:
         names = {path.stem.split("-")[0] for path in recorded.expectations() if path.parent.name == portal}

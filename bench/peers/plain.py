@@ -22,7 +22,8 @@ class PlainSpider(scrapy.Spider):
 
     def __init__(self, task: Task, **options: Any) -> None:
         super().__init__(**options)
-        self.task, self.reading = task, task.reading
+        self.task = task
+        self.reading = task.reading
         self.refs: list[str] = []
 
     async def start(self) -> AsyncIterator[scrapy.Request]:

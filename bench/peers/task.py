@@ -1,4 +1,4 @@
-"""What a peer is asked to do, and what it leaves behind."""
+"""The task of a peer and the file of its results."""
 
 import sys
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import msgspec
 
 from bench.peers.reading import Reading, reading_of
 
-#: As ours (CONCURRENT_REQUESTS), to the one site there is.
+#: The same number as ours (CONCURRENT_REQUESTS).
 CONCURRENCY = 16
 
 

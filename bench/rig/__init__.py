@@ -1,1 +1,1 @@
-"""What the suites are built of: a fresh Redis, a relay before it, realistic requests, a crawl."""
+"""Parts of the suites: an empty Redis, a relay before it, realistic requests, a crawl."""

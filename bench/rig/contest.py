@@ -34,7 +34,7 @@ SCRAPY_REDIS = "scrapy-redis"
 WORKERS = 2
 #: Every crawler is stopped after this time and judged by what it has.
 MOST_SECONDS = 900.0
-#: Peers have so many times our time, and at least so many seconds.
+#: Peers are stopped after this multiple of our time, and not before this number of seconds.
 PEERS_TIMES = 2.0
 PEERS_SECONDS = 60.0
 STOP_SECONDS = 20.0
@@ -100,7 +100,7 @@ class Contest:
     def _crawl(
         self, found: Arena, overrides: dict[str, str], folder: Path, peers: Sequence["_Peer"]
     ) -> tuple[float, bool]:
-        """How long it took, and whether it came to an end."""
+        """Return how long the crawl took, and whether it finished."""
         latest = local.Progress()
 
         def watched(progress: local.Progress) -> None:

@@ -1,4 +1,4 @@
-"""Where a suite runs: a real Redis of its own, empty when asked, and a store."""
+"""The environment of a suite: a real Redis of its own, and a store."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -27,7 +27,7 @@ class Context:
         self._runner = asyncio.Runner()
 
     def __enter__(self) -> Self:
-        # A rewrite would disturb whoever is being measured at that moment.
+        # A rewrite of the log would disturb the measurement.
         self.server.config_set("auto-aof-rewrite-percentage", 0)
         return self
 
@@ -37,14 +37,14 @@ class Context:
         self.server.close()
 
     def sized(self, full: int, least: int = 1) -> int:
-        """How many, at this run's scale."""
+        """The number at the scale of this run."""
         return max(least, round(full * self.scale))
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return self._runner.run(coroutine)
 
     def empty(self) -> None:
-        """Redis as if just started: nothing in it, at once and not in the background."""
+        """Empty Redis, not in the background."""
         self.server.flushall()
 
     def keep_no_log(self) -> None:

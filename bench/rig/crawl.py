@@ -25,7 +25,7 @@ LONGEST_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Crawled:
-    """From the submission to the moment nothing was left; the worker had started before."""
+    """Seconds from the submission until nothing was left. The worker was started before."""
 
     pages: int
     seconds: float
@@ -42,7 +42,7 @@ class Crawled:
 
 @contextmanager
 def simulated(context: Context, listings: int) -> Iterator[Callable[[float], Crawled]]:
-    """Something that crawls the portal's listings once, with so many seconds of delay on the way to Redis."""
+    """A function that crawls the listings of the portal once, with so many seconds of delay to Redis."""
     with simulator_process(context.folder / "simulator.log", listings, SEED) as simulator:
         yield lambda delay_seconds: _crawl(context, simulator, delay_seconds)
 

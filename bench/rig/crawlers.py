@@ -29,7 +29,7 @@ from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 
 START_SECONDS = 60.0
-#: A peer that has crawled everything and does not end is not waited for.
+#: A peer that has crawled everything and does not end is stopped after this time.
 STOP_SECONDS = 20.0
 
 
@@ -112,7 +112,7 @@ class Peer:
     name: str
     module: str
     package: str
-    """Without it there is nothing to measure."""
+    """The Python package that it needs."""
     stores: bool = False
 
     @property

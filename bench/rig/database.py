@@ -1,4 +1,4 @@
-"""A PostgreSQL database of a measure's own, and the plain ways to write into it."""
+"""A PostgreSQL database for one measure, and the plain ways to write into it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -54,7 +54,7 @@ class Database:
         self._outside(lambda cursor: cursor.execute(statement, values or None))
 
     def count(self, table: str, portal: str | None = None) -> int:
-        """How many are committed, of this portal or of all."""
+        """The number of committed rows, of this portal or of all."""
         with self._connection, self._connection.cursor() as cursor:
             if portal is None:
                 cursor.execute(f"SELECT count(*) FROM {table}")
@@ -64,11 +64,11 @@ class Database:
         return counted[0]
 
     def empty(self) -> None:
-        """As new; what was written before waits no longer to be written out."""
+        """Empty the tables and write a checkpoint."""
         self.ask(_EMPTY)
 
     def fill(self, count: int) -> None:
-        """Up to about so many listings, quickly."""
+        """Fill the table quickly with about so many listings."""
         with self._connection, self._connection.cursor() as cursor:
             cursor.execute(_MULTIPLY, {"count": count})
         for table in ("listings", "events", "prices"):
@@ -76,7 +76,7 @@ class Database:
         self.ask("CHECKPOINT")
 
     def insert_one_by_one(self, listings: Sequence[Listing]) -> None:
-        """As most pipelines do it: an INSERT and a COMMIT each."""
+        """Write as most pipelines do: one INSERT and COMMIT per listing."""
         insert = f"INSERT INTO listings ({_NAMES}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"
         with self._connection.cursor() as cursor:
             for listing in listings:
@@ -88,7 +88,7 @@ class Database:
             cursor.copy_expert(f"COPY listings ({_NAMES}) FROM STDIN WITH {OPTIONS}", BytesIO(lines))
 
     def _outside(self, act: Callable[[Any], None]) -> None:
-        """Not in a transaction: some statements want that."""
+        """Run outside a transaction, which some statements require."""
         self._connection.rollback()
         self._connection.autocommit = True
         with self._connection.cursor() as cursor:

@@ -20,12 +20,12 @@ _TOWNS = ("antwerpen", "gent", "bruxelles", "liege", "namur", "charleroi", "sint
 
 
 class Listings:
-    """A portal's spider, and requests of it that are all different: no number is given twice."""
+    """The spider of a portal, and requests of it that are all different."""
 
     def __init__(self) -> None:
         settings = Settings()
         settings.setmodule("realestate.settings", priority="project")
-        # The pace is what a site allows, not what the queue can do.
+        # No rate limit: the speed of the queue is measured.
         settings.set("RATE_LIMIT", 0.0, priority="cmdline")
         self.limits = QueueSettings.from_settings(settings)
         self.spider: Any = get_spider_loader(settings).load(PORTAL)()

@@ -15,9 +15,9 @@ from subprocess import Popen
 from bench import DoesNotCount
 from bench.rig.site import Site
 
-#: Often enough for a crawl of seconds, seldom enough not to disturb it.
+#: Short enough for a crawl of seconds, long enough not to disturb it.
 LOOK_SECONDS = 0.05
-#: A crawl that asks for nothing so long while pages are left is stuck.
+#: A crawl that makes no request for so long, while pages are left, is stuck.
 STUCK_SECONDS = 60.0
 
 
@@ -40,10 +40,12 @@ class Lap:
 
 
 class Watch:
-    """Looks at the portal, and at the store if there is one, until the crawl is over."""
+    """Watches the portal, and the store if there is one, until the crawl is over."""
 
     def __init__(self, site: Site, processes: Sequence[Popen[bytes]], stored: Callable[[], int] | None = None) -> None:
-        self.site, self.processes, self.stored = site, processes, stored
+        self.site = site
+        self.processes = processes
+        self.stored = stored
         self._before = site.seen()
         self._count = self._before.requests
         self._first: tuple[float, float] | None = None
@@ -53,7 +55,7 @@ class Watch:
         self._cpu = 0.0
 
     def until(self, over: Callable[[], bool]) -> Lap:
-        """`over` is asked only when all pages were fetched and stored, as asking may cost something."""
+        """Wait for the end of the crawl. `over` is called only when all pages are stored: it may be slow."""
         moved = time.monotonic()
         while True:
             ended = all(process.poll() is not None for process in self.processes)
@@ -70,7 +72,7 @@ class Watch:
         return Lap(len(self.site.refs), ended_at - began or LOOK_SECONDS, cpu - cpu_before)
 
     def _look(self) -> bool:
-        """Whether something happened since the last look."""
+        """Whether something changed since the last check."""
         seen = self.site.seen()
         has_moved = seen.requests > self._count
         self._count = seen.requests
@@ -88,7 +90,7 @@ class Watch:
         return self._all_fetched and self._is_stored
 
     def _cpu_seconds(self) -> float:
-        """0 where the kernel tells it in another way than Linux does. A process that has ended tells nothing more."""
+        """CPU seconds of the processes. 0 on systems other than Linux, and for a process that has ended."""
         self._cpu = max(self._cpu, sum(map(_cpu_seconds, self.processes)))
         return self._cpu
 

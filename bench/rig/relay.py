@@ -1,4 +1,4 @@
-"""A relay before a server: counts round trips, and makes the way as long as one to another machine."""
+"""A relay before a server: it counts round trips and adds a delay, as if the server were on another machine."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -42,7 +42,7 @@ class Relay:
         self._loop.close()
 
     async def carries(self, asked: bytearray, answer: bytes | None = None) -> bool:
-        """Whether more of a question, or of the answer to it, is carried on. Where it is not, the line is cut."""
+        """Whether more bytes of a command or of its reply are passed on. Otherwise the connection is closed."""
         return True
 
     async def _listen(self) -> asyncio.Server:

@@ -1,4 +1,4 @@
-"""A simulated portal seen from outside: where it is, what is true of it, what it was asked so far."""
+"""A simulated portal seen from outside: its address, its truth and the requests it got."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ SEED = 7
 
 
 class Seen(NamedTuple):
-    """What the portal answered so far."""
+    """The responses of the portal so far."""
 
     requests: int
     listings: int
@@ -26,7 +26,8 @@ class Site:
     """`refs` are those of all its listings."""
 
     def __init__(self, simulator: str, portal: str) -> None:
-        self.simulator, self.portal = simulator, portal
+        self.simulator = simulator
+        self.portal = portal
         self._connection = HTTPConnection(urlsplit(simulator).netloc, timeout=60)
         self.base: str = self._ask("GET", "/_portals")[portal]
         self.refs = frozenset(row["ref"] for row in truth_of(simulator, portal))
@@ -36,7 +37,7 @@ class Site:
         return Seen(found["requests"], found["by_kind"]["listing"])
 
     def takes(self, seconds: float) -> None:
-        """From now on every answer takes so long."""
+        """Delay every response by so many seconds from now on."""
         self._ask("POST", f"/_latency/{self.portal}", msgspec.json.encode({"seconds": seconds}))
 
     def close(self) -> None:
@@ -50,9 +51,9 @@ class Site:
 
 @contextmanager
 def sites(context: Context, portals: tuple[str, ...], listings: int) -> Iterator[list[Site]]:
-    """In a simulator of their own."""
+    """The sites, in a simulator of their own."""
     log = context.folder / "simulator.log"
-    log.unlink(missing_ok=True)  # of one before, whose address is in it
+    log.unlink(missing_ok=True)  # an earlier log contains another address
     with simulator_process(log, listings, SEED) as simulator:
         found = [Site(simulator, portal) for portal in portals]
         try:

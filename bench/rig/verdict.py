@@ -1,4 +1,4 @@
-"""How much of the truth a crawler brought home, by listing: right, wrong, or missing and accounted for."""
+"""How much of the truth a crawler has: listings that are right, wrong, or missing with a dead letter."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from realestate.demo.truth import compare
 
 Rows = Sequence[dict[str, Any]]
-#: What a peer reads of emlak's pages as it stands in the truth, beside the price's digits and the photos.
+#: The texts of emlak's pages that peers and the truth have in the same form. Price and photos are compared too.
 _TEXTS = ("ref", "title", "description")
 
 
@@ -17,13 +17,13 @@ class Verdict:
     expected: int
     right: int
     wrong: int
-    """Listings with a value that is not true, or that are none at all."""
+    """Listings with a wrong value, and listings that do not exist."""
     accounted: int = 0
-    """Missing, and a dead letter says so."""
+    """Missing listings that have a dead letter."""
     gone: int = 0
-    """Marked as gone while they are there."""
+    """Live listings that are marked as gone."""
     faults: tuple[str, ...] = ()
-    """What is wrong, in words."""
+    """Descriptions of what is wrong."""
 
     @property
     def right_share(self) -> float:
@@ -31,12 +31,12 @@ class Verdict:
 
     @property
     def lost(self) -> int:
-        """Neither right nor accounted for."""
+        """Listings that are neither right nor a dead letter."""
         return self.expected - self.right - self.accounted
 
 
 def of_stored(truth: Rows, stored: Rows, dead: Iterable[str]) -> Verdict:
-    """Ours: every field. `dead` are the addresses of the dead letters. Nothing of the truth is gone."""
+    """Judge our crawl by every field. `dead` are the URLs of the dead letters. No listing of the truth is gone."""
     found = compare(list(truth), list(stored))
     false = {fault.partition(".")[0] for fault in found.wrong}
     named = set(re.findall(r"\d+", " ".join(dead)))
@@ -51,14 +51,14 @@ def of_stored(truth: Rows, stored: Rows, dead: Iterable[str]) -> Verdict:
 
 
 def of_read(truth: Rows, records: Rows) -> Verdict:
-    """A peer's: those fields whose text is the truth's. Of what was read twice at one address the last counts."""
+    """Judge a peer's crawl by the fields it reads as the truth has them. The last record of a URL counts."""
     found = {record["url"]: record for record in records}
     right = sum(row["url"] in found and _is_true(found[row["url"]], row) for row in truth)
     return Verdict(expected=len(truth), right=right, wrong=len(found) - right)
 
 
 def _is_true(record: dict[str, Any], row: dict[str, Any]) -> bool:
-    """Blanks and an empty text for none are a matter of taste."""
+    """Compare without regard to whitespace; an empty text counts as none."""
     price = re.sub(r"\D", "", record["price"] or "")
     is_asked = price == ("" if row["price"] is None else str(row["price"]))
     texts = all((record[name] or "").split() == (row[name] or "").split() for name in _TEXTS)

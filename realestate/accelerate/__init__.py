@@ -2,7 +2,7 @@
 
 Nothing but speed depends on them: with `ACCELERATE=off` Scrapy's own parts run, and every test of durability passes.
 Each part behaves like the one that it replaces, and calls it where it cannot know better
-(docs/decisions/0012-optional-acceleration.md). The add-on below installs all of them.
+(docs/decisions/0012-optional-acceleration.md). The add-on `Accelerate` (addon.py) installs all of them.
 
 These private names of Scrapy and PyDispatcher are used. tests/accelerate/test_private_names.py looks them up.
 
@@ -34,6 +34,7 @@ These private names of Scrapy and PyDispatcher are used. tests/accelerate/test_p
     scrapy.downloadermiddlewares.redirect.RedirectMiddleware._engine_started
     scrapy.downloadermiddlewares.redirect.RedirectMiddleware._referer_spider_middleware
     scrapy.middleware.MiddlewareManager.methods
+    scrapy.middleware.MiddlewareManager._mw_methods_requiring_spider
     scrapy.spiderloader.SpiderLoader._spiders
     scrapy.spiderloader.SpiderLoader._found
     scrapy.spiderloader.SpiderLoader._load_spiders

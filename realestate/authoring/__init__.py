@@ -1,8 +1,8 @@
-"""HOW a portal is written: its first file, its recorded pages, what its parser makes of a document.
+"""Tools for the author of a portal: its first files, recorded pages, and what its parser returns for a document.
 
-Tools for a person with a checkout of the project. They need no Redis and no store.
+They need a checkout of the project, but no Redis and no store.
 """
 
 
-class Unfit(Exception):
-    """Why it cannot be done, in one line."""
+class AuthoringError(Exception):
+    """Something cannot be done. The text says why, in one line."""

@@ -52,14 +52,14 @@ def _expected(error: Exception) -> str | None:
     The exception classes are imported only now: importing them takes longer than `--help` may take."""
     from redis.exceptions import RedisError
 
-    from realestate.authoring import Unfit
+    from realestate.authoring import AuthoringError
     from realestate.embedded import EmbeddedError
     from realestate.jobs.local import WorkerDied
     from realestate.storage.errors import StoreError
 
     if isinstance(error, RedisError):
         return f"Redis: {error}; is REDIS_URL right? `realestate doctor` checks it"
-    if isinstance(error, (EmbeddedError, StoreError, Unfit, WorkerDied, OSError)):
+    if isinstance(error, (EmbeddedError, StoreError, AuthoringError, WorkerDied, OSError)):
         return str(error)
     return None
 

@@ -11,7 +11,7 @@ import typer
 from realestate.cli.options import JsonFlag, PortalArgument
 
 if TYPE_CHECKING:
-    from realestate.authoring.coverage import Coverage
+    from realestate.authoring.field_coverage import Coverage
 
 app = typer.Typer(
     help="Write a portal, record its pages, test its parser.",
@@ -55,12 +55,12 @@ def new(
     """Write the spider of a new portal and its first test pages. They pass the tests; then edit them."""
     from datetime import UTC, datetime
 
-    from realestate.authoring import project, starting
+    from realestate.authoring import new_portal, project_files
 
     today = datetime.now(UTC).date()
-    written = starting.start(name, kind, today, site=site, country=country, currency=currency, timezone=timezone)
+    written = new_portal.create(name, kind, today, site=site, country=country, currency=currency, timezone=timezone)
     for path in written:
-        print(path.relative_to(project.root()))
+        print(path.relative_to(project_files.root()))
     print(f"next: realestate portal record {name} <url> --as listing-flat (see docs/adding-a-portal.md)")
 
 
@@ -71,14 +71,14 @@ def record(
     name: Annotated[str, typer.Option("--as", help="The name of the recorded page: listing-… or search-….")],
 ) -> None:
     """Fetch one page, remove personal data, and save it with the values the parser reads. Check both files."""
-    from realestate.authoring import project, recording
+    from realestate.authoring import page_recorder, project_files
     from realestate.cli.connections import check_portals, check_urls
 
     check_portals([portal])
     check_urls(portal, [url])
-    recorded = recording.record(portal, url, name)
+    recorded = page_recorder.record(portal, url, name)
     for path in (recorded.page, recorded.expectation):
-        print(path.relative_to(project.root()))
+        print(path.relative_to(project_files.root()))
     if recorded.why_unread:
         print(f"the parser cannot read the page yet: {recorded.why_unread}")
     print("check both files: names of persons in texts are not found automatically")
@@ -99,11 +99,11 @@ def parse(
     ] = None,
 ) -> None:
     """Print the values that the parser of the portal reads from a saved document, as JSON."""
-    from realestate.authoring import documents
+    from realestate.authoring import document_parser
     from realestate.cli.connections import check_portals
 
     check_portals([portal])
-    parsed = documents.parse(
+    parsed = document_parser.parse(
         portal,
         file.read_bytes(),
         url=url,
@@ -113,7 +113,7 @@ def parse(
     )
     if parsed.is_made_up:
         print(f"realestate: the document contains no address; this one is used: {parsed.url}", file=sys.stderr)
-    _print_json(parsed.told)
+    _print_json(parsed.values)
 
 
 @app.command(epilog="Example: realestate portal check immoweb --pages 3")
@@ -123,11 +123,11 @@ def check(
     json: JsonFlag = False,
 ) -> None:
     """Fetch a few live listings and compare which fields they have with the recorded pages."""
-    from realestate.authoring import coverage
+    from realestate.authoring import field_coverage
     from realestate.cli.connections import check_portals
 
     check_portals([portal])
-    found = coverage.check(portal, pages)
+    found = field_coverage.check(portal, pages)
     if json:
         _print_json(asdict(found))
     else:

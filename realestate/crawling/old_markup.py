@@ -1,4 +1,4 @@
-"""The markup that bina.az and tap.az had in common before their pages carried data: label/value rows and statistics."""
+"""The old HTML pages of bina.az and tap.az: both had the same markup, with label/value rows and statistics."""
 
 from datetime import datetime
 from typing import Any
@@ -6,66 +6,71 @@ from zoneinfo import ZoneInfo
 
 from scrapy.http import TextResponse
 
-from realestate.crawling.moments import served_at
-from realestate.crawling.reading import absolute
+from realestate.crawling.field_tables import absolute, served_at
 from realestate.parsing import coordinates, dates, html, numbers
 from realestate.parsing.text import fold
 
 _ROW = ".product-properties__i"
-_COUNTED = ":is(.product-statistics__i-text, .product-info__statistics__i-text)"
-_UPDATED, _VIEWS = fold("Yeniləndi"), fold("Baxış")
-#: One element with all of it, or its parts; cards beside the advert have prices too.
-_PRICE, _PRICE_PARTS = ".product-price__i--bold", ":is(.price-val, .price-cur):not(.products-i *)"
+_STATISTIC = ":is(.product-statistics__i-text, .product-info__statistics__i-text)"
+_UPDATED = fold("Yeniləndi")
+_VIEWS = fold("Baxış")
+#: The whole price in one element.
+_PRICE = ".product-price__i--bold"
+#: The parts of the price. Cards beside the advert have prices too, and are left out.
+_PRICE_PARTS = ":is(.price-val, .price-cur):not(.products-i *)"
 _PLACES = "a[data-stat=product-locations], .product-extras__i a"
 
 
 class OldPage:
-    """What such a page says, as it is written there. One that has none of it has no title and no rows."""
+    """The values of such a page, as they are written there. Another page has no title and no rows."""
 
     def __init__(self, response: TextResponse) -> None:
         self._page = html.Page(response.text)
         self._response = response
-        self._counted = [each.text() for each in self._page.css(_COUNTED)]
+        self._statistics = [each.text() for each in self._page.css(_STATISTIC)]
         self.rows = html.rows(self._page, _ROW, "[class$=i-name]", "[class$=i-value]")
         self.title = html.text(self._page, "h1.product-title")
 
     def fields(self, zone: ZoneInfo) -> dict[str, Any]:
-        """What is read alike on both portals."""
+        """The fields that are read in the same way on both portals."""
         photos = html.attributes(self._page, ".product-photos__slider-top img", "src")
         return {
             "title": self.title,
             "description": html.texts(self._page, ".product-description__content"),
-            # a picture stands in until a script has run
+            # load.gif is shown until a script has run
             "photos": absolute(self._response, (src for src in photos if not src.endswith("load.gif"))),
             "updated_at": self._updated_at(zone),
         }
 
     @property
     def views(self) -> int | None:
-        return next((numbers.whole(each) for each in self._counted if _VIEWS in fold(each)), None)
+        return next((numbers.whole(each) for each in self._statistics if _VIEWS in fold(each)), None)
 
     @property
     def price(self) -> str | None:
         return html.text(self._page, _PRICE) or html.texts(self._page, _PRICE_PARTS)
 
     @property
-    def crumbs(self) -> list[str]:
-        """The deal first, the kind of home last."""
+    def breadcrumbs(self) -> list[str]:
+        """The operation first, the type of home last."""
         return [each.text() for each in self._page.css(".product-breadcrumbs__i-link")] or [""]
 
     @property
     def places(self) -> list[str]:
         """Names of places, and the address."""
-        named = [each.text() for each in self._page.css(_PLACES)]
-        return [*named, (html.text(self._page, ".product-map__left__address") or "").removeprefix("Ünvan:")]
+        names = [each.text() for each in self._page.css(_PLACES)]
+        address = html.text(self._page, ".product-map__left__address") or ""
+        return [*names, address.removeprefix("Ünvan:")]
 
     @property
     def point(self) -> coordinates.Point:
-        return coordinates.of(*(html.attribute(self._page, "#item_map", f"data-{name}") for name in ("lat", "lng")))
+        latitude = html.attribute(self._page, "#item_map", "data-lat")
+        longitude = html.attribute(self._page, "#item_map", "data-lng")
+        return coordinates.of(latitude, longitude)
 
     @property
     def seller(self) -> str | None:
-        """Whether an agent or the owner: a word, no name."""
+        """Agent or owner, as a word: not a name."""
         return html.text(self._page, ".product-owner__info-region")
 
     @property
@@ -73,6 +78,6 @@ class OldPage:
         return html.text(self._page, '[class*=product-shop] a[href^="/shops/"]')
 
     def _updated_at(self, zone: ZoneInfo) -> datetime | None:
-        """ "Yeniləndi: bugün" speaks of the day on which the page was served."""
-        updated = next((each for each in self._counted if _UPDATED in fold(each)), None)
+        """ "Yeniləndi: bugün" (today) means the day on which the page was served."""
+        updated = next((each for each in self._statistics if _UPDATED in fold(each)), None)
         return dates.parse(updated, zone, served_at(self._response))

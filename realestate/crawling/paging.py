@@ -1,4 +1,4 @@
-"""Ways to page. A portal states which is its own; nobody writes the loop again."""
+"""Ways of paging. A portal names its own; it does not write the loop."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from math import ceil
 from urllib.parse import urljoin
 
 from realestate.crawling.results import Results
-from realestate.crawling.searches import whole_number, with_parameters
+from realestate.crawling.search_urls import whole_number, with_parameters
 
 
 class Paging(ABC):
@@ -15,11 +15,11 @@ class Paging(ABC):
     @property
     @abstractmethod
     def reach(self) -> int | None:
-        """How many results of one search can be read; a search with more is split. None: all."""
+        """How many results of one search can be read; a search with more is split. None: no limit."""
 
     @abstractmethod
     def key(self, search: str) -> str:
-        """The search without its page: what all its pages have in common."""
+        """The search without its page: the same for all its pages."""
 
     @abstractmethod
     def is_first(self, search: str) -> bool: ...
@@ -29,23 +29,23 @@ class Paging(ABC):
         """The page after this one, if there can be one."""
 
     def rest(self, search: str, results: Results) -> list[str] | None:
-        """From the first page all others at once, where they are known beforehand; else None."""
+        """On the first page, all other pages, if they are known beforehand; otherwise None."""
         return None
 
 
 @dataclass(frozen=True)
 class Numbers(Paging):
-    """`page=2`. With a total all pages are asked for at once; without one, each asks for the next."""
+    """`page=2`. With a total, all pages are requested at once; without one, each leads to the next."""
 
     parameter: str = "page"
     size: int = 20
     last: int | None = None
     """The last page the portal shows of any search."""
     most: int | None = None
-    """How many results it shows of any search, where it does not count pages."""
+    """How many results it shows of any search, if it limits results instead of pages."""
     first: int = 1
     step: int = 1
-    """What the parameter grows by: a page, or the results of one (`index=24`, with `first=0`)."""
+    """What the parameter grows by: 1, or the results of a page (`index=24`, with `first=0`)."""
 
     @property
     def reach(self) -> int | None:
@@ -71,7 +71,7 @@ class Numbers(Paging):
         return [self._page(search, number) for number in range(2, pages + 1)]
 
     def before(self, search: str) -> int:
-        """How many results stand on the pages before this one."""
+        """How many results are on the pages before this one."""
         return (self._number(search) - 1) * self.size
 
     @property
@@ -87,17 +87,17 @@ class Numbers(Paging):
 
 
 def Offsets(parameter: str, size: int, *, most: int | None = None) -> Numbers:  # noqa: N802
-    """`index=24`: how many results to leave out."""
+    """`index=24`: the parameter is the number of results to skip."""
     return Numbers(parameter, size, most=most, first=0, step=size)
 
 
 @dataclass(frozen=True)
 class Cursors(Paging):
-    """Each page tells the word that leads to the next. So that many can read one search, it is split in parts."""
+    """Each page contains the cursor of the next. A search is split into parts, so that several workers can read it."""
 
     parameter: str = "cursor"
     part: int | None = 500
-    """A search with more results is read in parts, side by side."""
+    """A search with more results is split."""
 
     @property
     def reach(self) -> int | None:
@@ -118,7 +118,7 @@ class Links(Paging):
     """Each page links to the next."""
 
     parameter: str = "page"
-    """In the links; a search without it is the first page."""
+    """The parameter of the page in the links. A search without it is the first page."""
 
     @property
     def reach(self) -> int | None:

@@ -11,30 +11,31 @@ from realestate.items.others import Other
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An item on a search page that tells nothing of it worth storing: its own page does."""
+    """A link to an item on a search page. All values of the item are on its own page."""
 
     ref: str
     url: str
     carried: dict[str, Any] = field(default_factory=dict)
-    """What its own page's parser is told."""
+    """Values for the parser of its own page."""
     dated: datetime | None = None
-    """The date by which the portal puts the newest first."""
+    """The date by which the portal sorts."""
     is_promoted: bool = False
-    """Whether it stands where it does because somebody paid for it."""
+    """Whether somebody paid for its place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A listing on a search page, and what that page tells of it and its own page does not."""
+    """A listing on a search page, with the values that only the search page has."""
 
     sighting: Sighting
     hints: dict[str, Any] = field(default_factory=dict)
+    """Values for the parser of its own page."""
     dated: datetime | None = None
-    """The date by which the portal puts the newest first."""
+    """The date by which the portal sorts."""
     is_promoted: bool = False
-    """Whether it stands where it does because somebody paid for it."""
+    """Whether somebody paid for its place."""
     shows_others: bool = False
-    """Whether its own page shows listings that no search does, as a project's shows its flats."""
+    """Whether its own page shows listings that no search shows, such as the flats of a project."""
 
     @property
     def ref(self) -> str:
@@ -50,38 +51,41 @@ class Found:
 
     @property
     def carried(self) -> dict[str, Any]:
-        """What its own page's parser is told."""
+        """Values for the parser of its own page."""
         return self.hints | ({"rent_period": self.rent_period} if self.rent_period else {})
 
 
-#: A result whose own page tells the rest; and whatever a search page may show.
+#: A result whose own page has to be fetched; and everything that a search page may show.
 AnyLink = Link | Found
 Result = AnyLink | Listing | Other
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """One page of a search, as the portal's parser reads it."""
+    """One page of a search, as the portal's parser returns it."""
 
     found: Sequence[Result] = ()
-    """In the portal's order. An item is one of which the page tells everything: its own page is not asked for."""
+    """In the portal's order. For an item instead of a link, no further page is fetched."""
 
     total: int | None = None
-    """How many the whole search has, by the portal's word."""
+    """How many results the whole search has, as the portal says."""
 
     after: str | None = None
-    """The cursor or the address of the next page, where the portal gives one."""
+    """The cursor or the URL of the next page, if the portal gives one."""
 
     is_last: bool | None = None
-    """Whether the portal says that this is the last page; None where it says nothing."""
+    """Whether the portal says that this is the last page; None if it says nothing."""
 
     searches: Sequence[str] = ()
-    """Addresses of other searches that together show the same, such as a sitemap's files."""
+    """URLs of other searches that together show the same, such as the files of a sitemap."""
 
     unreadable: int = 0
-    """Results of which not even the address could be read."""
+    """How many results could not be read."""
 
     @property
     def prices(self) -> list[int]:
-        told = [each.sighting.price if isinstance(each, Found) else getattr(each, "price", None) for each in self.found]
-        return [int(price) for price in told if price is not None]
+        """The prices on this page."""
+        found = [
+            each.sighting.price if isinstance(each, Found) else getattr(each, "price", None) for each in self.found
+        ]
+        return [int(price) for price in found if price is not None]

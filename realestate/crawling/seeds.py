@@ -1,11 +1,11 @@
-"""What may stand in a portal's seed list: a bare URL, or a JSON object."""
+"""A portal's seeds: a bare URL, or a JSON object."""
 
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-#: What a request carries for us or for Scrapy; a seed's own `meta` may not set it.
+#: Keys of a request's meta that we or Scrapy use. A seed's `meta` may not set them.
 RESERVED = frozenset(
     (
         "stage",
@@ -27,11 +27,11 @@ RESERVED = frozenset(
 
 
 class BadSeed(ValueError):
-    """A seed that cannot be followed; its text says why."""
+    """A seed that cannot be used. Its text says why."""
 
 
 class Seed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What somebody asks a portal's workers to fetch."""
+    """What a portal's workers are asked to fetch."""
 
     url: str
     method: str = "GET"
@@ -42,20 +42,23 @@ class Seed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     job: Annotated[str, Meta(pattern=r"^[\w.-]{1,64}$")] | None = None
     mode: Literal["full", "sweep", "incremental", "refresh"] = "full"
     scope: Annotated[str, Meta(max_length=200)] = ""
-    """What the job covers: "all" says that its seeds together show every listing of the portal."""
+    """What the job covers: "all" means that its seeds together show every listing of the portal."""
 
     @property
     def own_method(self) -> dict[str, str]:
-        """Where a seed names none, the portal's own way to ask stays."""
+        """The method, if the seed names one. Otherwise the portal's own method stays."""
         return {"method": self.method.upper()} if self.method != "GET" else {}
 
     @property
     def own_priority(self) -> dict[str, int]:
+        """The priority for the request's meta, if the seed names one."""
         return {"job_priority": self.priority} if self.priority else {}
 
 
 def parse(data: bytes) -> Seed:
-    """A name that is not ours is refused, where scrapy-redis would send it to the site as form data."""
+    """Read a seed. Raises BadSeed.
+
+    An unknown field is an error; scrapy-redis would send it to the site as form data."""
     try:
         text = data.decode("utf-8").strip()
     except UnicodeDecodeError as error:
@@ -73,6 +76,6 @@ def parse(data: bytes) -> Seed:
 
 
 def _checked(url: str) -> str:
-    if not url.startswith(("http://", "https://")) or any(letter.isspace() for letter in url):
-        raise BadSeed(f"not an http address: {url[:200]!r}")
+    if not url.startswith(("http://", "https://")) or any(character.isspace() for character in url):
+        raise BadSeed(f"not an http URL: {url[:200]!r}")
     return url

@@ -1,4 +1,4 @@
-"""Sitemaps: the one kind of search page that every site has in the same form; and robots.txt, which names them."""
+"""Sitemaps, which have the same form on every site, and robots.txt, which names them."""
 
 import gzip
 import io
@@ -10,10 +10,10 @@ from protego import Protego
 from scrapy.http import Response
 from scrapy.utils.sitemap import Sitemap
 
-from realestate.crawling.outcomes import BrokenPage
+from realestate.crawling.page_outcomes import BrokenPage
 from realestate.crawling.results import AnyLink, Results
 
-#: Of a sitemap's file, unpacked; the protocol allows 50 MB.
+#: The largest sitemap file, unpacked. The protocol allows 50 MB.
 MOST_BYTES = 60_000_000
 _MARKS = (b"<urlset", b"<sitemapindex")
 _ENDS = (b"</urlset>", b"</sitemapindex>")
@@ -24,36 +24,37 @@ def is_robots(response: Response) -> bool:
 
 
 def named(response: Response, owns: Callable[[str], bool]) -> Results:
-    """The sitemaps that a robots.txt names; one where most sites have theirs, if there is none or it names none."""
+    """The sitemaps that a robots.txt names; /sitemap.xml if it names none."""
     text = response.body.decode("utf-8-sig", "ignore") if response.status == 200 else ""
-    places = [place for each in Protego.parse(text).sitemaps if (place := _place(response, each)) and owns(place)]
-    return Results(searches=list(dict.fromkeys(places)) or [response.urljoin("/sitemap.xml")])
+    urls = [_absolute_url(response, each) for each in Protego.parse(text).sitemaps]
+    own = [url for url in urls if url and owns(url)]
+    return Results(searches=list(dict.fromkeys(own)) or [response.urljoin("/sitemap.xml")])
 
 
 def is_sitemap(response: Response) -> bool:
-    """By what it holds: its address and its type tell little."""
+    """Whether the content is a sitemap. URL and content type are not reliable."""
     return any(mark in _begin(response.body) for mark in _MARKS)
 
 
 def read(response: Response, found: Callable[[str], AnyLink | None]) -> Results:
-    """The listings of a sitemap's file, or the files of its index. What is neither is left out."""
+    """The items of a sitemap file, or the files of a sitemap index. `found` returns None for a URL to leave out."""
     try:
         text = _unpacked(response.body)
         sitemap = Sitemap(text)
-        places = [each["loc"] for each in sitemap]
+        urls = [each["loc"] for each in sitemap]
     except Exception as error:
-        raise BrokenPage(f"no sitemap: {error}") from error
+        raise BrokenPage(f"not a sitemap: {error}") from error
     if not text.rstrip().endswith(_ENDS):
-        raise BrokenPage("a sitemap cut short")  # the parser would make do with what there is
+        raise BrokenPage("the sitemap is cut short")  # the parser would accept it
     if sitemap.type == "sitemapindex":
-        return Results(searches=places)
-    return Results([each for place in places if (each := found(place)) is not None])
+        return Results(searches=urls)
+    return Results([each for url in urls if (each := found(url)) is not None])
 
 
-def _place(response: Response, told: str) -> str | None:
+def _absolute_url(response: Response, url: str) -> str | None:
     try:
-        place = response.urljoin(told)
-        return place if urlsplit(place).scheme in ("http", "https") else None
+        url = response.urljoin(url)
+        return url if urlsplit(url).scheme in ("http", "https") else None
     except ValueError:
         return None
 

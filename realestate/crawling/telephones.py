@@ -1,70 +1,74 @@
-"""Telephones that a portal tells only when it is asked for them; asked only with CONTACTS on.
+"""Telephone numbers that a portal shows only after a second request. It is sent only with CONTACTS on.
 
-The answer is a person's data and nothing else: it is never logged, kept as a raw page or told in a dead letter, and a
-fault of it is told by its kind alone.
+The response contains a person's data and nothing else. It is never logged, never stored as a raw page, and never part
+of a dead letter: an error names only its type.
 """
 
+import logging
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.http import Response, TextResponse
 
-from realestate.crawling.counting import CountingSpider
-from realestate.crawling.outcomes import BrokenPage
+from realestate.crawling.page_outcomes import BrokenPage
 from realestate.items import Telephones
 from realestate.parsing.embedded import at
 from realestate.parsing.text import line
 
-#: In the meta of a request whose answer nobody may keep as it is.
+if TYPE_CHECKING:
+    from realestate.crawling.portal_spider import PortalSpider
+
+#: In the meta of a request whose response must not be stored as it is.
 PRIVATE = "private"
-#: No advert has more; what tells more is no list of an advert's telephones.
+#: No advert has more. A longer list is not the list of an advert's telephones.
 MOST_NUMBERS = 20
 
 
-def numbers_in(told: Any) -> list[str]:
-    """Those of a list, bare or as `{"number": …}`; no list is no answer."""
-    if not isinstance(told, list):
+def numbers_in(value: Any) -> list[str]:
+    """The numbers of a list, bare or as `{"number": …}`. Raises BrokenPage if it is no list."""
+    if not isinstance(value, list):
         raise BrokenPage("no list of telephones")
-    return [number for each in told if (number := line(at(each, "number") if isinstance(each, dict) else each))]
+    return [number for each in value if (number := line(at(each, "number") if isinstance(each, dict) else each))]
 
 
-class AskingSpider(CountingSpider):
-    """A spider that can ask for a listing's telephones, after the listing itself."""
+class TelephoneRequests:
+    """Requests the telephones of a listing after the listing itself, and reads the response."""
 
-    def ask_telephones(self, response: TextResponse) -> Request | None:
-        """The request for the telephones of the listing that this page shows; None where there is nothing to ask."""
-        return None
+    def __init__(self, spider: "PortalSpider") -> None:
+        self.spider = spider
 
-    def parse_telephones(self, response: TextResponse) -> list[str]:
-        """The numbers of an answer, as they are written there."""
-        raise NotImplementedError
+    @property
+    def is_enabled(self) -> bool:
+        return bool(self.spider.crawler.settings.getbool("CONTACTS"))
 
-    def telephone_request(self, response: Response, ref: str, url: str) -> Request | None:
-        """Goes through the queue, as every request: it keeps the pace of the fleet."""
-        if not self.crawler.settings.getbool("CONTACTS") or not isinstance(response, TextResponse):
+    def request_for(self, response: Response, ref: str, url: str) -> Request | None:
+        """The request, or None. Like every request it goes through the queue and keeps the fleet's rate limit."""
+        if not self.is_enabled or not isinstance(response, TextResponse):
             return None
-        request = self.ask_telephones(response)
+        request = self.spider.telephone_request(response)
         if request is None:
             return None
         return request.replace(
-            callback=self.read_telephones,
-            errback=self.on_failure,
+            callback=self.spider.read_telephones,
+            errback=self.spider.on_failure,
             cb_kwargs={"ref": ref, "url": url},
             meta={**request.meta, "stage": "extract", PRIVATE: True},
         )
 
-    def read_telephones(self, response: Response, ref: str, url: str) -> Iterator[Any]:
+    def read(self, response: Response, ref: str, url: str) -> Iterator[Telephones]:
+        """The numbers, or a dead letter without any content of the response."""
+        assert response.request is not None
         try:
             if not isinstance(response, TextResponse) or response.status != 200:
-                raise ValueError("no answer")
-            numbers = self.parse_telephones(response)
-            told = tuple(each for each in numbers if isinstance(each, str))[:MOST_NUMBERS]
+                raise ValueError("no response with telephones")
+            found = self.spider.parse_telephones(response)
+            numbers = tuple(each for each in found if isinstance(each, str))[:MOST_NUMBERS]
         except Exception as error:
-            self.count("extract", "unanswered")
-            self.logger.warning("telephones/unanswered: %s: %s", url, type(error).__name__)
-            self.give_up("parse", f"no telephones: {type(error).__name__}", response.request)
+            kind = type(error).__name__
+            self.spider.outcomes.record("unanswered", response.request, kind, level=logging.WARNING)
+            self.spider.outcomes.give_up("parse", f"no telephones: {kind}", response.request)
             return
-        self.count("extract", "ok")
-        if told and self.crawler.settings.getbool("CONTACTS"):
-            yield Telephones(portal=self.name, ref=ref, numbers=told)
+        self.spider.outcomes.record("ok", response.request)
+        if numbers and self.is_enabled:
+            yield Telephones(portal=self.spider.name, ref=ref, numbers=numbers)

@@ -224,13 +224,13 @@ class Listing:
     """Version of the spider's parser that read it."""
 
     extra: dict[str, Any] = field(default_factory=dict)
-    """What the portal told and no field above takes; never dropped."""
+    """Values of the portal that no field above takes; never dropped."""
 
 
 @dataclass(kw_only=True, slots=True)
 class Sighting:
     """A listing is there, and perhaps at this price: a search page shows it, or its own says that nothing changed. What
-    is None was not told."""
+    is None was not shown."""
 
     portal: str
     ref: str

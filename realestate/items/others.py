@@ -40,7 +40,7 @@ class Product:
 
 @dataclass(kw_only=True, slots=True)
 class Quote:
-    """What something is traded at, as told at one time."""
+    """What something is traded at, as seen at one time."""
 
     portal: Text
     """Name of the spider that saw it; with ref, the identity of what is traded."""

@@ -43,14 +43,12 @@ def look(server: Redis, portal: str) -> State:
     with server.pipeline(transaction=True) as pipeline:
         pipeline.hgetall(keys.heartbeats(portal))
         pipeline.smembers(keys.dead_workers(portal))
-        heartbeats, dead_workers = pipeline.execute()
-    workers = {
-        worker.decode(): heartbeat for worker, value in heartbeats.items() if (heartbeat := read_heartbeat(value))
-    }
+        values, dead_workers = pipeline.execute()
+    workers = {worker.decode(): heartbeat for worker, value in values.items() if (heartbeat := read_heartbeat(value))}
     # In one transaction: the seeds of a dead worker may just be moving back.
     with server.pipeline(transaction=True) as pipeline:
         pipeline.llen(keys.start_urls(portal))
-        for worker in {*heartbeats, *dead_workers}:
+        for worker in {*values, *dead_workers}:
             pipeline.llen(keys.taken_seeds(portal, worker.decode()))
         seeds, *taken = pipeline.execute()
     with server.pipeline(transaction=True) as pipeline:

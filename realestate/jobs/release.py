@@ -38,18 +38,18 @@ def page_of(entry: InQuarantine, kept: Sequence[SnapshotRef]) -> SnapshotRef | N
 
 
 def _let_pass(store: MaintenanceStore, entry: InQuarantine, job: str, dry_run: bool) -> Outcome:
-    told = Outcome(entry.id, entry.portal, entry.ref, stored=False)
+    outcome = Outcome(entry.id, entry.portal, entry.ref, stored=False)
     try:
         listing = _as_it_is(entry)
     except (msgspec.ValidationError, TypeError, ValueError, ArithmeticError) as error:
-        return replace(told, why=f"it is no listing: {error}; mend the parser and `realestate reparse`")
+        return replace(outcome, why=f"it is no listing: {error}; repair the parser and `realestate reparse`")
     known = store.current(entry.portal, [entry.ref]).get(entry.ref)
     if judge("failed", entry.at, known.state.listing if known else None) == "stale":
-        return replace(told, why="a newer page of it is stored: drop this")
+        return replace(outcome, why="a newer page of it is stored: drop this")
     if entry.ref in store.erased(entry.portal):
-        return replace(told, why="it was erased: drop this")
+        return replace(outcome, why="it was erased: drop this")
     counts = {"released": 1} if dry_run else store.release([listing], job)
-    return replace(told, stored=True) if counts.get("released") else replace(told, why="the database refuses it")
+    return replace(outcome, stored=True) if counts.get("released") else replace(outcome, why="the database refuses it")
 
 
 def _as_it_is(entry: InQuarantine) -> Listing:

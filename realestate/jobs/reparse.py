@@ -26,8 +26,8 @@ from realestate.storage.snapshots import Kind, Page, SnapshotRef
 #: The one pipeline that is not job: what was read goes to the store as corrections.
 STORING = "realestate.pipelines.store.StorePipeline"
 BATCH = 500
-#: Changes told one by one; all are counted.
-CHANGES_TOLD = 1000
+#: Changes that are listed one by one; all are counted.
+CHANGES_LISTED = 1000
 
 #: Some stores keep moments to the millisecond.
 _SAME_MOMENT = timedelta(milliseconds=1)
@@ -90,13 +90,13 @@ def reparse(
     portal: str, pages: Iterable[tuple[SnapshotRef, Page]], store: Corrections, *, dry_run: bool = False
 ) -> Reparsed:
     """Read the pages with today's parser, and hand the store what is different. Job twice, it changes nothing more."""
-    told = Reparsed(portal, f"reparse-{uuid4().hex[:12]}")
+    result = Reparsed(portal, f"reparse-{uuid4().hex[:12]}")
     parser = Parser(portal)
     parser.prepare(store)
-    found = _found(parser, pages, told)
+    found = _found(parser, pages, result)
     while batch := list(islice(found, BATCH)):
-        _hand_over(batch, store, told, dry_run)
-    return told
+        _hand_over(batch, store, result, dry_run)
+    return result
 
 
 def judge(kind: Kind, fetched_at: datetime, stored: Listing | None) -> Verdict:
@@ -115,10 +115,10 @@ def judge(kind: Kind, fetched_at: datetime, stored: Listing | None) -> Verdict:
 
 def differences(current: Current, listing: Listing, now: datetime) -> list[Change]:
     """What the store would correct: the rule is the same."""
-    told = correct(current.state, listing, "", now, repriced=current.repriced).events
+    events = correct(current.state, listing, "", now, repriced=current.repriced).events
     return [
         Change(listing.ref, name, old, new)
-        for event in told
+        for event in events
         if event.type == "corrected"
         for name, (old, new) in event.data["fields"].items()
     ]
@@ -162,36 +162,36 @@ class Parser:
         return item
 
 
-def _found(parser: Parser, pages: Iterable[tuple[SnapshotRef, Page]], told: Reparsed) -> Iterator[_Found]:
+def _found(parser: Parser, pages: Iterable[tuple[SnapshotRef, Page]], result: Reparsed) -> Iterator[_Found]:
     for ref, page in pages:
         try:
             listings = [item for item in parser.items(page) if isinstance(item, Listing)]
         except Exception as error:  # whatever a kept page does to a parser, the next one is read
             outcome = getattr(error, "outcome", "broken")
-            told.pages[outcome] += 1
-            if outcome == "broken" and len(told.broken) < CHANGES_TOLD:
-                told.broken.append((ref.url, f"{type(error).__name__}: {error}"))
+            result.pages[outcome] += 1
+            if outcome == "broken" and len(result.broken) < CHANGES_LISTED:
+                result.broken.append((ref.url, f"{type(error).__name__}: {error}"))
             continue
-        told.pages["ok"] += 1
+        result.pages["ok"] += 1
         for listing in listings:
-            if good := _good(parser, listing, told):
+            if good := _good(parser, listing, result):
                 yield _Found(page.kind, replace(good, last_fetched_at=page.fetched_at))
 
 
-def _good(parser: Parser, listing: Listing, told: Reparsed) -> Listing | None:
+def _good(parser: Parser, listing: Listing, result: Reparsed) -> Listing | None:
     try:
         made = parser.through_pipelines(listing)
     except DropItem:
-        told.listings["dropped"] += 1
+        result.listings["dropped"] += 1
         return None
     if isinstance(made, Listing):
         return made
-    told.listings["invalid"] += 1
+    result.listings["invalid"] += 1
     return None
 
 
-def _hand_over(batch: Sequence[_Found], store: Corrections, told: Reparsed, dry_run: bool) -> None:
-    stored = store.current(told.portal, sorted({found.listing.ref for found in batch}))
+def _hand_over(batch: Sequence[_Found], store: Corrections, result: Reparsed, dry_run: bool) -> None:
+    stored = store.current(result.portal, sorted({found.listing.ref for found in batch}))
     corrected: dict[str, Listing] = {}
     released: list[Listing] = []
     for found in batch:
@@ -201,26 +201,26 @@ def _hand_over(batch: Sequence[_Found], store: Corrections, told: Reparsed, dry_
         if verdict == "release":
             released.append(listing)
         elif verdict == "stale":
-            told.listings["stale"] += 1
-        elif row is not None and _note(told, differences(row, listing, listing.last_fetched_at)):
+            result.listings["stale"] += 1
+        elif row is not None and _note(result, differences(row, listing, listing.last_fetched_at)):
             corrected[listing.ref] = listing
     if dry_run:
-        told.listings.update(corrected=len(corrected), released=len(released))
+        result.listings.update(corrected=len(corrected), released=len(released))
         return
     if corrected:
-        told.listings.update(store.correct(list(corrected.values()), told.job))
+        result.listings.update(store.correct(list(corrected.values()), result.job))
     if released:
-        told.listings.update(store.release(sorted(released, key=_fetched_at), told.job))
+        result.listings.update(store.release(sorted(released, key=_fetched_at), result.job))
 
 
 def _fetched_at(listing: Listing) -> str:
     return str(listing.last_fetched_at)
 
 
-def _note(told: Reparsed, changes: Sequence[Change]) -> bool:
+def _note(result: Reparsed, changes: Sequence[Change]) -> bool:
     """Whether anything changed."""
     if not changes:
-        told.listings["unchanged"] += 1
-    told.fields.update(change.name for change in changes)
-    told.changes.extend(changes[: CHANGES_TOLD - len(told.changes)])
+        result.listings["unchanged"] += 1
+    result.fields.update(change.name for change in changes)
+    result.changes.extend(changes[: CHANGES_LISTED - len(result.changes)])
     return bool(changes)

@@ -9,8 +9,10 @@ Address = IPv4Address | IPv6Address
 _CONTAIN_IPV4 = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"), IPv6Network("::ffff:0:0:0/96"))
 #: Private networks that Python's `is_global` takes for public.
 _PRIVATE = (IPv6Network("fec0::/10"), IPv6Network("64:ff9b:1::/48"))
-#: Names that lead only into a private network. A resolver completes a name without a dot by its own domain.
-_PRIVATE_NAME = re.compile(r"(?:.*\.)?(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)|[^.]*")
+#: Names that lead only into a private network or nowhere. A resolver completes a name without a dot by its own domain.
+_PRIVATE_NAME = re.compile(
+    r"(?:.*\.)?(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa|test|invalid|onion)|[^.]*"
+)
 #: Other characters in a host name are understood differently by us and by a proxy.
 _NAME = re.compile(r"[a-z0-9._-]+")
 #: A host that ends in a number is an IP address in some spelling, or invalid.

@@ -35,7 +35,7 @@ from realestate.queue.outbox import Outbox
 from realestate.queue.packing import DELAY, PARENT, SEED, Packer
 from realestate.queue.pages import LeasedErrback, Pages, lease_of
 from realestate.queue.redis_retry import retry_until_available
-from realestate.queue.refetch import refetch
+from realestate.queue.refetch import refetch_request
 from realestate.queue.request_queue import HeartbeatReply, Lease, Pushed, QueueSettings, RequestQueue, Taken
 from realestate.queue.robots import RobotsTexts
 from realestate.queue.seed_source import SeedSource
@@ -99,11 +99,10 @@ class Fleet:
         self.local: deque[Request] = deque()
         self._tasks: list[asyncio.Task[None]] = []
         self._registered = False
-        self._queue_was_empty = False
         self._background: set[asyncio.Task[None]] = set()
         self.redis = connection.connect(settings)
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
-        limits = QueueSettings.from_settings(settings, getattr(spider, "pace", None))
+        limits = QueueSettings.from_settings(settings, getattr(spider, "rate_limit", None))
         self.queue = queue_class(self.redis, spider.name, limits)
         self.queue.seeds = SeedSource.of_spider(spider, settings)
         self.dupefilter = _dupefilter_class(settings["DUPEFILTER_CLASS"]).from_spider(spider)
@@ -133,12 +132,7 @@ class Fleet:
         return len(self.buffer) + len(self.local)
 
     def has_pending_requests(self) -> bool:
-        """Whether there may be something to do: here, on its way to Redis, or in the queue when we last looked.
-
-        When it returns False, Scrapy sends `spider_idle`, by which a RedisSpider reads seeds and may close."""
-        if self.local or not self.serving:
-            return bool(self.local)
-        return not self._queue_was_empty or self.waiting() > 0 or len(self.outbox) > 0 or len(self.ledger) > 0
+        return self.serving or bool(self.local)
 
     def next_request(self) -> Request | None:
         """The next request whose send slot has come."""
@@ -229,9 +223,9 @@ class Fleet:
         held.outcome = "dead"
         held.detail = dead_letter(reason, error, job=lease.job, stage=lease.stage, tries=lease.tries + 1, **what)
 
-    def doubt(self, request: Request) -> bool:
+    def refetch(self, request: Request) -> bool:
         """The page could not be parsed: fetch it again, if it was not tried too often. Returns whether it will be."""
-        again = refetch(request, self.spider)
+        again = refetch_request(request, self.spider)
         return again is not None and self.enqueue_request(again)
 
     async def push(self, requests: Iterable[Request]) -> None:
@@ -307,7 +301,6 @@ class Fleet:
         nonce = request.meta.get(SEED)
         if nonce:
             self.seeds.enqueued(nonce)
-        self._queue_was_empty = False
         self.outbox.push(pushed, partial(self.seeds.remove, nonce) if nonce else None)
         self.stats.inc_value("queue/pushed")
 
@@ -360,7 +353,6 @@ class Fleet:
                 await asyncio.sleep(1.0)
                 self._hungry.set()
                 continue
-            self._queue_was_empty = not taken.leases and taken.ask_again_at <= 0 and not len(self.outbox)
             for lease in taken.leases:
                 self.buffer.add(self.ledger.open(lease), lease)
             if not self.serving:

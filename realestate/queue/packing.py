@@ -25,7 +25,6 @@ _OF_THIS_LEASE = (
     SENT,
     "download_latency",
     "download_slot",
-    "download_timeout",
     "depth_",
 )
 

@@ -29,7 +29,7 @@ class RateLimit:
         return cls(
             rate=number(b"rate", 0),
             factor=number(b"factor", 1),
-            crawl_delay_seconds=number(b"floor", 0) / 1000,
+            crawl_delay_seconds=number(b"crawl_delay", 0) / 1000,
             blocked_seconds=max(0.0, number(b"blocked_until", 0) - now_ms) / 1000,
             paused=stored.get(b"paused") == b"1",
             reason=stored.get(b"reason", b"").decode("utf-8", "replace"),

@@ -19,7 +19,7 @@ SUSPECT_PROXY = "suspect_proxy"
 TRIES = 2
 
 
-def refetch(request: Request, spider: Any) -> Request | None:
+def refetch_request(request: Request, spider: Any) -> Request | None:
     """The request to send once more; None if the page has to be taken as it is."""
     tries = request.meta.get(UNREADABLE, 0)
     if LEASE not in request.meta or tries >= TRIES:

@@ -12,6 +12,7 @@ from scrapy.settings import BaseSettings
 
 from realestate.queue import keys
 from realestate.queue.identity import Identity, buckets_for
+from realestate.queue.migrate_keys import migrate_keys
 from realestate.queue.proxy_health import KEEP_MS, ONE_AT_A_TIME_MS, START_RATE, ProxyRef
 from realestate.queue.seed_source import SeedSource
 
@@ -218,9 +219,11 @@ class RequestQueue:
 
     async def pause(self) -> None:
         """Stop the portal everywhere at once."""
+        await migrate_keys(self)
         await self.server.hset(keys.rate_limit(self.portal), "paused", "1")
 
     async def resume(self) -> None:
+        await migrate_keys(self)
         await self.server.hdel(keys.rate_limit(self.portal), "paused")
         await self.server.lpush(keys.wake_ups(self.portal), 1)
 
@@ -272,7 +275,7 @@ class RequestQueue:
         await self.server.blpop([keys.wake_ups(self.portal)], timeout=seconds)
 
     async def run(self, script: str, **arguments: Any) -> Any:
-        """One of `lua/`."""
+        """Run one of the scripts in `lua/`."""
         if script not in self._scripts:
             self._scripts[script] = self.server.register_script(_text(script))
         # Redis' Lua knows msgpack's old form only, in which text and bytes are one.

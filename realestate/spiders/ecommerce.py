@@ -1,9 +1,9 @@
-"""A plain shop: not homes, but products, through the same chain. Search pages are cards that link to products; a page
-of one has microdata: its name, and in attributes its sku, price, priceCurrency and inventoryLevel.
+"""A simple shop: it collects products instead of homes, with the same machinery.
 
-The shop is invented, and the simulator has one. For a shop of yours whose pages carry such microdata, subclass it with
-your `name`, `site`, `allowed_domains`, `searches`, `item_path` and `item_form`; another form of page is another
-`parse_page`.
+Search pages are cards that link to products. A product's page has microdata: its name, and in attributes its sku,
+price, priceCurrency and inventoryLevel. The shop is invented; the simulator serves one. For a real shop with such
+microdata, write a subclass with its `name`, `site`, `allowed_domains`, `searches`, `item_path` and `item_form`; for
+other pages, write another `parse_page`.
 """
 
 import re
@@ -13,10 +13,7 @@ from typing import Any
 
 from scrapy.http import TextResponse
 
-from realestate.crawling.engine import SearchSpider
-from realestate.crawling.outcomes import BrokenPage
-from realestate.crawling.paging import Numbers
-from realestate.crawling.results import Results
+from realestate.crawling import BrokenPage, Numbers, Results, SearchSpider
 from realestate.items.others import Product
 from realestate.parsing import html, numbers
 
@@ -24,7 +21,7 @@ from realestate.parsing import html, numbers
 class EcommerceSpider(SearchSpider):
     name = "ecommerce"
     kind = "product"
-    allowed_domains = ["shop.example"]  # noqa: RUF012
+    allowed_domains = ["shop.example"]
     site = "https://shop.example"
     searches = ("/products?page=1",)
     item_path = re.compile(r"^/products/(?P<ref>\d+)$")
@@ -41,13 +38,14 @@ class EcommerceSpider(SearchSpider):
         links = html.attributes(page, ".product a[href]", "href")
         if total and not links:
             raise BrokenPage("no products on a page within the total")
-        return Results([self.link(each) for each in links], total)
+        return Results([self.link(url) for url in links], total)
 
     def parse_page(self, response: TextResponse, **hints: Any) -> Iterator[Product]:
         page = html.Page(response.text)
-        ref, name = self.ref_in(response.text), html.text(page, "[itemprop=name]")
+        ref = self.ref_in(response.text)
+        name = html.text(page, "[itemprop=name]")
         if not ref or not name or ref != self.ref_of(response.url):
-            raise BrokenPage("no name, or another product's number")
+            raise BrokenPage("no name, or the number of another product")
         price = numbers.machine_amount(html.attribute(page, "[itemprop=price]", "content"))
         yield Product(
             portal=self.name,

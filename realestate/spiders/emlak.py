@@ -1,8 +1,8 @@
 """emlak.az: plain HTML. Search pages are cards; a listing's page has label/value rows in a `dl`.
 
-A rent's period stands only on its card. A page number past the last shows the last page again. A listing that
-is gone is redirected to the index, or stays and says "Bu elanın vaxtı bitib" in place of the telephone.
-The seller's name is a person's, an agent's too, and is not read.
+Only the card has the period of a rent. A page number past the last shows the last page again. A listing that is gone is
+redirected to the index, or its page says "Bu elanın vaxtı bitib" (expired) instead of the telephone. The seller's name
+is a person's, even for an agent, and is not read.
 """
 
 import re
@@ -13,11 +13,19 @@ from zoneinfo import ZoneInfo
 
 from scrapy.http import TextResponse
 
-from realestate.crawling.base import PortalSpider
-from realestate.crawling.outcomes import BrokenPage, ListingGone
-from realestate.crawling.paging import Numbers
-from realestate.crawling.reading import absolute, counted, in_rows, page_of, placed
-from realestate.crawling.results import Found, Results
+from realestate.crawling import (
+    BrokenPage,
+    Found,
+    ListingGone,
+    Numbers,
+    PortalSpider,
+    Results,
+    absolute,
+    page_of,
+    point_fields,
+    read_rows,
+    view_count,
+)
 from realestate.items import Listing, RentPeriod
 from realestate.parsing import azerbaijani_addresses, coordinates, dates, html, numbers, prices
 from realestate.parsing.text import fold
@@ -28,7 +36,7 @@ _DATE_AT_END = re.compile(r"[\d.:\s]+$")
 
 class EmlakSpider(PortalSpider):
     name = "emlak"
-    allowed_domains = ["emlak.az"]  # noqa: RUF012
+    allowed_domains = ["emlak.az"]
     site = "https://emlak.az"
     searches = ("/elanlar/?ann_type=3&sort_type=1&page=1",)
     listing_path = re.compile(r"^/(?P<ref>\d+)-[^/]*\.html$")
@@ -42,7 +50,7 @@ class EmlakSpider(PortalSpider):
     paging = Numbers("page", size=20)
     newest_first = "ref"
     page_marks = (b"technical-characteristics", b"ticket-list")
-    rows = {  # noqa: RUF012
+    rows = {
         "rooms": "Otaqların sayı",
         "floor": "Yerləşdiyi mərtəbə",
         "floors_total": "Mərtəbə sayı",
@@ -56,22 +64,24 @@ class EmlakSpider(PortalSpider):
         cards = page.css("div.ticket-list div.ticket")
         if total and not cards:
             raise BrokenPage("no results on a page within the total")
-        return Results([each for card in cards if (each := self._card(card, response))], total)
+        found = [self._card(card, response) for card in cards]
+        return Results([each for each in found if each is not None], total)
 
     def _card(self, card: html.Element, response: TextResponse) -> Found | None:
-        link, asked = html.attribute(card, "h6.title a", "href"), html.text(card, "p.price")
-        is_pinned = "pinned" in (card.attributes.get("class") or "").split()
+        link = html.attribute(card, "h6.title a", "href")
         if link is None:
             return None
-        return self.found(response.urljoin(link), self._price(asked), prices.period(asked), is_promoted=is_pinned)
+        price = html.text(card, "p.price")
+        is_pinned = "pinned" in (card.attributes.get("class") or "").split()
+        return self.found(response.urljoin(link), self._price(price), prices.period(price), is_promoted=is_pinned)
 
     def parse_listing(
         self, response: TextResponse, rent_period: RentPeriod | None = None, **hints: Any
     ) -> Iterator[Listing]:
         page = page_of(response)
         title = html.text(page, "h1.title")
-        told = html.rows(page, "dl.technical-characteristics dd", "span.label")
-        if not title or not told:
+        rows = html.rows(page, "dl.technical-characteristics dd", "span.label")
+        if not title or not rows:
             raise BrokenPage("no title or no characteristics")
         seller = html.text(page, ".seller-data")
         if words.EXPIRED in fold(seller or ""):
@@ -81,14 +91,14 @@ class EmlakSpider(PortalSpider):
         yield self.listing(
             response,
             self._price(html.text(page, ".left-bar .price span.m")),
-            **words.kind_of(told) | in_rows(told, self.rows),
-            **placed(coordinates.parse(html.attribute(page, "input#google_map", "value"))),
+            **words.kind_of(rows) | read_rows(rows, self.rows),
+            **point_fields(coordinates.parse(html.attribute(page, "input#google_map", "value"))),
             **self._dated(html.text(page, ".date")),
             url=response.url,
             operation=operation,
             rent_period=rent_period if operation == "rent" else None,
-            condition=words.known(told, "Təmiri", words.CONDITIONS),
-            has_deed=words.known(told, "Sənədin tipi", words.DEEDS),
+            condition=words.known(rows, "Təmiri", words.CONDITIONS),
+            has_deed=words.known(rows, "Sənədin tipi", words.DEEDS),
             city=place.city,
             district=place.district or place.settlement,
             metro_station=place.metro_station or azerbaijani_addresses.metro_at_end(title),
@@ -97,19 +107,22 @@ class EmlakSpider(PortalSpider):
             description=html.texts(page, ".desc p"),
             photos=absolute(response, html.attributes(page, ".fotorama a", "href")),
             seller_type=words.seller_of(seller),
-            extra={**told, **counted(numbers.whole(html.text(page, ".views-count strong")))},
+            extra={**rows, **view_count(numbers.whole(html.text(page, ".views-count strong")))},
         )
 
     def ref_in(self, document: str) -> str | None:
-        return re.sub(r"\D", "", html.text(html.Page(document), "div.panel p.pull-right b") or "") or None
+        number = html.text(html.Page(document), "div.panel p.pull-right b") or ""
+        return re.sub(r"\D", "", number) or None
 
-    def _price(self, asked: str | None) -> prices.Price:
-        """A price in dollars stands beside the one in manats, not in its place."""
-        return prices.parse(None if asked and "$" in asked else asked, self.currency)
+    def _price(self, text: str | None) -> prices.Price:
+        """The price in manats. The page shows a second price in dollars, which is not read."""
+        if text and "$" in text:
+            text = None
+        return prices.parse(text, self.currency)
 
     def _dated(self, text: str | None) -> dict[str, Any]:
-        """The page shows one date: of posting, or, where its label says so, of the last change. Without a label
-        nobody knows which."""
+        """The page shows one date: of the last change if its label says so, otherwise of posting. Without a label it is
+        not known which."""
         label = fold(_DATE_AT_END.sub("", text or ""))
         name = "updated_at" if words.UPDATED in label else "posted_at"
         return {name: dates.day(text, self.timezone)} if label else {}

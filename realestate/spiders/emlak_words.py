@@ -1,4 +1,4 @@
-"""What emlak's words mean."""
+"""The meaning of the words that emlak.az uses."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 Kind = tuple[PropertyType | None, str | None, bool | None]
 
-#: "Əmlakın növü" -> type, subtype, is it a new building?
+#: "Əmlakın növü" (type of property) -> property type, subtype, is it a new building?
 _KINDS: dict[str, Kind] = {
     "Yeni tikili": ("apartment", "new_building", True),
     "Köhnə tikili": ("apartment", "old_building", False),
@@ -33,46 +33,49 @@ CONDITIONS = {
     fold("Əla təmirli"): "excellent",
 }
 DEEDS = {fold("Çıxarış (Kupça)"): True, fold("Müqavilə"): False}
-SELLING = tuple(map(fold, ("Satılır", "Satilir", "Satış")))
-LETTING = tuple(map(fold, ("İcarəyə verilir", "Kirayə", "İcarə")))
+FOR_SALE = (fold("Satılır"), fold("Satilir"), fold("Satış"))
+FOR_RENT = (fold("İcarəyə verilir"), fold("Kirayə"), fold("İcarə"))
 EXPIRED = fold("Bu elanın vaxtı bitib")
 UPDATED = fold("Yenilənmə")
-AGENT, OWNER = fold("Vasitəçi"), fold("Mülkiyyətçi")
+AGENT = fold("Vasitəçi")
+OWNER = fold("Mülkiyyətçi")
 
 
 def operation_of(title: str) -> Operation | None:
-    """By its words: a title need not begin with them ("Təcili satılır …")."""
+    """Sale or rent, by the words of the title. They may stand anywhere in it ("Təcili satılır …")."""
     words = fold(title)
-    if any(word in words for word in SELLING):
+    if any(word in words for word in FOR_SALE):
         return "sale"
-    return "rent" if any(word in words for word in LETTING) else None
+    return "rent" if any(word in words for word in FOR_RENT) else None
 
 
-def known(told: Rows, label: str, words: Mapping[str, T]) -> T | None:
-    """What the row's value means; a value we do not know stays among the rows, and so in `extra`."""
-    known = meaning(told.first(label), words)
-    if known is not None:
-        told.take(label)
-    return known
+def known(rows: Rows, label: str, words: Mapping[str, T]) -> T | None:
+    """The meaning of a row's value. A value that is not known stays in the rows, and so in `extra`."""
+    value = meaning(rows.first(label), words)
+    if value is not None:
+        rows.take(label)
+    return value
 
 
-def kind_of(told: Rows) -> dict[str, Any]:
-    """What it is and how large. A kind we have no word for is another, and no kind is none."""
-    unknown: Kind = ("other" if told.first("Əmlakın növü") else None, None, None)
-    kind, subtype, is_new = known(told, "Əmlakın növü", KINDS) or unknown
-    return {"property_type": kind, "subtype": subtype, "is_new_building": is_new} | _size(told, kind)
+def kind_of(rows: Rows) -> dict[str, Any]:
+    """The property type, subtype and size. A type that is not known is `other`."""
+    unknown: Kind = ("other" if rows.first("Əmlakın növü") else None, None, None)
+    kind, subtype, is_new = known(rows, "Əmlakın növü", KINDS) or unknown
+    return {"property_type": kind, "subtype": subtype, "is_new_building": is_new} | _size(rows, kind)
 
 
-def _size(told: Rows, kind: PropertyType | None) -> dict[str, float]:
-    """Of the home; of land where its unit tells so, or there is nothing else."""
-    area = areas.parse(told.first("Sahə"))
+def _size(rows: Rows, kind: PropertyType | None) -> dict[str, float]:
+    """The area of the home; of its land if the unit is one for land, or if it is only land."""
+    area = areas.parse(rows.first("Sahə"))
     if not area:
         return {}
-    told.take("Sahə")
-    return {"plot_m2" if area.is_land or kind == "land" else "area_m2": area.m2}
+    rows.take("Sahə")
+    is_land = area.is_land or kind == "land"
+    return {"plot_m2": area.m2} if is_land else {"area_m2": area.m2}
 
 
 def seller_of(text: str | None) -> Any:
+    """Agency or owner, by the words beside the seller's name."""
     folded = fold(text or "")
     if AGENT in folded:
         return "agency"

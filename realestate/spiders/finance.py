@@ -1,9 +1,9 @@
-"""A plain table of quotes: not homes, but prices of shares, through the same chain. Each row is a quote whole, with its
-numbers in `data-` attributes, so no other page has to be read; a quote's own page is a table of one row.
+"""A table of quotes: it collects prices of shares instead of homes, with the same machinery.
 
-The site is invented, and the simulator has one. For one of yours with such a table, subclass it with your `name`,
-`site`, `allowed_domains`, `searches`, `item_path` and `item_form`; another form of table is another `_quote`. A share
-without a trade has no price: its `data-price` is empty.
+Each row is a whole quote, with its numbers in `data-` attributes, so no other page is fetched. A quote's own page is a
+table of one row. A share without a trade has no price: its `data-price` is empty. The site is invented; the simulator
+serves one. For a real site with such a table, write a subclass with its `name`, `site`, `allowed_domains`, `searches`,
+`item_path` and `item_form`; for another table, write another `_quote`.
 """
 
 import re
@@ -13,10 +13,7 @@ from typing import Any
 
 from scrapy.http import TextResponse
 
-from realestate.crawling.engine import SearchSpider
-from realestate.crawling.outcomes import BrokenPage
-from realestate.crawling.paging import Numbers
-from realestate.crawling.results import Results
+from realestate.crawling import BrokenPage, Numbers, Results, SearchSpider
 from realestate.items.others import Quote
 from realestate.parsing import dates, html, numbers
 
@@ -24,7 +21,7 @@ from realestate.parsing import dates, html, numbers
 class FinanceSpider(SearchSpider):
     name = "finance"
     kind = "quote"
-    allowed_domains = ["quotes.example"]  # noqa: RUF012
+    allowed_domains = ["quotes.example"]
     site = "https://quotes.example"
     searches = ("/quotes?page=1",)
     item_path = re.compile(r"^/quotes/(?P<ref>[A-Z]{2}[A-Z0-9]{10})$")
@@ -46,7 +43,7 @@ class FinanceSpider(SearchSpider):
     def parse_page(self, response: TextResponse, **hints: Any) -> Iterator[Quote]:
         rows = html.Page(response.text).css("tr[data-price]")
         if len(rows) != 1:
-            raise BrokenPage(f"{len(rows)} quotes on the page of one")
+            raise BrokenPage(f"{len(rows)} quotes on the page of one quote")
         yield self._quote(rows[0], response)
 
     def ref_in(self, document: str) -> str | None:
@@ -54,18 +51,19 @@ class FinanceSpider(SearchSpider):
 
     def _quote(self, row: html.Element, response: TextResponse) -> Quote:
         url = response.urljoin(html.attribute(row, "a", "href") or "")
-        ref, ticker = self.ref_of(url), html.text(row, "a")
+        ref = self.ref_of(url)
+        ticker = html.text(row, "a")
         if ref is None or not ticker:
-            raise BrokenPage("a row without a ticker or the address of its quote")
-        told = row.attributes
-        price = numbers.machine_amount(told.get("data-price"))
+            raise BrokenPage("a row without a ticker or without the URL of its quote")
+        values = row.attributes
+        price = numbers.machine_amount(values.get("data-price"))
         return Quote(
             portal=self.name,
             ref=ref,
             url=url,
             ticker=ticker,
             price=price,
-            currency=told.get("data-currency") if price else None,
-            volume=numbers.machine_count(told.get("data-volume")),
+            currency=values.get("data-currency") if price else None,
+            volume=numbers.machine_count(values.get("data-volume")),
             quoted_at=dates.iso(html.attribute(row, "time", "datetime")),
         )

@@ -1,32 +1,27 @@
-"""Any site: given the address of a listing's page, what JSON-LD, microdata, Next data and OpenGraph say, in that order.
+"""Any site: reads a listing's page from its JSON-LD, microdata, Next data and OpenGraph, in this order.
 
     realestate crawl generic https://www.example.org/homes/12345
 
 A seed is a listing's page on any public host, a sitemap (`….xml`) of such pages, or a site's first page or robots.txt,
-which leads to the sitemaps it names. The ref is the host and the last
-long number of the address, or a fingerprint of it. `extra["sources"]` tells which field came from where. What nobody
-names for sure is left out: no price without a currency, no size without a unit; where neither the address nor the title
-tells whether it is sold or let, the listing is kept in quarantine. All hosts of `generic` share one pace.
-What breaks it: a site that tells search engines nothing, or tells them only of itself.
+which leads to the sitemaps it names. The ref is the host and the last long number of the URL, or a hash of the URL.
+`extra["sources"]` says which field came from where. Uncertain values are left out: a price without a currency, a size
+without a unit. If neither the URL nor the title says whether it is for sale or for rent, the listing goes to
+quarantine. All hosts of `generic` share one rate limit. It cannot read a site that has no data for search engines, or
+has data only about the site itself.
 """
 
 import re
 from collections.abc import Iterator
 from datetime import date
 from hashlib import blake2b
-from ipaddress import ip_address
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 from zoneinfo import ZoneInfo
 
 from scrapy import Request
 from scrapy.http import TextResponse
 
-from realestate.crawling import sitemaps
-from realestate.crawling.base import PortalSpider
-from realestate.crawling.outcomes import BrokenPage, ListingGone
-from realestate.crawling.paging import Links
-from realestate.crawling.results import Results
+from realestate.crawling import BrokenPage, Links, ListingGone, PortalSpider, Results, read_sitemap
 from realestate.items import Listing, Operation
 from realestate.parsing import (
     coordinates,
@@ -39,21 +34,36 @@ from realestate.parsing import (
     schemaorg,
     unknown_json,
 )
+from realestate.parsing.hosts import is_public_host
 from realestate.parsing.text import plain
 
-Told = tuple[dict[str, Any], prices.Price]
-
-_FIRST_PAGE, _ROBOTS = ("", "/"), "/robots.txt"
+_FIRST_PAGE = ("", "/")
+_ROBOTS = "/robots.txt"
 _SITEMAP = re.compile(r"\.xml(?:\.gz)?$")
 _LONG_NUMBER = re.compile(r"\d{5,}")
-_NOT_PUBLIC = re.compile(r"(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|test|invalid|onion)$")
 _RENTS = re.compile(
     r"(?<![^\W_])(?:to[ -]?(?:rent|let)|for[ -]?rent|rentals?|te[ -]huur|miete\w*|louer|location|wynaje\w+)"
 )
 _SALES = re.compile(r"(?<![^\W_])(?:for[ -]?sale|buy|te[ -]koop|verkauf\w*|kaufen|vendre|vente|sprzeda\w+|sales?)")
 _COUNTRIES = {"uk": "GB"}
-#: Any one of these makes a page a home's.
-_ENOUGH = ("area_m2", "plot_m2", "rooms", "bedrooms", "latitude", "postal_code", "city", "property_type")
+#: A page with any of these fields is about a home.
+_ENOUGH = (
+    "area_m2",
+    "plot_m2",
+    "rooms",
+    "bedrooms",
+    "latitude",
+    "postal_code",
+    "city",
+    "property_type",
+)
+
+
+class Source(NamedTuple):
+    """What one source of a page says about the home."""
+
+    fields: dict[str, Any]
+    price: prices.Price
 
 
 class GenericSpider(PortalSpider):
@@ -62,93 +72,131 @@ class GenericSpider(PortalSpider):
     site = "https://www.example.org"
     searches = ("/robots.txt",)
     item_form = "/{ref}"
-    country, currency, timezone = "ZZ", unknown_json.NO_CURRENCY, ZoneInfo("UTC")
+    country = "ZZ"
+    currency = unknown_json.NO_CURRENCY
+    timezone = ZoneInfo("UTC")
     terms = "https://www.example.org/"
     checked_on = date(2026, 11, 15)
     paging = Links()
 
     @classmethod
     def is_of(cls, site: str, url: str) -> bool:
-        """Any public host; or the simulator's, where there is one."""
-        return urlsplit(url).netloc == urlsplit(site).netloc or is_public(urlsplit(url).hostname or "")
+        """Any public host belongs to it; and the simulator's, if there is one."""
+        return urlsplit(url).netloc == urlsplit(site).netloc or _is_public(urlsplit(url).hostname or "")
 
     def ref_of(self, url: str) -> str | None:
         parts = urlsplit(url)
         if parts.path in (*_FIRST_PAGE, _ROBOTS) or _SITEMAP.search(parts.path):
             return None
         numbers = _LONG_NUMBER.findall(parts.path) or _LONG_NUMBER.findall(parts.query)
-        own = numbers[-1] if numbers else blake2b(f"{parts.path}?{parts.query}".encode(), digest_size=8).hexdigest()
-        return f"{(parts.hostname or '').removeprefix('www.')}:{own}"
+        hashed = blake2b(f"{parts.path}?{parts.query}".encode(), digest_size=8).hexdigest()
+        own = numbers[-1] if numbers else hashed
+        host = (parts.hostname or "").removeprefix("www.")
+        return f"{host}:{own}"
 
     def url_of(self, ref: str) -> str:
-        """A page of the same host and number; none can be made of a fingerprint."""
+        """A URL with the same host and number. The URL cannot be restored from a hash."""
         host, _, own = ref.rpartition(":")
         return f"https://{host}/{own}" if host else super().url_of(ref)
 
-    def ask(self, search: str) -> Request:
-        """A site is asked for its sitemaps."""
-        return Request(urljoin(search, _ROBOTS) if urlsplit(search).path in _FIRST_PAGE else search)
+    def search_request(self, search: str) -> Request:
+        """For the first page of a site, its robots.txt is requested: it names the sitemaps."""
+        if urlsplit(search).path in _FIRST_PAGE:
+            return Request(urljoin(search, _ROBOTS))
+        return Request(search)
 
     def parse_search(self, response: TextResponse) -> Results:
-        """A sitemap, or nothing we can page through."""
-        return sitemaps.read(response, self.mapped)
+        """A sitemap. Other search pages cannot be read."""
+        return read_sitemap(response, self.link_from_sitemap)
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
-        nodes = {"json-ld": jsonld.nodes(response.text), "microdata": microdata.nodes(response.text)}
-        found = {source: node for source, each in nodes.items() if (node := _best(each))}
-        if any(map(schemaorg.is_gone, found.values())):
-            raise ListingGone("its offer says so")
-        told: dict[str, Told] = {
-            source: (schemaorg.fields(node), schemaorg.price(node)) for source, node in found.items()
-        }
-        document = unknown_json.find_listing(embedded.next_data(response.text, "props"))
-        told |= {"next": (unknown_json.fields(document), unknown_json.price(document))} if document else {}
-        told["opengraph"] = _shared(html.opengraph(html.Page(response.text)))
-        fields, sources = _first_of({source: each for source, (each, _) in told.items()})
-        paid = next(((source, price) for source, (_, price) in told.items() if price.amount is not None), None)
-        if "title" not in fields or not (paid or any(name in fields for name in _ENOUGH)):
-            raise BrokenPage("the page tells nothing of a home that we can read")
-        if paid:
-            sources["price"] = paid[0]
+        nodes = _best_nodes(response.text)
+        if any(schemaorg.is_gone(node) for node in nodes.values()):
+            raise ListingGone("its offer is discontinued or sold out")
+        sources = _sources(response.text, nodes)
+        fields, source_of = _first_of(sources)
+        price, price_source = _first_price(sources)
+        is_home = price_source is not None or any(name in fields for name in _ENOUGH)
+        if "title" not in fields or not is_home:
+            raise BrokenPage("the page has no data about a home that we can read")
+        if price_source is not None:
+            source_of["price"] = price_source
         if "property_type" not in fields:
-            kind = property_types.of(fields["title"])
-            fields["property_type"], sources["property_type"] = kind or "other", "title" if kind else "nobody"
-            fields |= {} if kind else {"quality_flags": frozenset({"property_type_assumed"})}
+            _guess_property_type(fields, source_of)
         if "latitude" in fields:
-            fields["geo_precision"] = "approximate"  # nobody says whose they are
-        deal = _deal(f"{response.url} {fields['title']}")
-        extra: dict[str, Any] = {"sources": sources}
-        if paid and deal == "rent" and paid[1].period is None:
-            extra["rent"], paid = str(paid[1].amount), None  # for what time nobody says
+            fields["geo_precision"] = "approximate"  # it may be the point of the agency or the town
+        operation = _operation(f"{response.url} {fields['title']}")
+        extra: dict[str, Any] = {"sources": source_of}
+        if operation == "rent" and price.amount is not None and price.period is None:
+            extra["rent"] = str(price.amount)  # a rent without its period is not a price
+            price = prices.Price()
         yield self.listing(
             response,
-            paid[1] if paid else None,
-            operation=deal,
-            rent_period=paid[1].period if paid and deal == "rent" else None,
-            country=_country(found, response.url) or self.country,
+            price,
+            operation=operation,
+            rent_period=price.period if operation == "rent" else None,
+            country=_country(nodes, response.url) or self.country,
             **fields,
             extra=extra,
         )
 
 
-def is_public(host: str) -> bool:
-    """Whether the name is one of the open network; where it leads is for the fetching side to see."""
-    host = host.rstrip(".").lower()
+def _is_public(host: str) -> bool:
+    """Whether the host name is a public one. Where it resolves to is checked by the download handler."""
     try:
-        return ip_address(host).is_global
-    except ValueError:
-        return "." in host and not _NOT_PUBLIC.search(host) and not host.rpartition(".")[2].isdecimal()
+        return is_public_host(host.encode("idna").decode())
+    except UnicodeError:
+        return False
+
+
+def _best_nodes(document: str) -> dict[str, dict[str, Any]]:
+    """By source, the node that describes the home."""
+    best = {
+        "json-ld": _best(jsonld.nodes(document)),
+        "microdata": _best(microdata.nodes(document)),
+    }
+    return {source: node for source, node in best.items() if node}
 
 
 def _best(nodes: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The node that tells most, of the types that can be a listing; a page has others of its own, the site's too."""
+    """The node with the most fields, of the types that can be a listing. A page has other nodes too."""
     fit = [node for node in nodes if schemaorg.types_of(node) & set(schemaorg.LISTINGS)]
-    return max(
-        fit, key=lambda node: len(schemaorg.fields(node)) + 3 * (schemaorg.price(node).amount is not None), default=None
-    )
+    return max(fit, key=_score, default=None)
 
 
-def _shared(graph: dict[str, str]) -> Told:
+def _score(node: dict[str, Any]) -> int:
+    has_price = schemaorg.price(node).amount is not None
+    return len(schemaorg.fields(node)) + 3 * has_price
+
+
+def _sources(document: str, nodes: dict[str, dict[str, Any]]) -> dict[str, Source]:
+    """What each source says, the most reliable first."""
+    sources = {name: Source(schemaorg.fields(node), schemaorg.price(node)) for name, node in nodes.items()}
+    listing = unknown_json.find_listing(embedded.next_data(document, "props"))
+    if listing:
+        sources["next"] = Source(unknown_json.fields(listing), unknown_json.price(listing))
+    sources["opengraph"] = _opengraph(html.opengraph(html.Page(document)))
+    return sources
+
+
+def _first_price(sources: dict[str, Source]) -> tuple[prices.Price, str | None]:
+    """The first price with an amount, and its source."""
+    for name, source in sources.items():
+        if source.price.amount is not None:
+            return source.price, name
+    return prices.Price(), None
+
+
+def _guess_property_type(fields: dict[str, Any], source_of: dict[str, str]) -> None:
+    """Set the property type by the title; `other`, with a quality flag, if the title does not name it."""
+    kind = property_types.of(fields["title"])
+    fields["property_type"] = kind or "other"
+    source_of["property_type"] = "title" if kind else "nobody"
+    if not kind:
+        fields["quality_flags"] = frozenset({"property_type_assumed"})
+
+
+def _opengraph(graph: dict[str, str]) -> Source:
     point = coordinates.of(
         graph.get("place:location:latitude") or graph.get("og:latitude"),
         graph.get("place:location:longitude") or graph.get("og:longitude"),
@@ -162,30 +210,38 @@ def _shared(graph: dict[str, str]) -> Told:
         "latitude": point.latitude,
         "longitude": point.longitude,
     }
-    money = {"price": graph.get("product:price:amount"), "currency": graph.get("product:price:currency")}
-    return {name: value for name, value in known.items() if value}, unknown_json.price(money)
+    price = {"price": graph.get("product:price:amount"), "currency": graph.get("product:price:currency")}
+    return Source({name: value for name, value in known.items() if value}, unknown_json.price(price))
 
 
-def _first_of(told: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Each field from the first source that tells it. A point is one value: both halves from one source."""
+def _first_of(sources: dict[str, Source]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Each field from the first source that has it, and the name of that source."""
     fields: dict[str, Any] = {}
-    sources: dict[str, str] = {}
-    for source, each in told.items():
-        for name, value in each.items():
-            if name not in fields:
-                fields[name], sources[name] = value, source
-    return fields, sources
+    source_of: dict[str, str] = {}
+    for name, source in sources.items():
+        for field, value in source.fields.items():
+            if field not in fields:
+                fields[field] = value
+                source_of[field] = name
+    return fields, source_of
 
 
-def _deal(text: str) -> Operation | None:
+def _operation(text: str) -> Operation | None:
+    """Sale or rent, by the words of a text; None if it names neither or both."""
     words = plain(text.replace("_", "-"))
-    is_rent, is_sale = bool(_RENTS.search(words)), bool(_SALES.search(words))
-    return None if is_rent == is_sale else "rent" if is_rent else "sale"
+    is_rent = bool(_RENTS.search(words))
+    is_sale = bool(_SALES.search(words))
+    if is_rent == is_sale:
+        return None
+    return "rent" if is_rent else "sale"
 
 
 def _country(nodes: dict[str, dict[str, Any]], url: str) -> str | None:
-    told = next(filter(None, map(schemaorg.country, nodes.values())), None)
-    if told and re.fullmatch("[A-Za-z]{2}", told):
-        return told.upper()
+    """The country by the page's data, otherwise by the last part of its host name."""
+    named = [country for node in nodes.values() if (country := schemaorg.country(node))]
+    if named and re.fullmatch("[A-Za-z]{2}", named[0]):
+        return named[0].upper()
     ending = (urlsplit(url).hostname or "").rpartition(".")[2]
-    return _COUNTRIES.get(ending, ending.upper()) if re.fullmatch("[a-z]{2}", ending) else None
+    if not re.fullmatch("[a-z]{2}", ending):
+        return None
+    return _COUNTRIES.get(ending, ending.upper())

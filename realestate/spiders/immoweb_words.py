@@ -1,12 +1,11 @@
-"""What immoweb's words mean, and where in its objects a value stands."""
+"""The meaning of the words that immoweb.be uses, and where its objects have their values."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from realestate.crawling.reading import placed
-from realestate.crawling.searches import parameters
+from realestate.crawling import parameters, point_fields
 from realestate.items import GeoPrecision, Operation, PropertyType, RentPeriod, SellerType, Status
 from realestate.parsing import coordinates, html, numbers, prices
 from realestate.parsing.embedded import at, decoded, listed
@@ -34,7 +33,7 @@ SELLERS: dict[str, SellerType] = {
     "PRIVATE": "owner",
     "DEVELOPER": "developer",
 }
-#: Where a feature's flag stands below `property`; true counts, false and null do not.
+#: Path of a feature's flag below `property` -> feature. Only true counts.
 FEATURES = {
     "hasGarden": "garden",
     "hasTerrace": "terrace",
@@ -49,49 +48,123 @@ FEATURES = {
     "energy.hasHeatPump": "heat_pump",
     "energy.hasPhotovoltaicPanels": "photovoltaic_panels",
 }
-RENTS = ("monthly", "yearly")
-#: Where a price may stand, the best first.
-PRICES = ("price.mainValue", "transaction.sale.price", *(f"transaction.rental.{each}RentalPrice" for each in RENTS))
+MONTHLY_RENT = "transaction.rental.monthlyRentalPrice"
+YEARLY_RENT = "transaction.rental.yearlyRentalPrice"
+#: Paths of the price. The first that has a value is used.
+PRICES = (
+    "price.mainValue",
+    "transaction.sale.price",
+    MONTHLY_RENT,
+    YEARLY_RENT,
+)
 PARKING = ("parkingCountIndoor", "parkingCountOutdoor", "parkingCountClosedBox")
-#: The page's language decides how a country is called. One that is not here goes to quarantine by its name.
+#: A country is named in the page's language. A listing with a name that is not here goes to quarantine.
 COUNTRIES = {
-    name: code
-    for code, names in {
-        "BE": "Belgium België Belgique Belgien",
-        "LU": "Luxembourg Luxemburg",
-        "FR": "France Frankrijk Frankreich",
-        "NL": "Netherlands Nederland Pays-Bas Niederlande",
-        "DE": "Germany Duitsland Allemagne Deutschland",
-        "ES": "Spain Spanje Espagne Spanien",
-        "IT": "Italy Italië Italie Italien",
-        "PT": "Portugal",
-        "CH": "Switzerland Zwitserland Suisse Schweiz",
-        "AT": "Austria Oostenrijk Autriche Österreich",
-        "GR": "Greece Griekenland Grèce Griechenland",
-        "HR": "Croatia Kroatië Croatie Kroatien",
-        "BG": "Bulgaria Bulgarije Bulgarie Bulgarien",
-        "TR": "Turkey Turkije Turquie Türkei",
-        "MA": "Morocco Marokko Maroc",
-    }.items()
-    for name in names.split()
+    "Belgium": "BE",
+    "België": "BE",
+    "Belgique": "BE",
+    "Belgien": "BE",
+    "Luxembourg": "LU",
+    "Luxemburg": "LU",
+    "France": "FR",
+    "Frankrijk": "FR",
+    "Frankreich": "FR",
+    "Netherlands": "NL",
+    "Nederland": "NL",
+    "Pays-Bas": "NL",
+    "Niederlande": "NL",
+    "Germany": "DE",
+    "Duitsland": "DE",
+    "Allemagne": "DE",
+    "Deutschland": "DE",
+    "Spain": "ES",
+    "Spanje": "ES",
+    "Espagne": "ES",
+    "Spanien": "ES",
+    "Italy": "IT",
+    "Italië": "IT",
+    "Italie": "IT",
+    "Italien": "IT",
+    "Portugal": "PT",
+    "Switzerland": "CH",
+    "Zwitserland": "CH",
+    "Suisse": "CH",
+    "Schweiz": "CH",
+    "Austria": "AT",
+    "Oostenrijk": "AT",
+    "Autriche": "AT",
+    "Österreich": "AT",
+    "Greece": "GR",
+    "Griekenland": "GR",
+    "Grèce": "GR",
+    "Griechenland": "GR",
+    "Croatia": "HR",
+    "Kroatië": "HR",
+    "Croatie": "HR",
+    "Kroatien": "HR",
+    "Bulgaria": "BG",
+    "Bulgarije": "BG",
+    "Bulgarie": "BG",
+    "Bulgarien": "BG",
+    "Turkey": "TR",
+    "Turkije": "TR",
+    "Turquie": "TR",
+    "Türkei": "TR",
+    "Morocco": "MA",
+    "Marokko": "MA",
+    "Maroc": "MA",
 }
-#: Prices that are not what a home costs.
+#: Flags of a price that is not the price of a usual sale -> quality flag.
 UNUSUAL = {"flags.isLifeAnnuitySale": "life_annuity", "flags.isPublicSale": "public_sale"}
 NOTHING: tuple[Any, ...] = ("", False, -1, [])
-#: Read into fields, or not ours to keep; the rest of the page goes into `extra`.
+#: Paths that are read into fields, or must not be stored. All other values of the page go into `extra`.
 TAKEN = frozenset(
     {
-        *("id", "cluster.units", "customers", "premiumProjectPage", "media", "hasSectionsArray", "displayFlags"),
-        *("property.type", "property.subtype", "property.title", "property.description", "property.land.surface"),
-        *("property.netHabitableSurface", "property.roomCount", "property.bedroomCount", "property.bathroomCount"),
+        "id",
+        "cluster.units",
+        "customers",
+        "premiumProjectPage",
+        "media",
+        "hasSectionsArray",
+        "displayFlags",
+        "externalReference",
+        "isBookmarked",
+        "flags.isNewlyBuilt",
+        "flags.isSoldOrRented",
+        "flags.isUnderOption",
+        "price.mainValue",
+        "price.additionalValue",
+        "price.language",
+        "property.type",
+        "property.subtype",
+        "property.title",
+        "property.description",
+        "property.land.surface",
+        "property.netHabitableSurface",
+        "property.roomCount",
+        "property.bedroomCount",
+        "property.bathroomCount",
+        "property.building.condition",
+        "property.building.constructionYear",
+        "property.building.facadeCount",
+        "property.building.floorCount",
+        "property.energy.heatingType",
+        "property.location.country",
+        "property.location.region",
+        "property.location.district",
+        "property.location.locality",
+        "property.location.postalCode",
+        "property.location.street",
+        "property.location.number",
+        "property.location.floor",
+        "property.location.latitude",
+        "property.location.longitude",
+        "publication.creationDate",
+        "publication.lastModificationDate",
+        "transaction.type",
+        "transaction.certificates.epcScore",
+        "transaction.certificates.primaryEnergyConsumptionPerSqm",
         *(f"property.{path}" for path in FEATURES),
-        *(f"property.building.{name}" for name in ("condition", "constructionYear", "facadeCount", "floorCount")),
-        *(f"property.location.{name}" for name in ("country", "region", "district", "locality", "postalCode")),
-        *(f"property.location.{name}" for name in ("street", "number", "floor", "latitude", "longitude")),
-        *("property.energy.heatingType", "publication.creationDate", "publication.lastModificationDate"),
-        *("transaction.type", "transaction.certificates.epcScore", "flags.isNewlyBuilt"),
-        *("transaction.certificates.primaryEnergyConsumptionPerSqm", "price.mainValue", "price.additionalValue"),
-        *("externalReference", "flags.isSoldOrRented", "flags.isUnderOption", "price.language", "isBookmarked"),
     }
 )
 
@@ -108,21 +181,25 @@ def _by_object(paths: Iterable[str]) -> dict[str, set[str]]:
 _TAKEN_FROM = _by_object(TAKEN)
 
 
-def is_asked_for(result: Any, search: str) -> bool:
-    """Somebody may pay to be shown in any search: what is none of its results is told by its deal, price and place."""
+def is_in_search(result: Any, search: str) -> bool:
+    """Whether a result belongs to the search. A paid one is shown in any search, whatever its operation, price or
+    place."""
     deal = at(result, "transaction.type")
     if isinstance(deal, str) and DEALS.get(deal, "") not in search:
         return False
-    asked, price = parameters(search), numbers.positive(at(result, "price.mainValue"))
-    least, most = (numbers.positive(asked.get(name)) for name in ("minPrice", "maxPrice"))
+    wanted = parameters(search)
+    price = numbers.positive(at(result, "price.mainValue"))
+    least = numbers.positive(wanted.get("minPrice"))
+    most = numbers.positive(wanted.get("maxPrice"))
     if price is not None and not (least or 0) <= price <= (most or price):
         return False
-    places, postal_code = asked.get("postalCodes"), line(at(result, "property.location.postalCode"))
+    places = wanted.get("postalCodes")
+    postal_code = line(at(result, "property.location.postalCode"))
     return not places or postal_code is None or postal_code in re.findall(r"\d+", places)
 
 
 def path_of(result: Any) -> str | None:
-    """The address of a result's page, from its parts; the site redirects a wrong one to the right one."""
+    """The path of a result's page, made of its parts. The site redirects a wrong path to the right one."""
     if not isinstance(at(result, "id"), int):
         return None
     parts = (
@@ -135,8 +212,8 @@ def path_of(result: Any) -> str | None:
     return f"/en/classified/{known}{result['id']}"
 
 
-def asked_price(ad: Any, currency: str) -> prices.Price:
-    """Where no main value is told, the transaction may tell it; a project's range is no price."""
+def price_of(ad: Any, currency: str) -> prices.Price:
+    """The price: the main value, or else the transaction's. The price range of a project is not a price."""
     for path in PRICES:
         if numbers.positive(at(ad, path)) is not None:
             return prices.of(at(ad, path), currency)
@@ -144,26 +221,31 @@ def asked_price(ad: Any, currency: str) -> prices.Price:
 
 
 def period_of(ad: Any) -> RentPeriod | None:
-    """The time the main value is for: the transaction may tell the rent of a month beside that of a year."""
-    asked = numbers.positive(at(ad, "price.mainValue"))
-    monthly, yearly = (numbers.positive(at(ad, f"transaction.rental.{each}RentalPrice")) for each in RENTS)
-    if monthly is not None and asked in (None, monthly):
+    """The period of the main value. The transaction may have the rent of a month and that of a year."""
+    price = numbers.positive(at(ad, "price.mainValue"))
+    monthly = numbers.positive(at(ad, MONTHLY_RENT))
+    yearly = numbers.positive(at(ad, YEARLY_RENT))
+    if monthly is not None and price in (None, monthly):
         return "month"
-    if yearly is not None and asked in (None, yearly):
+    if yearly is not None and price in (None, yearly):
         return "year"
     kind = line(at(ad, "price.type")) or ""
-    return "year" if "yearly" in kind else "month" if "monthly" in kind else None
+    if "yearly" in kind:
+        return "year"
+    return "month" if "monthly" in kind else None
 
 
 def floor_of(value: Any) -> int | None:
-    """A floor may be below the ground."""
-    number = numbers.first(str(value)) if isinstance(value, (int, str)) and not isinstance(value, bool) else None
+    """The floor. It may be negative."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    number = numbers.first(str(value))
     return int(number) if number is not None else None
 
 
 def rest_of(ad: Any) -> dict[str, Any]:
-    """Everything the page tells that no field takes, but for persons and pictures. False says as little as null."""
-    told: dict[str, Any] = {}
+    """For `extra`: all values that no field has, without persons and pictures. False is left out, as null is."""
+    rest: dict[str, Any] = {}
 
     def collect(part: dict[str, Any], path: str) -> None:
         taken = _TAKEN_FROM.get(path, ())
@@ -173,45 +255,50 @@ def rest_of(ad: Any) -> dict[str, Any]:
             if isinstance(each, dict):
                 collect(each, f"{path}{name}.")
             elif each not in NOTHING:
-                told[path + name] = each
+                rest[path + name] = each
 
     collect(ad, "")
-    return told
+    return rest
 
 
 def first_of(values: Any) -> Any:
+    """The first of a list; None if there is none."""
     return next(iter(listed(values)), None)
 
 
 def features_of(ad: Any, home: Any) -> frozenset[str]:
-    told = {feature for path, feature in FEATURES.items() if at(home, path) is True}
+    """The features of the home, by our names."""
+    features = {feature for path, feature in FEATURES.items() if at(home, path) is True}
     if any(numbers.positive(home.get(name)) for name in PARKING):
-        told.add("parking")
+        features.add("parking")
     if at(ad, "transaction.sale.isFurnished") is True or at(ad, "transaction.rental.isFurnished") is True:
-        told.add("furnished")
-    return frozenset(told)
+        features.add("furnished")
+    return frozenset(features)
 
 
 def place_of(place: Any, country: str) -> dict[str, Any]:
-    """Where the home is, never where its agency is."""
+    """The place of the home, not of its agency."""
     abroad = line(at(place, "country"))
     point = coordinates.of(at(place, "latitude"), at(place, "longitude"))
-    told = {
+    fields = {
         "country": COUNTRIES.get(abroad, abroad) if abroad else country,
         "floor": floor_of(at(place, "floor")),
         "street": street_of(place),
     }
-    return told | placed(point, precision_of(place))
+    return fields | point_fields(point, precision_of(place))
 
 
 def precision_of(place: Any) -> GeoPrecision | None:
-    """Null is the portal's no; a page that does not speak of it says nothing."""
-    told = place.get("approximated", "nothing") if isinstance(place, dict) else "nothing"
-    return "approximate" if told is True else "exact" if told in (False, None) else None
+    """Whether the point is exact. Null means that it is; a page without `approximated` does not say."""
+    if not isinstance(place, dict) or "approximated" not in place:
+        return None
+    if place["approximated"] is True:
+        return "approximate"
+    return "exact" if place["approximated"] in (False, None) else None
 
 
 def seller_of(ad: Any) -> dict[str, Any]:
-    """A private person's name is not read."""
+    """The seller. The name of a private person is not read."""
     seller = first_of(ad.get("customers"))
     kind = at(seller, "type")
     return {
@@ -226,7 +313,7 @@ def type_of(ad: Any) -> PropertyType | None:
 
 
 def units_of(ad: Any) -> Iterator[tuple[str, Any]]:
-    """The flats or houses of a project: their numbers and prices. They come in groups, or bare."""
+    """The number and price of each home of a project. They stand in groups, or alone."""
     for group in listed(at(ad, "cluster.units")):
         for unit in (*listed(at(group, "items")), group):
             number = line(at(unit, "id")) or ""
@@ -235,27 +322,33 @@ def units_of(ad: Any) -> Iterator[tuple[str, Any]]:
 
 
 def in_attribute(document: str) -> Any:
-    """Where pages of 2024 have the same object."""
+    """The same object, where pages of 2024 have it."""
     if "iw-load-advertisements" not in document:
         return None
     return html.attribute_json(html.Page(document), "iw-load-advertisements", ":classified")
 
 
 def object_in(document: bytes) -> Any:
-    """The bare object behind `window.classified`, if a document is one or holds one."""
-    told = decoded(document) if document.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else None
-    candidates = (first_of(told), at(told, "classified"), told)
-    return next((ad for ad in candidates if at(ad, "id") and isinstance(at(ad, "property"), dict)), None)
+    """The object of `window.classified`, if a document is one or contains one."""
+    value = decoded(document) if document.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else None
+    for ad in (first_of(value), at(value, "classified"), value):
+        if at(ad, "id") and isinstance(at(ad, "property"), dict):
+            return ad
+    return None
 
 
-def word_in(table: Mapping[str, T], told: Any) -> T | None:
-    return table.get(told) if isinstance(told, str) else None
+def word_in(table: Mapping[str, T], word: Any) -> T | None:
+    """The meaning of a word; None if it is not a known text."""
+    return table.get(word) if isinstance(word, str) else None
 
 
 def street_of(place: Any) -> str | None:
-    """Some write the number behind the street as well."""
-    street, number = line(at(place, "street")), line(at(place, "number"))
-    return f"{street} {number}" if street and number and not street.endswith(f" {number}") else street
+    """The street with its number. Some adverts have the number in the street already."""
+    street = line(at(place, "street"))
+    number = line(at(place, "number"))
+    if street and number and not street.endswith(f" {number}"):
+        return f"{street} {number}"
+    return street
 
 
 def status_of(ad: Any, is_rent: bool) -> Status:

@@ -1,8 +1,10 @@
-"""What lalafo's categories and params mean. The ids are those of the same platform in Kyrgyzstan, the names are told in
-the language that is asked for."""
+"""The meaning of lalafo's categories and params.
+
+The ids are those of the same platform in Kyrgyzstan. The names depend on the language of the request.
+"""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from realestate.items import Operation, PropertyType, RentPeriod, SellerType
@@ -14,13 +16,24 @@ from realestate.parsing.words import folded, meaning
 T = TypeVar("T")
 
 COUNTRIES = {"13": "AZ", "12": "KG", "11": "RS"}
-ROOT, ACTIVE = "2029", 2
-#: Told beside what fields take; everything about persons is left alone.
-BESIDE = ("category_id", "old_price", "is_negotiable", "price_type", "views", "impressions", "favorite_count")
+#: The category of all real estate.
+ROOT = "2029"
+#: The `status_id` of an advert that is shown.
+ACTIVE = 2
+#: Values of an advert that go into `extra`. Values about persons are not read.
+EXTRA = (
+    "category_id",
+    "old_price",
+    "is_negotiable",
+    "price_type",
+    "views",
+    "impressions",
+    "favorite_count",
+)
 
 
-class Leaf(NamedTuple):
-    """What a category offers. Only homes have a leaf for rents by the month and one for those by the day."""
+class Category(NamedTuple):
+    """What a category offers. Only homes have separate categories for rents by the month and by the day."""
 
     property_type: PropertyType | None = None
     operation: Operation | None = None
@@ -28,65 +41,100 @@ class Leaf(NamedTuple):
     subtype: str | None = None
 
 
-_LEAVES: dict[Leaf, tuple[int, ...]] = {
-    Leaf("apartment", "sale"): (2046,),
-    Leaf("apartment", "sale", None, "new_building"): (4560,),
-    Leaf("apartment", "rent", "month"): (2044,),
-    Leaf("apartment", "rent", "day"): (2045, 12767),
-    Leaf("house", "sale"): (12188, 12189, 12193, 12194, 12205),
-    Leaf("house", "sale", None, "townhouse"): (12190,),
-    Leaf("house", "sale", None, "garden_house"): (12191,),
-    Leaf("house", "rent", "month"): (2033,),
-    Leaf("house", "rent", "day"): (2034, 12743, 12771),
-    Leaf("room", "sale"): (2050,),
-    Leaf("room", "rent", "month"): (2052,),
-    Leaf("room", "rent", "day"): (2053, 12666, 12792, 12798),
-    Leaf("land", "sale"): (2038,),
-    Leaf("land", "rent"): (2039,),
-    Leaf("garage", "sale"): (5301,),
-    Leaf("garage", "rent"): (5299,),
-    Leaf("garage"): (5302, 5303, 5314),
-    Leaf("office", "sale"): (2056,),
-    Leaf("office", "rent"): (2068, 8041),
-    Leaf("building", "sale"): (2061,),
-    Leaf("building", "rent"): (2070,),
-    Leaf("commercial", "sale", None, "shop"): (2057, 6041),
-    Leaf("commercial", "rent", None, "shop"): (2066, 7248),
-    Leaf("commercial", "sale", None, "restaurant"): (2058,),
-    Leaf("commercial", "rent", None, "restaurant"): (2067,),
-    Leaf("commercial", "sale", None, "warehouse"): (2059,),
-    Leaf("commercial", "rent", None, "warehouse"): (2065,),
-    Leaf("commercial", "sale"): (2060, 2062, 2063, 6039, 6040, 6042, 7090, 7091, 7092, 7093, 8149),
-    Leaf("commercial", "rent"): (2069, 2071, 2072, 7249, 8036, 8037, 8038, 8039, 8040, 8042, 8150),
-    Leaf("other", "rent", "day"): (12769, 12791, 12885),
+_CATEGORIES: dict[Category, tuple[int, ...]] = {
+    Category("apartment", "sale"): (2046,),
+    Category("apartment", "sale", None, "new_building"): (4560,),
+    Category("apartment", "rent", "month"): (2044,),
+    Category("apartment", "rent", "day"): (2045, 12767),
+    Category("house", "sale"): (12188, 12189, 12193, 12194, 12205),
+    Category("house", "sale", None, "townhouse"): (12190,),
+    Category("house", "sale", None, "garden_house"): (12191,),
+    Category("house", "rent", "month"): (2033,),
+    Category("house", "rent", "day"): (2034, 12743, 12771),
+    Category("room", "sale"): (2050,),
+    Category("room", "rent", "month"): (2052,),
+    Category("room", "rent", "day"): (2053, 12666, 12792, 12798),
+    Category("land", "sale"): (2038,),
+    Category("land", "rent"): (2039,),
+    Category("garage", "sale"): (5301,),
+    Category("garage", "rent"): (5299,),
+    Category("garage"): (5302, 5303, 5314),
+    Category("office", "sale"): (2056,),
+    Category("office", "rent"): (2068, 8041),
+    Category("building", "sale"): (2061,),
+    Category("building", "rent"): (2070,),
+    Category("commercial", "sale", None, "shop"): (2057, 6041),
+    Category("commercial", "rent", None, "shop"): (2066, 7248),
+    Category("commercial", "sale", None, "restaurant"): (2058,),
+    Category("commercial", "rent", None, "restaurant"): (2067,),
+    Category("commercial", "sale", None, "warehouse"): (2059,),
+    Category("commercial", "rent", None, "warehouse"): (2065,),
+    Category("commercial", "sale"): (2060, 2062, 2063, 6039, 6040, 6042, 7090, 7091, 7092, 7093, 8149),
+    Category("commercial", "rent"): (2069, 2071, 2072, 7249, 8036, 8037, 8038, 8039, 8040, 8042, 8150),
+    Category("other", "rent", "day"): (12769, 12791, 12885),
 }
-LEAVES = {number: leaf for leaf, those in _LEAVES.items() for number in those}
-SEEKING = frozenset({2035, 2036, 2041, 2042, 2048, 2049, 5294, 5298, 5300, 8151})
-#: All into which a search of the root is cut.
-CATEGORIES = tuple(map(str, sorted({*LEAVES, *SEEKING})))
-#: Beginnings of words that tell an offer of a category we do not know.
+CATEGORIES = {number: category for category, numbers_of in _CATEGORIES.items() for number in numbers_of}
+#: Categories of people who look for a home.
+WANTED = frozenset({2035, 2036, 2041, 2042, 2048, 2049, 5294, 5298, 5300, 8151})
+#: The parts into which a search of the root is split.
+SEARCHED_CATEGORIES = tuple(str(number) for number in sorted({*CATEGORIES, *WANTED}))
+#: Words that name the operation, for adverts of a category that is not known.
 _OFFERS: dict[Operation, re.Pattern[str]] = {
     "rent": re.compile(r"\b(?:kirayə|icarə|günlük|sutkalıq|аренд|сда[её]т|посуточн|rent|daily)"),
     "sale": re.compile(r"\b(?:satıl|satış|прода|sale\b|selling)"),
 }
 _CONDITIONS = {
-    **dict.fromkeys(("Təmirsiz", "Без ремонта"), "unrenovated"),
-    **dict.fromkeys(("Orta təmir", "Orta təmirli"), "average"),
-    **dict.fromkeys(("Yaxşı təmir", "Yaxşı təmirli", "Хороший ремонт"), "good"),
-    **dict.fromkeys(("Əla təmir", "Əla təmirli", "Евроремонт"), "excellent"),
+    "Təmirsiz": "unrenovated",
+    "Без ремонта": "unrenovated",
+    "Orta təmir": "average",
+    "Orta təmirli": "average",
+    "Yaxşı təmir": "good",
+    "Yaxşı təmirli": "good",
+    "Хороший ремонт": "good",
+    "Əla təmir": "excellent",
+    "Əla təmirli": "excellent",
+    "Евроремонт": "excellent",
 }
-_DEEDS = {**dict.fromkeys(("Kupça", "Çıxarış", "Çıxarış (Kupça)", "Kupça (Çıxarış)"), True), "Müqavilə": False}
-_BUILDINGS = {"Yeni tikili": True, "Köhnə tikili": False, "Новостройка": True, "Вторичка": False}
+_DEEDS = {
+    "Kupça": True,
+    "Çıxarış": True,
+    "Çıxarış (Kupça)": True,
+    "Kupça (Çıxarış)": True,
+    "Müqavilə": False,
+}
+_BUILDINGS = {
+    "Yeni tikili": True,
+    "Köhnə tikili": False,
+    "Новостройка": True,
+    "Вторичка": False,
+}
 _SELLERS: dict[str, SellerType] = {
-    **dict.fromkeys(("Mülkiyyətçi", "Собственник", "Owner"), "owner"),
-    **dict.fromkeys(("Vasitəçi", "Agentlik", "Риэлтор", "Агентство недвижимости", "Real estate agency"), "agency"),
-    **dict.fromkeys(("Tikinti şirkəti", "Застройщик", "Developer"), "developer"),
+    "Mülkiyyətçi": "owner",
+    "Собственник": "owner",
+    "Owner": "owner",
+    "Vasitəçi": "agency",
+    "Agentlik": "agency",
+    "Риэлтор": "agency",
+    "Агентство недвижимости": "agency",
+    "Real estate agency": "agency",
+    "Tikinti şirkəti": "developer",
+    "Застройщик": "developer",
+    "Developer": "developer",
 }
 FEATURES = folded(
-    {"Lift": "lift", "Balkon": "balcony", "Kondisioner": "air_conditioning", "Hovuz": "swimming_pool"}
-    | {"Parkinq": "parking", "Qaraj": "garage", "Mebel": "furnished", "Mebelli": "furnished", "Zirzəmi": "basement"}
+    {
+        "Lift": "lift",
+        "Balkon": "balcony",
+        "Kondisioner": "air_conditioning",
+        "Hovuz": "swimming_pool",
+        "Parkinq": "parking",
+        "Qaraj": "garage",
+        "Mebel": "furnished",
+        "Mebelli": "furnished",
+        "Zirzəmi": "basement",
+    }
 )
-#: "6+" and "5 və daha çox" count no rooms.
+#: "6+" and "5 və daha çox" (5 and more) are not a number of rooms.
 ROOMS = re.compile(r"(\d{1,2})(?: ?(?:otaq\w{0,4}|комнат\w{0,3}|rooms?))?", re.IGNORECASE)
 
 
@@ -106,11 +154,11 @@ def _by(meanings: Mapping[str, T]) -> Callable[[Any], T | None]:
 
 
 def _without_ending(kind: str) -> Callable[[Any], str | None]:
-    """ "Nəsimi r." and "28 May m." are names with a word for what they name."""
+    """A reader that removes the abbreviation behind a name: "Nəsimi r." (district), "28 May m." (metro station)."""
     return lambda value: getattr(azerbaijani_addresses.parse(line(value)), kind) or line(value)
 
 
-#: What we call a param: how its value is read, its names, which depend on the language, and its ids.
+#: Our name of a param -> how its value is read, and the portal's names and ids of it.
 _PARAMS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "rooms": (_rooms, ("Otaqların sayı", "Otaq sayı", "Количество комнат", "Number of rooms", "69")),
     "area": (
@@ -143,86 +191,118 @@ _PARAMS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     ),
     "amenities": (line, ("Əlavə", "Əlavə məlumat", "Дополнительно", "878", "3278")),
 }
-#: Params that are fields as they are.
-PLAIN = ("rooms", "floor", "floors_total", "year_built", "condition", "has_deed", "metro_station")
+#: Params with the name of a field.
+FIELDS = (
+    "rooms",
+    "floor",
+    "floors_total",
+    "year_built",
+    "condition",
+    "has_deed",
+    "metro_station",
+)
+#: A name or id of a param -> our name.
 PARAMS = {fold(label): name for name, (_, labels) in _PARAMS.items() for label in labels}
 
 
-def offered(text: str | None) -> Leaf | None:
-    """By words, if they are of one mind."""
+def _category_by_words(text: str | None) -> Category | None:
+    """The operation by the words of a text; None if they name none or both."""
     words = fold(text or "")
     operations = [operation for operation, form in _OFFERS.items() if form.search(words)]
     if len(operations) != 1:
         return None
-    return Leaf(None, operations[0], periods.parse(words) if operations[0] == "rent" else None)
+    period = periods.parse(words) if operations[0] == "rent" else None
+    return Category(None, operations[0], period)
 
 
-def leaf_of(ad: Any, label: str | None) -> Leaf:
-    """By its category, else by the words of its label or its title."""
-    return LEAVES.get(category_of(ad)) or offered(label) or offered(line(ad.get("title"))) or Leaf()
+def category_or_guess(ad: Any, label: str | None) -> Category:
+    """The advert's category; if it is not known, what the words of its label or title say."""
+    known = CATEGORIES.get(category_of(ad))
+    return known or _category_by_words(label) or _category_by_words(line(ad.get("title"))) or Category()
 
 
-def let_for(leaf: Leaf, told: dict[str, Any], hint: RentPeriod | None) -> dict[str, Any]:
-    """What is no home is let by the month, unless somebody says otherwise."""
-    period = leaf.rent_period or told.get("period") or hint
-    if leaf.operation != "rent" or period or not leaf.property_type:
-        return {"rent_period": period if leaf.operation == "rent" else None}
+def rent_fields(category: Category, params: dict[str, Any], hint: RentPeriod | None) -> dict[str, Any]:
+    """The period of a rent. If the type is known and no period is named, it is assumed to be the month."""
+    if category.operation != "rent":
+        return {"rent_period": None}
+    period = category.rent_period or params.get("period") or hint
+    if period or not category.property_type:
+        return {"rent_period": period}
     return {"rent_period": "month", "quality_flags": frozenset({"rent_period_assumed"})}
 
 
-def kind_of(leaf: Leaf, told: dict[str, Any]) -> dict[str, Any]:
-    is_new = told.get("is_new")
-    subtype = leaf.subtype or {True: "new_building", False: "old_building", None: None}[is_new]
-    known = {"operation": leaf.operation, "property_type": leaf.property_type}
-    return known | {"subtype": subtype, "is_new_building": is_new}
+def type_fields(category: Category, params: dict[str, Any]) -> dict[str, Any]:
+    """The operation and the type of the home."""
+    is_new = params.get("is_new")
+    subtype = category.subtype
+    if subtype is None and is_new is not None:
+        subtype = "new_building" if is_new else "old_building"
+    return {
+        "operation": category.operation,
+        "property_type": category.property_type,
+        "subtype": subtype,
+        "is_new_building": is_new,
+    }
 
 
-def sizes_of(leaf: Leaf, told: dict[str, Any]) -> dict[str, float | None]:
-    area, plot = told.get("area"), told.get("plot")
-    if area and (area.is_land or leaf.property_type == "land"):
-        area, plot = None, plot or area
-    elif leaf.property_type is None and told.get("rooms") is None:
-        area = None  # of a home or of a plot: nobody knows
+def size_fields(category: Category, params: dict[str, Any]) -> dict[str, float | None]:
+    """The areas of the home and of its land."""
+    area = params.get("area")
+    plot = params.get("plot")
+    if area and (area.is_land or category.property_type == "land"):
+        plot = plot or area
+        area = None
+    elif category.property_type is None and params.get("rooms") is None:
+        area = None  # it may be the size of a home or of land
     return {"area_m2": area.m2 if area else None, "plot_m2": plot.m2 if plot else None}
 
 
-def seller_of(ad: Any, told: dict[str, Any]) -> dict[str, Any]:
-    """A name that is told is a firm's only where the seller is one."""
+def seller_fields(ad: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """The seller. The name is read only if the seller is a firm."""
     is_firm = at(ad, "user.pro") is True
     return {
-        "seller_type": told.get("seller") or ("agency" if is_firm else None),
+        "seller_type": params.get("seller") or ("agency" if is_firm else None),
         "agency_name": line(at(ad, "user.business.features.company_name")) if is_firm else None,
     }
 
 
-def understood(params: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What we understand, by our names, and the rest by the portal's."""
-    told: dict[str, Any] = {}
+def read_params(params: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The params that are known, by our names, and the rest, by the portal's names."""
+    known: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for param in params:
-        label, value, number = line(at(param, "name")), at(param, "value"), str(at(param, "id"))
+        label = line(at(param, "name"))
+        number = str(at(param, "id"))
+        value = at(param, "value")
         if missing(value):
             continue
-        known = PARAMS.get(fold(label or "")) or PARAMS.get(number)
-        read = _PARAMS[known][0](value) if known else None
-        if known and read is not None:
-            told.setdefault(known, read)
+        name = PARAMS.get(fold(label or "")) or PARAMS.get(number)
+        parsed = _PARAMS[name][0](value) if name else None
+        if name and parsed is not None:
+            known.setdefault(name, parsed)
         else:
             rest[label or number] = value
-    return told, rest
+    return known, rest
 
 
-def features(told: dict[str, Any], rest: dict[str, Any]) -> Iterator[str]:
-    """Those we have a word for; the others stay with the rest."""
-    words = [each.strip() for each in told.get("amenities", "").split(",")]
-    yield from (known for each in words if (known := meaning(each, FEATURES)))
-    if others := [each for each in words if each and not meaning(each, FEATURES)]:
+def features_of(params: dict[str, Any], rest: dict[str, Any]) -> frozenset[str]:
+    """The features that are known, by our names. The others are added to `rest`."""
+    features = set()
+    others = []
+    for amenity in params.get("amenities", "").split(","):
+        feature = meaning(amenity.strip(), FEATURES)
+        if feature:
+            features.add(feature)
+        elif amenity.strip():
+            others.append(amenity.strip())
+    if others:
         rest["amenities"] = others
+    return frozenset(features)
 
 
-def asked_price(ad: Any) -> prices.Price:
-    """In the currency the seller chose, and without one none: "$" is the sign of several; `national_price` is in
-    manats. Null and 0 are a price on request."""
+def price_of(ad: Any) -> prices.Price:
+    """The price in the currency that the seller chose. Without a currency code there is none: "$" is the sign of
+    several, and `national_price` is in manats. Null and 0 mean a price on request."""
     if "price" in ad and ad["price"] in (None, 0):
         return prices.Price(basis="on_request")
     currency = line(ad.get("currency")) or ""
@@ -232,20 +312,24 @@ def asked_price(ad: Any) -> prices.Price:
 
 
 def is_paid(item: Any) -> bool:
+    """Whether somebody paid for the place of this result."""
     return any(at(item, flag) is True for flag in ("is_ppv", "is_vip", "is_premium"))
 
 
-def is_asked_for(item: Any, asked: dict[str, str]) -> bool:
-    """Who pays is shown in any search. An advert of a leaf we do not know is one of the search if nobody paid."""
-    category, wanted = category_of(item), asked.get("category_id", ROOT)
-    if category in SEEKING:
+def is_in_search(item: Any, wanted: dict[str, str]) -> bool:
+    """Whether a result belongs to the search. Paid adverts are shown in any search. An advert of a category that is
+    not known belongs to the search unless it is paid."""
+    category = category_of(item)
+    wanted_category = wanted.get("category_id", ROOT)
+    if category in WANTED:
         return False
-    is_within = category in LEAVES if wanted == ROOT else str(category) == wanted
-    is_there = asked.get("city_id") in (None, str(item.get("city_id")))
+    is_within = category in CATEGORIES if wanted_category == ROOT else str(category) == wanted_category
+    is_there = wanted.get("city_id") in (None, str(item.get("city_id")))
     return (is_within and is_there) or not is_paid(item)
 
 
 def category_of(ad: Any) -> int:
+    """The number of the advert's category; 0 if it has none."""
     return numbers.whole(ad.get("category_id")) or 0
 
 
@@ -254,27 +338,39 @@ def photos_of(images: Any) -> list[str]:
     return [url for url in urls if isinstance(url, str) and re.match("https?://", url)]
 
 
-def beside(ad: Any) -> dict[str, Any]:
-    return {name: ad[name] for name in BESIDE if ad.get(name) and not missing(ad[name])}
+def extra_of(ad: Any) -> dict[str, Any]:
+    """For `extra`: values that no field has."""
+    return {name: ad[name] for name in EXTRA if ad.get(name) and not missing(ad[name])}
 
 
 def feed_in(document: str) -> Any:
-    """A page of results with its count."""
-    feeds = (each for each in answers_in(document) if isinstance(at(each, "items"), list))
-    return next((each for each in feeds if isinstance(at(each, "_meta.totalCount"), int)), None)
+    """The results of a search page, with their total; None if there are none."""
+    for each in api_documents(document):
+        if isinstance(at(each, "items"), list) and isinstance(at(each, "_meta.totalCount"), int):
+            return each
+    return None
 
 
 def advert_in(document: str) -> Any:
-    """What has params; or, of an advert that has none, at least a category and a title."""
-    told = [each for each in answers_in(document) if isinstance(at(each, "id"), int)]
-    bare = (each for each in told if each.get("params", 0) is None and category_of(each) and line(each.get("title")))
-    return next((each for each in told if isinstance(each.get("params"), list)), None) or next(bare, None)
+    """The advert of a page: the document with params; if `params` is null, with at least a category and a title."""
+    adverts = [each for each in api_documents(document) if isinstance(at(each, "id"), int)]
+    for each in adverts:
+        if isinstance(each.get("params"), list):
+            return each
+    for each in adverts:
+        if each.get("params", 0) is None and category_of(each) and line(each.get("title")):
+            return each
+    return None
 
 
-def answers_in(document: str) -> list[Any]:
-    """What the API told: the document itself, or what a page of the site was made of."""
+def api_documents(document: str) -> list[Any]:
+    """The API's responses: the document itself, or those that a page of the site contains."""
     if document.lstrip("\ufeff \t\r\n")[:1] == "{":
         return [decoded(document)]
     queries = next_data(document, "props.pageProps.dehydratedState.queries")
-    told = [at(query, "state.data") for query in queries] if isinstance(queries, list) else []
-    return told + [page for each in told if isinstance(at(each, "pages"), list) for page in each["pages"]]
+    responses = [at(query, "state.data") for query in queries] if isinstance(queries, list) else []
+    pages = []
+    for response in responses:
+        if isinstance(at(response, "pages"), list):
+            pages.extend(response["pages"])
+    return responses + pages

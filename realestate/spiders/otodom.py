@@ -1,7 +1,8 @@
-"""otodom.pl: pages carry Next data: `data.searchAds.items[]` of a search, `ad` of a listing's page.
+"""otodom.pl: pages contain Next data: `data.searchAds.items[]` on a search page, `ad` on a listing's page.
 
-A listing's facts are `characteristics[]{key, value}`; counts may be words ("THREE", "floor_2"); the `rent` of a rent is
-paid on top. A slug ends with the code, `-ID4BXrz`. From others' code of 2025-26; order and `status` are guesses.
+A listing's facts are rows, `characteristics[]{key, value}`. Counts may be words ("THREE", "floor_2"). The `rent` of a
+rented flat is paid on top of its price. A slug ends with the listing's code, `-ID4BXrz`. From other people's code of
+2025-26; the order of the results and the values of `status` are guesses.
 """
 
 import re
@@ -9,42 +10,103 @@ from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from realestate.crawling.embedding import EmbeddingSpider, number, paths
-from realestate.crawling.paging import Numbers
+from realestate.crawling import EmbeddedJsonSpider, Numbers, RowPaths, number
 from realestate.parsing import numbers, prices
 from realestate.parsing.embedded import at
 from realestate.parsing.text import line
 
-KINDS = [f"{deal}/{kind}" for deal in ("sprzedaz", "wynajem") for kind in ("mieszkanie", "dom", "dzialka", "lokal")]
 
-
-class OtodomSpider(EmbeddingSpider):
-    name, site, allowed_domains = "otodom", "https://www.otodom.pl", ("www.otodom.pl",)
-    searches = tuple(f"/pl/wyniki/{kind}/cala-polska?limit=72&by=LATEST&direction=DESC&page=1" for kind in KINDS)
-    listing_path, item_form = re.compile(r"^/pl/oferta/(?:.*-)?ID(?P<ref>\w+)/?$"), "/pl/oferta/ID{ref}"
-    country, currency, timezone = "PL", "PLN", ZoneInfo("Europe/Warsaw")
-    terms, checked_on, state_at = "https://www.otodom.pl/pl/regulamin", date(2026, 11, 15), "status"
-    paging, newest_first, states = Numbers("page", size=72), "date", paths("removed_by_user=delisted")
-    rows, link_before, seller_at = ("characteristics", "key", "value"), "/pl/oferta/", "advertiserType"
-    results_at, total_at = "pageProps.data.searchAds.items", "pageProps.data.searchAds.pagination.totalItems"
-    listing_at, link_at, dated_at, promoted_at = "pageProps.ad", "slug", "pushedUpAt || dateCreated", "isPromoted"
-    price_at, period_at = "totalPrice.value || told.price", "characteristics[?key=='price'].localizedValue | [0]"
-    dates, deals = paths("posted_at=createdAt updated_at=modifiedAt"), paths("SELL=sale RENT=rent")
-    deal_at, point_at = "transaction || adCategory.type", "location.coordinates.[latitude, longitude]"
-    sellers, agency_at = paths("business=agency developer=developer private=owner"), "agency.name"
-    fields = paths(
-        """title description property_type=adCategory.name subtype=told.building_type area_m2=told.m
-        plot_m2=told.terrain_area rooms=told.rooms_num floor=told.floor_no floors_total=told.building_floors_num
-        year_built=told.build_year heating=told.heating condition=told.construction_status photos=images[].large
-        city=location.address.city.name district=location.address.district.name region=location.address.province.name
-        postal_code=location.address.postalCode"""
+class OtodomSpider(EmbeddedJsonSpider):
+    name = "otodom"
+    site = "https://www.otodom.pl"
+    allowed_domains = ("www.otodom.pl",)
+    searches = (
+        "/pl/wyniki/sprzedaz/mieszkanie/cala-polska?limit=72&by=LATEST&direction=DESC&page=1",
+        "/pl/wyniki/sprzedaz/dom/cala-polska?limit=72&by=LATEST&direction=DESC&page=1",
+        "/pl/wyniki/sprzedaz/dzialka/cala-polska?limit=72&by=LATEST&direction=DESC&page=1",
+        "/pl/wyniki/sprzedaz/lokal/cala-polska?limit=72&by=LATEST&direction=DESC&page=1",
+        "/pl/wyniki/wynajem/mieszkanie/cala-polska?limit=72&by=LATEST&direction=DESC&page=1",
+        "/pl/wyniki/wynajem/dom/cala-polska?limit=72&by=LATEST&direction=DESC&page=1",
+        "/pl/wyniki/wynajem/dzialka/cala-polska?limit=72&by=LATEST&direction=DESC&page=1",
+        "/pl/wyniki/wynajem/lokal/cala-polska?limit=72&by=LATEST&direction=DESC&page=1",
     )
+    listing_path = re.compile(r"^/pl/oferta/(?:.*-)?ID(?P<ref>\w+)/?$")
+    item_form = "/pl/oferta/ID{ref}"
+    country = "PL"
+    currency = "PLN"
+    timezone = ZoneInfo("Europe/Warsaw")
+    terms = "https://www.otodom.pl/pl/regulamin"
+    checked_on = date(2026, 11, 15)
+    paging = Numbers("page", size=72)
+    newest_first = "date"
 
-    def more(self, ad: Any) -> dict[str, Any]:
-        told, kind = ad["told"], at(ad, "adCategory.name")
-        is_let = at(ad, "adCategory.type") == "RENT" and told.get("price")
-        street = [line(at(ad, f"location.address.street.{part}")) for part in ("name", "number")]
-        more: dict[str, Any] = {"charges": prices.of(told.get("rent") if is_let else None, self.currency).amount}
-        if kind == "TERRAIN" or not (kind or told.get("rooms_num")):  # without a kind nobody knows of what its size is
-            more |= {"area_m2": None} | ({"plot_m2": numbers.positive(number(told.get("m")))} if kind else {})
-        return more | {"street": " ".join(filter(None, street)) or None}
+    results_path = "pageProps.data.searchAds.items"
+    total_path = "pageProps.data.searchAds.pagination.totalItems"
+    document_path = "pageProps.ad"
+    row_paths = RowPaths(rows="characteristics", label="key", value="value")
+
+    link_path = "slug"
+    link_prefix = "/pl/oferta/"
+    dated_path = "pushedUpAt || dateCreated"
+    promoted_path = "isPromoted"
+    price_path = "totalPrice.value || rows.price"
+    period_path = "characteristics[?key=='price'].localizedValue | [0]"
+    operation_path = "transaction || adCategory.type"
+    operations = {
+        "SELL": "sale",
+        "RENT": "rent",
+    }
+    point_path = "location.coordinates.[latitude, longitude]"
+    seller_path = "advertiserType"
+    sellers = {
+        "business": "agency",
+        "developer": "developer",
+        "private": "owner",
+    }
+    agency_path = "agency.name"
+    status_path = "status"
+    statuses = {
+        "removed_by_user": "delisted",
+    }
+    fields = {
+        "title": "title",
+        "description": "description",
+        "property_type": "adCategory.name",
+        "subtype": "rows.building_type",
+        "area_m2": "rows.m",
+        "plot_m2": "rows.terrain_area",
+        "rooms": "rows.rooms_num",
+        "floor": "rows.floor_no",
+        "floors_total": "rows.building_floors_num",
+        "year_built": "rows.build_year",
+        "heating": "rows.heating",
+        "condition": "rows.construction_status",
+        "photos": "images[].large",
+        "city": "location.address.city.name",
+        "district": "location.address.district.name",
+        "region": "location.address.province.name",
+        "postal_code": "location.address.postalCode",
+    }
+    dates = {
+        "posted_at": "createdAt",
+        "updated_at": "modifiedAt",
+    }
+
+    def more_fields(self, ad: Any) -> dict[str, Any]:
+        rows = ad["rows"]
+        fields: dict[str, Any] = {"street": self._street(ad)}
+        is_rent = at(ad, "adCategory.type") == "RENT" and rows.get("price")
+        fields["charges"] = prices.of(rows.get("rent") if is_rent else None, self.currency).amount
+        category = at(ad, "adCategory.name")
+        if category == "TERRAIN":
+            fields["area_m2"] = None
+            fields["plot_m2"] = numbers.positive(number(rows.get("m")))
+        elif not category and not rows.get("rooms_num"):
+            fields["area_m2"] = None  # it may be the size of a home or of land
+        return fields
+
+    def _street(self, ad: Any) -> str | None:
+        name = line(at(ad, "location.address.street.name"))
+        house_number = line(at(ad, "location.address.street.number"))
+        parts = [part for part in (name, house_number) if part]
+        return " ".join(parts) or None

@@ -67,15 +67,15 @@ class Tally:
     def refuse(self, observed: Observations, error: object) -> None:
         self.quarantined += _refused(observed, f"refused by the database: {error}")
 
-    def refuse_other(self, told: tuple[Other, str], error: object) -> None:
-        self.quarantined.append(Quarantined.of(told[0], f"refused by the database: {error}"))
+    def refuse_other(self, other: tuple[Other, str], error: object) -> None:
+        self.quarantined.append(Quarantined.of(other[0], f"refused by the database: {error}"))
 
     def written(self) -> Written:
         return Written(self.new, self.known, self.seen, self.kept, dict(self.events), self.others)
 
 
 def _refused(observed: Observations, reason: str) -> Iterator[Quarantined]:
-    """The listings; where there is none, what else was told."""
+    """The listings; where there is none, what else was observed."""
     listings = [item for item, _ in observed if isinstance(item, Listing)]
     if listings:
         yield from (Quarantined.of(listing, reason) for listing in listings)

@@ -41,13 +41,13 @@ Left = Literal["delisted", "sold", "rented"]
 #: An advert in one of these is offered to nobody.
 OFF_THE_MARKET: tuple[Left, ...] = ("delisted", "sold", "rented")
 #: Their changes have events of their own.
-_TOLD_OTHERWISE = frozenset({*MONEY, "status"})
+_OTHER_EVENTS = frozenset({*MONEY, "status"})
 
 
 def decide(before: State | None, observed: Sequence[tuple[Observed, str]], now: datetime) -> Outcome:
     """All that a batch says of one listing, in its order, each with its job.
 
-    A batch that leaves the listing as it was tells nothing: it cannot be told from one that is written again.
+    A batch that leaves the listing as it was makes no event: it may be the same batch, written again.
     """
     outcome = _begun(before, now)
     for item, job in observed:
@@ -75,7 +75,7 @@ def depart(before: State, evidence: dict[str, Any], at: datetime, job: str, now:
     last = listing.last_seen_at or at
     turn = _Turn(outcome, job, now)
     turn.change(altered(listing, status="delisted", delisted_at=(last, max(last, at))))
-    turn.tell("delisted", _end(last, max(last, at), evidence))
+    turn.add_event("delisted", _end(last, max(last, at), evidence))
     return outcome
 
 
@@ -94,11 +94,11 @@ def correct(before: State, listing: Listing, job: str, now: datetime, *, reprice
             turn.price(listing, "correction")
         turn.change(_kept(listing, known, status=known.status))
         old, new = as_record(known), as_record(listing)
-        turn.tell("corrected", {"fields": {name: [old[name], new[name]] for name in sorted(fields)}})
+        turn.add_event("corrected", {"fields": {name: [old[name], new[name]] for name in sorted(fields)}})
     return outcome
 
 
-def changed_fields(old: Listing, new: Listing, skip: Set[str] = _TOLD_OTHERWISE) -> list[str]:
+def changed_fields(old: Listing, new: Listing, skip: Set[str] = _OTHER_EVENTS) -> list[str]:
     """The names of content that differs, sorted."""
     if old.content_hash is not None and old.content_hash == new.content_hash:
         return []
@@ -133,8 +133,8 @@ class _Turn:
         if state is None or state.listing.price is None or not believable(sighting.price):
             return
         known = state.listing
-        told = {name: getattr(sighting, name) for name in MEANING if getattr(sighting, name) is not None}
-        if known.status in OFF_THE_MARKET or any(getattr(known, name) != value for name, value in told.items()):
+        shown = {name: getattr(sighting, name) for name in MEANING if getattr(sighting, name) is not None}
+        if known.status in OFF_THE_MARKET or any(getattr(known, name) != value for name, value in shown.items()):
             return
         kept = self._money(known, altered(known, price=sighting.price), "search")
         if self._revised:
@@ -158,52 +158,53 @@ class _Turn:
     def _listed(self, listing: Listing) -> None:
         """Whatever its status, no more is said."""
         self.price(listing, "listing")
-        self.tell("listed", {**plain_money(listing), "status": listing.status})
+        self.add_event("listed", {**plain_money(listing), "status": listing.status})
 
     def _left(self, known: Listing, status: Left) -> None:
         """A page of what is offered no more is read for that alone; what it was offered for is what we knew."""
         if known.status not in OFF_THE_MARKET:
             self.change(altered(known, status=status))
-            self.tell(status, {})
+            self.add_event(status, {})
 
     def _compared(self, known: Listing, listing: Listing) -> None:
         """Both are on the market, or this one is again."""
         if known.status in OFF_THE_MARKET:
-            self.tell("relisted", {"was": known.status})
+            self.add_event("relisted", {"was": known.status})
         fields = changed_fields(known, listing)
         kept = self._money(known, listing, "listing")
         if (known.status, listing.status) == ("reserved", "active"):
             fields.append("status")
         if fields:
-            self.tell("updated", {"fields": sorted(fields)})
+            self.add_event("updated", {"fields": sorted(fields)})
         if listing.status == "reserved" != known.status:
-            self.tell("reserved", {})
+            self.add_event("reserved", {})
         if self._revised or any(getattr(known, name) != getattr(listing, name) for name in SAME):
             self.change(_kept(priced(listing, kept), known))
 
     def _money(self, known: Listing, new: Listing, source: Source) -> dict[str, Any]:
         """The money to keep: the new, or the known while the new is not believed yet."""
-        told = money(new)
-        if any(getattr(known, name) != told[name] for name in MEANING) or (known.price is None) != (new.price is None):
+        new_money = money(new)
+        is_other_meaning = any(getattr(known, name) != new_money[name] for name in MEANING)
+        if is_other_meaning or (known.price is None) != (new.price is None):
             return self._new_meaning(known, new, source)
         if known.price is None or new.price is None or cents(known.price) == cents(new.price):
             self._doubt(None)
-            return told
+            return new_money
         percent = (new.price - known.price) / known.price * 100
         if abs(percent) > SUSPECT_PERCENT and not self._confirmed(new.price):
             if self._doubt(new.price):
                 self.price(new, source, suspect=True)
-            return told | {"price": known.price}
+            return new_money | {"price": known.price}
         self._doubt(None)
         self.price(new, source)
         moved = {"old": plain(known.price), "new": plain(new.price), "currency": new.currency}
-        self.tell("price_changed", {**moved, "percent": round(float(percent), 2)})
-        return told
+        self.add_event("price_changed", {**moved, "percent": round(float(percent), 2)})
+        return new_money
 
     def _new_meaning(self, known: Listing, new: Listing, source: Source) -> dict[str, Any]:
         self._doubt(None)
         self.price(new, source)
-        self.tell("price_meaning_changed", {"old": plain_money(known), "new": plain_money(new)})
+        self.add_event("price_meaning_changed", {"old": plain_money(known), "new": plain_money(new)})
         return money(new)
 
     def _confirmed(self, price: Decimal) -> bool:
@@ -223,7 +224,7 @@ class _Turn:
 
     # ----- into the outcome
 
-    def tell(self, type: EventType, data: dict[str, Any]) -> None:
+    def add_event(self, type: EventType, data: dict[str, Any]) -> None:
         self._revise()
         listing, revision = self._now()
         self.outcome.events.append(Event(listing.portal, listing.ref, revision, type, self.now, self.job, data))
@@ -236,8 +237,8 @@ class _Turn:
     def price(self, new: Listing, source: Source, *, suspect: bool = False) -> None:
         self._revise()
         listing, revision = self._now()
-        told = (listing.portal, listing.ref, revision, self.now, self.job, source, *money_of(new), suspect)
-        self.outcome.prices.append(PriceSeen(*told))
+        values = (listing.portal, listing.ref, revision, self.now, self.job, source, *money_of(new), suspect)
+        self.outcome.prices.append(PriceSeen(*values))
 
     def _revise(self) -> None:
         """Once for all that one observation changes."""
@@ -292,7 +293,7 @@ def release(before: State | None, listing: Listing, job: str, now: datetime) -> 
     """What the page says, at the time it was fetched (`last_fetched_at`).
 
     Where the listing was seen later, or has left since, the page still says best what the home is like: that is a
-    correction. What it costs, and whether it is offered, others have told since."""
+    correction. Its price and its status are known from later pages."""
     fetched_at = fetched(listing, now)
     if before is None or not _is_known_since(before.listing, fetched_at):
         return decide(before, [(listing, job)], fetched_at)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Self
 
 Source = Literal["page", "asked"]
-"""Whether the listing's own page told them, or the portal when it was asked for its telephones: each look replaces what
-the same source said before, and nothing else."""
+"""Where contacts are from: the listing's own page, or the portal's response to a request for its telephones. New ones
+replace older ones of the same source only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class Contacts:
     ref: str
     names: tuple[str, ...] = field(default=(), repr=False)
     phones: tuple[str, ...] = field(default=(), repr=False)
-    """E.164; as dialled where the country or the area could not be told."""
+    """E.164; as dialled where the country or the area is unknown."""
     emails: tuple[str, ...] = field(default=(), repr=False)
     handles: tuple[str, ...] = field(default=(), repr=False)
     """Names in messengers, with their "@"."""
@@ -30,8 +30,8 @@ class Contacts:
         handles = tuple(each for each in found if each.startswith("@"))
         emails = tuple(each for each in found if "@" in each and each not in handles)
         phones = tuple(each for each in found if "@" not in each)
-        told = {"phones": phones, "emails": emails, "handles": handles}
-        return cls(portal=portal, ref=ref, names=tuple(names), source=source, **told)
+        ways = {"phones": phones, "emails": emails, "handles": handles}
+        return cls(portal=portal, ref=ref, names=tuple(names), source=source, **ways)
 
     @property
     def ways(self) -> tuple[str, ...]:

@@ -50,19 +50,19 @@ def erase_pages(
     for portal in scan:
         files |= dict.fromkeys(open_place(url, spool).names(portal))
     is_erased = _Memory(store)
-    told = RawPages()
+    result = RawPages()
     for file in files:
         progress(file)
         rewritten = rewrite(url, file, is_erased, spool=spool)
         if rewritten.outcome == "in use":
-            told.in_use.append(file)
+            result.in_use.append(file)
         elif rewritten.outcome == "missing":
-            told.missing.append(file)
+            result.missing.append(file)
         else:
             store.reindex(file, rewritten.rows)
-            told.erased += rewritten.erased
-            told.files += bool(rewritten.erased)
-    return told
+            result.erased += rewritten.erased
+            result.files += bool(rewritten.erased)
+    return result
 
 
 class _Memory:

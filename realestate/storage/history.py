@@ -24,7 +24,7 @@ EventType = Literal[
 
 #: Where a price was read.
 Source = Literal["listing", "search", "correction"]
-#: What a page may tell of a listing.
+#: What a page may show of a listing.
 Observed = Listing | Sighting | Gone
 
 
@@ -48,7 +48,7 @@ class State:
 
 @dataclass(slots=True)  # a frozen one takes five times as long to make, and every new listing has one
 class Event:
-    """One thing that happened to a listing. `revision` and `type` name it within its listing: told twice, it is one."""
+    """One thing that happened to a listing. `revision` and `type` identify it within its listing."""
 
     portal: str
     ref: str

@@ -45,7 +45,7 @@ class InQuarantine:
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """A listing as it is stored, and whether a search page told its price after its own page did."""
+    """A listing as it is stored, and whether its newest price was seen on a search page."""
 
     state: State
     repriced: bool = False

@@ -97,7 +97,7 @@ class ErasedMark:
     at: datetime
 
 
-#: name -> what it is made of, in the order in which they are told.
+#: name -> type of its records, in the order in which a backup has them.
 PARTS: Mapping[str, type] = {
     "numbering": Numbering,
     "listings": StoredListing,

@@ -59,5 +59,5 @@ def retain(
 
 
 def _by_kind(files: list[str]) -> Mapping[str, int]:
-    told = (FileName.parse(name) for name in files)
-    return dict(Counter(name.kind for name in told if name))
+    parsed = (FileName.parse(name) for name in files)
+    return dict(Counter(name.kind for name in parsed if name))

@@ -206,7 +206,7 @@ class Store(Protocol):
         """The newest first."""
 
     def keep_part(self, job: str, part: Part) -> None:
-        """Once a job and search; told again, the later counts."""
+        """Store the part, once for each job and search: a later one replaces an earlier one."""
 
     def parts(self, job: str) -> Sequence[Part]:
         """By their searches."""

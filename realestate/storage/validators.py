@@ -76,7 +76,7 @@ def _is_past(last_modified: str, date: str) -> bool:
 @lru_cache(maxsize=64)  # a site's clock says the same for many pages
 def _moment(text: str) -> datetime | None:
     try:
-        told = parsedate_to_datetime(text)
+        parsed = parsedate_to_datetime(text)
     except (TypeError, ValueError, OverflowError):
         return None
-    return told if told.tzinfo else None
+    return parsed if parsed.tzinfo else None

@@ -1,59 +1,88 @@
-"""A checkout of one's own: what the tools write must not land among the project's files."""
+"""A checkout of its own: what the tools write must not land among the project's files."""
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from realestate.authoring import project_files
+from realestate.cli import app, errors
+
 ROOT = Path(__file__).parents[2]
-#: Nothing here takes so long unless it is broken; a busy machine is slow.
-PATIENCE = 120
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
+#: A busy machine is slow; a command that takes longer is broken.
+TIMEOUT_SECONDS = 120
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    folder = tmp_path / "checkout"
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "realestate", folder / "realestate", ignore=ignored)
-    (folder / "tests").mkdir()
+class Done(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Done]
+
+
+def copy_of_the_project(folder: Path) -> Path:
+    """With the compiled files: compiling the package again takes longer than most commands."""
+    shutil.copytree(ROOT / "realestate", folder / "realestate")
     shutil.copytree(ROOT / "tests" / "portals", folder / "tests" / "portals")
-    for name in (
-        "__init__.py",
-        "conftest.py",
-        "recorded.py",
-        "mutations.py",
-        "mongodb.py",
-        "redis_process.py",
-        "test_portals.py",
-        "test_spiders.py",
-        "test_mutations.py",
-    ):
-        shutil.copy(ROOT / "tests" / name, folder / "tests" / name)
+    for path in (ROOT / "tests").glob("*.py"):
+        shutil.copy(path, folder / "tests" / path.name)
     for name in ("scrapy.cfg", "pyproject.toml"):
         shutil.copy(ROOT / name, folder / name)
     return folder
 
 
+@pytest.fixture(scope="session")
+def shared_checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For tests that add files under names of their own and change none."""
+    return copy_of_the_project(tmp_path_factory.mktemp("shared") / "checkout")
+
+
 @pytest.fixture
-def run(checkout: Path) -> Run:
-    """`python -m …` in it, as its author would."""
+def checkout(tmp_path: Path) -> Path:
+    """For tests that change files."""
+    return copy_of_the_project(tmp_path / "checkout")
 
-    def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-        kept = {name: value for name, value in os.environ.items() if name != "SIMULATOR_URL"}
-        return subprocess.run(
-            [sys.executable, "-m", *arguments],
-            env={**kept, "PYTHONPATH": str(checkout), "REALESTATE_HOME": str(checkout / "home"), **env},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            cwd=checkout,
-            check=False,
-        )
 
-    return run
+def run_in(folder: Path, *arguments: str, **env: str) -> Done:
+    """`python -m …` in a checkout, as its author would."""
+    kept = {name: value for name, value in os.environ.items() if name != "SIMULATOR_URL"}
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments],
+        env={**kept, "PYTHONPATH": str(folder), "REALESTATE_HOME": str(folder / "home"), **env},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        cwd=folder,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def command(
+    shared_checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Run]:
+    """`realestate …` in this process, for commands that fetch nothing. They write into the shared checkout."""
+    monkeypatch.setattr(project_files, "root", lambda: shared_checkout)
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
+
+    def command(*arguments: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["realestate", *arguments])
+        capsys.readouterr()
+        code = errors.run(app)
+        return Done(code, *capsys.readouterr())
+
+    yield command
+    for number, handler in handlers.items():
+        signal.signal(number, handler)

@@ -1,14 +1,19 @@
-"""A command that is told to end does, wherever it is."""
+"""A command ends when it is interrupted, and prints each expected error on one line."""
 
+import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
-from realestate.cli import app
+from realestate import settings
+from realestate.cli import app, errors
 
-#: Python lets no exception out of a destructor, nor out of what is called when a module's lock goes.
+#: Python swallows exceptions in destructors, and so in the locks of modules that are being imported.
 COMMAND = """
 import signal, sys, time
 import typer
@@ -31,17 +36,17 @@ sys.exit(errors.run(app))
 """
 
 
-@pytest.mark.parametrize("signal", ["SIGTERM", "SIGINT"])
-def test_an_interrupt_that_python_swallows_comes_again(signal: str) -> None:
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_an_interrupt_that_python_swallows_is_raised_again(name: str) -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", COMMAND.format(signal=signal)], capture_output=True, text=True, timeout=50, check=False
+        [sys.executable, "-c", COMMAND.format(signal=name)], capture_output=True, text=True, timeout=50, check=False
     )
-    assert "at work" in ended.stdout, "it was swallowed"
+    assert "at work" in ended.stdout, "the first interrupt was swallowed"
     assert ended.returncode == 130
     assert ended.stderr == "realestate: stopped; run the command again to continue\n"
 
 
-def test_whatever_else_python_swallows_is_told() -> None:
+def test_any_other_exception_that_python_swallows_is_printed() -> None:
     command = COMMAND.replace("signal.raise_signal(signal.{signal})", "raise ValueError('broken')")
     command = command.replace("time.sleep(60)", "")
     ended = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=50, check=False)
@@ -53,3 +58,70 @@ def test_the_old_bench_command_names_the_new_one() -> None:
     result = CliRunner().invoke(app, ["bench", "crawl", "--quick", "--json", "-"])
     assert result.exit_code == 2
     assert "`python -m bench`" in result.stderr
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Callable[..., tuple[int, str]]]:
+    """Runs `realestate …` in this process; returns the exit code and stderr."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
+    hook = sys.unraisablehook
+    monkeypatch.setattr(settings, "REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setattr(settings, "STORE_URL", "postgresql://somebody:secret@127.0.0.1:1/x")
+
+    def run_command(*arguments: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["realestate", *arguments])
+        code = errors.run(app)
+        return code, capsys.readouterr().err
+
+    yield run_command
+    sys.unraisablehook = hook
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["submit", "emlak"], 1, ["Redis", "127.0.0.1:1", "REDIS_URL", "doctor"]),
+        (["pause", "emlak"], 1, ["Redis", "127.0.0.1:1", "REDIS_URL"]),
+        (["deadletters", "list", "emlak"], 1, ["Redis", "127.0.0.1:1", "REDIS_URL"]),
+        (["status"], 1, ["127.0.0.1", "refused"]),
+        (["jobs", "list"], 1, ["127.0.0.1", "refused"]),
+        (["runs", "list"], 1, ["127.0.0.1", "refused"]),
+        (["history", "emlak", "1"], 1, ["127.0.0.1", "refused"]),
+        (["deadletters", "list", "nowhere"], 2, ["no portal 'nowhere'", "emlak"]),
+        (["reparse", "--portal", "nowhere"], 2, ["no portal 'nowhere'", "emlak"]),
+        (["portal", "parse", "emlak", "/no/such/file"], 1, ["/no/such/file"]),
+        (["portal", "parse", "emlak", __file__, "--hints", "["], 2, ["--hints", "JSON object"]),
+        (["jobs", "aply"], 2, ["aply"]),
+        (["jobs", "apply"], 2, ["job"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_an_expected_error_is_one_line_that_says_what_failed(
+    run: Any, arguments: list[str], code: int, words: list[str]
+) -> None:
+    found, stderr = run(*arguments)
+    lines = [line for line in stderr.splitlines() if "warning: `realestate runs`" not in line]
+    assert len(lines) == 1, stderr
+    assert lines[0].startswith("realestate: ")
+    assert [word for word in words if word not in lines[0]] == []
+    assert "secret" not in stderr
+    assert found == code
+
+
+def helps(command: Any, words: list[str]) -> Iterator[list[str]]:
+    """The words of every command that is not hidden."""
+    for name, each in getattr(command, "commands", {}).items():
+        if not each.hidden:
+            yield [*words, name]
+            yield from helps(each, [*words, name])
+
+
+@pytest.mark.parametrize("words", list(helps(get_command(app), [])), ids=" ".join)
+def test_the_help_of_every_command_has_an_example_of_it(words: list[str]) -> None:
+    result = CliRunner().invoke(app, [*words, "--help"])
+    assert result.exit_code == 0
+    assert f"Example: realestate {' '.join(words)}" in " ".join(result.stdout.split())

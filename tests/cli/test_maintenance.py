@@ -105,7 +105,7 @@ def test_quarantine_is_listed_with_counts(store: FullStore, run: Run) -> None:
     assert "no entry in quarantine matches" in run("quarantine", "list", "--ref", "9").out
 
 
-def test_one_is_shown_with_its_page(store: FullStore, run: Run, raw: Path, tmp_path: Path) -> None:
+def test_an_entry_is_shown_with_its_raw_page(store: FullStore, run: Run, raw: Path, tmp_path: Path) -> None:
     now = datetime.now(UTC)
     keep(store, raw, "1", fetched_at=now - timedelta(days=1))
     (wanted,) = keep(store, raw, "1", fetched_at=now)
@@ -125,7 +125,7 @@ def test_one_is_shown_with_its_page(store: FullStore, run: Run, raw: Path, tmp_p
     assert (done.code, done.err) == (2, f"realestate: the raw page of entry {other.id!r} was not kept\n")
 
 
-def test_a_person_lets_one_pass(store: FullStore, run: Run) -> None:
+def test_an_entry_can_be_released(store: FullStore, run: Run) -> None:
     store.write(Batch(quarantined=[bad("1"), bad("2")]))
     (entry,) = store.quarantined(ref="1")
     dry = run("quarantine", "release", entry.id, "--dry-run")
@@ -150,7 +150,7 @@ def test_a_person_lets_one_pass(store: FullStore, run: Run) -> None:
         ({"charges": 10**15}, "the database refuses it"),
     ],
 )
-def test_what_cannot_be_stored_as_it_is_stays_and_says_why(
+def test_an_entry_that_cannot_be_stored_stays_in_quarantine_with_the_reason(
     store: FullStore, run: Run, changes: dict[str, Any], why: str
 ) -> None:
     entry = bad("1")
@@ -164,7 +164,7 @@ def test_what_cannot_be_stored_as_it_is_stays_and_says_why(
     assert store.counts()[PORTAL] == (1, 1)
 
 
-def test_a_newer_reading_is_not_overwritten(store: FullStore, run: Run) -> None:
+def test_a_newer_page_is_not_overwritten(store: FullStore, run: Run) -> None:
     store.write(Batch(quarantined=[bad("1")]))
     store.write(batch(page("1", title="Newer")))
     (entry,) = store.quarantined()
@@ -173,7 +173,7 @@ def test_a_newer_reading_is_not_overwritten(store: FullStore, run: Run) -> None:
     assert record(store)["title"] == "Newer"
 
 
-def test_what_is_thrown_away_is_said_before_and_after(store: FullStore, run: Run) -> None:
+def test_drop_prints_how_many_entries_it_deletes(store: FullStore, run: Run) -> None:
     store.write(Batch(quarantined=[bad(str(ref)) for ref in range(5)] + [bad("9", "price: bad")]))
     assert run("quarantine", "drop", "--fault", "rooms", "--dry-run").out == "would drop 5\n"
     assert run("quarantine", "drop", store.quarantined(ref="1")[0].id).out == "dropped 1\n"
@@ -183,7 +183,7 @@ def test_what_is_thrown_away_is_said_before_and_after(store: FullStore, run: Run
     assert (done.code, done.err) == (2, "realestate: nothing to drop: give ids, --portal, --ref or --fault\n")
 
 
-def test_the_page_of_an_entry_is_the_one_before_it() -> None:
+def test_the_raw_page_of_an_entry_is_the_last_one_before_it() -> None:
     at = datetime(2026, 11, 4, 12, tzinfo=UTC)
     entry = InQuarantine(id="x", portal=PORTAL, ref="1", url="", errors=(), record={}, at=at)
 
@@ -196,10 +196,10 @@ def test_the_page_of_an_entry_is_the_one_before_it() -> None:
     assert page_of(entry, [row(60)]) is None
 
 
-# ----- what goes
+# ----- retain and erase
 
 
-def test_retain_says_what_would_go_and_then_what_went(store: FullStore, run: Run, raw: Path) -> None:
+def test_retain_prints_what_it_would_delete_and_what_it_deleted(store: FullStore, run: Run, raw: Path) -> None:
     keep(store, raw, "1", kind="failed")
     keep(store, raw, "2", kind="sampled")
     store.write(Batch(quarantined=[bad("1")]))
@@ -226,7 +226,7 @@ def test_retain_says_what_would_go_and_then_what_went(store: FullStore, run: Run
     assert "0 files deleted" in run(*asked).out
 
 
-def test_a_page_nobody_has_any_more_is_asked_for_only_as_long_as_it_would_be_kept(store: FullStore, run: Run) -> None:
+def test_a_missing_raw_page_is_reported_only_within_its_retention_time(store: FullStore, run: Run) -> None:
     old = a_page(ref="1", fetched_at=datetime.now(UTC) - timedelta(days=60))
     row = SnapshotRef.of(old, "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 10)
     store.reindex(row.file, [row])
@@ -247,7 +247,7 @@ def test_days_are_those_of_the_settings_and_0_is_for_ever(monkeypatch: pytest.Mo
     assert days.raw == {"failed": 90, "sampled": 7}
 
 
-def test_an_erased_listing_is_gone_everywhere(store: FullStore, run: Run, raw: Path) -> None:
+def test_an_erased_listing_is_deleted_everywhere(store: FullStore, run: Run, raw: Path) -> None:
     store.write(batch(page("1"), page("2")))
     keep(store, raw, "1", "2")
     done = run("erase", "--ref", "immoweb/1")
@@ -260,7 +260,7 @@ def test_an_erased_listing_is_gone_everywhere(store: FullStore, run: Run, raw: P
     assert [(each["portal"], each["ref"]) for each in again["erased"]] == [("immoweb", "1"), ("emlak", "a/b")]
 
 
-def test_a_page_that_cannot_be_erased_yet_is_no_success(store: FullStore, run: Run, raw: Path) -> None:
+def test_exit_code_1_if_a_raw_page_cannot_be_erased_yet(store: FullStore, run: Run, raw: Path) -> None:
     with closing(a_writer(raw)) as writer:
         row = writer.write(a_page(ref="1"))
         writer.flush()
@@ -273,7 +273,7 @@ def test_a_page_that_cannot_be_erased_yet_is_no_success(store: FullStore, run: R
     assert list(pages(str(raw))) == []
 
 
-def test_pages_outside_the_index_are_found_by_reading_all(store: FullStore, run: Run, raw: Path) -> None:
+def test_scan_finds_raw_pages_that_are_not_in_the_index(store: FullStore, run: Run, raw: Path) -> None:
     with closing(a_writer(raw)) as writer:
         writer.write(a_page(ref="1"))
     run("erase", "--ref", "immoweb/1")
@@ -293,14 +293,14 @@ def test_pages_outside_the_index_are_found_by_reading_all(store: FullStore, run:
         (["--phone", "+994501234567"], "CONTACTS_KEYS is not set"),
     ],
 )
-def test_a_wrong_wish_is_one_line(run: Run, arguments: list[str], message: str) -> None:
+def test_a_wrong_argument_of_erase_is_one_line(run: Run, arguments: list[str], message: str) -> None:
     done = run("erase", *arguments)
     assert (done.code, done.out) == (2, "")
     (line,) = done.err.splitlines()
     assert message in line
 
 
-def test_by_telephone_or_address_whoever_has_it(store: FullStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_erase_by_telephone_number_or_email(store: FullStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "CONTACTS_KEYS", (Fernet.generate_key().decode(),))
     vault = Vault(settings.CONTACTS_KEYS)
     store.write(batch(page("1"), page("2"), page("3")))
@@ -319,24 +319,24 @@ def test_by_telephone_or_address_whoever_has_it(store: FullStore, run: Run, monk
     assert "no listing has that contact" in run("erase", "--phone", "+994501234567").out
 
 
-# ----- health, and the whole
+# ----- upkeep, backup and restore
 
 
-def test_upkeep_tells_what_it_found_and_did(store: FullStore, run: Run) -> None:
+def test_upkeep_prints_its_findings(store: FullStore, run: Run) -> None:
     done = run("upkeep")
     assert done.code == 0
     assert " all " in done.out
     assert {finding["what"] for finding in run("upkeep", "--json").json} >= {"indexes", "sizes"}
 
 
-def test_a_fault_is_no_success(store: FullStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exit_code_1_if_upkeep_finds_a_fault(store: FullStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = Finding("age", "old", "VACUUM FREEZE", "fault")
     monkeypatch.setattr(type(store), "upkeep", lambda self: iter([fault]))
     done = run("upkeep")
     assert (done.code, done.out) == (1, "BAD  age          old\n                  -> VACUUM FREEZE\n")
 
 
-def test_a_backup_and_its_restore(
+def test_a_backup_can_be_restored(
     store: FullStore,
     run: Run,
     second_store_url: str,
@@ -349,7 +349,7 @@ def test_a_backup_and_its_restore(
     assert done.code == 0
     assert "2 listings, 2 events, 2 prices" in done.out
     again = run("backup", str(file))
-    assert (again.code, again.err) == (1, f"realestate: {file} is there already\n")
+    assert (again.code, again.err) == (1, f"realestate: {file} exists already\n")
     refused = run("restore", str(file))
     assert (refused.code, "the store is not empty: it has " in refused.err) == (1, True)
     monkeypatch.setattr(settings, "STORE_URL", second_store_url)
@@ -359,7 +359,7 @@ def test_a_backup_and_its_restore(
 
 
 @pytest.mark.parametrize("name", ["nothing.zip", "folder"])
-def test_a_file_that_is_not_there_or_none_is_one_line(run: Run, tmp_path: Path, name: str) -> None:
+def test_a_missing_file_or_a_folder_is_one_line(run: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / "folder").mkdir()
     for command in ("restore", "backup"):
         path = tmp_path / name if command == "restore" else tmp_path / "nowhere" / "file.zip"

@@ -36,7 +36,7 @@ class FakeFleet:
         self.crawler = crawler
         register_fleet(crawler, cast("Fleet", self))
 
-    def doubt(self, request: Request) -> bool:
+    def refetch(self, request: Request) -> bool:
         return False
 
     def give_up(self, reason: str, error: str, request: Request | None = None, **what: Any) -> None:

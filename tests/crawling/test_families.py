@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from realestate.authoring.documents import parse
+from realestate.authoring.document_parser import parse
 from tests import recorded
 
 WILLHABEN = "https://www.willhaben.at/iad/immobilien/d/{}/wien/{}-1500000001/"
@@ -18,7 +18,7 @@ def next_data(portal: str, name: str) -> dict[str, Any]:
 
 
 def listing(portal: str, data: dict[str, Any], url: str | None = None) -> dict[str, Any]:
-    told: dict[str, Any] = parse(portal, json.dumps(data).encode(), url=url, stage="extract").told["listing"]
+    told: dict[str, Any] = parse(portal, json.dumps(data).encode(), url=url, stage="extract").values["listing"]
     return told
 
 

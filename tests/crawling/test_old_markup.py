@@ -61,4 +61,4 @@ def test_another_page_tells_nothing() -> None:
         None,
         None,
     )
-    assert (told.crumbs, told.point.latitude) == ([""], None)
+    assert (told.breadcrumbs, told.point.latitude) == ([""], None)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from realestate.crawling.paging import Cursors, Links, Numbers, Offsets, Paging
-from realestate.crawling.planning import Axis, Band, Choice, parts_of
 from realestate.crawling.results import Found, Results
-from realestate.crawling.searches import whole_number, with_parameters
-from realestate.crawling.walk import Newest, Walk, mark_of, watermark_of
+from realestate.crawling.search_splitting import Axis, Band, Choice, parts_of
+from realestate.crawling.search_urls import whole_number, with_parameters
+from realestate.crawling.watermark import Newest, SearchProgress, mark_of, watermark_of
 from realestate.items import Listing, Sighting
 
 SEARCH = "https://portal.example/homes?kind=flat"
@@ -31,14 +31,14 @@ def shows(refs: Sequence[object], **told: object) -> Results:
 
 def walked(paging: Paging, answer: "Answer", until: int | None = None, newest: Newest | None = None) -> list[str]:
     """Every page that is asked for, each with what it has to remember; a portal that never ends is an error."""
-    asked, waiting = [], [(SEARCH, Walk(until))]
+    asked, waiting = [], [(SEARCH, SearchProgress(until))]
     while waiting:
         search, walk = waiting.pop(0)
         asked.append(search)
         assert len(asked) < 200
         results = answer(search)
-        following = Walk.read(walk.then(results, newest).told())
-        waiting += [(page, following) for page in walk.further(paging, newest, search, results)]
+        following = SearchProgress.from_meta(walk.after(results, newest).as_meta())
+        waiting += [(page, following) for page in walk.next_pages(paging, newest, search, results)]
     return asked
 
 
@@ -66,7 +66,7 @@ def test_without_a_total_pages_are_read_until_one_shows_nothing_new(past: str) -
 
 def test_with_a_total_all_pages_are_asked_for_at_once() -> None:
     answer = Answer(45, total=True)
-    assert len(Walk().further(Numbers(size=10), None, SEARCH, answer(SEARCH))) == 4
+    assert len(SearchProgress().next_pages(Numbers(size=10), None, SEARCH, answer(SEARCH))) == 4
     assert len(walked(Numbers(size=10), answer)) == 5, "and no page asks again"
 
 
@@ -86,7 +86,7 @@ def test_an_offset_counts_results() -> None:
 
 
 def test_the_servers_own_word_ends_the_search() -> None:
-    assert Walk().further(Numbers(), None, SEARCH, shows([1, 2], is_last=True)) == []
+    assert SearchProgress().next_pages(Numbers(), None, SEARCH, shows([1, 2], is_last=True)) == []
 
 
 def test_a_cursor_leads_from_page_to_page() -> None:
@@ -199,13 +199,13 @@ def test_the_parts_show_everything_once(prices: list[int]) -> None:
 
 def test_a_choice_cuts_what_names_the_root_of_its_values_and_nothing_below_it() -> None:
     tree = Choice("kind", ("flat", "house"), whole="home")
-    assert tree.cut("https://p.example/?kind=home&page=1", 2, ()) == [
+    assert tree.split("https://p.example/?kind=home&page=1", 2, ()) == [
         "https://p.example/?kind=flat&page=1",
         "https://p.example/?kind=house&page=1",
     ]
-    assert tree.cut("https://p.example/?kind=flat", 2, ()) == []
-    assert tree.cut("https://p.example/", 2, ()) == []
-    assert REGION.cut("https://p.example/?region=a", 2, ()) == []
+    assert tree.split("https://p.example/?kind=flat", 2, ()) == []
+    assert tree.split("https://p.example/", 2, ()) == []
+    assert REGION.split("https://p.example/?region=a", 2, ()) == []
 
 
 def test_no_part_is_longer_than_the_portal_shows() -> None:
@@ -229,7 +229,7 @@ def test_what_cannot_be_cut_is_told() -> None:
 
 def test_a_part_keeps_what_else_was_asked_for() -> None:
     search = "https://portal.example/homes?tag=a&tag=b&empty=&from=10"
-    low, high = PRICE.cut(search, 2, [20, 30, 40, 50])
+    low, high = PRICE.split(search, 2, [20, 30, 40, 50])
     assert low == "https://portal.example/homes?tag=a&tag=b&empty=&from=10&to=39"
     assert high == "https://portal.example/homes?tag=a&tag=b&empty=&from=40"
     assert re.search(r"to=", high) is None, "the outermost part stays open"

@@ -13,12 +13,13 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response, TextResponse
 
-from realestate.crawling.base import PortalSpider
-from realestate.crawling.searches import parameters
+from realestate.crawling.portal_spider import PortalSpider
+from realestate.crawling.search_urls import parameters
 from realestate.items import Listing, Part, Sighting, Sightings
 from realestate.middlewares.signing import SigningMiddleware
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage.handle import provide_store
+from tests.crawling.fake_fleet import FakeFleet
 from tests.handles import DirectHandle
 
 SEARCH = "https://www.immoweb.be/en/search-results/house/for-sale?page=1"
@@ -172,12 +173,11 @@ def test_a_sitemap_is_read_as_it_is(spider: ImmowebSpider, kept: Kept, pack: Cal
 
 def test_a_broken_sitemap_is_a_broken_page(spider: ImmowebSpider) -> None:
     request = Request("https://www.immoweb.be/sitemap.xml", meta={"stage": "plan", "job": "j"})
-    given_up: list[str] = []
-    spider.give_up = lambda reason, error, request, **what: given_up.append(reason)  # type: ignore[method-assign]
-    spider.tries_again = lambda response: False  # type: ignore[method-assign]
+    fleet = FakeFleet()
+    fleet.register(spider.crawler)
     for body in (b"<urlset", gzip.compress(SITEMAP % LOCATIONS)[:60], gzip.compress(b"<urlset>" + b" " * 70_000_000)):
         assert read(spider, Response(request.url, body=body, request=request)) == []
-    assert given_up == ["parse"] * 3
+    assert [letter["reason"] for letter in fleet.dead_letters] == ["parse"] * 3
 
 
 def test_a_request_is_signed_when_it_is_sent(spider: ImmowebSpider) -> None:
@@ -191,7 +191,7 @@ def test_a_request_is_signed_when_it_is_sent(spider: ImmowebSpider) -> None:
 
 def test_data_served_elsewhere_is_told_at_its_own_address(spider: ImmowebSpider) -> None:
     shown = "https://www.immoweb.be/en/classified/21000001"
-    spider.ask_listing = lambda url: Request("https://www.immoweb.be/api/classified/21000001")  # type: ignore[method-assign]
+    spider.listing_request = lambda url: Request("https://www.immoweb.be/api/classified/21000001")  # type: ignore[method-assign]
     request = spider.check(shown, "j", "sweep")
     assert (request.url, request.meta["shown_at"]) == ("https://www.immoweb.be/api/classified/21000001", shown)
     assert spider.shown_at(HtmlResponse(request.url, request=request)) == shown

@@ -4,8 +4,11 @@ NAME is a setting, or a constant with its module: `realestate.queue.fleet.LEAVIN
 wait for seconds instead of minutes.
 """
 
+import json
 import sys
 from importlib import import_module
+
+from scrapy.settings import default_settings
 
 from realestate import settings
 from realestate.jobs import work
@@ -14,7 +17,7 @@ from realestate.jobs import work
 def change(name: str, number: float) -> None:
     module, _, constant = name.rpartition(".")
     owner = import_module(module) if module else settings
-    assert hasattr(owner, constant), f"there is no {name}"
+    assert hasattr(owner, constant) or hasattr(default_settings, constant), f"there is no {name}"
     setattr(owner, constant, number)
 
 
@@ -22,7 +25,7 @@ def main(arguments: list[str]) -> None:
     for argument in arguments:
         name, equals, number = argument.partition("=")
         if equals:
-            change(name, float(number))
+            change(name, json.loads(number))
     portals = [argument for argument in arguments if "=" not in argument]
     work.work(portals, settings.REDIS_URL or "", settings.STORE_URL or "")
 

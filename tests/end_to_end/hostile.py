@@ -46,8 +46,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         name = self.path.rsplit("/", 1)[-1]
         if self.path == "/_portals":
-            told = json.dumps({"immoweb": f"http://{self.headers['Host']}"}).encode()
-            self._send(200, told, {"Content-Type": "application/json"})
+            addresses = json.dumps({"immoweb": f"http://{self.headers['Host']}"}).encode()
+            self._send(200, addresses, {"Content-Type": "application/json"})
         elif name in PAGES:
             self._send(*PAGES[name])
         else:

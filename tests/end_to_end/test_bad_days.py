@@ -32,8 +32,8 @@ def test_every_page_of_a_bad_day_has_its_outcome(env: dict[str, str], server: Re
     assert quarantine["21000003"].startswith("operation_missing:")
     assert quarantine["21000004"].startswith("bedrooms:")
     outcomes = {name: int(count) for name, count in re.findall(r"'page/extract/(\w+)': (\d+)", worker.text())}
-    doubted = outcomes.pop("doubted")
-    assert 6 <= doubted <= 2 * 6, "what cannot be read is asked for twice more, unless nothing can be read any more"
+    refetched = outcomes.pop("refetched")
+    assert 6 <= refetched <= 2 * 6, "what cannot be read is asked for twice more, unless nothing can be read any more"
     assert outcomes == {"ok": 6, "broken": 6, "gone": 3, "failed": 2, "forbidden": 1}
     assert sum(outcomes.values()) == len(PAGES), "each page has one outcome"
     reasons = Counter(letter["reason"] for letter in letters(env["REDIS_URL"], "immoweb"))

@@ -54,11 +54,11 @@ def test_the_demo_stores_the_truth_and_says_so(laptop: dict[str, str], tmp_path:
     assert done.returncode == 0, done.stdout + done.stderr
     last, wanted = done.stdout.splitlines()[-1], 60 * len(SHOWN)
     assert last == f"demo: {wanted} listings stored of {wanted} expected, 0 fields wrong, 0 duplicate rows"
-    told = json.loads(outcome.read_text())
-    assert told["summary"] == last
-    assert {name: portal["stored"] for name, portal in told["portals"].items()} == dict.fromkeys(SHOWN, 60)
-    assert {row["operation"] for row in told["market"]} == {"sale", "rent"}
-    assert all(row["median_price"] > 0 for row in told["market"])
+    result = json.loads(outcome.read_text())
+    assert result["summary"] == last
+    assert {name: portal["stored"] for name, portal in result["portals"].items()} == dict.fromkeys(SHOWN, 60)
+    assert {row["operation"] for row in result["market"]} == {"sale", "rent"}
+    assert all(row["median_price"] > 0 for row in result["market"])
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ def test_ctrl_c_stops_a_crawl_cleanly_and_a_second_run_resumes(
 
     second = run(env, "crawl", "emlak", "--json")
     assert second.returncode == 0, second.stderr
-    told = json.loads(second.stdout)
-    assert told["finished"]
-    assert told["resumed"] > 0
-    assert told["kept"] == 120
+    result = json.loads(second.stdout)
+    assert result["finished"]
+    assert result["resumed"] > 0
+    assert result["kept"] == 120
     # 120 listings, 6 search pages, robots.txt in each run; not one listing twice.
     assert simulated.requests("emlak") <= 120 + 6 + 2
     assert stored_is_true(home, simulated, "emlak")
@@ -122,9 +122,9 @@ def test_a_third_crawl_begins_anew(laptop: dict[str, str], home: Path, simulate:
     simulated = simulate(40)
     env = {**laptop, "SIMULATOR_URL": simulated.url}
     for new in (40, 0):
-        told = json.loads(run(env, "crawl", "emlak", "--json").stdout)
-        assert (told["new"], told["kept"], told["resumed"]) == (new, 40, 0)
-        assert told["pages"] >= 42, "40 listings and 2 search pages are read each time"
+        result = json.loads(run(env, "crawl", "emlak", "--json").stdout)
+        assert (result["new"], result["kept"], result["resumed"]) == (new, 40, 0)
+        assert result["pages"] >= 42, "40 listings and 2 search pages are read each time"
     log = (home / "logs" / "worker-1.log").read_text("utf-8")
     assert 0 < log.count(" INFO: ") <= 2 * 20, "a healthy worker logs its start and its end at INFO, but no page"
     assert " WARNING: " not in log
@@ -161,8 +161,8 @@ def test_two_commands_at_once_share_the_services(
 
 
 def status(env: dict[str, str]) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(run(env, "status", "--json").stdout)["portals"]
-    return told
+    result: dict[str, Any] = json.loads(run(env, "status", "--json").stdout)["portals"]
+    return result
 
 
 def test_status_of_nothing_says_how_to_begin(laptop: dict[str, str]) -> None:
@@ -199,7 +199,7 @@ def test_the_doctor_names_each_fault_with_its_remedy(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["crwal"], "crwal"),
         (["crawl"], "portal"),
@@ -217,17 +217,17 @@ def test_the_doctor_names_each_fault_with_its_remedy(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_a_wrong_argument_gets_one_clear_line_and_2(laptop: dict[str, str], arguments: list[str], told: str) -> None:
+def test_a_wrong_argument_gets_one_clear_line_and_2(laptop: dict[str, str], arguments: list[str], message: str) -> None:
     done = run(laptop, *arguments)
     assert done.returncode == 2
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert line.startswith("realestate: ")
-    assert told in line
+    assert message in line
 
 
 @pytest.mark.parametrize(
-    ("variables", "told"),
+    ("variables", "message"),
     [
         ({"REDIS_URL": "redis://127.0.0.1:1/0", "STORE_URL": "postgresql://127.0.0.1:1/x"}, "Redis"),
         ({"REALESTATE_HOME": "/proc/nowhere"}, "/proc/nowhere"),
@@ -238,12 +238,12 @@ def test_a_wrong_argument_gets_one_clear_line_and_2(laptop: dict[str, str], argu
         ({"STORE_URL": "postgresql://u:p%zz@h/db"}, "STORE_URL cannot be read"),
     ],
 )
-def test_what_is_not_there_is_one_line_and_1(laptop: dict[str, str], variables: dict[str, str], told: str) -> None:
+def test_what_is_not_there_is_one_line_and_1(laptop: dict[str, str], variables: dict[str, str], message: str) -> None:
     done = run({**laptop, **variables}, "crawl", "emlak")
     assert done.returncode == 1
     assert "p%zz" not in done.stdout + done.stderr, "no password in a message"
     (line,) = done.stderr.splitlines()
-    assert told in line
+    assert message in line
 
 
 def test_a_busy_port_is_one_line_and_1(laptop: dict[str, str], simulate: Simulate) -> None:

@@ -1,4 +1,4 @@
-"""Workers that die, stall or are told to stop in the middle of a crawl: nothing lost, nothing twice."""
+"""Workers are killed, stall or are stopped in the middle of a crawl: nothing is lost, nothing is stored twice."""
 
 import os
 import random
@@ -21,18 +21,18 @@ from tests.end_to_end.crash_worker import POINTS, SEED_POINTS
 Crawl = Callable[[int], "Fleet"]
 #: Three search pages, more than a worker holds at once.
 LISTINGS = 60
-#: A dead worker's requests are ready again by then: 15 s with the lease of 9 s.
+#: The requests of a dead worker are ready again after at most so many seconds, with the lease of 9 s.
 RECOVERY_SECONDS = 15.0
 SHORT_LEASE = 2.0
 
 
 def crowding() -> float:
-    """How many processes want each processor: on a crowded machine everything takes so much longer."""
+    """Processes per processor: on a busy machine everything takes so much longer."""
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class Fleet:
-    """Workers of one simulated emlak, and what is to be seen of them in Redis."""
+    """Workers of one simulated emlak, and what Redis knows of them."""
 
     def __init__(
         self, simulated: Simulated, env: dict[str, str], server: Redis, store: PostgresStore, folder: Path
@@ -52,15 +52,15 @@ class Fleet:
 
     def crashing(self, point: str, **changes: float) -> AbstractContextManager[Worker]:
         """A worker with other settings, which dies at the point."""
-        told = [f"{name}={value}" for name, value in changes.items()]
-        return self._run("-m", "tests.end_to_end.crash_worker", point, str(self.marker), *told)
+        settings = [f"{name}={value}" for name, value in changes.items()]
+        return self._run("-m", "tests.end_to_end.crash_worker", point, str(self.marker), *settings)
 
     @property
     def marker(self) -> Path:
         return self.folder / "point"
 
     def died(self, point: str, worker: Worker) -> float:
-        """Redis' time at which it died, at the point and not otherwise."""
+        """Wait until the worker has died at the point, and return Redis' time."""
         code = worker.process.wait(60)
         died = self.now()
         assert self.marker.exists(), f"{point!r} was never hit: {worker.text()[-2000:]}"
@@ -102,16 +102,37 @@ class Fleet:
 
 
 @pytest.fixture
-def crawl_of(simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path) -> Crawl:
-    return lambda listings: Fleet(simulate(listings), env, server, store, tmp_path)
+def acceleration(request: pytest.FixtureRequest) -> str:
+    return str(getattr(request, "param", "on"))
 
 
+#: Nothing may depend on acceleration. What is shown at every point of a page's way need not be shown twice in
+#: `make test` for the rest.
+IN_BOTH_MODES = pytest.mark.parametrize("acceleration", ["on", "off"], ids="accelerate {}".format, indirect=True)
+IN_BOTH_MODES_IF_SLOW = pytest.mark.parametrize(
+    "acceleration", ["on", pytest.param("off", marks=pytest.mark.slow)], ids="accelerate {}".format, indirect=True
+)
+
+
+@pytest.fixture
+def crawl_of(
+    simulate: Simulate,
+    env: dict[str, str],
+    server: Redis,
+    store: PostgresStore,
+    tmp_path: Path,
+    acceleration: str,
+) -> Crawl:
+    return lambda listings: Fleet(simulate(listings), {**env, "ACCELERATE": acceleration}, server, store, tmp_path)
+
+
+@IN_BOTH_MODES
 @pytest.mark.parametrize("point", POINTS)
 def test_killed_at_any_point_a_worker_loses_nothing(point: str, crawl_of: Crawl) -> None:
     crawl = crawl_of(LISTINGS)
     crawl.seed()
-    # Most with a short lease, to be over soon; those that are suspected, because a beat told of their download, with
-    # the product's own.
+    # A short lease, so that the test is over soon. Requests that are suspected, because a heartbeat named their
+    # download, with the product's own lease.
     changes = {"HEARTBEAT_SECONDS": 0.05} if point == "downloading" else {"LEASE_SECONDS": SHORT_LEASE}
     with crawl.crashing("after the other") as survivor, crawl.crashing(point, **changes) as victim:
         died = crawl.died(point, victim)
@@ -124,6 +145,7 @@ def test_killed_at_any_point_a_worker_loses_nothing(point: str, crawl_of: Crawl)
     crawl.check()
 
 
+@IN_BOTH_MODES_IF_SLOW
 @pytest.mark.parametrize("point", SEED_POINTS)
 def test_killed_with_a_seed_in_its_hands_a_worker_loses_neither_it_nor_its_next_push(
     point: str, crawl_of: Crawl
@@ -143,6 +165,7 @@ def test_killed_with_a_seed_in_its_hands_a_worker_loses_neither_it_nor_its_next_
         assert survivor.stop() == 0
 
 
+@IN_BOTH_MODES_IF_SLOW
 def test_a_worker_that_acknowledges_before_it_stores_would_be_found_out(crawl_of: Crawl) -> None:
     crawl = crawl_of(LISTINGS)
     crawl.seed()
@@ -158,6 +181,7 @@ def test_a_worker_that_acknowledges_before_it_stores_would_be_found_out(crawl_of
     assert (comparison.unexpected, comparison.wrong, comparison.duplicates) == ((), (), 0)
 
 
+@IN_BOTH_MODES_IF_SLOW
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("kills", "listings"), [(4, 300), pytest.param(20, 1_500, marks=pytest.mark.slow)])
 def test_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl, kills: int, listings: int) -> None:
@@ -193,6 +217,7 @@ def test_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl, kills: i
     crawl.check()
 
 
+@IN_BOTH_MODES_IF_SLOW
 def test_a_worker_stopped_past_its_lease_cannot_acknowledge_what_is_anothers(crawl_of: Crawl) -> None:
     crawl = crawl_of(LISTINGS)
     crawl.seed()
@@ -213,6 +238,7 @@ def test_a_worker_stopped_past_its_lease_cannot_acknowledge_what_is_anothers(cra
     assert int(late[1]) >= LISTINGS, "every late acknowledgement is refused"
 
 
+@IN_BOTH_MODES_IF_SLOW
 def test_stopped_and_started_again_the_fleet_fetches_no_page_that_it_has(crawl_of: Crawl) -> None:
     listings = 300
     crawl = crawl_of(listings)

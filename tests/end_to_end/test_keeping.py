@@ -116,10 +116,10 @@ def test_a_mended_parser_corrects_what_a_broken_one_read(
     dry = realestate(env_of, "reparse", "--portal", PORTAL, "--dry-run")
     assert (dry["listings"]["corrected"], dry["listings"]["released"]) == (wrong, unread + invalid)
     assert store.counts()[PORTAL] == (len(stored), invalid), "a dry run changes nothing"
-    told = realestate(env_of, "reparse", "--portal", PORTAL)
-    assert (told["listings"]["corrected"], told["listings"]["released"]) == (wrong, unread + invalid)
-    assert told["fields"] == dry["fields"]
-    assert told["fields"]["posted_at"] == sum(each["posted_at"] is not None for each in stored)
+    report = realestate(env_of, "reparse", "--portal", PORTAL)
+    assert (report["listings"]["corrected"], report["listings"]["released"]) == (wrong, unread + invalid)
+    assert report["fields"] == dry["fields"]
+    assert report["fields"]["posted_at"] == sum(each["posted_at"] is not None for each in stored)
     assert simulated.requests(PORTAL) == requests, "nothing was fetched"
 
     assert compare(truth, list(store.records(PORTAL))).right
@@ -141,9 +141,9 @@ def test_what_is_erased_is_not_crawled_again_by_two_workers(
     refs = sorted(row["ref"] for row in store.records(PORTAL))
     assert len(refs) == LISTINGS
     gone = refs[::10]
-    told = realestate(env_of, "erase", *(f"--ref={PORTAL}/{ref}" for ref in gone))
-    assert [each["removed"]["listings"] for each in told["erased"]] == [1] * len(gone)
-    assert told["raw_pages"]["erased"] == len(gone)
+    report = realestate(env_of, "erase", *(f"--ref={PORTAL}/{ref}" for ref in gone))
+    assert [each["removed"]["listings"] for each in report["erased"]] == [1] * len(gone)
+    assert report["raw_pages"]["erased"] == len(gone)
     assert not [row.ref for row, _ in pages(str(tmp_path / "raw")) if row.ref in gone]
     simulated.advance()
     before = simulated.requests(PORTAL)

@@ -24,15 +24,15 @@ def true(simulated: Simulated, name: str) -> dict[str, Any]:
 
 
 def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """ref -> what a perfect crawler would have told of the day."""
-    told: dict[str, Any] = {}
+    """ref -> what a perfect crawler would have recorded that day."""
+    changed: dict[str, Any] = {}
     for ref, now in after.items():
         was = before.get(ref)
         if was is None:
-            told[ref] = "appeared"
+            changed[ref] = "appeared"
         elif fields := {name: [was[name], now[name]] for name in now.keys() - NO_CHANGE if was[name] != now[name]}:
-            told[ref] = fields
-    return told
+            changed[ref] = fields
+    return changed
 
 
 @pytest.mark.parametrize("name", ["ecommerce", "finance"])
@@ -47,13 +47,13 @@ def test_what_is_stored_is_true_and_a_day_is_told_as_it_was(
 ) -> None:
     simulated = simulate_alone(10)
     command = [PYTHON, "-m", "realestate", "work", name]
-    told = {**env, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
+    variables = {**env, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0"}
 
     def crawl(mode: str) -> None:
         submit(server, name, seed_urls(name, simulated.url), mode=mode, scope=WHOLE)
         finished(server, name)
 
-    with running(command, told, tmp_path / "1.log"), running(command, told, tmp_path / "2.log"):
+    with running(command, variables, tmp_path / "1.log"), running(command, variables, tmp_path / "2.log"):
         crawl("full")
         first = true(simulated, name)
         assert stored(store, name) == first

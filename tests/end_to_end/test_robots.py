@@ -15,7 +15,7 @@ from realestate.queue import keys
 from realestate.settings import LEASE_SECONDS
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import PYTHON, Fleet, Simulate, letters, running, until
-from tests.end_to_end.test_pace import FIRST, PORTAL, Handler, Site, most_within, push, request
+from tests.end_to_end.test_rate_limit import FIRST, PORTAL, Handler, Site, most_within, push, request
 from tests.redis_process import RedisProcess
 
 TEXT = b"User-agent: *\nDisallow: /_private/\n"
@@ -142,11 +142,11 @@ def test_who_cannot_be_asked_for_too_long_is_given_up_and_kept(
         finished(server)
         assert workers[0].stop() == 0
     assert site.listings() == []
-    told = letters(redis_url, PORTAL)
-    assert {(letter["reason"], letter["error"]) for letter in told} == {
+    dead = letters(redis_url, PORTAL)
+    assert {(letter["reason"], letter["error"]) for letter in dead} == {
         ("robots", "robots.txt cannot be fetched: status 500")
     }
-    assert len(told) == 3
+    assert len(dead) == 3
     assert "'page/extract/forbidden': 3" in workers[0].text()
 
 

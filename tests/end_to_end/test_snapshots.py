@@ -22,8 +22,8 @@ class Nothing:
     def release(self, listings, run): return {"released": len(listings)}
     def medians(self): return []
 
-told = reparse("immoweb", pages(sys.argv[1], "immoweb"), Nothing())
-print(json.dumps({"pages": dict(told.pages), "listings": dict(told.listings)}))
+report = reparse("immoweb", pages(sys.argv[1], "immoweb"), Nothing())
+print(json.dumps({"pages": dict(report.pages), "listings": dict(report.listings)}))
 """
 
 

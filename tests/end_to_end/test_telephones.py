@@ -19,9 +19,9 @@ from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, compared, fin
 NUMBER = re.compile(rb"\(0(?:50|55|70)\) 000-\d\d-00|994(?:50|55|70)000\d\d00")
 
 
-def crawl(simulated: Simulated, server: "Redis", env: dict[str, str], log: Path, **told: str) -> None:
+def crawl(simulated: Simulated, server: "Redis", env: dict[str, str], log: Path, **changes: str) -> None:
     command = [PYTHON, "-m", "realestate", "work", "bina"]
-    with running(command, {**env, "SIMULATOR_URL": simulated.url, **told}, log):
+    with running(command, {**env, "SIMULATOR_URL": simulated.url, **changes}, log):
         submit(server, "bina", seed_urls("bina", simulated.url), mode="full", scope=WHOLE)
         finished(server, "bina", patience=300)
 
@@ -35,12 +35,12 @@ def test_they_are_kept_sealed_and_shown_nowhere(
     crawl(simulated, server, env, log, **on, **kept)
     comparison = compared(store, simulated, "bina")
     assert (comparison.missing, comparison.wrong, comparison.unexpected) == ((), (), ())
-    asked = [told for part, told in store.everything() if part == "contacts" and told.source == "asked"]
+    asked = [record for part, record in store.everything() if part == "contacts" and record.source == "asked"]
     raw: list[Any] = [page for _, page in pages(str(tmp_path / "pages"))]
     old = [page for page in raw if b"csrf-token" in page.body]
     assert len(asked) == len(old) > 0, "each page that has a token was asked by"
-    for told in asked:
-        contacts = Vault([key]).open(told.sealed)
+    for record in asked:
+        contacts = Vault([key]).open(record.sealed)
         assert contacts.phones
         assert all(NUMBER.fullmatch(phone.removeprefix("+").encode()) for phone in contacts.phones)
     assert not any("/phones" in page.url or NUMBER.search(page.body) for page in raw)
@@ -54,4 +54,4 @@ def test_off_no_request_is_made_for_them(
     simulated = simulate(60)
     crawl(simulated, server, env, tmp_path / "worker.log")
     assert simulated.requests("bina") <= 60 + 4 + 2, "listings, search pages, robots.txt"
-    assert not [told for part, told in store.everything() if part == "contacts"]
+    assert not [record for part, record in store.everything() if part == "contacts"]

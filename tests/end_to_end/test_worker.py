@@ -14,11 +14,12 @@ from tests.end_to_end.conftest import PYTHON, Simulate, compared, finished, lett
 Ask = Callable[..., list[tuple[Any, ...]]]
 
 
+@pytest.mark.parametrize("acceleration", ["on", "off"])
 def test_two_workers_store_the_truth_of_both_portals(
-    simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path
+    simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path, acceleration: str
 ) -> None:
     simulated = simulate(120)
-    env["SIMULATOR_URL"] = simulated.url
+    env |= {"SIMULATOR_URL": simulated.url, "ACCELERATE": acceleration}
     command = [PYTHON, "-m", "realestate", "work"]
     with running(command, env, tmp_path / "1.log") as one, running(command, env, tmp_path / "2.log") as two:
         # Bare addresses, as a person pushes them.
@@ -40,8 +41,8 @@ def test_a_worker_stores_the_truth_in_mongodb(
     simulate: Simulate, env: dict[str, str], server: Redis, mongodb_url: str, tmp_path: Path
 ) -> None:
     simulated = simulate(60)
-    told = {**env, "SIMULATOR_URL": simulated.url, "STORE_URL": mongodb_url}
-    with running([PYTHON, "-m", "scrapy", "crawl", "emlak"], told, tmp_path / "worker.log") as worker:
+    variables = {**env, "SIMULATOR_URL": simulated.url, "STORE_URL": mongodb_url}
+    with running([PYTHON, "-m", "scrapy", "crawl", "emlak"], variables, tmp_path / "worker.log") as worker:
         server.lpush("emlak:start_urls", f"{simulated.portals['emlak']}/elanlar/?ann_type=3&sort_type=0&page=1")
         finished(server, "emlak")
         assert worker.stop() == 0

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -25,6 +26,7 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
+@cache
 def imported_by(program: str) -> set[str]:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return set(json.loads(done.stdout))

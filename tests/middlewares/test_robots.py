@@ -172,7 +172,7 @@ def test_many_requests_fetch_once_and_the_others_wait_in_the_queue(run: Run) -> 
 def test_each_worker_that_reads_it_sets_the_crawl_delay(run: Run, server: Redis, rate: int) -> None:
     async def crawl_delay(worker: Worker) -> Any:
         await asyncio.gather(*worker.scheduler.fleet._background)
-        return server.hget(keys.rate_limit("immoweb"), "floor")
+        return server.hget(keys.rate_limit("immoweb"), "crawl_delay")
 
     async def act(first: Worker, second: Worker) -> None:
         first.respond((200, TEXT + b"Crawl-delay: 3\n"), (200, TEXT))

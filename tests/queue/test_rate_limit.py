@@ -13,8 +13,8 @@ from realestate.queue.rate_limit import RateLimit
         ({b"rate": b"2", b"factor": b"0.25", b"reason": b"status 429"}, "0.5/s: status 429"),
         ({b"rate": b"2", b"blocked_until": b"31000", b"reason": b"status 503"}, "blocked 30 s: status 503"),
         ({b"rate": b"2", b"blocked_until": b"500"}, "2/s"),
-        ({b"rate": b"2", b"floor": b"5000"}, "0.2/s: Crawl-delay"),
-        ({b"rate": b"0.1", b"floor": b"5000"}, "0.1/s"),
+        ({b"rate": b"2", b"crawl_delay": b"5000"}, "0.2/s: Crawl-delay"),
+        ({b"rate": b"0.1", b"crawl_delay": b"5000"}, "0.1/s"),
         ({b"rate": b"2", b"paused": b"1", b"blocked_until": b"31000"}, "paused"),
     ],
 )

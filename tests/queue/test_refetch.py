@@ -6,7 +6,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 
 from realestate.queue.engine import LEASE
-from realestate.queue.refetch import PROXY_ID, SENT, SUSPECT_PROXY, TRIES, UNREADABLE, refetch
+from realestate.queue.refetch import PROXY_ID, SENT, SUSPECT_PROXY, TRIES, UNREADABLE, refetch_request
 from realestate.spiders.immoweb import ImmowebSpider
 
 URL = "https://www.immoweb.be/en/classified/21000001"
@@ -19,7 +19,7 @@ def test_it_is_fetched_again_twice_beside_retries_for_other_reasons(
     spider = crawler.spider = ImmowebSpider.from_crawler(crawler)
     request = Request(URL, meta={LEASE: "k", "retry_times": 7, PROXY_ID: "a", SENT: 5.0})
     sent = []
-    while again := refetch(request, spider):
+    while again := refetch_request(request, spider):
         sent.append(again)
         request = again
     assert [each.meta[UNREADABLE] for each in sent] == list(range(1, TRIES + 1))
@@ -29,4 +29,4 @@ def test_it_is_fetched_again_twice_beside_retries_for_other_reasons(
 
 def test_outside_the_fleet_a_page_is_not_fetched_again(make_crawler: Callable[..., Crawler]) -> None:
     crawler = make_crawler(ImmowebSpider)
-    assert refetch(Request(URL), ImmowebSpider.from_crawler(crawler)) is None
+    assert refetch_request(Request(URL), ImmowebSpider.from_crawler(crawler)) is None

@@ -110,7 +110,7 @@ def test_the_longest_crawl_delay_of_all_hosts_limits_the_rate(run: Run, server: 
         stored = []
         for seconds, origin in delays:
             await queue.set_crawl_delay(seconds, origin)
-            stored.append(await queue.server.hget(keys.rate_limit(PORTAL), "floor"))
+            stored.append(await queue.server.hget(keys.rate_limit(PORTAL), "crawl_delay"))
         return stored
 
     assert run(act) == [b"2000", b"5000", b"5000", b"2000", None]

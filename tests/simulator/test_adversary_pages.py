@@ -12,7 +12,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
 
-from realestate.crawling.base import PortalSpider
+from realestate.crawling.portal_spider import PortalSpider
 from realestate.items import Listing, as_record
 from realestate.middlewares.bans import read_ban_rules
 from realestate.simulator.adversary.ban_pages import KINDS, LOGIN, LOGIN_PATH, wall

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Callable
 from datetime import datetime
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,10 +12,11 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, TextResponse
 
-from realestate.crawling.outcomes import Blocked, BrokenPage
+from realestate.crawling.page_outcomes import Banned, BrokenPage
 from realestate.crawling.results import Found
 from realestate.crawling.seeds import BadSeed
 from realestate.spiders.bina import BinaSpider
+from tests.crawling.fake_fleet import FakeFleet
 from tests.recorded import FOLDER
 
 HASH = "ab" * 32
@@ -25,15 +25,14 @@ LISTING = "https://bina.az/items/6150005"
 
 
 @pytest.fixture
-def given_up() -> list[tuple[str, str]]:
-    return []
+def fleet() -> FakeFleet:
+    return FakeFleet()
 
 
 @pytest.fixture
-def spider(make_crawler: Callable[..., Crawler], given_up: list[tuple[str, str]]) -> BinaSpider:
+def spider(make_crawler: Callable[..., Crawler], fleet: FakeFleet) -> BinaSpider:
     crawler = make_crawler(BinaSpider, BINA_QUERY_HASH=HASH)
-    letters = SimpleNamespace(give_up=lambda reason, error, request, **what: given_up.append((reason, error)))
-    crawler.engine = SimpleNamespace(scheduler=letters)  # type: ignore[assignment]
+    fleet.register(crawler)
     spider = crawler.spider = BinaSpider.from_crawler(crawler)
     return spider
 
@@ -72,7 +71,7 @@ def connection(edges: list[Any], total: Any = 40, more: bool = False, cursor: st
     ],
 )
 def test_a_web_address_is_a_question(spider: BinaSpider, search: str, filter: dict[str, Any]) -> None:
-    request = spider.ask("https://bina.az" + search)
+    request = spider.search_request("https://bina.az" + search)
     asked = {"first": 16, "filter": filter, "sort": "BUMPED_AT_DESC"}
     assert variables(request) == asked
     assert HASH in request.url
@@ -81,7 +80,7 @@ def test_a_web_address_is_a_question(spider: BinaSpider, search: str, filter: di
 
 
 def test_a_cursor_is_one_more_parameter(spider: BinaSpider) -> None:
-    assert variables(spider.ask(f"{SEARCH}?cursor=MTc%3D"))["cursor"] == "MTc="
+    assert variables(spider.search_request(f"{SEARCH}?cursor=MTc%3D"))["cursor"] == "MTc="
 
 
 @pytest.mark.parametrize(
@@ -99,13 +98,13 @@ def test_a_cursor_is_one_more_parameter(spider: BinaSpider) -> None:
 )
 def test_what_we_cannot_ask_for_is_refused_and_not_left_out(spider: BinaSpider, search: str) -> None:
     with pytest.raises(BadSeed):
-        spider.ask("https://bina.az" + search)
+        spider.search_request("https://bina.az" + search)
 
 
 def test_its_sitemaps_are_its_own_and_asked_for_as_they_are(spider: BinaSpider) -> None:
     url = "https://bina.azstatic.com/uploads/sitemaps/sitemap_items.xml"
     assert spider.owns(url)
-    assert spider.ask(url).url == url
+    assert spider.search_request(url).url == url
 
 
 def test_a_sitemap_leads_to_the_site(spider: BinaSpider) -> None:
@@ -123,8 +122,8 @@ UNKNOWN = {"errors": [{"message": "PersistedQueryNotFound", "extensions": {"code
 
 
 @pytest.mark.parametrize("status", [200, 400])
-def test_a_hash_that_the_site_forgot_is_a_block(
-    spider: BinaSpider, given_up: list[tuple[str, str]], status: int, caplog: pytest.LogCaptureFixture
+def test_a_hash_that_the_site_forgot_is_a_ban(
+    spider: BinaSpider, fleet: FakeFleet, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def read() -> list[Any]:
         return [each async for each in spider.read_search(answered(UNKNOWN, status=status))]
@@ -132,10 +131,10 @@ def test_a_hash_that_the_site_forgot_is_a_block(
     assert asyncio.run(read()) == []
     assert spider.crawler.stats is not None
     stats = spider.crawler.stats.get_stats()
-    assert (stats["ban/bina/persisted_query"], stats["page/discover/blocked"]) == (1, 1)
-    assert [reason for reason, _ in given_up] == ["ban"]
-    (told,) = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert told.getMessage().startswith("ban/bina/persisted_query: ")
+    assert (stats["ban/bina/persisted_query"], stats["page/discover/banned"]) == (1, 1)
+    assert [letter["reason"] for letter in fleet.dead_letters] == ["ban"]
+    (logged,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert logged.getMessage().startswith("ban/bina/persisted_query ")
 
 
 @pytest.mark.parametrize(
@@ -232,4 +231,4 @@ def test_an_answer_400_is_no_listing(spider: BinaSpider) -> None:
 
 
 def test_a_block_is_told_by_its_kind() -> None:
-    assert Blocked("captcha", "somebody has to look").kind == "captcha"
+    assert Banned("captcha", "somebody has to look").kind == "captcha"

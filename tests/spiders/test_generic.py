@@ -4,7 +4,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
 
-from realestate.crawling.outcomes import BrokenPage, ListingGone
+from realestate.crawling.page_outcomes import BrokenPage, ListingGone
 from realestate.items import Listing
 from realestate.spiders.generic import GenericSpider
 
@@ -100,8 +100,8 @@ def robots_txt(body: bytes, status: int = 200) -> list[str]:
 def test_a_site_is_asked_for_the_sitemaps_its_robots_txt_names() -> None:
     spider = GenericSpider()
     for first in ("https://homes.be", "https://homes.be/"):
-        assert spider.ask(first).url == "https://homes.be/robots.txt"
-    assert spider.ask("https://homes.be/sitemap.xml").url == "https://homes.be/sitemap.xml"
+        assert spider.search_request(first).url == "https://homes.be/robots.txt"
+    assert spider.search_request("https://homes.be/sitemap.xml").url == "https://homes.be/sitemap.xml"
     assert spider.ref_of("https://homes.be/robots.txt") is None
     named = b"User-agent: *\nDisallow:\nSitemap: https://cdn.homes.be/a.xml.gz\nsitemap: /b.xml\nSitemap: /b.xml\n"
     assert robots_txt(named) == ["https://cdn.homes.be/a.xml.gz", "https://homes.be/b.xml"]

@@ -10,10 +10,10 @@ import pytest
 from scrapy import Request
 from scrapy.http import TextResponse
 
-from realestate.crawling.outcomes import BrokenPage, ListingGone
+from realestate.crawling.page_outcomes import BrokenPage, ListingGone
 from realestate.crawling.paging import Numbers
-from realestate.crawling.planning import parts_of
-from realestate.crawling.walk import Walk
+from realestate.crawling.search_splitting import parts_of
+from realestate.crawling.watermark import SearchProgress
 from realestate.items import as_record
 from realestate.simulator.lalafo import Lalafo
 from realestate.simulator.world import World
@@ -45,9 +45,9 @@ def listing(told: Any, url: str = DETAILS) -> dict[str, Any]:
 @pytest.mark.parametrize("url", [SHOWN, DETAILS, "https://lalafo.az/baku/ads/id-108000001"])
 def test_a_listing_is_asked_for_at_the_api_with_the_headers_of_its_application(url: str) -> None:
     spider = LalafoSpider()
-    request = spider.ask_listing(url)
+    request = spider.listing_request(url)
     assert (spider.ref_of(url), request.url) == ("108000001", DETAILS)
-    for asked in (request, spider.ask(SEARCH)):
+    for asked in (request, spider.search_request(SEARCH)):
         told = {name: asked.headers.get(name) for name in ("device", "country-id", "language")}
         assert told == {"device": b"pc", "country-id": b"13", "language": b"az_AZ"}
 
@@ -102,8 +102,8 @@ def test_a_page_of_another_advert_is_broken() -> None:
         listing(document(), DETAILS.replace("108000001", "108000009"))
 
 
-def test_who_seeks_a_home_offers_none() -> None:
-    with pytest.raises(BrokenPage, match="seeks"):
+def test_an_advert_that_looks_for_a_home_is_not_a_listing() -> None:
+    with pytest.raises(BrokenPage, match="looks for a home"):
         listing(document() | {"category_id": 2041})
 
 
@@ -222,7 +222,7 @@ def test_a_search_with_more_than_the_portal_shows_is_found_whole(monkeypatch: py
         results = spider.parse_search(response(answer.body, search))
         is_long = paging.is_first(search) and (results.total or 0) > (paging.reach or 0)
         parts = parts_of(search, spider.axes, results.total or 0, paging.reach or 0, results.prices) if is_long else []
-        waiting += parts or Walk().further(paging, spider.newest_first, search, results)
+        waiting += parts or SearchProgress().next_pages(paging, spider.newest_first, search, results)
         seen |= {found.ref for found in results.found if not parts}
     assert seen == {str(advert.ref) for advert in site.world.listed("lalafo")}
     assert asked < 250

@@ -9,8 +9,8 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
 
-from realestate.crawling.moments import served_at
-from realestate.crawling.outcomes import BrokenPage
+from realestate.crawling.field_tables import served_at
+from realestate.crawling.page_outcomes import BrokenPage
 from realestate.spiders.tap import PAGE_SIZE, TapSpider
 from tests import recorded
 
@@ -25,7 +25,7 @@ def spider() -> TapSpider:
 
 
 def variables(spider: TapSpider, query: str = "") -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(spider.ask(SEARCH + query).body)["variables"]
+    told: dict[str, Any] = json.loads(spider.search_request(SEARCH + query).body)["variables"]
     return told
 
 
@@ -45,7 +45,7 @@ def flat(change: Callable[[str], str], url: str = FLAT, **headers: str) -> HtmlR
 
 
 def test_a_web_address_is_asked_in_graphql(spider: TapSpider) -> None:
-    request = spider.ask(SEARCH)
+    request = spider.search_request(SEARCH)
     assert (request.url, request.method) == (GRAPHQL, "POST")
     assert request.headers["Content-Type"] == b"application/json"
     assert variables(spider) == {"filters": {"categoryId": "Z2lkOi8vdGFwL0NhdGVnb3J5LzYzNQ"}, "first": PAGE_SIZE}
@@ -76,7 +76,7 @@ def test_filters_of_the_web_page_are_kept(spider: TapSpider) -> None:
 @pytest.mark.parametrize("url", [SEARCH + "?q[is_shop]=false", "https://tap.az/elanlar/elektronika", "https://tap.az/"])
 def test_what_cannot_be_asked_is_refused(spider: TapSpider, url: str) -> None:
     with pytest.raises(ValueError, match=r"tap\.az"):
-        spider.ask(url)
+        spider.search_request(url)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_page_without_a_date_was_served_now(date: str) -> None:
 
 
 def test_telephones_are_asked_for_by_the_adverts_number(spider: TapSpider) -> None:
-    request = spider.ask_telephones(flat(lambda text: text))
+    request = spider.telephone_request(flat(lambda text: text))
     assert request is not None
     assert json.loads(request.body)["variables"] == {"adId": "Z2lkOi8vdGFwL0FkLzQ4MDAwMTAy"}
     assert b"createCall" in request.body

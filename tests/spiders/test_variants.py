@@ -7,7 +7,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse
 
-from realestate.crawling.outcomes import BrokenPage
+from realestate.crawling.page_outcomes import BrokenPage
 from tests import recorded
 
 ITEM = "https://bina.az/items/5800001"

@@ -2,14 +2,56 @@
 
 from collections.abc import Callable, Iterator
 
+import psycopg2
 import pytest
 
+from realestate import embedded
 from realestate.storage import Store, open_store
+from tests.conftest import empty_database
 
 OpenStore = Callable[[], Store]
 Scaled = Callable[[int], int]
 #: kind -> the fixtures that give the addresses of two empty databases.
-KINDS = {"postgres": ("store_url", "second_store_url"), "mongodb": ("mongodb_url", "second_mongodb_url")}
+KINDS = {"postgres": ("clean_store_url", "second_clean_store_url"), "mongodb": ("mongodb_url", "second_mongodb_url")}
+
+
+@pytest.fixture(scope="session")
+def migrated_urls(services: embedded.Services) -> Iterator[tuple[str, str]]:
+    """Two PostgreSQL databases with our tables. Tests share them: to make one takes longer than most tests."""
+    with empty_database(services.store_url) as first, empty_database(services.store_url) as second:
+        for url in (first, second):
+            store = open_store(url)
+            store.migrate()
+            store.close()
+        yield first, second
+
+
+def cleaned(url: str) -> str:
+    """Empty all tables, after ending connections that an earlier test left open."""
+    connection = psycopg2.connect(url)
+    with connection, connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        cursor.execute(
+            "SELECT string_agg(quote_ident(tablename), ', ') FROM pg_tables"
+            " WHERE schemaname = current_schema() AND tablename <> 'schema_version'"
+        )
+        ((tables,),) = cursor.fetchall()
+        cursor.execute(f"TRUNCATE {tables} RESTART IDENTITY")
+    connection.close()
+    return url
+
+
+@pytest.fixture
+def clean_store_url(migrated_urls: tuple[str, str]) -> str:
+    return cleaned(migrated_urls[0])
+
+
+@pytest.fixture
+def second_clean_store_url(migrated_urls: tuple[str, str]) -> str:
+    return cleaned(migrated_urls[1])
 
 
 @pytest.fixture(params=KINDS)

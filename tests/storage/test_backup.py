@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -18,6 +19,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from realestate import embedded
 from realestate.items import FIELDS, Part, as_record
 from realestate.storage import Batch, open_store
 from realestate.storage.backup import BackupError, Header, backup, restore
@@ -25,6 +27,7 @@ from realestate.storage.contacts import Sealed
 from realestate.storage.maintenance import RELEASED, FullStore, NotEmpty
 from realestate.storage.records import PARTS, Departure, ErasedMark, SealedContacts, Watermark, listing_of
 from realestate.storage.snapshots import SnapshotRef
+from tests.conftest import empty_database
 from tests.examples import a_listing
 from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, quarantined
 from tests.storage.conftest import Scaled
@@ -48,8 +51,12 @@ def other(other_url: str) -> Iterator[FullStore]:
 
 @pytest.fixture
 def full(any_store: FullStore) -> FullStore:
+    fill(any_store)
+    return any_store
+
+
+def fill(store: FullStore) -> None:
     """Something of everything."""
-    store = any_store
     hostile: dict[str, Any] = {"a.b": HOSTILE, "$where": [None, True, 1.5, {"": []}]}
     store.write(
         batch(*pages(30), page("odd", title=HOSTILE, photos=[f"https://x.example/{HOSTILE}"], extra=hostile), job="a")
@@ -74,7 +81,6 @@ def full(any_store: FullStore) -> FullStore:
     store.write(Batch(others=[(product("2", stock=7), "b")]))
     store.erase(PORTAL, "29")
     store.erase_contact("k:mark")
-    return store
 
 
 def everything(store: FullStore) -> dict[str, list[str]]:
@@ -94,9 +100,28 @@ def plain(told: Any) -> str:
 
 @pytest.fixture
 def file(full: FullStore, tmp_path: Path) -> Path:
+    """A backup of `full`."""
     path = tmp_path / "store.backup"
     backup(full, path, NOW)
     return path
+
+
+@pytest.fixture(scope="session")
+def shared_file(services: embedded.Services, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backup of a PostgreSQL store with something of everything, made once."""
+    path = tmp_path_factory.mktemp("backup") / "store.backup"
+    with empty_database(services.store_url) as url:
+        store = open_store(url)
+        fill(store)
+        backup(store, path, NOW)
+        store.close()
+    return path
+
+
+@pytest.fixture
+def copied_file(shared_file: Path, tmp_path: Path) -> Path:
+    """In a folder of the test's own, so that it can write beside it."""
+    return Path(shutil.copy(shared_file, tmp_path))
 
 
 # ----- there and back
@@ -218,9 +243,6 @@ def test_the_last_job_that_saw_a_listing_is_in_its_record(any_store: FullStore) 
 
 # ----- what is not restored
 
-#: A file is a file, whatever it was made of.
-OF_ONE_KIND = pytest.mark.parametrize("any_url", ["postgres"], indirect=True)
-
 
 def test_only_an_empty_store_is_restored_into(full: FullStore, other: FullStore, file: Path) -> None:
     before = everything(full)
@@ -261,7 +283,6 @@ def written(records: list[dict[str, Any]]) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
-@OF_ONE_KIND
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
@@ -278,15 +299,14 @@ def written(records: list[dict[str, Any]]) -> bytes:
     ],
 )
 def test_what_is_not_a_whole_backup_of_ours_is_refused_in_one_line(
-    other: FullStore, file: Path, spoil: Callable[[Path], Path], told: str
+    other: FullStore, copied_file: Path, spoil: Callable[[Path], Path], told: str
 ) -> None:
     with pytest.raises(BackupError, match=told) as error:
-        restore(other, spoil(file))
+        restore(other, spoil(copied_file))
     assert "\n" not in str(error.value)
     assert is_empty(other)
 
 
-@OF_ONE_KIND
 def test_a_file_of_version_1_is_restored(other: FullStore, tmp_path: Path) -> None:
     """It has no items of other kinds, and no parts."""
     events = [event for event in lines(LAST_VERSION, "events") if event["event"]["portal"] == PORTAL]
@@ -298,19 +318,17 @@ def test_a_file_of_version_1_is_restored(other: FullStore, tmp_path: Path) -> No
     assert list(other.others("ecommerce")) == []
 
 
-@OF_ONE_KIND
 @pytest.mark.parametrize(("name", "value"), [("kind", "castle"), ("data", {"name": "x", "price": -1}), ("url", "x")])
-def test_what_is_no_home_and_of_no_kind_is_refused(other: FullStore, file: Path, name: str, value: Any) -> None:
-    records = lines(file, "others")
+def test_what_is_no_home_and_of_no_kind_is_refused(other: FullStore, copied_file: Path, name: str, value: Any) -> None:
+    records = lines(copied_file, "others")
     records[0][name] = value
     with pytest.raises(BackupError, match="ecommerce/1 is not a valid"):
-        restore(other, changed(file, others=written(records)))
+        restore(other, changed(copied_file, others=written(records)))
     assert is_empty(other)
 
 
-@OF_ONE_KIND
-def test_half_a_file_or_another_is_refused(other: FullStore, file: Path, tmp_path: Path) -> None:
-    whole = file.read_bytes()
+def test_half_a_file_or_another_is_refused(other: FullStore, copied_file: Path, tmp_path: Path) -> None:
+    whole = copied_file.read_bytes()
     damaged = bytearray(whole)
     damaged[len(whole) // 3] ^= 0xFF
     for data in (b"", b"not a zip", whole[: len(whole) // 2], bytes(damaged)):
@@ -321,7 +339,6 @@ def test_half_a_file_or_another_is_refused(other: FullStore, file: Path, tmp_pat
         assert is_empty(other)
 
 
-@OF_ONE_KIND
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
@@ -333,29 +350,27 @@ def test_half_a_file_or_another_is_refused(other: FullStore, file: Path, tmp_pat
     ],
 )
 def test_a_listing_the_schema_refuses_is_named_and_nothing_is_restored(
-    other: FullStore, file: Path, name: str, value: Any, told: str
+    other: FullStore, copied_file: Path, name: str, value: Any, told: str
 ) -> None:
-    records = lines(file, "listings")
+    records = lines(copied_file, "listings")
     records[0]["listing"][name] = value
     with pytest.raises(BackupError, match=told):
-        restore(other, changed(file, listings=written(records)))
+        restore(other, changed(copied_file, listings=written(records)))
     assert is_empty(other)
 
 
-@OF_ONE_KIND
-def test_what_a_person_let_pass_needs_not_be_valid_but_a_listing(other: FullStore, file: Path) -> None:
-    records = lines(file, "listings")
+def test_what_a_person_let_pass_needs_not_be_valid_but_a_listing(other: FullStore, copied_file: Path) -> None:
+    records = lines(copied_file, "listings")
     records[0]["listing"] |= {"quality_flags": [RELEASED], "rooms": 5000}
-    restore(other, changed(file, listings=written(records)))
+    restore(other, changed(copied_file, listings=written(records)))
     assert next(iter(other.records(PORTAL)))["rooms"] == 5000
 
 
-@OF_ONE_KIND
-def test_what_is_no_listing_at_all_does_not_pass_by_a_flag(other: FullStore, file: Path) -> None:
-    records = lines(file, "listings")
+def test_what_is_no_listing_at_all_does_not_pass_by_a_flag(other: FullStore, copied_file: Path) -> None:
+    records = lines(copied_file, "listings")
     records[0]["listing"] |= {"quality_flags": [RELEASED], "rooms": "many"}
     with pytest.raises(BackupError, match="rooms"):
-        restore(other, changed(file, listings=written(records)))
+        restore(other, changed(copied_file, listings=written(records)))
     assert is_empty(other)
 
 

@@ -511,9 +511,10 @@ def test_medians_are_told_wherever_a_city_is_known(any_store: Store) -> None:
     assert {type(row.price_per_m2) for row in any_store.medians()} == {float}
 
 
-def test_looking_into_an_empty_database_makes_nothing(any_url: str) -> None:
+@pytest.mark.parametrize("url", ["store_url", "mongodb_url"])
+def test_looking_into_an_empty_database_makes_nothing(url: str, request: pytest.FixtureRequest) -> None:
     from realestate.storage import open_store
 
-    store = open_store(any_url)
+    store = open_store(str(request.getfixturevalue(url)))
     assert store.counts() == {}
     store.close()

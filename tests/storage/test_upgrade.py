@@ -16,9 +16,10 @@ from realestate.storage.backup import restore
 from realestate.storage.mongo import schema
 from realestate.storage.postgres import migrate
 from tests.storage.batches import PORTAL, all_events, batch, page, types
-from tests.storage.conftest import KINDS
 from tests.storage.test_backup import everything
 
+#: kind -> the fixtures that give the addresses of two databases without any table.
+KINDS = {"postgres": ("store_url", "second_store_url"), "mongodb": ("mongodb_url", "second_mongodb_url")}
 LAST = Path(__file__).with_name("last_version")
 POSTGRES_SCHEMA = 6
 MONGO_SCHEMA = 4

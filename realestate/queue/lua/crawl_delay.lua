@@ -9,8 +9,8 @@ end
 local longest = 0
 for _, delay in ipairs(redis.call('HVALS', delays)) do longest = math.max(longest, tonumber(delay)) end
 if longest > 0 then
-  redis.call('HSET', RATE_LIMIT, 'floor', longest)
+  redis.call('HSET', RATE_LIMIT, 'crawl_delay', longest)
 else
-  redis.call('HDEL', RATE_LIMIT, 'floor')
+  redis.call('HDEL', RATE_LIMIT, 'crawl_delay')
 end
 return longest

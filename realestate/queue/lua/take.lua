@@ -83,7 +83,7 @@ if factor < 1 and now - math.max(tonumber(limit.refused_at or 0), blocked) >= ar
   redis.call('HSET', RATE_LIMIT, 'factor', factor, 'refused_at', now)
 end
 local interval = args.rate > 0 and 1000 / (args.rate * factor) or 0
-interval = math.max(interval, tonumber(limit.floor or 0))
+interval = math.max(interval, tonumber(limit.crawl_delay or 0))
 redis.call('HSET', RATE_LIMIT, 'rate', args.rate, 'burst', args.burst)
 
 local free = tonumber(limit.free_at or 0)

@@ -134,7 +134,8 @@ class Limits:
         if self._profile.bans_at is not None and self._excesses >= self._profile.bans_at:
             return self._ban(reason, now)
         if now >= self._held_until:
-            self._held_since, self._held_until = now, now + self._profile.retry_after
+            self._held_since = now
+            self._held_until = now + self._profile.retry_after
         return self._held(now, reason)
 
     def _held(self, now: float, reason: Reason = "held") -> Refusal:

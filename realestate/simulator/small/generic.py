@@ -1,4 +1,4 @@
-"""A site without known structure: pages describe homes to search engines in four ways. Its search is a sitemap."""
+"""A site of unknown structure: pages describe homes to search engines in four ways. Its only search is a sitemap."""
 
 import re
 from html import escape

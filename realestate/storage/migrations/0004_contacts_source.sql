@@ -1,4 +1,4 @@
--- What a page told and what the portal answered when asked for telephones do not replace each other.
+-- Contacts of the page and of the portal's response to a request for telephones do not replace each other.
 ALTER TABLE contacts
     ADD COLUMN source text NOT NULL DEFAULT 'page' CHECK (source IN ('page', 'asked')),
     DROP CONSTRAINT contacts_pkey,

@@ -62,56 +62,56 @@ _EVENTS = 1000
 
 def everything(database: Database[Document]) -> Iterator[tuple[str, Any]]:
     yield "numbering", Numbering(Log(database).end() - 1)
-    with closing(_Exported()) as told:
+    with closing(_Exported()) as exported:
         for part, of in _HISTORY.items():
-            yield from ((part, record) for record in of(database, told))
+            yield from ((part, record) for record in of(database, exported))
         weighing: dict[str, str] = {}
         yield from (("jobs", record) for record in _jobs(database, weighing))
         yield from (("departures", record) for record in _departures(database, weighing))
         for part, read in _PLAIN.items():
             yield from ((part, read(document)) for page in pages(database[part]) for document in page)
-        yield from (("erased", record) for record in _erased(database, told))
+        yield from (("erased", record) for record in _erased(database, exported))
 
 
 class _Exported:
-    """The revision of each listing, and of what is no home, that was told. On disk, for there may be millions."""
+    """The revision at which each item was exported. On disk, as there may be millions."""
 
     def __init__(self) -> None:
         self._kept = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        self._kept.execute("CREATE TABLE told (id TEXT PRIMARY KEY, revision INTEGER) WITHOUT ROWID")
+        self._kept.execute("CREATE TABLE exported (id TEXT PRIMARY KEY, revision INTEGER) WITHOUT ROWID")
 
     def add(self, listings: Iterable[Document]) -> None:
-        told = [(each["_id"], each["revision"]) for each in listings]
+        values = [(each["_id"], each["revision"]) for each in listings]
         self._kept.execute("BEGIN")
-        self._kept.executemany("INSERT OR REPLACE INTO told VALUES (?, ?)", told)
+        self._kept.executemany("INSERT OR REPLACE INTO exported VALUES (?, ?)", values)
         self._kept.execute("COMMIT")
 
     def has(self, id: str, revision: int = 0) -> bool:
-        """Whether what happened to the listing then had happened when it was told."""
-        found = self._kept.execute("SELECT revision FROM told WHERE id = ?", (id,)).fetchone()
+        """Whether the listing was exported at this revision or a later one."""
+        found = self._kept.execute("SELECT revision FROM exported WHERE id = ?", (id,)).fetchone()
         return found is not None and revision <= found[0]
 
     def close(self) -> None:
         self._kept.close()
 
 
-def _listings(database: Database[Document], told: _Exported) -> Iterator[StoredListing]:
+def _listings(database: Database[Document], exported: _Exported) -> Iterator[StoredListing]:
     """With all its events in the log, where they are looked for later."""
     for page in pages(database["listings"], {"events": 0, "prices": 0}):
         stored = [each for each in page if not is_tombstone(each)]
         if waiting := [each["_id"] for each in stored if each["unlogged"]]:
             Log(database).recover(waiting)
-        told.add(stored)
+        exported.add(stored)
         yield from map(_stored, stored)
 
 
-def _others(database: Database[Document], told: _Exported) -> Iterator[StoredOther]:
+def _others(database: Database[Document], exported: _Exported) -> Iterator[StoredOther]:
     """As with listings."""
     for page in pages(database[OTHERS], {"events": 0}):
         stored = [each for each in page if not is_tombstone(each)]
         if waiting := [each["_id"] for each in stored if each["unlogged"]]:
             Log(database, OTHERS).recover(waiting)
-        told.add(stored)
+        exported.add(stored)
         yield from map(other_of, stored)
 
 
@@ -120,24 +120,24 @@ def _stored(document: Document) -> StoredListing:
     return StoredListing(as_record(state.listing), state.revision, document.get("last_job", ""), state.suspect)
 
 
-def _events(database: Database[Document], told: _Exported) -> Iterator[Any]:
+def _events(database: Database[Document], exported: _Exported) -> Iterator[Any]:
     log, after = Log(database), 0
     end = log.end()
     while after < end - 1 and (some := log.read(after, _EVENTS)):
         for each in some:
-            if each.seq < end and told.has(id_of(each.event.portal, each.event.ref), each.event.revision):
+            if each.seq < end and exported.has(id_of(each.event.portal, each.event.ref), each.event.revision):
                 yield each
         after = some[-1].seq
 
 
-def _prices(database: Database[Document], told: _Exported) -> Iterator[Any]:
+def _prices(database: Database[Document], exported: _Exported) -> Iterator[Any]:
     for page in pages(database["listings"], {"portal": 1, "ref": 1, "prices": 1, "erased_at": 1}):
         for each in page:
             prices = () if is_tombstone(each) else each["prices"]
             yield from (
                 price_of(each["portal"], each["ref"], seen)
                 for seen in prices
-                if told.has(each["_id"], seen["revision"])
+                if exported.has(each["_id"], seen["revision"])
             )
 
 
@@ -156,11 +156,11 @@ def _departures(database: Database[Document], weighing: Mapping[str, str]) -> It
             yield _plain(Departure)({**each, "weighed": weighed})
 
 
-def _erased(database: Database[Document], told: _Exported) -> Iterator[ErasedMark]:
-    """What is remembered now may have been told before: then it is not to be kept in any file."""
+def _erased(database: Database[Document], exported: _Exported) -> Iterator[ErasedMark]:
+    """A listing that was erased after it was exported must not stay in any file: then this raises StoreError."""
     for page in pages(database["erased"]):
         for each in page:
-            if each["kind"] == "listing" and told.has(id_of(*each["what"].split("/", 1))):
+            if each["kind"] == "listing" and exported.has(id_of(*each["what"].split("/", 1))):
                 raise StoreError(f"{each['what']} was erased while everything was read: begin again")
             yield _plain(ErasedMark)(each)
 
@@ -201,9 +201,14 @@ class Loading:
 
     def load(self, records: Iterable[tuple[str, Any]]) -> None:
         """Raises Refused if something cannot be stored, or is there twice."""
-        special = {"numbering": self._number, "events": self._tell, "prices": self._price, "erased": self._keep_away}
-        for part, told in groupby(records, itemgetter(0)):
-            for some in pieces((each for _, each in told), _TOGETHER):
+        special = {
+            "numbering": self._load_numbering,
+            "events": self._load_events,
+            "prices": self._load_prices,
+            "erased": self._load_erased,
+        }
+        for part, of_part in groupby(records, itemgetter(0)):
+            for some in pieces((record for _, record in of_part), _TOGETHER):
                 if part in special:
                     special[part](some)
                 else:
@@ -211,24 +216,24 @@ class Loading:
         if self._numbered > self._last_seq:
             self._insert("events", [last_entry(self._numbered)])
 
-    def _number(self, told: Sequence[Any]) -> None:
+    def _load_numbering(self, some: Sequence[Any]) -> None:
         """No number is given twice, also of what the file does not have any more."""
-        self._numbered = max(each.last_seq for each in told)
+        self._numbered = max(each.last_seq for each in some)
 
-    def _tell(self, told: Sequence[Numbered]) -> None:
-        for each in told:
+    def _load_events(self, some: Sequence[Numbered]) -> None:
+        for each in some:
             if each.seq <= self._last_seq:
                 raise Refused(f"event {each.seq} follows event {self._last_seq}")
             self._last_seq = each.seq
-        self._insert("events", entries(told))
-        self._push("events", event_document, [each.event for each in told])
+        self._insert("events", entries(some))
+        self._push("events", event_document, [each.event for each in some])
 
-    def _price(self, told: Sequence[PriceSeen]) -> None:
-        self._push("prices", price_document, told)
+    def _load_prices(self, some: Sequence[PriceSeen]) -> None:
+        self._push("prices", price_document, some)
 
-    def _keep_away(self, told: Sequence[ErasedMark]) -> None:
-        self._insert("erased", map(_mark_document, told))
-        listings = (each for each in told if each.kind == "listing")
+    def _load_erased(self, some: Sequence[ErasedMark]) -> None:
+        self._insert("erased", map(_mark_document, some))
+        listings = (each for each in some if each.kind == "listing")
         tombstones = [{"_id": _id_of_mark(each), **tombstone(moment(each.at))} for each in listings]
         for collection in SOURCES:
             self._insert(collection, tombstones)
@@ -248,11 +253,11 @@ class Loading:
             raise Refused(f"{names[place]} in {collection}: {reason}")
 
     def _push(
-        self, what: str, document: Callable[[Any], Document], told: Sequence[Event] | Sequence[PriceSeen]
+        self, what: str, document: Callable[[Any], Document], some: Sequence[Event] | Sequence[PriceSeen]
     ) -> None:
         """Into their listings' documents; what is no home has none of its own."""
         more: dict[str, list[Document]] = {}
-        for each in told:
+        for each in some:
             more.setdefault(id_of(each.portal, each.ref), []).append(document(each))
         pushes = [UpdateOne({"_id": id}, {"$push": {what: {"$each": some}}}) for id, some in more.items()]
         listings = self._database[self._prefix + "listings"]
@@ -287,25 +292,25 @@ def _job_document(stored: StoredJob) -> Document:
     return {**job_document(stored.job), "offered": stored.offered, **weighing}
 
 
-def _departure_document(told: Departure) -> Document:
-    name = departure_name(told.job, told.portal, told.ref, told.evidence)
-    return {"_id": name, **asdict(told), "at": moment(told.at), "weighed": [_WEIGHED] if told.weighed else []}
+def _departure_document(record: Departure) -> Document:
+    name = departure_name(record.job, record.portal, record.ref, record.evidence)
+    return {"_id": name, **asdict(record), "at": moment(record.at), "weighed": [_WEIGHED] if record.weighed else []}
 
 
-def _part_document(told: PlannedPart) -> Document:
-    return {"_id": part_name(told.job, told.search), **asdict(told)}
+def _part_document(record: PlannedPart) -> Document:
+    return {"_id": part_name(record.job, record.search), **asdict(record)}
 
 
-def _watermark_document(told: Watermark) -> Document:
-    return {"_id": id_of(told.portal, told.scope), **asdict(told), "set_at": moment(told.set_at)}
+def _watermark_document(record: Watermark) -> Document:
+    return {"_id": id_of(record.portal, record.scope), **asdict(record), "set_at": moment(record.set_at)}
 
 
-def _mark_document(told: ErasedMark) -> Document:
-    return {"_id": mark_name(told.kind, told.what), **asdict(told), "at": moment(told.at)}
+def _mark_document(record: ErasedMark) -> Document:
+    return {"_id": mark_name(record.kind, record.what), **asdict(record), "at": moment(record.at)}
 
 
-def _id_of_mark(told: ErasedMark) -> str:
-    portal, _, ref = told.what.partition("/")
+def _id_of_mark(record: ErasedMark) -> str:
+    portal, _, ref = record.what.partition("/")
     return id_of(portal, ref)
 
 

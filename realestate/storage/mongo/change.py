@@ -23,10 +23,10 @@ from realestate.storage.mongo.documents import (
     state_document,
     state_of,
 )
-from realestate.storage.mongo.event_log import LISTINGS, Log, tellings
+from realestate.storage.mongo.event_log import LISTINGS, Log, revisions_of
 from realestate.storage.records import erased_name
 
-#: Where something is told of a listing, beside its own document and the log.
+#: Collections with more about a listing, beside its own document and the log.
 ASIDE = ("departures", "quarantine", "contacts")
 
 
@@ -49,11 +49,11 @@ def marks_of_portal(portal: str) -> Document:
 
 
 def remember(database: Database[Document], kind: str, what: str, at: datetime, **beside: Any) -> None:
-    """Since when, is told once."""
-    told: Document = {"$setOnInsert": {"kind": kind, "what": what, "at": at}}
+    """Record the erasure. If it is recorded already, its time stays."""
+    update: Document = {"$setOnInsert": {"kind": kind, "what": what, "at": at}}
     if beside:
-        told["$set"] = beside
-    bulk(database["erased"], [UpdateOne({"_id": mark_name(kind, what)}, told, upsert=True)])
+        update["$set"] = beside
+    bulk(database["erased"], [UpdateOne({"_id": mark_name(kind, what)}, update, upsert=True)])
 
 
 def remembered(database: Database[Document], kind: str, what: Iterable[str]) -> set[str]:
@@ -190,24 +190,24 @@ class Change:
     def statement(self) -> InsertOne[Any] | UpdateOne:
         """Raises one of REFUSED if no server would take it."""
         assert self.outcome.state is not None
-        state, told = state_document(self.outcome.state), self._told()
+        state, history = state_document(self.outcome.state), self._history()
         kept = {name: value for name, value in state.items() if value is not None}
         if self.seen or self.before is None:
             kept["last_job"] = self.job
         if self.before is None:
-            return InsertOne(screened({"_id": self.id, **kept, **told}))
+            return InsertOne(screened({"_id": self.id, **kept, **history}))
         update = {
             "$set": {name: value for name, value in kept.items() if name not in _CLOCK},
             "$unset": dict.fromkeys(state.keys() - kept.keys(), ""),
             "$max": {name: self.now for name, moves in zip(_CLOCK, (self.seen, self.read), strict=True) if moves},
-            "$push": {name: {"$each": more} for name, more in told.items() if more},
+            "$push": {name: {"$each": more} for name, more in history.items() if more},
         }
         update = {operator: what for operator, what in update.items() if what}
         screened(update)
-        # Where the listing is not as it was, MongoDB tries to insert another: that fails, and is told by its place.
+        # Where the listing is not as it was, MongoDB tries to insert another: that fails, and its index is reported.
         return UpdateOne(self._expected(), update, upsert=True)
 
-    def _told(self) -> dict[str, list[Any]]:
+    def _history(self) -> dict[str, list[Any]]:
         events, prices = self.outcome.events, self.outcome.prices
         return {
             "events": list(map(event_document, events)),
@@ -266,7 +266,7 @@ def apply(database: Database[Document], changes: Iterable[C], collection: str = 
         else:
             applied.done.append(change)
     _undo(database[collection], [tried[place] for place in done.upserted])
-    log.append(end, [told for change in applied.done for told in tellings(change.events)])
+    log.append(end, [revision for change in applied.done for revision in revisions_of(change.events)])
     return applied
 
 

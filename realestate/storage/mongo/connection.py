@@ -117,29 +117,29 @@ def bulk(collection: Documents, statements: Sequence[InsertOne[Any] | UpdateOne 
     """Each stands by itself: what fails keeps none of the others from being done."""
     if not statements:
         return Bulk(frozenset(), {}, frozenset(), 0)
-    told: Mapping[str, Any]
+    result: Mapping[str, Any]
     try:
-        told = collection.bulk_write(statements, ordered=False).bulk_api_result
+        result = collection.bulk_write(statements, ordered=False).bulk_api_result
     except BulkWriteError as error:
-        told = error.details
-        if failed := told.get("writeConcernErrors"):
+        result = error.details
+        if failed := result.get("writeConcernErrors"):
             raise StoreAway(f"MongoDB: {_line(failed[0].get('errmsg', 'not written by a majority'))}") from error
-    errors = told["writeErrors"]
+    errors = result["writeErrors"]
     if later := [each for each in errors if each["code"] in _LATER]:
         raise StoreAway(f"MongoDB: {_line(later[0]['errmsg'])}")
     return Bulk(
         frozenset(each["index"] for each in errors if each["code"] == _EXISTS_ALREADY),
         {each["index"]: _line(each["errmsg"]) for each in errors if each["code"] != _EXISTS_ALREADY},
-        frozenset(each["index"] for each in told["upserted"]),
-        told["nMatched"],
+        frozenset(each["index"] for each in result["upserted"]),
+        result["nMatched"],
     )
 
 
 def _client(url: str) -> MongoClient[Document]:
     """Errors about a malformed address would repeat parts of it, perhaps of its password."""
     try:
-        told = {option.partition("=")[0].lower() for option in re.split("[&;]", urlsplit(url).query)}
-        ours = {name: value for name, value in _DEFAULTS.items() if name.lower() not in told}
+        given = {option.partition("=")[0].lower() for option in re.split("[&;]", urlsplit(url).query)}
+        ours = {name: value for name, value in _DEFAULTS.items() if name.lower() not in given}
         client: MongoClient[Document] = MongoClient(url, connect=False, **ours)
     except (PyMongoError, ValueError, TypeError):
         raise StoreError("STORE_URL cannot be read: is a special character in it not %-encoded?") from None
@@ -161,15 +161,15 @@ def _explained(error: PyMongoError) -> StoreError:
     return StoreError(f"MongoDB: {line}")
 
 
-def _line(told: str) -> str:
+def _line(message: str) -> str:
     """Without what the driver adds: its settings, and all it knows of the servers."""
-    return re.split(r" \(configured timeouts|, Timeout: |, full error", told)[0].partition("\n")[0]
+    return re.split(r" \(configured timeouts|, Timeout: |, full error", message)[0].partition("\n")[0]
 
 
 def server_time(database: Database[Document]) -> datetime:
     """No worker's clock matters."""
-    told: datetime = database.command("hello", codec_options=_READ)["localTime"]
-    return told
+    now: datetime = database.command("hello", codec_options=_READ)["localTime"]
+    return now
 
 
 T = TypeVar("T")

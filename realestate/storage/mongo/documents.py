@@ -16,6 +16,7 @@ import msgspec
 from bson.raw_bson import RawBSONDocument
 
 from realestate.items import FIELDS, Listing
+from realestate.storage.field_types import FIELD_TYPES, FieldType
 from realestate.storage.history import Event, PriceSeen, State, Suspect
 from realestate.storage.maintenance import InQuarantine
 from realestate.storage.mongo.connection import Document, Refused
@@ -27,9 +28,6 @@ from realestate.storage.snapshots import SnapshotRef
 _LARGEST_BYTES = 16 * 1024 * 1024
 #: As in the other store, and what a number keeps to the cent.
 _DEAREST = Decimal(10) ** 12
-_AMOUNTS = ("price", "charges", "price_per_m2")
-_MEASURES = ("area_m2", "plot_m2", "energy_kwh_m2", "latitude", "longitude")
-_MOMENTS = ("posted_at", "updated_at", "first_seen_at", "last_seen_at", "last_fetched_at")
 _OF_THE_LISTING = {"portal", "ref"}
 
 _JSON = msgspec.json.Encoder(enc_hook=repr)
@@ -96,22 +94,24 @@ def _is_name(key: Any) -> bool:
 
 # ----- listings
 
-_WRITE: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(_AMOUNTS, amount),
-    **dict.fromkeys(_MEASURES, float),
-    **dict.fromkeys(_MOMENTS, moment),
-    "features": sorted,
-    "quality_flags": sorted,
-    "delisted_at": lambda interval: [moment(each) for each in interval],
-    "extra": packed,
+#: How a value is written, by the type of its field; others are written as they are.
+_WRITE_TYPES: dict[FieldType, Callable[[Any], Any]] = {
+    float: float,
+    Decimal: amount,
+    datetime: moment,
+    tuple: lambda interval: [moment(each) for each in interval],
+    frozenset: sorted,
+    dict: packed,
 }
-_READ: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(_AMOUNTS, money),
-    "features": frozenset,
-    "quality_flags": frozenset,
-    "delisted_at": tuple,
-    "extra": unpacked,
+#: How it is read again.
+_READ_TYPES: dict[FieldType, Callable[[Any], Any]] = {
+    Decimal: money,
+    tuple: tuple,
+    frozenset: frozenset,
+    dict: unpacked,
 }
+_WRITE = {name: _WRITE_TYPES[type] for name, type in FIELD_TYPES.items() if type in _WRITE_TYPES}
+_READ = {name: _READ_TYPES[type] for name, type in FIELD_TYPES.items() if type in _READ_TYPES}
 
 
 def as_kept(listing: Listing) -> Listing:
@@ -137,11 +137,12 @@ def state_document(state: State) -> Document:
 
 
 def listing_of(document: Document) -> Listing:
-    values = {name: document.get(name) for name in FIELDS}
+    """A field that the document does not have keeps its default: the document may be older than the field."""
+    values = {name: document[name] for name in FIELDS if name in document}
     for name, convert in _READ.items():
-        if values[name] is not None:
+        if values.get(name) is not None:
             values[name] = convert(values[name])
-    return Listing(**values)  # type: ignore[arg-type]
+    return Listing(**values)
 
 
 def state_of(document: Document) -> State:
@@ -178,13 +179,13 @@ _PRICE = tuple(each.name for each in fields(PriceSeen) if each.name not in _OF_T
 
 
 def event_document(event: Event) -> Document:
-    told = {"revision": event.revision, "type": event.type, "at": moment(event.at), "job": event.job}
-    return {**told, "data": packed(event.data)}
+    values = {"revision": event.revision, "type": event.type, "at": moment(event.at), "job": event.job}
+    return {**values, "data": packed(event.data)}
 
 
 def event_of(portal: str, ref: str, document: Document) -> Event:
-    told = {name: document[name] for name in ("revision", "type", "at", "job")}
-    return Event(portal, ref, **told, data=unpacked(document["data"]))
+    values = {name: document[name] for name in ("revision", "type", "at", "job")}
+    return Event(portal, ref, **values, data=unpacked(document["data"]))
 
 
 def price_document(seen: PriceSeen) -> Document:
@@ -193,9 +194,9 @@ def price_document(seen: PriceSeen) -> Document:
 
 
 def price_of(portal: str, ref: str, document: Document) -> PriceSeen:
-    told = {name: document[name] for name in _PRICE}
-    price = told.pop("price")
-    return PriceSeen(portal, ref, **told, price=None if price is None else money(price))
+    values = {name: document[name] for name in _PRICE}
+    price = values.pop("price")
+    return PriceSeen(portal, ref, **values, price=None if price is None else money(price))
 
 
 # ----- quarantine and the index of raw pages
@@ -204,14 +205,14 @@ _PAGE_FIELDS = tuple(each.name for each in fields(SnapshotRef))
 
 
 def page_document(place: SnapshotRef) -> Document:
-    told: Document = storable(asdict(place))
-    job, name = told.pop("job"), f"{place.file}:{place.offset}"
-    return {"_id": storable(name), **told, "job": job, "fetched_at": moment(place.fetched_at)}
+    values: Document = storable(asdict(place))
+    job, name = values.pop("job"), f"{place.file}:{place.offset}"
+    return {"_id": storable(name), **values, "job": job, "fetched_at": moment(place.fetched_at)}
 
 
 def page_of(document: Document) -> SnapshotRef:
-    told = {**document, "job": document["job"]}
-    return SnapshotRef(**{name: told[name] for name in _PAGE_FIELDS})
+    values = {**document, "job": document["job"]}
+    return SnapshotRef(**{name: values[name] for name in _PAGE_FIELDS})
 
 
 def entry_name(portal: str, id: str) -> str:
@@ -219,14 +220,14 @@ def entry_name(portal: str, id: str) -> str:
 
 
 def entry_of(document: Document) -> InQuarantine:
-    told = {name: document[name] for name in ("portal", "ref", "url")}
-    id, errors = document["_id"].removeprefix(entry_name(told["portal"], "")), tuple(document["errors"])
+    values = {name: document[name] for name in ("portal", "ref", "url")}
+    id, errors = document["_id"].removeprefix(entry_name(values["portal"], "")), tuple(document["errors"])
     return InQuarantine(
-        id=id, **told, errors=errors, record=unpacked(document["record"]), at=document["quarantined_at"]
+        id=id, **values, errors=errors, record=unpacked(document["record"]), at=document["quarantined_at"]
     )
 
 
 def entry_document(entry: InQuarantine) -> Document:
-    told = {"portal": entry.portal, "ref": entry.ref, "url": entry.url, "errors": list(entry.errors)}
+    values = {"portal": entry.portal, "ref": entry.ref, "url": entry.url, "errors": list(entry.errors)}
     name = entry_name(entry.portal, entry.id)
-    return {"_id": name, **told, "record": packed(entry.record), "quarantined_at": moment(entry.at)}
+    return {"_id": name, **values, "record": packed(entry.record), "quarantined_at": moment(entry.at)}

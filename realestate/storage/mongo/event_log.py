@@ -7,7 +7,7 @@ An entry's `_id` is the number of its first event, and it holds `count` of them:
 next, and of all who write there the first has it. Nobody can write behind it before it is there, so a reader who asks
 for what follows the last number it saw misses nothing.
 
-Nothing is told twice. Who appends knew the log's end before the events were born, or looked for them in all of it;
+No event is logged twice. Who appends knew the log's end before the events were born, or looked for them in all of it;
 whatever was appended later stands where it tries to write itself, and is taken off its list.
 
 Of an erased event its place stays, so that no number is given twice, and its key, so that nobody tells it once more.
@@ -42,7 +42,7 @@ _WAITING = {"portal": 1, "ref": 1, "events": 1, "unlogged": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class Revision:
     """All events of one revision of a listing; they stay together."""
 
     listing: str
@@ -59,14 +59,14 @@ class Telling:
         by_revision: dict[int, list[Document]] = {}
         for event in events:
             by_revision.setdefault(event["revision"], []).append({"portal": portal, "ref": ref, **event})
-        for revision, told in sorted(by_revision.items()):
-            yield cls(id_of(portal, ref), revision, told)
+        for revision, some in sorted(by_revision.items()):
+            yield cls(id_of(portal, ref), revision, some)
 
 
-def tellings(events: Sequence[Event]) -> Iterator[Telling]:
+def revisions_of(events: Sequence[Event]) -> Iterator[Revision]:
     """Of one listing."""
     if events:
-        yield from Telling.each(events[0].portal, events[0].ref, map(event_document, events))
+        yield from Revision.each(events[0].portal, events[0].ref, map(event_document, events))
 
 
 class Log:
@@ -84,10 +84,10 @@ class Log:
         newest = self._entries.find({}, {"count": 1}).sort("_id", -1).limit(1)
         return next((_after(entry) for entry in newest), 1)
 
-    def append(self, end: int, told: Sequence[Telling]) -> None:
+    def append(self, end: int, revisions: Sequence[Revision]) -> None:
         """`end` was the log's before these were born."""
-        self._append_all(end, told)
-        self._settle(told)
+        self._append_all(end, revisions)
+        self._settle(revisions)
 
     def recover(self, ids: Sequence[str]) -> None:
         """Append what others left behind of these listings."""
@@ -131,36 +131,36 @@ class Log:
         self._settle(left)
         return bool(left)
 
-    def _append_all(self, end: int, told: Sequence[Telling]) -> None:
-        for part in _parts(told):
+    def _append_all(self, end: int, revisions: Sequence[Revision]) -> None:
+        for part in _parts(revisions):
             end = self._append(end, part)
 
-    def _append(self, at: int, told: Sequence[Telling]) -> int:
+    def _append(self, at: int, revisions: Sequence[Revision]) -> int:
         """Behind all that others append meanwhile. The end, afterwards."""
-        while told:
-            events = [event for each in told for event in each.events]
-            entry = {"_id": _name(at), "count": len(events), "keys": [each.key for each in told], "events": events}
+        while revisions:
+            events = [event for each in revisions for event in each.events]
+            entry = {"_id": _name(at), "count": len(events), "keys": [each.key for each in revisions], "events": events}
             try:
                 self._entries.insert_one(entry)
                 return at + len(events)
             except DuplicateKeyError:
                 for first in self._entries.find({"_id": _name(at)}, {"count": 1, "keys": 1}):
                     at, logged = _after(first), set(first["keys"])
-                    told = [each for each in told if each.key not in logged]
+                    revisions = [each for each in revisions if each.key not in logged]
         return at
 
-    def _missing(self, told: Sequence[Telling]) -> list[Telling]:
-        if not told:
+    def _missing(self, revisions: Sequence[Revision]) -> list[Revision]:
+        if not revisions:
             return []
-        keys = {each.key for each in told}
+        keys = {each.key for each in revisions}
         holding = self._entries.find({"keys": {"$in": sorted(keys)}}, {"keys": 1})
         logged = {key for entry in holding for key in entry["keys"]}
-        return [each for each in told if each.key not in logged]
+        return [each for each in revisions if each.key not in logged]
 
-    def _settle(self, told: Sequence[Telling]) -> None:
+    def _settle(self, revisions: Sequence[Revision]) -> None:
         """They are in the log. If this is lost, they are looked for there once more."""
         logged: dict[str, Document] = {}
-        for each in told:
+        for each in revisions:
             pulled = logged.setdefault(
                 each.listing, {"unlogged": []} if self._keeps_events else {"unlogged": [], "events": []}
             )
@@ -186,12 +186,12 @@ def _numbered(entries: Iterable[Document]) -> Iterator[Numbered]:
                 yield Numbered(number, event_of(event["portal"], event["ref"], event))
 
 
-def _left_behind(documents: Iterable[Document]) -> Iterator[Telling]:
+def _left_behind(documents: Iterable[Document]) -> Iterator[Revision]:
     for document in documents:
         if not document.get("unlogged"):  # or it was erased just now
             continue
-        told = Telling.each(document["portal"], document["ref"], document["events"])
-        yield from (each for each in told if each.revision in document["unlogged"])
+        revisions = Revision.each(document["portal"], document["ref"], document["events"])
+        yield from (each for each in revisions if each.revision in document["unlogged"])
 
 
 def recover_all(database: Database[Document]) -> bool:
@@ -228,7 +228,7 @@ def entries(numbered: Iterable[Numbered]) -> Iterator[Document]:
 
 
 def last_entry(number: int) -> Document:
-    """Nothing is told under the number, and nothing will be."""
+    """An entry without an event: its number is not used again."""
     return {"_id": _name(number), "count": 1, "keys": [], "events": [None]}
 
 
@@ -237,10 +237,10 @@ def _entry(first: int, events: list[Document]) -> Document:
     return {"_id": _name(first), "count": len(events), "keys": list(keys), "events": events}
 
 
-def _parts(told: Sequence[Telling]) -> Iterator[list[Telling]]:
-    part: list[Telling] = []
+def _parts(revisions: Sequence[Revision]) -> Iterator[list[Revision]]:
+    part: list[Revision] = []
     count = size = 0
-    for each in told:
+    for each in revisions:
         more = sum(len(bson.encode(event)) for event in each.events)
         if part and (count + len(each.events) > _ENTRY_EVENTS or size + more > _ENTRY_BYTES):
             yield part

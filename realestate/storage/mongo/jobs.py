@@ -41,9 +41,10 @@ class Jobs:
     connection: Connection
 
     def begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
-        told = {"portal": portal, "mode": mode, "scope": scope}
+        values = {"portal": portal, "mode": mode, "scope": scope}
         with self.connection.database() as database:
-            begun = {**dict.fromkeys(_JOB), **told, "started_at": server_time(database), "departures": 0, "offered": 0}
+            started = {"started_at": server_time(database), "departures": 0, "offered": 0}
+            begun = {**dict.fromkeys(_JOB), **values, **started}
             try:
                 database["jobs"].insert_one({"_id": job, **begun})
             except DuplicateKeyError:
@@ -54,30 +55,30 @@ class Jobs:
         with self.connection.database() as database:
             ended = {"swept_at": server_time(database), "complete": complete, "reason": reason}
             database["jobs"].update_one({"_id": job, "swept_at": None}, {"$set": ended})
-            told = _job(database, job)
-            if not _can_miss(told):
+            record = _job(database, job)
+            if not _can_miss(record):
                 return []
-            unseen = {"portal": told["portal"], "last_seen_at": {"$lt": told["started_at"]}, **_OFFERED}
+            unseen = {"portal": record["portal"], "last_seen_at": {"$lt": record["started_at"]}, **_OFFERED}
             found = database["listings"].find(unseen, dict.fromkeys(Unread._fields, 1)).sort("_id", 1)
             return [Unread(each["ref"], each["url"], each.get("rent_period")) for each in found]
 
     def conclude(self, job: str, *, force: bool = False) -> Conclusion:
         with self.connection.database() as database:
-            told = _job(database, job)
-            if told["verdict"] is None or (told["verdict"] == "withheld" and force):
-                _weigh(database, told, force)
-                told = _job(database, job)
-            if told["verdict"] == "applied":
-                _delist(database, told)
+            record = _job(database, job)
+            if record["verdict"] is None or (record["verdict"] == "withheld" and force):
+                _weigh(database, record, force)
+                record = _job(database, job)
+            if record["verdict"] == "applied":
+                _delist(database, record)
             over = {"concluded_at": server_time(database)}
             database["jobs"].update_one({"_id": job, "concluded_at": None}, {"$set": over})
-            return Conclusion(told["verdict"], told["departures"], told["offered"], _delisted(database, job))
+            return Conclusion(record["verdict"], record["departures"], record["offered"], _delisted(database, job))
 
     def jobs(self, portal: str | None = None, limit: int = 20) -> Sequence[Job]:
         wanted = {} if portal is None else {"portal": portal}
         with self.connection.database() as database:
             newest = database["jobs"].find(wanted).sort([("started_at", -1), ("_id", -1)]).limit(limit)
-            return [job_of(told) for told in newest]
+            return [job_of(record) for record in newest]
 
 
 def job_of(document: Document) -> Job:
@@ -85,33 +86,33 @@ def job_of(document: Document) -> Job:
 
 
 def job_document(job: Job) -> Document:
-    told = {name: getattr(job, name) for name in _JOB}
+    values = {name: getattr(job, name) for name in _JOB}
     return {
         "_id": job.job,
-        **{name: moment(each) if isinstance(each, datetime) else each for name, each in told.items()},
+        **{name: moment(each) if isinstance(each, datetime) else each for name, each in values.items()},
     }
 
 
 def _job(database: Database[Document], job: str) -> Document:
-    told = database["jobs"].find_one({"_id": job})
-    if told is None:
+    record = database["jobs"].find_one({"_id": job})
+    if record is None:
         raise StoreError(f"there is no job {job!r}")
-    return told
+    return record
 
 
-def _can_miss(told: Document) -> bool:
-    return bool(told["complete"] and told["scope"] == WHOLE and told["mode"] in SWEEPS)
+def _can_miss(record: Document) -> bool:
+    return bool(record["complete"] and record["scope"] == WHOLE and record["mode"] in SWEEPS)
 
 
-def _weigh(database: Database[Document], told: Document, force: bool) -> None:
+def _weigh(database: Database[Document], record: Document, force: bool) -> None:
     """The evidence that counts, and a verdict on all of it; once a job, but that a person may insist.
 
     What counts is marked before the verdict is there, with a name that the verdict then carries: of two who weigh, one
     verdict is kept, and what it is about.
     """
-    counting = _counting(database, told)
+    counting = _counting(database, record)
     found = len({each["ref"] for each in counting})
-    offered = database["listings"].count_documents({"portal": told["portal"], **_OFFERED})
+    offered = database["listings"].count_documents({"portal": record["portal"], **_OFFERED})
     name = uuid4().hex
     if is_too_much := found > MASS * offered and not force:
         counting = []
@@ -120,12 +121,12 @@ def _weigh(database: Database[Document], told: Document, force: bool) -> None:
     )
     verdict = {"verdict": "withheld" if is_too_much else "applied", "departures": found, "offered": offered}
     weighed = {**verdict, "weighing": name, "concluded_at": None}
-    database["jobs"].update_one({"_id": told["_id"], "verdict": told["verdict"]}, {"$set": weighed})
+    database["jobs"].update_one({"_id": record["_id"], "verdict": record["verdict"]}, {"$set": weighed})
 
 
-def _counting(database: Database[Document], told: Document) -> list[Document]:
-    portal = told["portal"]
-    evidence = list(database["departures"].find({"job": told["_id"], "portal": portal}))
+def _counting(database: Database[Document], record: Document) -> list[Document]:
+    portal = record["portal"]
+    evidence = list(database["departures"].find({"job": record["_id"], "portal": portal}))
     sweeps = [each["started_at"] for each in database["jobs"].find({"portal": portal, **_WHOLE_SWEEP})]
     seen = {}
     for ids in pieces(id_of(portal, each["ref"]) for each in evidence):
@@ -141,16 +142,16 @@ def _counts(evidence: Document, last_seen_at: datetime, sweeps: Iterable[datetim
     return evidence["evidence"] != "absent" or sum(sweep > last_seen_at for sweep in sweeps) >= ABSENCES
 
 
-def _delist(database: Database[Document], told: Document) -> None:
+def _delist(database: Database[Document], record: Document) -> None:
     """What was weighed; where a listing changed meanwhile, it is looked at again."""
     evidence: dict[str, Document] = {}
-    weighed = database["departures"].find({"job": told["_id"], "weighed": told["weighing"]})
+    weighed = database["departures"].find({"job": record["_id"], "weighed": record["weighing"]})
     for each in sorted(weighed, key=lambda each: (each["at"], each["_id"])):
         evidence.setdefault(id_of(each["portal"], each["ref"]), each)
     for ids in pieces(evidence):
         waiting = ids
         while waiting:
-            applied = apply(database, _departed(database, waiting, evidence, told["_id"]))
+            applied = apply(database, _departed(database, waiting, evidence, record["_id"]))
             if applied.refused:
                 change, reason = applied.refused[0]
                 raise StoreError(f"MongoDB: {change.id} cannot be delisted: {reason}")
@@ -164,9 +165,9 @@ def _departed(
     for id, document in documents_of(database, ids, {"events": 0, "prices": 0}).items():
         state, gone = state_of(document), evidence[id]
         if state.listing.status not in OFF_THE_MARKET and document["last_seen_at"] <= gone["at"]:
-            told: dict[str, Any] = {name: gone[name] for name in ("evidence", "detail", "url")}
-            told["at"] = gone["at"].isoformat()
-            outcome = depart(state, told, gone["at"], job, now)
+            data: dict[str, Any] = {name: gone[name] for name in ("evidence", "detail", "url")}
+            data["at"] = gone["at"].isoformat()
+            outcome = depart(state, data, gone["at"], job, now)
             changes.append(Change(state, outcome, now, unseen_since=gone["at"]))
     return changes
 
@@ -190,9 +191,9 @@ class Planning:
     connection: Connection
 
     def keep_part(self, job: str, part: Part) -> None:
-        told = {"job": job, **asdict(part)}
+        values = {"job": job, **asdict(part)}
         with self.connection.database() as database:
-            database["parts"].update_one({"_id": part_name(job, part.search)}, {"$set": told}, upsert=True)
+            database["parts"].update_one({"_id": part_name(job, part.search)}, {"$set": values}, upsert=True)
 
     def parts(self, job: str) -> Sequence[Part]:
         with self.connection.database() as database:

@@ -66,7 +66,7 @@ def _dropped(database: Database[Document]) -> Iterator[Finding]:
 
 def _sizes(database: Database[Document]) -> Finding:
     existing = set(database.list_collection_names())
-    told = {name: database.command("collStats", name) for name in COLLECTIONS if name in existing}
-    sizes = {name: each.get("storageSize", 0) + each.get("totalIndexSize", 0) for name, each in told.items()}
+    stats = {name: database.command("collStats", name) for name in COLLECTIONS if name in existing}
+    sizes = {name: each.get("storageSize", 0) + each.get("totalIndexSize", 0) for name, each in stats.items()}
     largest = sorted(sizes, key=lambda name: (-sizes[name], name))
     return Finding("sizes", ", ".join(f"{name} {sizes[name] / 1024 / 1024:.1f} MB" for name in largest))

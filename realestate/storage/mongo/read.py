@@ -104,8 +104,8 @@ class ListingReader:
 
     def set_watermark(self, portal: str, scope: str, value: str, job: str) -> None:
         with self.connection.database() as database:
-            told = {"portal": portal, "scope": scope, "value": value, "job": job, "set_at": server_time(database)}
-            database["watermarks"].update_one({"_id": f"{portal}:{scope}"}, {"$set": told}, upsert=True)
+            values = {"portal": portal, "scope": scope, "value": value, "job": job, "set_at": server_time(database)}
+            database["watermarks"].update_one({"_id": f"{portal}:{scope}"}, {"$set": values}, upsert=True)
 
     def market(self, country: str | None = None) -> list[MarketRow]:
         wanted = _MARKET if country is None else {**_MARKET, "country": country}
@@ -239,7 +239,7 @@ def _faults(errors: Sequence[str]) -> set[str]:
 
 
 def _the_most_first(counts: Counter[str]) -> dict[str, int]:
-    return dict(sorted(counts.items(), key=lambda told: (-told[1], told[0])))
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 VALIDATORS = "validators"
@@ -255,11 +255,11 @@ class PageValidators:
         """What was erased stays away: looked for after they are written (see `erased`)."""
         newest = {(each.portal, each.ref): each for each in read}
         with self.connection.database() as database:
-            told = {"kept_at": server_time(database)}
+            stamp = {"kept_at": server_time(database)}
             bulk(
                 database[VALIDATORS],
                 [
-                    ReplaceOne({"_id": id_of(*key)}, {**asdict(each), **told}, upsert=True)
+                    ReplaceOne({"_id": id_of(*key)}, {**asdict(each), **stamp}, upsert=True)
                     for key, each in newest.items()
                 ],
             )
@@ -284,9 +284,9 @@ def drop_validators(database: Database[Document], ids: Sequence[str]) -> int:
 
 
 def _had(database: Database[Document], portal: str, refs: Sequence[str], source: Source) -> list[str]:
-    """Those whose contacts are kept. Of before there was another source than the page, none is told."""
-    told: Any = {"$in": ["page", None]} if source == "page" else source
-    wanted = {"portal": portal, "ref": {"$in": list(refs)}, "source": told}
+    """The refs whose contacts of this source are kept. Old documents have no source: theirs is the page."""
+    sources: Any = {"$in": ["page", None]} if source == "page" else source
+    wanted = {"portal": portal, "ref": {"$in": list(refs)}, "source": sources}
     return [each["ref"] for each in database["contacts"].find(wanted, {"ref": 1})]
 
 
@@ -298,5 +298,5 @@ def _holding(database: Database[Document], pages: Mapping[str, Document]) -> Ite
     for known in database["listings"].find({"_id": {"$in": list(pages)}, **offered}, _COMPARED):
         page = pages[known["_id"]]
         if known.get("content_hash") == page["content_hash"]:
-            told = (page["url"], page["etag"], page["last_modified"], known.get("rent_period"))
-            yield page["ref"], Validators(*told)
+            values = (page["url"], page["etag"], page["last_modified"], known.get("rent_period"))
+            yield page["ref"], Validators(*values)

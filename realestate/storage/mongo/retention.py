@@ -50,13 +50,13 @@ class ContactsKeeper:
 
 
 def contacts_document(contacts: SealedContacts) -> Document:
-    told = {**asdict(contacts), "expires_at": moment(contacts.expires_at)}
-    return {"_id": _contacts_name(contacts), **told}
+    values = {**asdict(contacts), "expires_at": moment(contacts.expires_at)}
+    return {"_id": _contacts_name(contacts), **values}
 
 
 def contacts_of(document: Document) -> SealedContacts:
-    told = {name: document[name] for name in ("portal", "ref", "lookups", "expires_at")}
-    return SealedContacts(**told, sealed=bytes(document["sealed"]), source=document.get("source", "page"))
+    values = {name: document[name] for name in ("portal", "ref", "lookups", "expires_at")}
+    return SealedContacts(**values, sealed=bytes(document["sealed"]), source=document.get("source", "page"))
 
 
 def _contacts_name(contacts: Sealed | SealedContacts) -> str:
@@ -74,8 +74,8 @@ def _unwanted(database: Database[Document], contacts: Mapping[str, Sealed]) -> s
 
 
 def _upsert(name: str, each: Sealed, expires_at: datetime) -> UpdateOne:
-    told = {"portal": each.portal, "ref": each.ref, "source": each.source, "lookups": list(each.marks)}
-    return UpdateOne({"_id": name}, {"$set": {**told, "sealed": each.sealed, "expires_at": expires_at}}, upsert=True)
+    values = {"portal": each.portal, "ref": each.ref, "source": each.source, "lookups": list(each.marks)}
+    return UpdateOne({"_id": name}, {"$set": {**values, "sealed": each.sealed, "expires_at": expires_at}}, upsert=True)
 
 
 _WORDS: Document = {"$or": [{"description": {"$ne": None}}, {"photos": {"$ne": []}}, {"extra": {"$ne": {}}}]}

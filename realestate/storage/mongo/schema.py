@@ -230,9 +230,9 @@ def left_behind(database: Database[Any], before: datetime) -> list[str]:
 
 
 def _since(name: str, otherwise: datetime) -> datetime:
-    told = name.removeprefix(_BESIDE).partition("_")[0]
+    begun = name.removeprefix(_BESIDE).partition("_")[0]
     with suppress(ValueError):
-        return datetime.strptime(told, _WHEN).replace(tzinfo=otherwise.tzinfo)
+        return datetime.strptime(begun, _WHEN).replace(tzinfo=otherwise.tzinfo)
     return otherwise
 
 

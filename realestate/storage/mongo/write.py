@@ -93,8 +93,8 @@ class _OtherChange:
         born = {"events": list(map(event_document, self.events)), "unlogged": [each.revision for each in self.events]}
         if before is None:
             return InsertOne(screened({**after, **born}))
-        told = {name: after[name] for name in ("kind", "url", "data", "revision", "last_job")}
-        update = {"$set": told, "$max": {"last_seen_at": after["last_seen_at"]}}
+        values = {name: after[name] for name in ("kind", "url", "data", "revision", "last_job")}
+        update = {"$set": values, "$max": {"last_seen_at": after["last_seen_at"]}}
         if self.events:
             update["$push"] = {name: {"$each": more} for name, more in born.items()}
         screened(update)
@@ -104,13 +104,13 @@ class _OtherChange:
 def write_others(database: Database[Document], others: Iterable[tuple[Other, str]], tally: Tally) -> None:
     """Again for what somebody else has written meanwhile."""
     waiting: dict[str, tuple[Other, str]] = {}
-    for key, told in last_of_each(others).items():
+    for key, observed in last_of_each(others).items():
         try:
             name = id_of(*key)
             name.encode()
-            waiting[name] = told
+            waiting[name] = observed
         except REFUSED as error:
-            tally.refuse_other(told, error)
+            tally.refuse_other(observed, error)
     while waiting:
         waiting = _observe_others(database, waiting, tally)
 
@@ -120,13 +120,13 @@ def _observe_others(
 ) -> dict[str, tuple[Other, str]]:
     now, found = server_time(database), found_of(database, list(waiting), {"events": 0}, OTHERS)
     changes = []
-    for id, told in waiting.items():
+    for id, observed in waiting.items():
         if id in found and is_tombstone(found[id]):
             continue
         try:
-            changes.append(_OtherChange(decide_other(other_of(found[id]) if id in found else None, *told, now)))
+            changes.append(_OtherChange(decide_other(other_of(found[id]) if id in found else None, *observed, now)))
         except REFUSED as error:
-            tally.refuse_other(told, error)
+            tally.refuse_other(observed, error)
     applied = apply(database, changes, OTHERS)
     for change, reason in applied.refused:
         tally.refuse_other(waiting[change.id], reason)
@@ -136,14 +136,14 @@ def _observe_others(
 
 
 def other_document(other: StoredOther) -> Document:
-    told = asdict(other) | {"data": packed(other.data)}
-    moments = {name: moment(told[name]) for name in ("first_seen_at", "last_seen_at")}
-    return {"_id": id_of(other.portal, other.ref), **told, **moments}
+    values = asdict(other) | {"data": packed(other.data)}
+    moments = {name: moment(values[name]) for name in ("first_seen_at", "last_seen_at")}
+    return {"_id": id_of(other.portal, other.ref), **values, **moments}
 
 
 def other_of(document: Document) -> StoredOther:
-    told = {name: document[name] for name in StoredOther.__dataclass_fields__}
-    return StoredOther(**{**told, "data": unpacked(told["data"])})
+    values = {name: document[name] for name in StoredOther.__dataclass_fields__}
+    return StoredOther(**{**values, "data": unpacked(values["data"])})
 
 
 #: Characters of a field of something too long.
@@ -168,10 +168,10 @@ def _taken(document: Document) -> RawBSONDocument:
 
 
 def _quarantine_document(item: Quarantined) -> Document:
-    told: Document = storable({"portal": item.portal, "ref": item.ref, "url": item.url, "errors": list(item.errors)})
+    values: Document = storable({"portal": item.portal, "ref": item.ref, "url": item.url, "errors": list(item.errors)})
     record = storable(dict(item.record))
-    name = entry_name(told["portal"], fingerprint([told["errors"], record]))
-    return {"_id": name, **told, "record": packed(record)}
+    name = entry_name(values["portal"], fingerprint([values["errors"], record]))
+    return {"_id": name, **values, "record": packed(record)}
 
 
 class ListingWriter:
@@ -313,7 +313,7 @@ def _correct(
 
 
 def is_repriced(document: Document) -> bool:
-    """Whether its price was told by a search page, after its own."""
+    """Whether the newest price was seen on a search page, after its own page."""
     believed = [seen["source"] for seen in document["prices"] if not seen["suspect"]]
     return believed[-1:] == ["search"]
 

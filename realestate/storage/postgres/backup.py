@@ -13,7 +13,7 @@ from realestate.storage.maintenance import InQuarantine, NotEmpty
 from realestate.storage.other_kinds import StoredOther
 from realestate.storage.postgres.connection import Statements
 from realestate.storage.postgres.read import INDEX, in_quarantine, page_of
-from realestate.storage.postgres.rows import COLUMNS, array, copy, encoded, fields_of, listing_of
+from realestate.storage.postgres.rows import CLOCK, COLUMNS, array, copy, encoded, fields_of, listing_of
 from realestate.storage.records import PARTS, SealedContacts, StoredJob, StoredListing
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Job, Numbered
@@ -21,7 +21,6 @@ from realestate.storage.store import Job, Numbered
 #: Rows on their way at a time.
 _TOGETHER = 1000
 
-_OURS = ("first_seen_at", "last_seen_at", "last_fetched_at")
 _BESIDE = ("revision", "last_job", "suspect_price", "suspect_job")
 _UNHURRIED = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
 _NUMBERING = "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'seq')::regclass), 0)"
@@ -66,25 +65,25 @@ def _plain(name: str, kind: Any, order: str) -> _Table:
 
 
 def _read_listing(row: tuple[Any, ...]) -> StoredListing:
-    *told, revision, last_job, price, job = row
-    listing = as_record(listing_of(tuple(told)))
+    *columns, revision, last_job, price, job = row
+    listing = as_record(listing_of(tuple(columns)))
     return StoredListing(listing, revision, last_job, None if price is None else Suspect(price, job))
 
 
 def _write_listing(stored: StoredListing) -> Iterable[Any]:
     listing, suspect = records.listing_of(stored.listing), stored.suspect
     doubt = (suspect.price, suspect.job) if suspect else (None, None)
-    return *fields_of(listing), *attrgetter(*_OURS)(listing), stored.revision, stored.last_job, *doubt
+    return *fields_of(listing), *attrgetter(*CLOCK)(listing), stored.revision, stored.last_job, *doubt
 
 
 def _write_event(numbered: Numbered) -> Iterable[Any]:
-    *told, data = attrgetter(*_names(Event))(numbered.event)
-    return numbered.seq, *told, encoded(data).decode()
+    *values, data = attrgetter(*_names(Event))(numbered.event)
+    return numbered.seq, *values, encoded(data).decode()
 
 
 def _write_quarantined(entry: InQuarantine) -> Iterable[Any]:
-    told = (entry.id, entry.portal, entry.ref, entry.url, encoded(entry.errors).decode())
-    return *told, encoded(entry.record).decode(), entry.at
+    values = (entry.id, entry.portal, entry.ref, entry.url, encoded(entry.errors).decode())
+    return *values, encoded(entry.record).decode(), entry.at
 
 
 def _read_contacts(row: tuple[Any, ...]) -> SealedContacts:
@@ -127,7 +126,7 @@ _TABLES: Mapping[str, _Table] = {
 }
 #: Its columns are read in another order than they are written.
 _LISTINGS = _Table("listings", (*FIELDS, *_BESIDE), _read_listing, _write_listing, "portal, ref")
-_COPY_LISTINGS = f"COPY listings ({', '.join((*COLUMNS, *_OURS, *_BESIDE))}) FROM STDIN"
+_COPY_LISTINGS = f"COPY listings ({', '.join((*COLUMNS, *CLOCK, *_BESIDE))}) FROM STDIN"
 
 
 class BackupTables(Statements):
@@ -150,11 +149,11 @@ class BackupTables(Statements):
             cursor.execute(f"LOCK TABLE {', '.join(['listings', *_TABLES])} IN SHARE ROW EXCLUSIVE MODE")
             _demand_empty(cursor)
             last_seq = 0
-            for part, told in groupby(records, itemgetter(0)):
+            for part, some in groupby(records, itemgetter(0)):
                 if part == "numbering":
-                    last_seq = max(each.last_seq for _, each in told)
+                    last_seq = max(each.last_seq for _, each in some)
                 else:
-                    _copy(cursor, part, (each for _, each in told))
+                    _copy(cursor, part, (each for _, each in some))
             cursor.execute(_RENUMBER, (last_seq,))
             cursor.execute("COMMIT")
             cursor.execute("ANALYZE")
@@ -175,10 +174,10 @@ def _demand_empty(cursor: Any) -> None:
         raise NotEmpty(f"the store is not empty: it has {', '.join(full)}; restore into a database of its own")
 
 
-def _copy(cursor: Any, part: str, told: Iterator[Any]) -> None:
-    """In pieces, so that whatever `told` raises is raised here and not within a COPY."""
+def _copy(cursor: Any, part: str, entries: Iterator[Any]) -> None:
+    """In pieces, so that whatever `entries` raises is raised here and not within a COPY."""
     table, statement = (_LISTINGS, _COPY_LISTINGS) if part == "listings" else (_TABLES[part], _TABLES[part].copy)
-    while some := list(islice(told, _TOGETHER)):
+    while some := list(islice(entries, _TOGETHER)):
         copy(cursor, statement, [tuple(table.write(each)) for each in some])
 
 

@@ -162,13 +162,13 @@ class Connection:
             cursor.execute(statement)
 
     def _explained(self, error: psycopg2.Error) -> Exception:
-        told, kind = str(error).strip().partition("\n")[0], (error.pgcode or "")[:2]
+        message, kind = str(error).strip().partition("\n")[0], (error.pgcode or "")[:2]
         if kind in _ROWS_FAULT and self._connection is not None:
-            return Duplicate(told) if error.pgcode == UNIQUE_VIOLATION else Refused(told)
+            return Duplicate(message) if error.pgcode == UNIQUE_VIOLATION else Refused(message)
         self.close()
         if kind == _WRONG_STATE or isinstance(error, psycopg2.OperationalError | psycopg2.InterfaceError):
-            return StoreAway(told)
-        return StoreError(f"PostgreSQL: {told}")
+            return StoreAway(message)
+        return StoreError(f"PostgreSQL: {message}")
 
 
 def _readable(url: str) -> str:

@@ -51,17 +51,18 @@ _WEIGH = """
         WHERE job = %(job)s AND (verdict IS NULL OR (verdict = 'withheld' AND %(force)s))
     ),
     counting AS (
-        SELECT told.portal, told.ref, told.evidence FROM due
-        JOIN departures AS told USING (job, portal) JOIN listings AS known USING (portal, ref)
-        WHERE known.status <> ALL (%(off_the_market)s) AND known.last_seen_at <= told.at
-          AND (told.evidence <> 'absent' OR %(absences)s <= (
+        SELECT departure.portal, departure.ref, departure.evidence FROM due
+        JOIN departures AS departure USING (job, portal) JOIN listings AS known USING (portal, ref)
+        WHERE known.status <> ALL (%(off_the_market)s) AND known.last_seen_at <= departure.at
+          AND (departure.evidence <> 'absent' OR %(absences)s <= (
               SELECT count(*) FROM jobs AS sweep
-              WHERE sweep.portal = told.portal AND sweep.complete AND sweep.scope = %(whole)s
+              WHERE sweep.portal = departure.portal AND sweep.complete AND sweep.scope = %(whole)s
                 AND sweep.mode = ANY (%(sweeps)s) AND sweep.started_at > known.last_seen_at))
     ),
     weighed AS (
-        UPDATE departures AS told SET weighed = (told.portal, told.ref, told.evidence) IN (SELECT * FROM counting)
-        FROM due WHERE told.job = due.job
+        UPDATE departures AS departure
+        SET weighed = (departure.portal, departure.ref, departure.evidence) IN (SELECT * FROM counting)
+        FROM due WHERE departure.job = due.job
     ),
     sums AS (
         SELECT (SELECT count(DISTINCT ref) FROM counting) AS found,
@@ -74,16 +75,16 @@ _WEIGH = """
     FROM sums WHERE job = %(job)s
 """
 _GONE = """
-    SELECT DISTINCT ON (portal, ref) portal, ref, told.evidence, told.detail, told.url, told.at
-    FROM departures AS told JOIN listings AS known USING (portal, ref)
-    WHERE told.job = %s AND told.weighed AND known.status <> ALL (%s) AND known.last_seen_at <= told.at
-    ORDER BY portal, ref, told.at LIMIT %s
+    SELECT DISTINCT ON (portal, ref) portal, ref, departure.evidence, departure.detail, departure.url, departure.at
+    FROM departures AS departure JOIN listings AS known USING (portal, ref)
+    WHERE departure.job = %s AND departure.weighed AND known.status <> ALL (%s) AND known.last_seen_at <= departure.at
+    ORDER BY portal, ref, departure.at LIMIT %s
 """
 _CONCLUDED = """
     UPDATE jobs SET concluded_at = coalesce(concluded_at, now()) WHERE job = %(job)s
     RETURNING verdict, departures, offered, (
-        SELECT count(DISTINCT (portal, ref)) FROM departures AS told JOIN events USING (portal, ref)
-        WHERE told.job = %(job)s AND events.job = %(job)s AND events.type = 'delisted')
+        SELECT count(DISTINCT (portal, ref)) FROM departures AS departure JOIN events USING (portal, ref)
+        WHERE departure.job = %(job)s AND events.job = %(job)s AND events.type = 'delisted')
 """
 
 
@@ -96,8 +97,8 @@ class Jobs:
         return bool(self._execute(_BEGIN, (job, portal, mode, scope)))
 
     def end_sweep(self, job: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
-        told = {"job": job, "complete": complete, "reason": reason, "whole": WHOLE, "sweeps": list(SWEEPS)}
-        ended = self._execute(_END, told)
+        values = {"job": job, "complete": complete, "reason": reason, "whole": WHOLE, "sweeps": list(SWEEPS)}
+        ended = self._execute(_END, values)
         if not ended:
             raise StoreError(f"there is no job {job!r}")
         portal, started_at, can_miss = ended[0]
@@ -105,14 +106,14 @@ class Jobs:
         return [Unread(*row) for row in missing]
 
     def conclude(self, job: str, *, force: bool = False) -> Conclusion:
-        told = {
+        values = {
             "job": job,
             "force": force,
             "whole": WHOLE,
             "sweeps": list(SWEEPS),
             "off_the_market": list(OFF_THE_MARKET),
         }
-        self._execute(_WEIGH, {**told, "mass": MASS, "absences": ABSENCES})
+        self._execute(_WEIGH, {**values, "mass": MASS, "absences": ABSENCES})
         rows = self._execute("SELECT verdict FROM jobs WHERE job = %s", (job,))
         if not rows:
             raise StoreError(f"there is no job {job!r}")
@@ -143,8 +144,8 @@ class Jobs:
 
 def _departed(state: State, gone: Sequence[Any], job: str, now: datetime) -> Change:
     evidence, detail, url, at = gone
-    told = {"evidence": evidence, "detail": detail, "url": url, "at": at.isoformat()}
-    return Change(state, depart(state, told, at, job, now), job, unseen_since=at)
+    data = {"evidence": evidence, "detail": detail, "url": url, "at": at.isoformat()}
+    return Change(state, depart(state, data, at, job, now), job, unseen_since=at)
 
 
 _PART = [each.name for each in fields(Part)]
@@ -174,5 +175,5 @@ class Planning(Statements):
 
     def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
         bounds = {"soonest": f"{DUE_SOONEST} days", "latest": f"{DUE_LATEST} days"}
-        told = {"portal": portal, "limit": limit, "off_the_market": list(OFF_THE_MARKET), **bounds}
-        return [Unread(*row) for row in self._ask(_DUE, told)]
+        values = {"portal": portal, "limit": limit, "off_the_market": list(OFF_THE_MARKET), **bounds}
+        return [Unread(*row) for row in self._ask(_DUE, values)]

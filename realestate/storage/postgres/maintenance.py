@@ -14,7 +14,7 @@ from realestate.storage.postgres.connection import Statements
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Beyond these something is told."""
+    """A finding is reported beyond these."""
 
     smallest_bytes: int = 10 * 1024 * 1024
     """An index below is not worth mending."""
@@ -41,9 +41,9 @@ _TABLES = """
     WHERE stat.schemaname = current_schema() ORDER BY bytes DESC, name
 """
 _INDEXES = """
-    SELECT quote_ident(index_.relname) AS name, pg_relation_size(index_.oid) AS bytes, told.indisvalid AS valid,
+    SELECT quote_ident(index_.relname) AS name, pg_relation_size(index_.oid) AS bytes, definition.indisvalid AS valid,
         EXISTS (SELECT FROM pg_stat_progress_create_index AS now WHERE now.index_relid = index_.oid) AS building,
-        stat.idx_scan > 0 OR told.indisunique AS used,
+        stat.idx_scan > 0 OR definition.indisunique AS used,
         method.amname = 'btree' AS is_tree, greatest(index_.reltuples, 0) AS entries,
         (SELECT coalesce(sum(coalesce(width.avg_width, 8)), 8) FROM pg_attribute AS part
          LEFT JOIN pg_stats AS width ON width.schemaname = current_schema() AND width.tablename = stat.relname
@@ -51,7 +51,7 @@ _INDEXES = """
          WHERE part.attrelid = index_.oid)::float AS width
     FROM pg_stat_user_indexes AS stat
     JOIN pg_class AS index_ ON index_.oid = stat.indexrelid JOIN pg_am AS method ON method.oid = index_.relam
-    JOIN pg_index AS told ON told.indexrelid = stat.indexrelid
+    JOIN pg_index AS definition ON definition.indexrelid = stat.indexrelid
     WHERE stat.schemaname = current_schema() ORDER BY name
 """
 _WATCHED_FOR = """
@@ -126,9 +126,8 @@ class Maintenance(Statements):
     def _analyzed(self, tables: list[Table]) -> Finding:
         begun = time.monotonic()
         self._ask(f"ANALYZE {', '.join(table.name for table in tables)}", watched=False)
-        return Finding(
-            "statistics", f"{len(tables)} tables analysed in {time.monotonic() - begun:.1f} s", "", "repaired"
-        )
+        seconds = time.monotonic() - begun
+        return Finding("statistics", f"{len(tables)} tables analysed in {seconds:.1f} s", "", "repaired")
 
     def _cleaned(self, table: Table) -> Finding:
         self._ask(f"VACUUM {table.name}", watched=False)
@@ -138,41 +137,40 @@ class Maintenance(Statements):
     def _repaired(self, index: Index) -> Finding:
         if _LEFT_BEHIND.search(index.name.strip('"')):
             self._ask(f"DROP INDEX CONCURRENTLY {index.name}", watched=False)
-            return Finding(
-                "index", f"{index.name}: left behind by a REINDEX that was cut short; dropped", "", "repaired"
-            )
+            found = f"{index.name}: left behind by a REINDEX that was interrupted; dropped"
+            return Finding("index", found, "", "repaired")
         self._ask(f"REINDEX INDEX CONCURRENTLY {index.name}", watched=False)
-        return Finding("index", f"{index.name}: was invalid, and served no question; built again", "", "repaired")
+        return Finding("index", f"{index.name}: was invalid; built again", "", "repaired")
 
 
 def judged_indexes(indexes: list[Index], watched_for: timedelta, limits: Limits) -> list[Finding]:
     found = []
     for index in (each for each in indexes if each.bytes >= limits.smallest_bytes):
         if index.is_tree and index.bytes > limits.bloat * index.needed:
-            told = f"{index.name}: {_size(index.bytes)}, its entries need about {_size(index.needed)}"
-            found.append(Finding("index", told, f"REINDEX INDEX CONCURRENTLY {index.name}", "advice"))
+            text = f"{index.name}: {_size(index.bytes)}, its entries need about {_size(index.needed)}"
+            found.append(Finding("index", text, f"REINDEX INDEX CONCURRENTLY {index.name}", "advice"))
         if not index.used and watched_for >= limits.unused:
-            told = f"{index.name}: {_size(index.bytes)}, asked nothing in {watched_for.days} days"
+            text = f"{index.name}: {_size(index.bytes)}, asked nothing in {watched_for.days} days"
             found.append(
-                Finding("index", told, f"if no standby needs it: DROP INDEX CONCURRENTLY {index.name}", "advice")
+                Finding("index", text, f"if no standby needs it: DROP INDEX CONCURRENTLY {index.name}", "advice")
             )
     return found or [Finding("indexes", f"{len(indexes)} looked at, all well")]
 
 
 def judged_age(age: int, limits: Limits) -> Finding:
     share = age / _TRANSACTIONS
-    told = f"{age:,} transactions old, {share:.0%} of what PostgreSQL can tell apart"
+    text = f"{age:,} transactions old, {share:.0%} of what PostgreSQL can distinguish"
     if share < limits.age:
-        return Finding("age", told)
-    return Finding("age", told, "VACUUM FREEZE the database; what keeps autovacuum from it?", "fault")
+        return Finding("age", text)
+    return Finding("age", text, "VACUUM FREEZE the database; what keeps autovacuum from it?", "fault")
 
 
 def judged_transactions(oldest: list[tuple[Any, ...]], limits: Limits) -> Finding:
     if not oldest or oldest[0][1] < limits.transaction:
         return Finding("transactions", "none is old")
     pid, open_for, who = oldest[0]
-    told = f"{who} has had one open for {open_for.total_seconds() / 3600:.1f} h: nothing can be cleaned away meanwhile"
-    return Finding("transactions", told, f"end it, or: SELECT pg_terminate_backend({pid})", "fault")
+    text = f"{who} has had one open for {open_for.total_seconds() / 3600:.1f} h: nothing can be cleaned away meanwhile"
+    return Finding("transactions", text, f"end it, or: SELECT pg_terminate_backend({pid})", "fault")
 
 
 def _size(size: float) -> str:

@@ -63,9 +63,9 @@ _INSERT_QUARANTINED = f"""
 def _quarantine_row(item: Quarantined) -> bytes:
     """The same fault is kept once."""
     errors, record = storable(list(item.errors)), storable(dict(item.record))
-    told = {"portal": item.portal, "ref": item.ref, "url": item.url}
+    identity = {"portal": item.portal, "ref": item.ref, "url": item.url}
     name = fingerprint([errors, record])
-    return encoded({**storable(told), "errors": errors, "record": record, "fingerprint": name})
+    return encoded({**storable(identity), "errors": errors, "record": record, "fingerprint": name})
 
 
 #: Any number nobody else takes as an advisory lock in this database.
@@ -75,9 +75,9 @@ _KEY = {"portal": "text", "ref": "text"}
 _BESIDE = {"revision": "integer", "last_job": "text", "suspect_price": "numeric(14, 2)", "suspect_job": "text"}
 _WRITTEN = {**COLUMNS, **_BESIDE}
 STAGED = {**_WRITTEN, "expected": "integer", "seen": "boolean", "read": "boolean", "unseen_since": "timestamptz"}
-TOLD = {**_KEY, "revision": "integer", "at": "timestamptz", "job": "text"}
-_EVENT = {**TOLD, "type": "text", "data": "jsonb"}
-PRICE = {**TOLD, "source": "text", "price": "numeric(14, 2)", "currency": "text", "price_basis": "text"}
+OF_EVENT = {**_KEY, "revision": "integer", "at": "timestamptz", "job": "text"}
+_EVENT = {**OF_EVENT, "type": "text", "data": "jsonb"}
+PRICE = {**OF_EVENT, "source": "text", "price": "numeric(14, 2)", "currency": "text", "price_basis": "text"}
 PRICE |= {"rent_period": "text", "suspect": "boolean"}
 #: Events and prices share a table.
 HISTORY = {**_EVENT, **PRICE}
@@ -117,9 +117,9 @@ _CHANGED = f"""
           AND (staged.unseen_since IS NULL OR known.last_seen_at <= staged.unseen_since)
         RETURNING known.portal, known.ref
     )"""
-_TOLD_OF = f"""
+_HISTORY_OF = f"""
     history AS MATERIALIZED (SELECT * FROM {unnested("history", HISTORY)}),
-    told AS (
+    logged AS (
         INSERT INTO events ({", ".join(_EVENT)})
         SELECT {", ".join(_EVENT)} FROM history JOIN applied USING (portal, ref) WHERE type IS NOT NULL ORDER BY place
         {{unless}} RETURNING type
@@ -156,18 +156,20 @@ _LOST = "SELECT portal, ref FROM {given} EXCEPT SELECT portal, ref FROM {applied
 def statement(*what: str) -> str:
     """Only of what there is: PostgreSQL plans every part. What came of it outlives the transaction in a setting, so
     that the same round trip can answer it after the commit."""
-    parts, lost, told = ["clock AS MATERIALIZED (SELECT clock_timestamp() AS now)"], [], "NULL"
+    parts, lost, events = ["clock AS MATERIALIZED (SELECT clock_timestamp() AS now)"], [], "NULL"
     unless = "ON CONFLICT DO NOTHING" if "careful" in what else ""
     parts += [sql.format(unless=unless) for name, sql in _PARTS.items() if name in what]
     written = [f"SELECT portal, ref FROM {name}" for name in ("added", "changed") if name in what]
     if applied := " UNION ALL ".join(written):
-        parts += [f"applied AS ({applied})", _TOLD_OF.format(unless=unless)]
+        parts += [f"applied AS ({applied})", _HISTORY_OF.format(unless=unless)]
         lost.append(_LOST.format(given="staged", applied="applied"))
-        told = "(SELECT json_object_agg(type, times) FROM (SELECT type, count(*) AS times FROM told GROUP BY 1) AS t)"
+        events = """(
+            SELECT json_object_agg(type, times) FROM (SELECT type, count(*) AS times FROM logged GROUP BY 1) AS counted
+        )"""
     if "touched" in what:
         lost.append(_LOST.format(given="touches", applied="touched"))
     keys = " UNION ALL ".join(f"({each})" for each in lost) or "SELECT NULL AS portal, NULL AS ref WHERE false"
-    answer = f"json_build_array((SELECT json_agg(json_build_array(portal, ref)) FROM ({keys}) AS lost), {told})::text"
+    answer = f"json_build_array((SELECT json_agg(json_build_array(portal, ref)) FROM ({keys}) AS lost), {events})::text"
     return f"""
         {"" if applied else "BEGIN;"} SET LOCAL enable_seqscan = off; SELECT pg_advisory_xact_lock(%(lock)s);
         WITH {", ".join(parts)} SELECT set_config('realestate.merged', {answer}, false);
@@ -240,8 +242,8 @@ class Merge:
                 connection.once(STAGE)
                 copy(cursor, COPY, (change.row() for change in self.changes))
             cursor.execute(statement(*how, *what), {"lock": LOCK, "now": self.now, **parameters})
-            lost, told = msgspec.json.decode(cursor.fetchone()[0])
-        return Merged({(portal, ref) for portal, ref in lost or ()}, Counter(told or {}))
+            lost, events = msgspec.json.decode(cursor.fetchone()[0])
+        return Merged({(portal, ref) for portal, ref in lost or ()}, Counter(events or {}))
 
     def _what(self) -> list[str]:
         parts: dict[str, object] = {"touched": self.touches, "departed": self.departures}
@@ -270,11 +272,12 @@ def _history_rows(outcome: Outcome) -> Iterator[Sequence[Any]]:
     prices = {price.revision: price for price in outcome.prices}
     for event in outcome.events:
         price = prices.pop(event.revision, None)
-        yield (*_told(event), event.type, encoded(event.data).decode(), *(_paid(price) if price else _NO_PRICE))
+        paid = _paid(price) if price else _NO_PRICE
+        yield (*_event_columns(event), event.type, encoded(event.data).decode(), *paid)
     for price in prices.values():
-        yield (*_told(price), None, None, *_paid(price))
+        yield (*_event_columns(price), None, None, *_paid(price))
 
 
-_told = attrgetter(*TOLD)
-_paid = attrgetter(*(name for name in PRICE if name not in TOLD))
-_NO_PRICE = (None,) * (len(PRICE) - len(TOLD))
+_event_columns = attrgetter(*OF_EVENT)
+_paid = attrgetter(*(name for name in PRICE if name not in OF_EVENT))
+_NO_PRICE = (None,) * (len(PRICE) - len(OF_EVENT))

@@ -93,7 +93,7 @@ class ListingReader:
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]:
         wanted = "SELECT ref, status, price, currency, last_fetched_at, updated_at FROM listings"
         rows = self._rows(f"{wanted} WHERE portal = %s AND ref = ANY (%s)", portal, list(refs))
-        return {ref: Known(*told) for ref, *told in rows}
+        return {ref: Known(*columns) for ref, *columns in rows}
 
     def watermark(self, portal: str, scope: str) -> str | None:
         rows = self._rows("SELECT value FROM watermarks WHERE (portal, scope) = (%s, %s)", portal, scope)
@@ -185,8 +185,8 @@ class QuarantineAndPageIndex(Statements):
         return [page_of(row) for row in rows]
 
     def reindex(self, file: str, rows: Sequence[SnapshotRef]) -> None:
-        told = ({column: getattr(row, name) for name, column in INDEX.items()} for row in rows)
-        self._ask(_REINDEX, {"file": file, "rows": as_json(map(encoded, told))})
+        values = ({column: getattr(row, name) for name, column in INDEX.items()} for row in rows)
+        self._ask(_REINDEX, {"file": file, "rows": as_json(map(encoded, values))})
 
     def drop_snapshots(self, files: Sequence[str]) -> None:
         self._ask("DELETE FROM snapshots WHERE file = ANY (%s)", (list(files),))
@@ -209,7 +209,7 @@ _KEEP_VALIDATORS = f"""
     SET kept_at = now(),
         {", ".join(f"{name} = excluded.{name}" for name in _VALIDATORS if name not in ("portal", "ref"))}
 """
-#: The refs are told of both tables: of a portal it knows nothing of yet, PostgreSQL would begin with all its listings.
+#: The refs are given for both tables: else PostgreSQL may read all listings of a portal it has no statistics of.
 _HOLDING = """
     SELECT ref, page.url, page.etag, page.last_modified, known.rent_period
     FROM validators AS page JOIN listings AS known USING (portal, ref)
@@ -234,6 +234,6 @@ class PageValidators(Statements):
     def validators(
         self, portal: str, refs: Sequence[str], parser_version: int, contacts: Source | None = None
     ) -> Mapping[str, Validators]:
-        told = {"portal": portal, "refs": list(refs), "parser_version": parser_version, "contacts": contacts}
-        told |= {"trusted": TRUSTED, "off_the_market": list(OFF_THE_MARKET)}
-        return {ref: Validators(*page) for ref, *page in self._ask(_HOLDING, told)}
+        values = {"portal": portal, "refs": list(refs), "parser_version": parser_version, "contacts": contacts}
+        values |= {"trusted": TRUSTED, "off_the_market": list(OFF_THE_MARKET)}
+        return {ref: Validators(*page) for ref, *page in self._ask(_HOLDING, values)}

@@ -88,8 +88,8 @@ class Retention(Statements):
         )
 
     def erase(self, portal: str, ref: str) -> Erased:
-        told = {"lock": LOCK, "what": erased_name(portal, ref), "portal": portal, "ref": ref}
-        (counts,) = self._ask(_ERASE, told)
+        values = {"lock": LOCK, "what": erased_name(portal, ref), "portal": portal, "ref": ref}
+        (counts,) = self._ask(_ERASE, values)
         return Erased(portal, ref, dict(zip(_OF_A_LISTING, counts, strict=True)))
 
     def erased(self, portal: str) -> frozenset[str]:
@@ -124,14 +124,14 @@ class Retention(Statements):
     def _trim(self, days: float | None, dry_run: bool) -> int:
         if days is None:
             return 0
-        told = {"off_the_market": list(OFF_THE_MARKET), "seconds": days * 86400}
+        values = {"off_the_market": list(OFF_THE_MARKET), "seconds": days * 86400}
         if dry_run:
-            ((count,),) = self._ask(f"SELECT count(*)::int FROM listings WHERE {_WORDY}", told)
+            ((count,),) = self._ask(f"SELECT count(*)::int FROM listings WHERE {_WORDY}", values)
             return int(count)
-        told |= {"lock": LOCK, "flag": TRIMMED}
+        values |= {"lock": LOCK, "flag": TRIMMED}
         total = 0
-        while due := self._ask(_DUE, told):
+        while due := self._ask(_DUE, values):
             for some in (due[start : start + _TOGETHER] for start in range(0, len(due), _TOGETHER)):
                 keys = {"portals": [portal for portal, _ in some], "refs": [ref for _, ref in some]}
-                total += self._ask(_TRIM, {**told, **keys})[0][0]
+                total += self._ask(_TRIM, {**values, **keys})[0][0]
         return total

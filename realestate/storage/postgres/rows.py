@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
 from itertools import islice
 from operator import attrgetter
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import msgspec
 
 from realestate.items import FIELDS, Listing
+from realestate.storage.field_types import FIELD_TYPES, FieldType, fields_of_type
 from realestate.storage.history import State, Suspect
 
 _QUOTE, _ESCAPE, _BETWEEN = b"\x01", b"\\", b"\x01,\x01"
@@ -115,35 +118,38 @@ class _Lines:
             return b""
 
 
-_WORDS = dict.fromkeys(("features", "photos", "quality_flags"), "text[]")
-_MONEY = dict.fromkeys(("price", "charges", "price_per_m2"), "numeric(14, 2)")
-_MEASURES = dict.fromkeys(("area_m2", "plot_m2", "energy_kwh_m2", "latitude", "longitude"), "double precision")
-_YES_OR_NO = dict.fromkeys(("is_new_building", "has_deed", "has_mortgage"), "boolean")
-_COUNTS = dict.fromkeys(
-    ("rooms", "bedrooms", "bathrooms", "floor", "floors_total", "year_built", "facades", "parser_version"), "integer"
-)
-_MOMENTS = dict.fromkeys(("posted_at", "updated_at"), "timestamptz")
-#: Mostly long.
-_LONG = ("title", "description", "features", "photos", "quality_flags", "extra")
-#: Its fields, but for the times at which we saw it: those are the database's own.
-COLUMNS = {
-    **dict.fromkeys(_LONG, "text"),
-    **{name: "text" for name in FIELDS if name not in ("first_seen_at", "last_seen_at", "last_fetched_at")},
-    **_WORDS,
-    **_MONEY,
-    **_MEASURES,
-    **_YES_OR_NO,
-    **_COUNTS,
-    **_MOMENTS,
-    "delisted_at": "tstzrange",
-    "extra": "jsonb",
+#: The column of a field, by the type of the field.
+COLUMN_TYPES: dict[FieldType, str] = {
+    str: "text",
+    bool: "boolean",
+    int: "integer",
+    float: "double precision",
+    Decimal: "numeric(14, 2)",
+    datetime: "timestamptz",
+    tuple: "tstzrange",
+    frozenset: "text[]",
+    list: "text[]",
+    dict: "jsonb",
 }
+#: These times are set by the database itself.
+CLOCK = ("first_seen_at", "last_seen_at", "last_fetched_at")
+#: Fields with long values, and all that are no single value. They are written first, as one text: see `ready`.
+_LONG = ("title", "description", *fields_of_type(frozenset, list, dict))
+#: The columns that a batch writes: all fields but those of CLOCK.
+COLUMNS = {name: COLUMN_TYPES[FIELD_TYPES[name]] for name in dict.fromkeys((*_LONG, *FIELDS)) if name not in CLOCK}
 #: What a store knows of a listing: its fields, and these.
 STATE = (*FIELDS, "revision", "suspect_price", "suspect_job")
 
 _values = attrgetter(*COLUMNS)
-_DELISTED = list(COLUMNS).index("delisted_at") - len(_LONG)
-_READ_DELISTED, _READ_SETS = FIELDS.index("delisted_at"), [FIELDS.index("features"), FIELDS.index("quality_flags")]
+#: How a value among the long ones is written, by its type.
+_LONG_WRITERS: dict[FieldType, Callable[[Any], Any]] = {frozenset: array, list: array, dict: encoded}
+#: (place, how) of the long values that are not text.
+_WRITE_LONG = [
+    (place, _LONG_WRITERS[FIELD_TYPES[name]]) for place, name in enumerate(_LONG) if FIELD_TYPES[name] in _LONG_WRITERS
+]
+_WRITE_RANGES = [list(COLUMNS).index(name) - len(_LONG) for name in fields_of_type(tuple)]
+_READ_RANGES = [FIELDS.index(name) for name in fields_of_type(tuple)]
+_READ_SETS = [FIELDS.index(name) for name in fields_of_type(frozenset)]
 
 
 def recordset(parameter: str, columns: Mapping[str, str]) -> str:
@@ -176,21 +182,24 @@ def as_json(objects: Iterable[bytes]) -> str:
 
 
 def fields_of(listing: Listing) -> Sequence[Any]:
-    """The values of COLUMNS, as `copying` takes them."""
+    """The values of COLUMNS, as `copy` takes them."""
     values = _values(listing)
-    title, description, features, photos, flags, extra = values[: len(_LONG)]
-    long = ready(title, description, array(features), array(photos), array(flags), encoded(extra))
+    long = list(values[: len(_LONG)])
+    for place, write in _WRITE_LONG:
+        long[place] = write(long[place])
     others: Sequence[Any] = values[len(_LONG) :]
-    if gone := others[_DELISTED]:
-        others = [*others[:_DELISTED], f"[{gone[0]},{gone[1]}]", *others[_DELISTED + 1 :]]
-    return (long, *others)
+    for place in _WRITE_RANGES:
+        if interval := others[place]:
+            others = [*others[:place], f"[{interval[0]},{interval[1]}]", *others[place + 1 :]]
+    return (ready(*long), *others)
 
 
 def listing_of(row: tuple[Any, ...]) -> Listing:
     """From the columns of FIELDS."""
     values = list(row)
-    gone = values[_READ_DELISTED]
-    values[_READ_DELISTED] = (gone.lower, gone.upper) if gone is not None else None
+    for place in _READ_RANGES:
+        interval = values[place]
+        values[place] = (interval.lower, interval.upper) if interval is not None else None
     for place in _READ_SETS:
         values[place] = frozenset(values[place])
     return Listing(**dict(zip(FIELDS, values, strict=True)))

@@ -36,7 +36,7 @@ _UNCHANGED = f"""
     AND CASE WHEN asked.content_hash IS NULL THEN coalesce(asked.price = known.price, asked.price IS NULL)
         ELSE ({_AS_BEFORE[0]}) IS NOT DISTINCT FROM ({_AS_BEFORE[1]}) END
 """
-#: A row that tells the time and what is unchanged, by its place and revision, and one for each of the others that is
+#: A row with the time and what is unchanged, by its place and revision, and one for each of the others that is
 #: known. By the index also where the table is small, or nobody has counted it yet: to read all of it takes longer.
 _KNOWN = f"""
     SET LOCAL enable_seqscan = off;
@@ -44,9 +44,9 @@ _KNOWN = f"""
         SELECT place, portal, ref, known.revision, {_UNCHANGED} AS unchanged
         FROM {unnested("asked", _ASKED)} JOIN listings AS known USING (portal, ref)
     )
-    SELECT told.*, whole.* FROM (
+    SELECT unchanged_rows.*, whole.* FROM (
         SELECT now(), array_agg(place), array_agg(revision) FROM seen WHERE unchanged
-    ) AS told FULL JOIN (
+    ) AS unchanged_rows FULL JOIN (
         SELECT place, {", ".join(f"known.{name}" for name in STATE)}
         FROM seen JOIN listings AS known USING (portal, ref) WHERE NOT unchanged
     ) AS whole ON false
@@ -94,7 +94,7 @@ _PAGE_ROWS = 1000
 _OTHER_COLUMNS = tuple(each.name for each in fields(StoredOther))
 _OTHER_LIST = ", ".join(_OTHER_COLUMNS)
 _GIVEN_OTHER = {"kind": "text", "portal": "text", "ref": "text", "url": "text", "data": "jsonb", "revision": "integer"}
-_GIVEN_OTHER |= {"last_job": "text", "expected": "integer", "type": "text", "told": "jsonb"}
+_GIVEN_OTHER |= {"last_job": "text", "expected": "integer", "type": "text", "event_data": "jsonb"}
 _KNOWN_OTHERS = f"""
     SELECT clock.now, {_OTHER_LIST} FROM (SELECT now() AS now) AS clock LEFT JOIN (
         SELECT {_OTHER_LIST} FROM unnest(%s::text[], %s::text[]) AS asked (portal, ref) JOIN others USING (portal, ref)
@@ -118,13 +118,14 @@ _MERGE_OTHERS = f"""
         RETURNING known.portal, known.ref
     ),
     applied AS (SELECT portal, ref FROM added UNION ALL SELECT portal, ref FROM changed),
-    told AS (
+    logged AS (
         INSERT INTO events (portal, ref, revision, type, at, job, data)
-        SELECT portal, ref, revision, type, %(now)s, last_job, told FROM given JOIN applied USING (portal, ref)
+        SELECT portal, ref, revision, type, %(now)s, last_job, event_data FROM given JOIN applied USING (portal, ref)
         WHERE type IS NOT NULL ON CONFLICT DO NOTHING RETURNING type
     )
     SELECT set_config('realestate.merged', json_build_array(
-        (SELECT json_agg(json_build_array(portal, ref)) FROM applied), (SELECT json_agg(type) FROM told))::text, false);
+        (SELECT json_agg(json_build_array(portal, ref)) FROM applied),
+        (SELECT json_agg(type) FROM logged))::text, false);
     COMMIT; SELECT current_setting('realestate.merged')
 """
 
@@ -154,10 +155,10 @@ def observe_others(connection: Connection, tally: Tally, others: Mapping[Key, tu
     decided = [decide_other(known.get(key), other, job, now) for key, (other, job) in others.items()]
     with connection.cursor() as cursor:
         cursor.execute(_MERGE_OTHERS, {"lock": LOCK, "now": now, "given": as_json(map(_given_other, decided))})
-        applied, told = msgspec.json.decode(cursor.fetchone()[0])
+        applied, types = msgspec.json.decode(cursor.fetchone()[0])
     done = {(portal, ref) for portal, ref in applied or ()}
     tally.others += len(done)
-    tally.events.update(told or ())
+    tally.events.update(types or ())
     lost = others.keys() - done
     return lost - erased_among(connection, lost) if lost else set()
 
@@ -172,9 +173,9 @@ def _known_others(connection: Connection, keys: Mapping[Key, object]) -> tuple[d
 
 def _given_other(decided: Decided) -> bytes:
     after, event = decided.after, decided.event
-    told: dict[str, Any] = {name: getattr(after, name) for name in _GIVEN_OTHER if name in _OTHER_COLUMNS}
-    told["expected"] = decided.before.revision if decided.before else None
-    return encoded(told | ({"type": event.type, "told": event.data} if event else {}))
+    values: dict[str, Any] = {name: getattr(after, name) for name in _GIVEN_OTHER if name in _OTHER_COLUMNS}
+    values["expected"] = decided.before.revision if decided.before else None
+    return encoded(values | ({"type": event.type, "event_data": event.data} if event else {}))
 
 
 T = TypeVar("T")
@@ -182,7 +183,7 @@ T = TypeVar("T")
 #: What a listing can do wrong: to the rules, on its way into JSON, or to PostgreSQL.
 _REFUSED = (Refused, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
-#: Listings whose price was told by a search page, after their own.
+#: Listings whose newest price was seen on a search page.
 _REPRICED = """
     SELECT portal, ref FROM (
         SELECT DISTINCT ON (portal, ref) portal, ref, source

@@ -45,9 +45,9 @@ def pages(
     """Every page that can be read, about in the order they were fetched; needs no index."""
     place = open_place(url, spool)
     for name in place.names(portal):
-        told = FileName.parse(name)
-        assert told is not None
-        if told.kind in kinds and not (since and told.begun < since - timedelta(seconds=LONGEST_SECONDS)):
+        parsed = FileName.parse(name)
+        assert parsed is not None
+        if parsed.kind in kinds and not (since and parsed.begun < since - timedelta(seconds=LONGEST_SECONDS)):
             yield from _pages_of(place, name, since)
 
 
@@ -63,9 +63,9 @@ def expired(place: Place, keep_days: Mapping[Kind, float], now: datetime) -> lis
     Its last page is younger by SNAPSHOTS_FILE_SECONDS at most. A file that a worker still writes to stays."""
     found = []
     for name in place.names():
-        told = FileName.parse(name)
-        days = keep_days.get(told.kind) if told else None
-        if told and days is not None and told.begun < now - timedelta(days=days) and not place.is_in_use(name):
+        parsed = FileName.parse(name)
+        days = keep_days.get(parsed.kind) if parsed else None
+        if parsed and days is not None and parsed.begun < now - timedelta(days=days) and not place.is_in_use(name):
             found.append(name)
     return found
 
@@ -100,7 +100,7 @@ class Rewritten:
 def rewrite(url: str, file: str, is_erased: Callable[[Page], bool], *, spool: Path | None = None) -> Rewritten:
     """Leave these pages out of the file, and whatever in it cannot be read: it may be half of one of them.
 
-    The file is replaced before the index is told. Cut short between, a row leads to another page than it says, which
+    The file is replaced before the index is changed. Cut short between, a row leads to another page than it says, which
     reading notices; to rewrite the file again sets it right."""
     writing = _Rewriting(file, is_erased)
     outcome = open_place(url, spool).replace(file, writing)

@@ -53,7 +53,7 @@ class Page:
 
     job: str | None = None
     hints: Mapping[str, Any] = field(default_factory=dict)
-    """What the search page told the parser beside the page; plain JSON values."""
+    """What the parser knew from the search page beside the page; plain JSON values."""
 
     def fit_to_keep(self) -> Self:
         """Without secrets, and without anything that could pass for more lines than it is."""

@@ -145,7 +145,7 @@ class Bucket:
     def remove(self, files: Sequence[str]) -> None:
         for start in range(0, len(files), _AT_ONCE):
             keys = [{"Key": self.prefix + filenames.checked(name)} for name in files[start : start + _AT_ONCE]]
-            with self._told():
+            with self._explained():
                 answer = self._client.delete_objects(Bucket=self.bucket, Delete={"Objects": keys, "Quiet": True})
             if refused := answer.get("Errors"):
                 raise SnapshotError(f"{self.url}: {len(refused)} files stay: {refused[0].get('Message')}")
@@ -169,12 +169,12 @@ class Bucket:
 
     def put(self, name: str, file: IO[bytes]) -> None:
         key = self.prefix + filenames.checked(name)
-        with self._told():
+        with self._explained():
             self._client.put_object(Bucket=self.bucket, Key=key, Body=file, ContentType="application/warc")
 
     def _get(self, name: str, **span: str) -> bytes:
         key = self.prefix + filenames.checked(name)
-        with self._told():
+        with self._explained():
             body: bytes = self._client.get_object(Bucket=self.bucket, Key=key, **span)["Body"].read()
             return body
 
@@ -184,7 +184,7 @@ class Bucket:
     def _replace(self, key: str, body: bytes) -> None:
         """A bucket that keeps versions would keep what it was."""
         named = {"Bucket": self.bucket, "Key": key}
-        with self._told():
+        with self._explained():
             if body:
                 now = self._client.put_object(**named, Body=body, ContentType="application/warc")
             else:
@@ -197,12 +197,12 @@ class Bucket:
                         self._client.delete_object(**named, VersionId=each["VersionId"])
 
     def _listed(self, prefix: str) -> Iterator[str]:
-        with self._told():
+        with self._explained():
             for answer in self._client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix):
                 yield from (each["Key"].removeprefix(self.prefix) for each in answer.get("Contents", ()))
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _explained(self) -> Iterator[None]:
         """Whatever goes wrong on the way, in one line."""
         from botocore.exceptions import BotoCoreError, ClientError
 

@@ -77,12 +77,12 @@ class Recorder:
             try:
                 written.append((future, self._writer.write(page)))
             except Exception as error:  # whatever a page is made of, the next one is kept
-                future.set_exception(_told(error))
+                future.set_exception(_explained(error))
         try:
             self._writer.flush()
         except OSError as error:
             for future, _ in written:
-                future.set_exception(_told(error))
+                future.set_exception(_explained(error))
         else:
             for future, ref in written:
                 future.set_result(ref)
@@ -101,5 +101,5 @@ def _size(page: Page) -> int:
     return len(page.body) + 2048
 
 
-def _told(error: Exception) -> SnapshotError:
+def _explained(error: Exception) -> SnapshotError:
     return SnapshotError(f"a page could not be kept: {type(error).__name__}: {error}")

@@ -24,7 +24,7 @@ _CHUNK = 64 * 1024
 _MAGIC = b"\x1f\x8b\x08"
 #: The field in which Webrecorder's tools keep what belongs to a record and has no field of its own.
 _METADATA = "WARC-JSON-Metadata"
-_TOLD = ("portal", "kind", "stage", "ref", "job", "hints")
+_METADATA_FIELDS = ("portal", "kind", "stage", "ref", "job", "hints")
 
 
 class _Exact(StatusAndHeaders):  # type: ignore[misc]
@@ -36,7 +36,7 @@ class _Exact(StatusAndHeaders):  # type: ignore[misc]
 
 def encode(page: Page) -> bytes:
     """One gzip member holding one record."""
-    told = json.dumps({name: getattr(page, name) for name in _TOLD}, default=str, separators=(",", ":"))
+    metadata = json.dumps({name: getattr(page, name) for name in _METADATA_FIELDS}, default=str, separators=(",", ":"))
     buffer = BytesIO()
     writer = WARCWriter(buffer, gzip=False, warc_version="1.1")
     record = writer.create_warc_record(
@@ -48,7 +48,7 @@ def encode(page: Page) -> bytes:
         warc_headers_dict={
             "WARC-Date": page.fetched_at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
             "WARC-Payload-Digest": digest_of(page.body),
-            _METADATA: told,
+            _METADATA: metadata,
         },
     )
     writer.write_record(record)
@@ -115,5 +115,5 @@ def _page(fields: Any, block: bytes) -> Page:
         headers=tuple((name, value) for name, _, value in (line.partition(": ") for line in lines)),
         body=body,
         fetched_at=datetime.fromisoformat(fields.get_header("WARC-Date")),
-        **{name: value for name, value in json.loads(fields.get_header(_METADATA)).items() if name in _TOLD},
+        **{name: value for name, value in json.loads(fields.get_header(_METADATA)).items() if name in _METADATA_FIELDS},
     )

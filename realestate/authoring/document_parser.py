@@ -1,0 +1,100 @@
+"""Parses a saved document with its portal's parser: a page, a response of an API, or the bare object of a script."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urljoin
+
+from realestate.authoring import AuthoringError, document_url, parser_output
+from realestate.authoring.parser_output import Stage
+from realestate.items.others import OTHERS
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What the parser returned."""
+
+    values: dict[str, Any]
+    """The `listing`, or the item of another kind; `gone` with the reason; or `found` with the `total` and the further
+    `searches`."""
+    url: str
+    is_made_up: bool
+    """Whether the document has no URL and no id, so that both are invented."""
+
+
+def parse(
+    portal: str,
+    document: bytes,
+    *,
+    url: str | None = None,
+    stage: Stage | None = None,
+    hints: dict[str, Any] | None = None,
+    file_name: str = "",
+) -> Parsed:
+    """Parse a document as `stage` says; without one, as a listing, or else as a search page.
+
+    Raises AuthoringError if it can be parsed as neither."""
+    spider = parser_output.spider(portal)
+    if url is not None:
+        url = urljoin(spider.site, url)
+        if not spider.owns(url):
+            raise AuthoringError(f"{url} is not a URL of {portal}")
+    results: list[Parsed] = []
+    reasons: list[str] = []
+    for each in _stages(spider, url, stage):
+        try:
+            results.append(_parsed(spider, document, url, each, hints, file_name))
+        except Exception as error:  # whatever a parser raises, the author gets one line
+            reasons.append(f"{each}: {_line(error)}")
+    if not results:
+        raise AuthoringError("; ".join(reasons))
+    return next((each for each in results if _has_items(each.values)), results[0])
+
+
+def _parsed(
+    spider: Any, document: bytes, url: str | None, stage: Stage, hints: dict[str, Any] | None, file_name: str
+) -> Parsed:
+    if stage == "discover":
+        results = [_parsed_search(spider, document, search) for search in _searches(spider, url)]
+        return max(results, key=_found)
+    is_known = True
+    if url is None:
+        text = document.decode("utf-8-sig", "replace")
+        url, is_known = document_url.url_of_listing(spider, text, file_name)
+    response = parser_output.response(spider, url, spider.wrapped(document), stage)
+    return Parsed(parser_output.read(spider, response, stage, hints), url, is_made_up=not is_known)
+
+
+def _parsed_search(spider: Any, document: bytes, url: str) -> Parsed:
+    response = parser_output.response(spider, url, document, "discover")
+    return Parsed(parser_output.read(spider, response, "discover"), url, is_made_up=False)
+
+
+def _searches(spider: Any, url: str | None) -> list[str]:
+    """The searches that the document may belong to. With a wrong one, the parser finds fewer results.
+
+    A sitemap is named instead of robots.txt: anything can be parsed as robots.txt."""
+    searches: list[str] = [url] if url else spider.seed_urls()
+    return [search.replace("/robots.txt", "/sitemap.xml") for search in searches]
+
+
+def _found(parsed: Parsed) -> int:
+    return len(parsed.values["found"])
+
+
+def _stages(spider: Any, url: str | None, stage: Stage | None) -> Iterator[Stage]:
+    if stage:
+        yield stage
+    elif url:
+        yield "extract" if spider.ref_of(url) else "discover"
+    else:
+        yield from ("extract", "discover")
+
+
+def _has_items(values: dict[str, Any]) -> bool:
+    return any(values.get(name) for name in ("listing", *OTHERS, "found"))
+
+
+def _line(error: Exception) -> str:
+    words = " ".join(str(error).split())[:300]
+    return words if isinstance(error, ValueError) and words else f"{type(error).__name__}: {words}"

@@ -1,0 +1,496 @@
+"""SearchSpider: the base of every spider. Searches lead to pages, and pages to items of any kind.
+
+It decides which requests are made, in which stage and order, and what happens to each response. It does not know what
+an item is: `PortalSpider` adds what is special about homes.
+"""
+
+import logging
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import Any, ClassVar, Self
+from urllib.parse import urljoin, urlsplit
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Response, TextResponse
+from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy_redis.spiders import RedisSpider
+from twisted.python.failure import Failure
+
+from realestate.crawling import seeds, sitemaps
+from realestate.crawling.page_outcomes import GONE_STATUSES, Banned, BrokenPage, ItemGone, PageOutcomes, Stage
+from realestate.crawling.paging import Numbers, Paging
+from realestate.crawling.results import AnyLink, Link, Result, Results
+from realestate.crawling.search_splitting import Axis, parts_of
+from realestate.crawling.seed_reader import SeedReader
+from realestate.crawling.site_address import is_on_site, simulated_portals
+from realestate.crawling.watermark import Newest, SearchProgress, watermark_of
+from realestate.items import Evidence, Part
+from realestate.parsing.urls import absolute_url, url_path
+from realestate.queue.fleet import Fleet, fleet_of
+from realestate.queue.plain_urls import request_to
+from realestate.storage.handle import store_of
+
+logger = logging.getLogger(__name__)
+
+#: Plans come first, so that many workers soon find work. Items' pages come before further search pages: then items are
+#: stored soon, and the queue stays short.
+PRIORITY: dict[Stage, int] = {"plan": 20, "discover": 0, "extract": 10}
+
+
+class SearchSpider(RedisSpider):  # type: ignore[misc]
+    """One site of any kind.
+
+    A subclass names its site, its searches, its way of paging and the form of an item's URL. It writes `parse_search`
+    (returns the Results of one search page) and `parse_page` (yields the items of one page). It raises BrokenPage or
+    ItemGone and catches nothing: each outcome is counted as `page/<stage>/<outcome>`, and each failure becomes a dead
+    letter.
+    """
+
+    kind: ClassVar[str]
+    """What it collects: `listing`, or one of `items.others`."""
+
+    site: ClassVar[str]
+    """The site's URL, without a slash at the end."""
+
+    searches: ClassVar[tuple[str, ...]]
+    """Paths of the searches that together show every item. `realestate crawl` starts with them."""
+
+    item_path: ClassVar[re.Pattern[str] | None] = None
+    """Matches the path of an item's URL. Its group `ref` is the site's id. Any other URL is a search."""
+
+    item_form: ClassVar[str]
+    """The shortest path of an item's URL: "/items/{ref}"."""
+
+    paging: ClassVar[Paging] = Numbers()
+    """How one page of a search leads to the others."""
+
+    axes: ClassVar[tuple[Axis, ...]] = ()
+    """How a search with more results than the site shows is split."""
+
+    newest_first: ClassVar[Newest | None] = None
+    """What the searches are sorted by. With None, an incremental job reads all their pages."""
+
+    rate_limit: ClassVar[float | None] = None
+    """Requests per second, if this site needs fewer than the fleet's `RATE_LIMIT`."""
+
+    callback_prefixes: ClassVar[tuple[str, ...]] = ("read_", "parse_", "on_")
+    """A request stored in Redis may call only methods with these prefixes."""
+
+    reads_its_seeds: ClassVar[bool] = True
+    """`start` reads the seeds, so the queue does not."""
+
+    robots: ClassVar[str] = "obeyed"
+    """Whether its robots.txt is obeyed. If not, this says why."""
+
+    terms: ClassVar[str]
+    """URL of its terms of use. Read them before you crawl."""
+
+    checked_on: ClassVar[date]
+    """The day when this file was last compared with the site."""
+
+    handle_httpstatus_list: Sequence[int] = GONE_STATUSES
+
+    page_marks: ClassVar[tuple[bytes, ...]] = ()
+    """Bytes that only real pages of the site contain. A page with one of them is not checked for being a ban page."""
+
+    redirects_gone: ClassVar[bool] = False
+    """Whether the site redirects from an item that is gone to another of its pages."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.outcomes = PageOutcomes(self)
+        self.seed_reader = SeedReader(self)
+
+    # ----- methods that a portal writes, if the default is not right for it
+
+    def parse_search(self, response: TextResponse) -> Results:
+        """Return what a search page shows."""
+        raise NotImplementedError
+
+    def parse_page(self, response: TextResponse, **hints: Any) -> Iterator[Any]:
+        """Yield the items of a page, and links to other items on it. `hints` are values that only the search page
+        has."""
+        raise NotImplementedError
+
+    def search_request(self, search: str) -> Request:
+        """The request for a page of a search, if it is more than a GET of its URL."""
+        return request_to(search)
+
+    def page_request(self, url: str) -> Request:
+        """The request for an item, if its data is served at another URL than its page."""
+        return request_to(url)
+
+    def sign(self, request: Request) -> None:
+        """Set headers that must be fresh, such as a signature. Called just before the request is sent."""
+
+    def wrapped(self, document: bytes) -> bytes:
+        """A document that was saved without the page around it, put into such a page. Used by `realestate portal`."""
+        return document
+
+    def ref_in(self, document: str) -> str | None:
+        """The site's id of an item, found in a document that was saved without its URL. Used by `realestate portal`."""
+        return None
+
+    # ----- methods that a portal calls
+
+    def link(self, url: str, *, dated: datetime | None = None, is_promoted: bool = False, **hints: Any) -> Link:
+        """A link to an item on a search page. Raises BrokenPage if the URL is not an item's."""
+        url = absolute_url(self.site, url)
+        ref = self.ref_of(url)
+        if ref is None:
+            raise BrokenPage(f"not the URL of a {self.kind}: {url}")
+        return Link(ref, url, hints, dated, is_promoted)
+
+    def ref_of(self, url: str) -> str | None:
+        """The site's id in the URL of an item; None for any other URL."""
+        found = self.item_path.search(url_path(self.site, url)) if self.item_path else None
+        return found["ref"] if found else None
+
+    def url_of(self, ref: str) -> str:
+        """A URL of the item with this id. The site may redirect it to a longer one."""
+        return absolute_url(self.site, self.item_form.format(ref=ref))
+
+    def shown_at(self, response: Response) -> str:
+        """The URL at which visitors see the item."""
+        return str(response.meta.get("shown_at", response.url))
+
+    def is_first(self, response: Response) -> bool:
+        """Whether this is the first page of its search."""
+        return self.paging.is_first(_search_of(response))
+
+    # ----- methods that a base class of one kind of item overrides
+
+    def items_shown(self, results: Sequence[Result]) -> Iterator[Any]:
+        """The items that a search page yields without a further request. A link yields none."""
+        return (each for each in results if not isinstance(each, AnyLink))
+
+    async def links_to_fetch(self, links: list[Any], mode: str | None) -> list[Any]:
+        """The links whose own page has to be fetched in a job of this mode."""
+        return links
+
+    async def validators_of(self, items: Sequence[Any]) -> Mapping[str, dict[str, Any]]:
+        """By ref, the stored ETag and Last-Modified of the items whose page may be answered with "not modified"."""
+        return {}
+
+    def unchanged_items(self, response: Response) -> list[Any]:
+        """The items to store if the page has not changed since the last time."""
+        return []
+
+    def gone_items(self, response: Response, reason: ItemGone) -> list[Any]:
+        """The items to store if the page's item is gone."""
+        return []
+
+    def link_from_sitemap(self, url: str) -> AnyLink | None:
+        """The link to an item of a sitemap; None if the URL is not an item's."""
+        return self.link(url) if self.ref_of(url) else None
+
+    # ----- the site's address
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider: Self = super().from_crawler(crawler, *args, **kwargs)
+        if simulator := crawler.settings.get("SIMULATOR_URL"):
+            spider.site = cls.address(simulator)  # type: ignore[misc]
+            spider.allowed_domains = [urlsplit(spider.site).hostname]
+        return spider
+
+    @classmethod
+    def address(cls, simulator: str | None) -> str:
+        """The site's URL: its own, or the one that a simulator gives it."""
+        if not simulator:
+            return cls.site
+        addresses = simulated_portals(simulator)
+        if cls.name not in addresses:
+            raise ValueError(f"the simulator at {simulator} has no portal {cls.name}")
+        return addresses[cls.name]
+
+    @classmethod
+    def is_served_by(cls, simulator: str) -> bool:
+        return cls.name in simulated_portals(simulator)
+
+    @classmethod
+    def seed_urls(cls, simulator: str | None = None) -> list[str]:
+        """The URLs of the searches that together show every item."""
+        return [cls.address(simulator) + path for path in cls.searches]
+
+    def owns(self, url: str) -> bool:
+        """Whether the URL belongs to this site."""
+        return self.is_of(self.site, url)
+
+    @classmethod
+    def is_of(cls, site: str, url: str) -> bool:
+        """Whether the URL belongs to this portal, which is reached at `site`."""
+        return is_on_site(url, site, cls.allowed_domains)
+
+    @classmethod
+    def refuses(cls, url: str, simulator: str | None = None) -> str | None:
+        """Why the URL cannot be a seed of this portal; None if it can."""
+        try:
+            seeds.parse(url.encode())
+            return None if cls.is_of(cls.address(simulator), url) else f"{url!r} is not a URL of {cls.name}"
+        except ValueError as error:
+            return str(error)
+
+    # ----- seeds
+
+    @property
+    def fleet(self) -> Fleet:
+        """The fleet this spider works for."""
+        fleet = fleet_of(self.crawler)
+        assert fleet is not None
+        return fleet
+
+    def setup_redis(self, crawler: Crawler | None = None) -> None:
+        """Do nothing. scrapy-redis would open a second connection and read seeds only when idle; `start` reads them
+        all the time, over the fleet's connection."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        """Yield the requests of the seeds, as they come."""
+        async for request in self.seed_reader.requests():
+            yield request
+
+    def make_request_from_data(self, data: bytes) -> Request | None:
+        """The request of a seed; None if the seed is refused. scrapy-redis has this method too."""
+        return self.seed_reader.request_from(data)
+
+    # ----- requests
+
+    def seed_request(self, seed: seeds.Seed) -> Request:
+        """The request that a seed asks for: of an item, or of a search that is planned first."""
+        request: Request
+        if self.ref_of(seed.url):
+            request = self._request_for_page(seed.url)
+        else:
+            request = self._request_for_search(seed.url, "plan")
+        changes: dict[str, Any] = dict(seed.own_method)
+        if seed.headers:
+            changes["headers"] = seed.headers
+        if seed.body:
+            changes["body"] = seed.body
+        request = request.replace(priority=request.priority + seed.priority, dont_filter=True, **changes)
+        request.meta.update(seed.meta)
+        request.meta.update(seed.own_priority, mode=seed.mode, scope=seed.scope)
+        if seed.job:
+            request.meta["job"] = seed.job
+        self.crawler.stats.inc_value("seed/taken")
+        return request
+
+    def check(
+        self, url: str, job: str, mode: str, rent_period: str | None = None, validators: dict[str, Any] | None = None
+    ) -> Request:
+        """The request for the page of an item that no search page of the job showed."""
+        hints = {"rent_period": rent_period} if rent_period else None
+        request = self._request_for_page(url, hints, validators)
+        request.meta.update(job=job, mode=mode)
+        return request
+
+    def _request_for_page(
+        self, url: str, hints: dict[str, Any] | None = None, validators: dict[str, Any] | None = None
+    ) -> Request:
+        """`validators` are known if the page was fetched before: see `middlewares.conditional`."""
+        url = absolute_url(self.site, url)
+        request = self.page_request(url)
+        if request.url != url:
+            request.meta["shown_at"] = url
+        if validators:
+            request.meta["validators"] = validators
+        request.cb_kwargs.update(hints or {})
+        return self._prepared(request, "extract", self.read_page)
+
+    def _request_for_search(self, search: str, stage: Stage, **meta: Any) -> Request:
+        search = urljoin(self.site, search)
+        request = self.search_request(search)
+        request.meta.update(meta)
+        if request.url != search or request.body:
+            request.meta["search"] = search
+        return self._prepared(request, stage, self.read_search)
+
+    def _prepared(self, request: Request, stage: Stage, callback: Any) -> Request:
+        """The portal's own request, changed in place: a copy would parse its URL again, which is slow."""
+        request.callback = callback
+        request.errback = self.on_failure
+        request.priority = PRIORITY[stage]
+        request.meta["stage"] = stage
+        return request
+
+    # ----- what happens to a search page
+
+    async def read_search(self, response: Response) -> AsyncIterator[Any]:
+        """The callback of a search page. Queued requests refer to it by this name."""
+        assert response.request is not None
+        if response.status in GONE_STATUSES and not sitemaps.is_robots(response):
+            self.outcomes.failed(response.request, HttpError(response))  # an item may be gone, a search may not
+            return
+        for results in self._read(response, response.meta["stage"]):
+            self.crawler.stats.inc_value("search/result/unreadable", results.unreadable)
+            async for each in self._read_results(results, response):
+                yield each
+
+    async def _read_results(self, results: Results, response: Response) -> AsyncIterator[Any]:
+        search = _search_of(response)
+        progress = SearchProgress.from_meta(response.meta.get("walk"))
+        parts = list(results.searches)
+        if response.meta["stage"] == "plan":
+            progress = SearchProgress(until=await self._watermark(search, response))
+            if progress.until is None:
+                parts += self._parts(search, results, response)
+            for part in parts:
+                yield self._request_for_search(part, "plan", part_of=self.paging.key(search))
+            await self._store_part(search, results, response, is_split=bool(parts))
+        if parts:
+            return  # together they show all results of this search
+        for request in self._further_pages(search, results, progress):
+            yield request  # before this page's items: those have to be looked up in the store first
+        async for each in self._items_and_requests(results.found, response):
+            yield each
+
+    def _parts(self, search: str, results: Results, response: Response) -> list[str]:
+        """The parts of a search that has more results than the site shows of one search."""
+        reach = self.paging.reach
+        if results.total is None or reach is None or results.total <= reach:
+            return []
+        parts = parts_of(search, self.axes, results.total, reach, results.prices)
+        if not parts:
+            assert response.request is not None
+            logger.warning(
+                "search/capped %s results=%d readable=%d: the search cannot be split",
+                self.outcomes.fields(response.request),
+                results.total,
+                reach,
+            )
+            self.crawler.stats.inc_value("search/capped")
+        return parts
+
+    def _further_pages(self, search: str, results: Results, progress: SearchProgress) -> Iterator[Request]:
+        pages = progress.next_pages(self.paging, self.newest_first, search, results)
+        one_by_one = self.paging.rest(search, results) is None or progress.until is not None
+        meta = {"walk": progress.after(results, self.newest_first).as_meta()} if one_by_one else {}
+        for page in pages:
+            yield self._request_for_search(page, "discover", **meta)
+
+    async def _watermark(self, search: str, response: Response) -> int | None:
+        """The watermark at which an incremental job stops reading this search; None: it reads all."""
+        if response.meta.get("mode") != "incremental" or self.newest_first is None or "part_of" in response.meta:
+            return None
+        key = self.paging.key(search)
+        value = await store_of(self.crawler).ask(lambda store: store.watermark(self.name, key))
+        return None if value is None else int(value)
+
+    async def _store_part(self, search: str, results: Results, response: Response, *, is_split: bool) -> None:
+        """Store what was found, to prove later that the job read everything, and to set the next watermark."""
+        part = Part(
+            portal=self.name,
+            search=self.paging.key(search),
+            parent=response.meta.get("part_of"),
+            total=results.total,
+            is_split=is_split,
+            newest=watermark_of(results, self.newest_first, datetime.now(UTC)),
+        )
+        await store_of(self.crawler).ask(lambda store: store.keep_part(response.meta["job"], part))
+
+    async def _items_and_requests(self, results: Sequence[Result], response: Response) -> AsyncIterator[Any]:
+        """The items that a page shows, and requests for the pages that have to be fetched."""
+        for each in self.items_shown(results):
+            yield each
+        links = [each for each in results if isinstance(each, AnyLink)]
+        wanted = await self.links_to_fetch(links, response.meta.get("mode"))
+        validators = await self.validators_of(wanted)
+        for link in wanted:
+            yield self._request_for_page(link.url, link.carried, validators.get(link.ref))
+
+    # ----- what happens to an item's page
+
+    async def read_page(self, response: Response, **hints: Any) -> AsyncIterator[Any]:
+        """The callback of an item's page. Queued requests refer to it by this name."""
+        assert response.request is not None
+        if "unchanged" in response.flags:
+            self.outcomes.parsed(response)
+            self.outcomes.record("unchanged", response.request)
+            for each in self.unchanged_items(response):
+                yield each
+            return
+        made = self._read(response, "extract", **hints)
+        if len(made) == 1:
+            response.flags.append("alone")  # its version may be stored: see `pipelines.store.page_version`
+        for each in made:
+            if not isinstance(each, AnyLink):
+                yield each
+        links = [each for each in made if isinstance(each, AnyLink)]
+        async for each in self._items_and_requests(links, response):
+            yield each
+
+    def on_failure(self, failure: Failure) -> None:
+        """The errback of every request. Queued requests refer to it by this name."""
+        request: Request = failure.request  # type: ignore[attr-defined]
+        self.outcomes.failed(request, failure.value)
+        self.fleet.finished(request)
+
+    def parsed(self, response: Response, stage: Stage, **hints: Any) -> Iterator[Any]:
+        """Yield what the portal's parser returns for a page, fetched now or stored earlier: Results, or items.
+
+        Raises ItemGone, Banned or BrokenPage if the page is one of these."""
+        if stage != "extract" and sitemaps.is_robots(response):
+            yield sitemaps.named(response, self.owns)
+        elif stage != "extract" and sitemaps.is_sitemap(response):
+            yield sitemaps.read(response, self.link_from_sitemap)
+        elif stage != "extract":
+            yield self.parse_search(self._checked(response))
+        else:
+            page = self._checked(response)
+            self._check_still_there(response)
+            yield from self.parse_page(page, **hints)
+
+    def _read(self, response: Response, stage: Stage, **hints: Any) -> list[Any]:
+        """What the parser returns. An exception of a parser does not stop the worker; each outcome is recorded."""
+        assert response.request is not None
+        request = response.request
+        try:
+            made = list(self.parsed(response, stage, **hints))
+        except ItemGone as reason:
+            self.outcomes.record("gone", request, reason)
+            return self.gone_items(response, reason)
+        except Banned as ban:
+            self.outcomes.banned(request, ban)
+            return []
+        except Exception as error:
+            self._unreadable(response, error)
+            return []
+        self.outcomes.parsed(response)
+        self.outcomes.record("ok", request)
+        return made
+
+    def _unreadable(self, response: Response, error: Exception) -> None:
+        """A page that cannot be parsed is fetched once more, or taken for a ban page, or is broken."""
+        assert response.request is not None
+        if self.outcomes.fetched_again(response.request):
+            return
+        if "thin" in response.flags:
+            ban = Banned("thin", f"much smaller than other pages, and cannot be parsed: {error}")
+            self.outcomes.banned(response.request, ban)
+            return
+        response.flags.append("broken")  # SnapshotMiddleware stores such a page
+        self.outcomes.broken(response.request, error)
+
+    def _checked(self, response: Response) -> TextResponse:
+        """The response, if it is a text of this site and its item is not gone."""
+        if response.status in GONE_STATUSES:
+            raise ItemGone(f"status {response.status}", "404" if response.status == 404 else "410")
+        if not self.owns(response.url):
+            raise BrokenPage("redirected to another site")
+        if not isinstance(response, TextResponse):
+            raise BrokenPage("not a text document")
+        return response
+
+    def _check_still_there(self, response: Response) -> None:
+        """Raise ItemGone if the site redirected from the item's page to a page that is not an item's."""
+        if "shown_at" not in response.meta and not self.ref_of(response.url):
+            evidence: Evidence = "marker" if self.redirects_gone else "absent"
+            raise ItemGone(f"redirected to {response.url}", evidence)
+
+
+def _search_of(response: Response) -> str:
+    """The search whose page was requested, wherever the site redirected us."""
+    requested: str = response.meta.get("redirect_urls", [response.url])[0]
+    return str(response.meta.get("search", requested))

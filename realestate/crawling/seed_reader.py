@@ -1,0 +1,99 @@
+"""Reads a portal's seeds from Redis for as long as the worker runs, and makes the first requests of each job."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from scrapy import Request
+
+from realestate.crawling import seeds
+from realestate.crawling.job_completion import JobCompletion
+from realestate.storage.handle import store_of
+
+if TYPE_CHECKING:
+    from realestate.crawling.search_spider import SearchSpider
+
+logger = logging.getLogger(__name__)
+
+
+class SeedReader:
+    """Takes seeds from `<portal>:start_urls`, opens their jobs, and yields their requests."""
+
+    def __init__(self, spider: "SearchSpider") -> None:
+        self.spider = spider
+
+    async def requests(self) -> AsyncIterator[Request]:
+        """The requests of all seeds, as they come. It ends only with UNTIL_DONE, when nothing is left to do."""
+        fleet = self.spider.fleet
+        fleet.serve()
+        completion = asyncio.create_task(JobCompletion(self.spider).run())
+        try:
+            while True:
+                found = await fleet.next_seed()
+                if found is not None:
+                    if (request := await self._first_request(*found)) is not None:
+                        yield request
+                elif self.spider.settings.getbool("UNTIL_DONE") and await fleet.nothing_left():
+                    return
+        finally:
+            completion.cancel()
+            fleet.stop_serving()
+
+    async def _first_request(self, data: bytes, nonce: str) -> Request | None:
+        """The request of a seed, its job open. None if the seed is refused, or if its job needs no search page."""
+        request = self.spider.make_request_from_data(data)
+        if request is None:
+            await self.spider.fleet.remove_seed(nonce)
+            return None
+        request.meta["seed"] = nonce
+        request.meta.setdefault("job", nonce)
+        if request.meta["stage"] != "plan":
+            return request
+        if request.meta["mode"] == "refresh":
+            await self._refresh(request)
+            await self.spider.fleet.remove_seed(nonce)
+            return None
+        await self.open_job(request)
+        return request
+
+    async def open_job(self, request: Request) -> None:
+        """Record that the job of this request has begun, in the store and in Redis. `JobCompletion` ends it."""
+        jobs = self.spider.fleet.jobs
+        job = request.meta["job"]
+        mode = request.meta["mode"]
+        scope = request.meta.pop("scope", "")
+        if not await jobs.is_open(job):
+            await store_of(self.spider.crawler).ask(lambda store: store.begin_job(job, self.spider.name, mode, scope))
+            await jobs.open(job, mode, scope)
+            logger.info("job/opened portal=%s job=%s mode=%s scope=%s", self.spider.name, job, mode, scope)
+
+    async def _refresh(self, request: Request) -> None:
+        """Push a request for each listing that is due. No search page is needed.
+
+        They are pushed before the seed is removed; the dupe filter drops them if the seed is taken again."""
+        job = request.meta["job"]
+        mode = request.meta["mode"]
+        due = await store_of(self.spider.crawler).ask(lambda store: store.due(self.spider.name))
+        logger.info("refresh/due portal=%s job=%s listings=%d", self.spider.name, job, len(due))
+        self.spider.crawler.stats.inc_value("refresh/due", len(due))
+        validators = await self.spider.validators_of(due)
+        checks = (self.spider.check(each.url, job, mode, each.rent_period, validators.get(each.ref)) for each in due)
+        await self.spider.fleet.push(checks)
+        await self.open_job(request)
+
+    def request_from(self, data: bytes) -> Request | None:
+        """The request of a seed. A seed that cannot be used becomes a dead letter, and None is returned."""
+        try:
+            seed = seeds.parse(data)
+            if not self.spider.owns(seed.url):
+                raise seeds.BadSeed(f"outside {self.spider.name}'s domains: {seed.url[:200]}")
+            request = self.spider.seed_request(seed)
+            self.spider.fleet.check(request)
+            return request
+        except Exception as error:  # whatever somebody pushed, it must not stop the worker
+            text = data.decode("utf-8", "backslashreplace")[:2000]
+            logger.warning("seed/refused portal=%s reason=%s", self.spider.name, error)
+            self.spider.crawler.stats.inc_value("seed/refused")
+            self.spider.fleet.give_up("seed", str(error), seed=text)
+            return None

@@ -1,0 +1,157 @@
+"""`realestate portal parse`: what a portal's parser makes of a saved document, in whatever envelope it comes."""
+
+import json
+import re
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from realestate.authoring import AuthoringError, document_url, parser_output
+from realestate.authoring.document_parser import parse
+from realestate.cli import app
+from realestate.items.others import OTHERS
+from tests import recorded
+
+IMMOWEB = recorded.FOLDER / "immoweb" / "listing-house-sale.html"
+EMLAK = recorded.FOLDER / "emlak" / "listing-flat-sale.html"
+
+
+def classified() -> dict[str, Any]:
+    found = re.search(r"window\.classified = (\{.*?\n\});", IMMOWEB.read_text("utf-8"), re.DOTALL)
+    assert found
+    told: dict[str, Any] = json.loads(found[1])
+    return told
+
+
+@pytest.mark.parametrize("expected", recorded.expectations(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_recorded_page_is_read_without_its_address(expected: Path) -> None:
+    """The values are those of the walker; only the address may be spelled otherwise."""
+    told = json.loads(expected.read_text("utf-8"))
+    page = recorded.page_of(expected)
+    parsed = parse(expected.parent.name, page.read_bytes(), hints=told.get("hints"), file_name=page.name)
+    made = parser_output.without_defaults(parsed.values)
+    if "found" in told:
+        assert [each["ref"] for each in made["found"]] == [each["ref"] for each in told["found"]]
+    elif "gone" in told:
+        assert made == {"gone": told["gone"]}
+    else:
+        (kind,) = told.keys() & {"listing", *OTHERS}
+        differing = {"url"} | ({"ref"} if parsed.is_made_up else set())
+        assert without(made[kind], differing) == without(told[kind], differing)
+
+
+def without(listing: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in listing.items() if name not in names and name != "photos"}
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        lambda ad: json.dumps(ad),
+        lambda ad: "\ufeff \n" + json.dumps(ad, indent=2),
+        lambda ad: json.dumps({"classified": ad}),
+        lambda ad: json.dumps([ad]),
+        lambda ad: f"window.classified = {json.dumps(ad)};",
+        lambda ad: f"<html><script>window.classified={json.dumps(ad)};window.x=1</script></html>",
+    ],
+    ids=["bare", "with a mark", "inside", "in a list", "assigned", "in a page"],
+)
+def test_the_object_behind_the_script_is_read_like_the_page(envelope: Any) -> None:
+    parsed = parse("immoweb", envelope(classified()).encode())
+    listing = parsed.values["listing"]
+    assert (listing["ref"], listing["price"], listing["area_m2"], listing["city"]) == (
+        "21500123",
+        749000,
+        176.0,
+        "Braine-le-Château",
+    )
+    assert listing["floor"] is None, "what is missing is told too"
+
+
+def test_the_address_is_the_one_the_document_tells() -> None:
+    page = EMLAK.read_bytes()
+    canonical = b'<link rel="canonical" href="https://emlak.az/840001-satilir.html"></head>'
+    assert parse("emlak", page.replace(b"</head>", canonical)).url == "https://emlak.az/840001-satilir.html"
+    told = parse("emlak", page)
+    assert (told.url, told.is_made_up) == ("https://emlak.az/840001-.html", False)
+    assert (
+        parse("emlak", page.replace(b"840001", b""), file_name="emlak-840777.html").values["listing"]["ref"] == "840777"
+    )
+    assert parse("emlak", page.replace(b"840001", b"")).is_made_up
+    assert parse("emlak", page, url="/840009-a.html").values["listing"]["ref"] == "840009"
+
+
+@pytest.mark.parametrize(
+    ("portal", "ref", "url"),
+    [
+        ("bina", "123", "https://bina.az/items/123"),
+        ("finance", "XX0000000037", "https://quotes.example/quotes/XX0000000037"),
+        ("bina", "abc", None),
+        ("bina", "../1", None),
+        ("immoweb", "1", None),
+    ],
+)
+def test_an_address_in_the_portals_form(portal: str, ref: str, url: str | None) -> None:
+    assert document_url.url_of_ref(recorded.spider(portal), ref) == url
+
+
+@pytest.mark.parametrize("document", [b"", b"nothing", b"{", b"[]", b"{}", b"null", b"\xff\xfe\x00", b"<p>", b"[[[["])
+@pytest.mark.parametrize("portal", sorted({path.parent.name for path in recorded.expectations()}))
+def test_what_is_no_document_is_told_in_one_line(portal: str, document: bytes) -> None:
+    with pytest.raises(AuthoringError) as told:
+        parse(portal, document)
+    assert "\n" not in str(told.value)
+    assert "extract: " in str(told.value)
+    assert "discover: " in str(told.value)
+
+
+def test_the_command_prints_json(tmp_path: Path) -> None:
+    file = tmp_path / "classified.json"
+    file.write_text(json.dumps(classified()), "utf-8")
+    done = CliRunner().invoke(app, ["portal", "parse", "immoweb", str(file), "--stage", "extract"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["listing"]["price"] == 749000
+    page = recorded.FOLDER / "emlak" / "listing-house-rent-daily.html"
+    done = CliRunner().invoke(app, ["portal", "parse", "emlak", str(page), "--hints", '{"rent_period": "day"}'])
+    assert json.loads(done.stdout)["listing"]["rent_period"] == "day"
+    done = CliRunner().invoke(app, ["portal", "parse", "emlak", str(recorded.FOLDER / "emlak" / "search.html")])
+    told = json.loads(done.stdout)
+    assert (len(told["found"]), told["total"], len(told["searches"])) == (3, 45, 2)
+
+
+@pytest.mark.parametrize(
+    ("told", "period", "price"),
+    [
+        ({"mainValue": 940, "type": "residential_monthly_rent"}, "month", 940),
+        ({"mainValue": 12000, "type": "commercial_yearly_rent", "monthly": 1000, "yearly": 12000}, "year", 12000),
+        ({"mainValue": 12000, "monthly": 1000, "yearly": 12000}, "year", 12000),
+        ({"mainValue": 1000, "monthly": 1000, "yearly": 12000}, "month", 1000),
+        ({"mainValue": None, "yearly": 12000}, "year", 12000),
+        ({"mainValue": 1000}, None, 1000),
+    ],
+)
+def test_a_rent_is_never_of_another_time(told: dict[str, Any], period: str | None, price: int) -> None:
+    ad = classified()
+    ad["price"] = {name: told.get(name) for name in ("mainValue", "type")}
+    rental = {f"{each}RentalPrice": told.get(each) for each in ("monthly", "yearly")}
+    ad["transaction"] |= {"type": "FOR_RENT", "sale": None, "rental": rental}
+    listing = parse("immoweb", json.dumps(ad).encode()).values["listing"]
+    assert (listing["rent_period"], listing["price"]) == (period, price)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("België", "BE"), (None, "BE"), ("Frankrijk", "FR"), ("Elsewhere", "Elsewhere")]
+)
+def test_a_home_abroad_is_not_taken_for_one_at_home(name: str | None, code: str) -> None:
+    """A country that is not known fails validation by its name, and so is seen."""
+    ad = classified()
+    ad["property"]["location"]["country"] = name
+    assert parse("immoweb", json.dumps(ad).encode()).values["listing"]["country"] == code
+
+
+def test_a_page_of_2024_has_the_object_in_an_attribute() -> None:
+    page = f"<iw-load-advertisements :classified='{escape(json.dumps(classified()))}'></iw-load-advertisements>"
+    assert parse("immoweb", page.encode()).values["listing"]["price"] == 749000
