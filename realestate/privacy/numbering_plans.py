@@ -1,17 +1,14 @@
-"""Telephone numbers of the countries of our portals: digits -> E.164.
+"""Telephone numbers of the countries of our portals: digits to E.164.
 
-The table is kept by hand. The library `phonenumbers` was tried in its place (9.0, on the texts of tests/privacy):
+The table is written by hand. We measured the library `phonenumbers` in its place (docs/privacy.md has the figures):
 
-- Its text search (`PhoneNumberMatcher`) misses 987 of 1,500 telephones in disguise (digits of other scripts, zero width
-  blanks, O for 0, odd separators) and takes 671 of 1,500 harmless texts for telephones; with its strict setting it
-  misses 1,027 and takes 29.
-- Its metadata in place of the patterns below: 41 of 6,000 telephones are read wrongly or take a price with them, and 61
-  harmless texts (references, mostly) are taken. The patterns in force are too narrow for us in Azerbaijan (a number of
-  a block that opens tomorrow is somebody's telephone too) and too short in Austria, Poland and South Africa (numbers
-  of 4 to 7 digits).
-- One parse and check costs 16 to 20 µs; a run of digits needs up to ten, where the patterns below cost under 1 µs.
+- Its search in text misses more than half of the telephones in tests/privacy (digits of other scripts, invisible
+  characters, O for 0, unusual separators), and takes more than twenty times as long for a text without a contact.
+- Its metadata in place of the patterns below reads some telephones wrongly and changes harmless texts. Numbers in use
+  today are too narrow for us: a number from a block that opens tomorrow is somebody's telephone too.
+- It cannot do the rest: numbers in words, disguises, the distinction from prices and dates, and the pre-check.
 
-The tests use it as a second opinion: every example number and every number in force must be found.
+The tests use it as a second opinion: its example numbers and random numbers in use must be found.
 """
 
 import re

@@ -1,25 +1,243 @@
 """Telephones in free text, in any spelling. Prices, areas, dates and references are not telephones.
 
-Digits that stand close together form a run. Each window of whole groups in a run is tested. Digits that begin with +,
-00 or 0 and have the length of a telephone are one, unless they are the end of another number. Other digits need the
-form of a telephone, or a word for it before them.
+1. Groups of digits are found, in any script and disguise. Groups that stand close together form a run.
+2. Dates, hours, coordinates and company numbers are cut out of the runs.
+3. Each window of whole groups in a run is tested. Digits that begin with +, 00 or 0 and have the length of a telephone
+   are one, unless they are the end of another number. Other digits need the form of a telephone, or a word for a
+   telephone before them.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
+from unicodedata import digit
 
 from realestate.privacy import numbering_plans as plans
-from realestate.privacy.context import (
-    announces_phone,
-    announces_reference,
-    is_money_or_measure,
-    may_be_announced,
-    unit_follows,
-)
-from realestate.privacy.digit_groups import BLANK, FEWEST, INVISIBLE, Group, digit_runs, visible, without_harmless
 from realestate.privacy.numbering_plans import Plan, plan_of
+from realestate.privacy.spelled_numbers import find_spelled_numbers
+
+# --- the words around digits -------------------------------------------------------------
+
+#: Characters before a number that are searched for a word.
+_NEAR = 48
+
+
+def _any(words: str) -> str:
+    return f"(?:{'|'.join(words.split())})"
+
+
+_NUMBER = _any(r"n[öo]mr[əe]\w{0,5} number nummer num[ée]ro nr no n° № #")
+_PHONE_WORD = _any(
+    r"""t[eé]l\w{0,10} mobi?l?\w{0,6} gsm (?:tele)?phone ph fax call contact\w{0,5} imo bel(?:len)? appel\w{0,5}
+    whats\s?app\w{0,4} w[ha]{0,2}tsap+\w{0,4} v[ao]tsap+\w{0,4} wapp? wp viber telegram signal
+    [əe]laq[əe]\w{0,4} z[əe]ng\w{0,3} n[öo]mr[əe]m\w{0,3}"""
+)
+_FILLER_WORD = _any(r"edin ed[əe] bil[əe]rsiniz et saxlay[ıi]n yaz[ıi]n us me ons mij moi nous le at on op au")
+_PHONE_EMOJI = "☎☏✆📞📱📲🤙"
+_LETTER_OR_EMOJI = re.compile(rf"[^\W\d_]|[{_PHONE_EMOJI}]")
+_LETTER_EMOJI_OR_PLUS = re.compile(rf"{_LETTER_OR_EMOJI.pattern}|[+＋]")
+_PHONE = re.compile(
+    rf"(?:\b{_PHONE_WORD}|[{_PHONE_EMOJI}])(?:\W{{0,4}}(?:{_NUMBER}|\b{_FILLER_WORD}\b)){{0,3}}\W{{0,5}}$",
+    re.IGNORECASE,
+)
+_REFERENCE_WORD = _any(
+    r"""r[eé]f\w{0,8} kodu? code id elan\w{0,4} annonce zoekertje advert\w{0,7} listing dossier\w{0,6} lot
+    [ck]adast\w{0,5} reyestr\w{0,4} seriya iban rekening\w{0,6} compte hesab\w{0,3} e?pc peb uc sku"""
+)
+_REFERENCE = re.compile(rf"\b{_REFERENCE_WORD}(?:\W{{0,4}}{_NUMBER})?\W{{0,4}}$", re.IGNORECASE)
+
+_SYMBOLS = "€$£₼₽"
+_CURRENCY = r"zł eur euros? azn usd gbp pln zar manat\w{0,4} man"
+_PRICE_WORD = _any(rf"{_CURRENCY} qiym[əe]t\w{{0,4}} price prix prijs cena preis")
+_MONEY_BEFORE = re.compile(rf"(?:[{_SYMBOLS}]|\b{_PRICE_WORD})\W{{0,3}}$", re.IGNORECASE)
+_UNIT_WORD = _any(
+    rf"""{_CURRENCY} [mм][²2]? km cm kv sot ha ar hektar sq sqft kwh min [əe]d[əe]d otaq\w{{0,5}} m[əe]rt[əe]b\w{{0,5}}
+    bed\w{{0,6}} rooms? bath\w{{0,5}} kamers? slaapkamers? chambres? pi[eè]ces? [ée]tages? zimmer pok\w{{0,3}}
+    il ild[əe] years? jaar ans"""
+)
+_UNIT_AFTER = re.compile(rf"[ \u00a0]?(?:[{_SYMBOLS}%²°]|{_UNIT_WORD}\b)", re.IGNORECASE)
+
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])"
+_MONTH = r"(?:0?[1-9]|1[0-2])"
+_HOUR = r"(?:[01]?\d|2[0-4])"
+_DEGREES = r"-?(?:0|[1-9]\d{0,2})[.,]\d{4,}"
+#: Dates, opening hours, coordinates. A short one may also be the end of a telephone: "0475 12.10.26".
+_HARMLESS = re.compile(
+    rf"""(?<![\w+])(?<!\w[./:-])(?:
+        (?:19|20)\d\d(?P<a>[-./]){_MONTH}(?P=a){_DAY}(?:[T\s]{_HOUR}:[0-5]\d(?::[0-5]\d)?)?
+        |{_DAY}(?P<b>[-./]){_MONTH}(?P=b)(?:19|20)\d\d
+        |{_DEGREES}\s?[,;/\s]\s?{_DEGREES}
+        |(?P<short>{_HOUR}:[0-5]\d(?::[0-5]\d)?
+            |{_DAY}(?P<c>[-./]){_MONTH}(?P=c)\d\d
+            |{_HOUR}[.:][0-5]\d\s?[-–]\s?{_HOUR}[.:][0-5]\d)
+    )(?!\w|[./:-][\doOоО])""",
+    re.VERBOSE,
+)
+_AREA_BEFORE = re.compile(r"(?:(?<!\w)[0oOоО][\doOоО]{1,4}|[+＋][\d\s(]{1,12})\)?[\s/-]{1,3}$")
+_TAXPAYER = re.compile(r"V[ÖO]EN\W{0,4}(\d{10})\b", re.IGNORECASE)
+#: A Belgian company number has the form of a mobile telephone; its last two digits are a checksum.
+_COMPANY = re.compile(
+    r"(?:\bBE|TVA|BTW|VAT|KBO|BCE|RPM|RPR|nummer|entreprise)\W{0,6}(?:BE\W{0,2})?([01]\d{3}[ .]?\d{3}[ .]?\d{3})\b",
+    re.IGNORECASE,
+)
+
+
+def announces_phone(text: str, start: int) -> bool:
+    """Return whether the words before the position announce a telephone."""
+    before = text[max(0, start - _NEAR) : start]
+    if not _LETTER_OR_EMOJI.search(before):
+        return False
+    return bool(_PHONE.search(before)) and not _REFERENCE.search(before)
+
+
+def may_be_announced(text: str, first: int, last: int) -> bool:
+    """Return whether a letter, a telephone emoji or a + stands before digits that begin from `first` to `last`."""
+    return _LETTER_EMOJI_OR_PLUS.search(text, max(0, first - _NEAR), last) is not None
+
+
+def announces_reference(text: str, start: int) -> bool:
+    return bool(_REFERENCE.search(text[max(0, start - _NEAR) : start]))
+
+
+def is_money_or_measure(text: str, start: int, end: int) -> bool:
+    return unit_follows(text, end) or bool(_MONEY_BEFORE.search(text[max(0, start - _NEAR) : start]))
+
+
+def unit_follows(text: str, end: int) -> bool:
+    return bool(_UNIT_AFTER.match(text, end))
+
+
+def harmless_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the spans of dates, hours, coordinates and company numbers, which have the form of telephones."""
+    return [
+        *(found.span() for found in _HARMLESS.finditer(text, start, end) if not _is_end_of_phone(found)),
+        *(found.span(1) for found in _TAXPAYER.finditer(text, start, end)),
+        *(found.span(1) for found in _COMPANY.finditer(text, start, end) if _is_company(re.sub(r"\D", "", found[1]))),
+    ]
+
+
+def _is_end_of_phone(found: re.Match[str]) -> bool:
+    if found["short"] is None:
+        return False
+    return bool(_AREA_BEFORE.search(found.string[max(0, found.start() - _NEAR) : found.start()]))
+
+
+def _is_company(digits: str) -> bool:
+    return 97 - int(digits[:8]) % 97 == int(digits[8:])
+
+
+# --- groups of digits, and runs of groups ------------------------------------------------
+
+#: Digits in circles. All other digits (full-width, other scripts) match \d.
+_RINGED = "⓪①-⑨⓿❶-❾➀-➈➊-➒"
+#: Letters, Latin and Cyrillic, that mean zero if no other letter is beside them.
+_ZEROS = "oOоО"
+_DIGIT = rf"[\d{_RINGED}]"
+_ZERO = rf"(?<![^\W\d_])[{_ZEROS}]+(?![^\W\d_])"
+_GROUP = re.compile(rf"(?:{_DIGIT}|{_ZERO})+")
+#: Enough digits for a telephone. The rest of the text is not read.
+_REGION = re.compile(rf"{_DIGIT}(?:[\W_]{{0,8}}[\d{_RINGED}{_ZEROS}]){{6,}}")
+#: Characters before and after a region that may belong to it.
+_AROUND = 24
+
+#: Invisible characters: zero width blanks and marks, soft hyphens, the box of a keycap emoji.
+INVISIBLE = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    r"\u20e3\ufe00-\ufe0f\ufeff"
+)
+BLANK = r" \u00a0\u2000-\u200a\u202f\u205f\u3000"
+_INVISIBLE = re.compile(f"[{INVISIBLE}]+")
+#: What may stand between two groups of one run. " | " is the line between two cells of a table.
+_GAP = re.compile(rf"(?![{BLANK}]*\|[{BLANK}])[{BLANK}\-‐-―−－.．·•/／⁄\\()（）\[\]{{}}_*~|,'’\"+＋=#^…:]{{0,5}}")
+
+#: A telephone has at least so many digits.
+FEWEST = 7
+
+
+class Group(NamedTuple):
+    """Position in the text, and the digits as ASCII."""
+
+    start: int
+    end: int
+    digits: str
+    is_spelled: bool = False
+
+
+def digit_runs(text: str, *, in_words: bool = False) -> Iterator[list[Group]]:
+    """Yield the runs that are long enough for a telephone. With `in_words`, numbers in words are groups too."""
+    groups = _groups(text, 0, len(text)) if in_words else _groups_of_regions(text)
+    if in_words:
+        groups = sorted([*groups, *(Group(*each, is_spelled=True) for each in find_spelled_numbers(text))])
+    return filter(_is_long, _close_together(text, groups))
+
+
+def without_harmless(text: str, run: list[Group]) -> Iterator[list[Group]]:
+    """Cut dates and other harmless numbers out of a run; yield the parts that are long enough for a telephone."""
+    spans = sorted(harmless_spans(text, max(0, run[0].start - _AROUND), run[-1].end + _AROUND))
+    return filter(_is_long, _cut(run, spans)) if spans else iter((run,))
+
+
+def visible(text: str) -> str:
+    """Return the text without invisible characters. An ASCII text has none."""
+    return text if text.isascii() else _INVISIBLE.sub("", text)
+
+
+def _groups_of_regions(text: str) -> list[Group]:
+    regions: list[tuple[int, int]] = []
+    for found in _REGION.finditer(text):
+        start = max(0, found.start() - _AROUND)
+        end = found.end() + _AROUND
+        if regions and start < regions[-1][1]:
+            start, _ = regions.pop()
+        regions.append((start, end))
+    return [group for region in regions for group in _groups(text, *region)]
+
+
+def _groups(text: str, start: int, end: int) -> list[Group]:
+    return [Group(*found.span(), _digits(found[0])) for found in _GROUP.finditer(text, start, end)]
+
+
+def _digits(group: str) -> str:
+    return group if group.isascii() and group.isdigit() else "".join(map(_digit, group))
+
+
+def _digit(character: str) -> str:
+    return "0" if character in _ZEROS else str(digit(character))
+
+
+def _close_together(text: str, groups: list[Group]) -> Iterator[list[Group]]:
+    run: list[Group] = []
+    for group in groups:
+        gap = visible(text[run[-1].end : group.start]) if run else ""
+        if run and not _GAP.fullmatch(gap):
+            yield run
+            run = []
+        if run and not gap and not run[-1].is_spelled:
+            run.append(Group(run[-1].start, group.end, run.pop().digits + group.digits))
+        else:
+            run.append(group)
+    yield run
+
+
+def _is_long(run: list[Group]) -> bool:
+    return sum(len(group.digits) for group in run) >= FEWEST
+
+
+def _cut(run: list[Group], spans: list[tuple[int, int]]) -> Iterator[list[Group]]:
+    part: list[Group] = []
+    for group in run:
+        before = bisect_left(spans, (group.end, 0))
+        if before and spans[before - 1][1] > group.start:
+            yield part
+            part = []
+        else:
+            part.append(group)
+    yield part
+
+
+# --- telephones among the runs -----------------------------------------------------------
 
 _PLUS = re.compile(rf"(?<!\d)[+＋][{BLANK}{INVISIBLE}(（]{{0,5}}$")
 _WIDE = re.compile(r"...|,")

@@ -25,7 +25,7 @@ class Contacts:
 
     @classmethod
     def of(cls, portal: str, ref: str, names: Iterable[str], found: Iterable[str], source: Source = "page") -> Self:
-        """From what `parsing.persons` took out: each contact tells by its form what it is."""
+        """From what `realestate.privacy` took out: each contact tells by its form what it is."""
         found = tuple(found)
         handles = tuple(each for each in found if each.startswith("@"))
         emails = tuple(each for each in found if "@" in each and each not in handles)

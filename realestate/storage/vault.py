@@ -55,7 +55,7 @@ class Vault:
             raise VaultError("sealed with another key, or changed since") from None
 
     def lookup(self, contact: str) -> str:
-        """The mark of a telephone, an address or a handle, in the form `parsing.contacts` finds them."""
+        """The mark of a telephone, an address or a handle, in the form `realestate.privacy` finds them."""
         mark = blake2b(contact.strip().lower().encode(), key=self._marking, digest_size=16)
         return f"{self._maker}:{mark.hexdigest()}"
 
