@@ -61,6 +61,7 @@ def print_result(result: "Reparsed", *, dry_run: bool, as_json: bool) -> None:
         values = {
             "portal": result.portal,
             "job": result.job,
+            "run": result.job,  # the name of version 0.1, removed in 0.3
             "dry_run": dry_run,
             "pages": dict(result.pages),
             "listings": dict(result.listings),

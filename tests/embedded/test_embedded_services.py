@@ -41,12 +41,17 @@ def test_a_second_user_joins_and_the_last_to_leave_stops_both(start_user: StartU
     assert second.found == first.found
     first.leave()
     assert answers(second)
+    second.redis("SET", "kept", "yes")
+    second.sql("CREATE TABLE restarted AS SELECT 42 AS value")
     second.leave()
     assert second.process.returncode == 0
     servers = [second.pids["redis"], second.pids["store"]]
     assert not any(map(alive, servers)), "the last user waits until the servers have stopped"
     assert not (folder / "services.json").exists()
     assert eventually(lambda: all_gone(second))
+    again = start_user()
+    assert again.redis("GET", "kept") == "yes"
+    assert again.sql("SELECT value FROM restarted") == [(42,)]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -95,10 +100,10 @@ def test_services_can_start_in_the_background(folder: Path) -> None:
     assert running(folder) is None
 
 
-def test_a_user_that_leaves_before_they_are_ready_leaves_nothing_running(folder: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), starting(folder):
+def test_a_user_that_leaves_before_they_are_ready_leaves_nothing_running(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), starting(tmp_path):
         raise KeyboardInterrupt
-    assert eventually(lambda: not locks.is_taken(folder / "keeper.lock"))
+    assert eventually(lambda: not locks.is_taken(tmp_path / "keeper.lock"))
 
 
 def test_a_failed_start_in_the_background_is_raised_where_the_services_are_used(
