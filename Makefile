@@ -17,6 +17,9 @@ READY := $(VENV)/ready
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 # Rooms whose tests start many processes and servers: not for `make quick`.
 NOT_QUICK := end_to_end bench simulator storage embedded
+ifeq ($(SCRAPY),latest)
+NOT_QUICK += accelerate
+endif
 
 .PHONY: demo quick test test-all lint check bench performance peers format fresh lock clean
 
