@@ -85,9 +85,9 @@ class MongoProcess:
 
 @contextmanager
 def server(folder: Path) -> Iterator[str]:
-    """The URL of a server: the one we are told of, or a private one for as long as this lasts."""
-    if told := os.environ.get("MONGODB_URI"):
-        yield told
+    """Yield the URL of a server: `MONGODB_URI` if it is set, else a private one that runs as long as the fixture."""
+    if url := os.environ.get("MONGODB_URI"):
+        yield url
         return
     process = MongoProcess(folder)
     try:

@@ -30,8 +30,8 @@ def variants(body: bytes, count: int, random: Random) -> Iterator[Variant]:
     ways = _ways_with_json(text) if text.lstrip()[:1] in ("{", "[") else _ways_with_page(text)
     for number in range(count):
         what, spoil = ways[number % len(ways)]
-        told, spoilt = spoil(random)
-        yield Variant(f"{what}: {told}", spoilt.encode("utf-8"))
+        where, spoilt = spoil(random)
+        yield Variant(f"{what}: {where}", spoilt.encode("utf-8"))
 
 
 # ----- a page
@@ -60,9 +60,9 @@ def _nodes(page: html.Page) -> list[html.Element]:
 def _drop_node(text: str, random: Random) -> tuple[str, str]:
     page = html.Page(text)
     node = random.choice(_nodes(page))
-    told = _named(node)
+    described = _named(node)
     node.decompose()
-    return told, page.html or ""
+    return described, page.html or ""
 
 
 def _change_class(text: str, random: Random) -> tuple[str, str]:
@@ -84,16 +84,16 @@ def _empty_field(text: str, random: Random) -> tuple[str, str]:
     """The texts of an element, or one of its attributes."""
     page = html.Page(text)
     node = random.choice([node for node in _nodes(page) if node.tag not in ("script", "html", "body")] or _nodes(page))
-    told = _named(node)
+    described = _named(node)
     names = [name for name in node.attributes if name not in ("class", "id", "type")]
     if names and random.random() < 0.5:
         name = random.choice(names)
         node.attrs[name] = ""
-        return f"{name} of {told}", page.html or ""
+        return f"{name} of {described}", page.html or ""
     for child in list(node.iter(include_text=True)):
         if child.is_text_node:
             child.replace_with("")
-    return told, page.html or ""
+    return described, page.html or ""
 
 
 def _truncate(text: str, random: Random) -> tuple[str, str]:
@@ -148,8 +148,8 @@ def _in_script(text: str, spoil: Callable[[Json, Random], str]) -> Spoil:
     def spoilt(random: Random) -> tuple[str, str]:
         start, end = random.choice(_json_parts(text))
         document = decoded(text[start:end])
-        told = spoil(document, random)
-        return told, text[:start] + json.dumps(document, ensure_ascii=False).replace("</", "<\\/") + text[end:]
+        path = spoil(document, random)
+        return path, text[:start] + json.dumps(document, ensure_ascii=False).replace("</", "<\\/") + text[end:]
 
     return spoilt
 
@@ -172,22 +172,22 @@ def _chosen(document: Json, random: Random) -> tuple[Json, Any, str]:
 
 
 def _drop_key(document: Json, random: Random) -> str:
-    holder, key, told = _chosen(document, random)
+    holder, key, path = _chosen(document, random)
     del holder[key]
-    return told
+    return path
 
 
 def _rename_key(document: Json, random: Random) -> str:
-    holder, key, told = _chosen(document, random)
+    holder, key, path = _chosen(document, random)
     if isinstance(holder, dict):
         holder[f"{key}V2"] = holder.pop(key)
-    return told
+    return path
 
 
 def _empty_value(document: Json, random: Random) -> str:
-    holder, key, told = _chosen(document, random)
+    holder, key, path = _chosen(document, random)
     holder[key] = random.choice([None, "", [], {}])
-    return f"{told} = {holder[key]!r}"
+    return f"{path} = {holder[key]!r}"
 
 
 _JSON_WAYS: tuple[tuple[str, Callable[[Json, Random], str]], ...] = (

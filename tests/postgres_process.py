@@ -122,8 +122,8 @@ class Pair:
             yield pair
 
     def in_step(self, synchronous: bool) -> bool:
-        told = self.primary.ask("SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'")
-        return told == [("sync" if synchronous else "async",)]
+        states = self.primary.ask("SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'")
+        return states == [("sync" if synchronous else "async",)]
 
     def has_caught_up(self) -> bool:
         ((at,),) = self.primary.ask("SELECT pg_current_wal_lsn()")

@@ -210,8 +210,8 @@ def test_the_demo_adds_a_simulator_its_seeds_and_its_workers() -> None:
 
 
 def test_only_the_demo_knows_the_simulator() -> None:
-    told = {name for name in OURS if "SIMULATOR_URL" in SERVICES[name].get("environment", {})}
-    assert told == {"demo-worker", "seeds"}
+    names = {name for name in OURS if "SIMULATOR_URL" in SERVICES[name].get("environment", {})}
+    assert names == {"demo-worker", "seeds"}
 
 
 def test_the_demos_addresses_are_the_simulators() -> None:

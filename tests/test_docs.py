@@ -87,10 +87,10 @@ def test_the_table_of_rules_is_what_is_checked() -> None:
 
 
 def test_the_table_of_areas_is_what_is_checked() -> None:
-    told = {
+    documented = {
         kind: [float(bound.replace(",", "")) for bound in bounds] for kind, *bounds in rows(doc("validation.md"), 5)
     }
-    assert told == {f"`{kind}`": list(bounds) for kind, bounds in AREAS.items()}
+    assert documented == {f"`{kind}`": list(bounds) for kind, bounds in AREAS.items()}
 
 
 def test_every_variable_that_is_read_is_documented_and_no_other() -> None:
@@ -150,19 +150,19 @@ def indented(text: str) -> list[list[str]]:
 
 def test_the_simulators_addresses_and_weathers_are_those_of_the_modules() -> None:
     plain = [[cell.replace("`", "") for cell in cells] for cells in rows(doc("simulator.md"), 2)]
-    told = {re.sub(r"\s+", " ", cells[0]): cells[1] for cells in plain if cells[0] != "kind"}
+    documented = {re.sub(r"\s+", " ", cells[0]): cells[1] for cells in plain if cells[0] != "kind"}
     addresses = {
         name: text.partition(" (")[0] for name, text in indented(re.sub("GET  ", "GET ", server.__doc__ or ""))
     }
-    assert told == {**addresses, **dict(indented(weather.__doc__ or ""))}
+    assert documented == {**addresses, **dict(indented(weather.__doc__ or ""))}
 
 
 def test_the_adversarys_profiles_and_faults_are_those_of_the_module() -> None:
     text = doc("simulator.md").partition("## The adversary")[2]
-    told = {cells[0].strip("`"): cells[1:] for cells in rows(text, 4)}
-    assert list(told) == list(profiles.PROFILES)
+    documented = {cells[0].strip("`"): cells[1:] for cells in rows(text, 4)}
+    assert list(documented) == list(profiles.PROFILES)
     for name, profile in profiles.PROFILES.items():
-        rate, excess, _ = told[name]
+        rate, excess, _ = documented[name]
         assert rate.startswith(f"{profile.rate:g}/s")
         assert f"{profile.ban_seconds:g} s" in excess or profile.bans_at is None
     faults = [cells[0].strip("`") for cells in rows(text, 3) if cells[0].startswith("`")]

@@ -49,10 +49,10 @@ def test_each_statement_of_a_batch_stands_by_itself(documents: Documents) -> Non
     inserts = [InsertOne({"_id": name}) for name in ("bina:6", "new", "bina:8", "newer")]
     with pytest.raises(BulkWriteError) as failure:
         documents.bulk_write([*updates, *inserts], ordered=False)
-    told = failure.value.details
-    assert [(error["index"], error["code"]) for error in told["writeErrors"]] == [(300, 11000), (302, 11000)]
-    assert (told["nMatched"], told["nModified"], told["nInserted"]) == (150, 150, 2)
-    assert [upsert["index"] for upsert in told["upserted"]] == list(range(1, 300, 2))
+    details = failure.value.details
+    assert [(error["index"], error["code"]) for error in details["writeErrors"]] == [(300, 11000), (302, 11000)]
+    assert (details["nMatched"], details["nModified"], details["nInserted"]) == (150, 150, 2)
+    assert [upsert["index"] for upsert in details["upserted"]] == list(range(1, 300, 2))
     assert documents.count_documents({"n": 1}) == 300
 
 
@@ -63,9 +63,9 @@ def test_an_upsert_that_clashes_fails_alone(documents: Documents) -> None:
     updates = [UpdateOne({"_id": name, "revision": 1}, {"$set": {"n": 1}}, upsert=True) for name in names]
     with pytest.raises(BulkWriteError) as failure:
         documents.bulk_write(updates, ordered=False)
-    told = failure.value.details
-    assert [(error["index"], error["code"]) for error in told["writeErrors"]] == [(1, 11000)]
-    assert [upsert["_id"] for upsert in told["upserted"]] == ["bina:0", "bina:2"]
+    details = failure.value.details
+    assert [(error["index"], error["code"]) for error in details["writeErrors"]] == [(1, 11000)]
+    assert [upsert["_id"] for upsert in details["upserted"]] == ["bina:0", "bina:2"]
     assert documents.find_one({"_id": "bina:1"}) == {"_id": "bina:1", "revision": 2}
 
 
@@ -168,8 +168,8 @@ class Machine:
     def __init__(self, folder: Path) -> None:
         self.programs = folder / "bin"
         self.programs.mkdir()
-        told = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
-        self.env = {**told, "PATH": str(self.programs), "XDG_CACHE_HOME": str(folder / "cache")}
+        kept = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
+        self.env = {**kept, "PATH": str(self.programs), "XDG_CACHE_HOME": str(folder / "cache")}
 
     def has(self, program: str, *lines: str) -> None:
         """Give it a program, written in Python."""

@@ -1,17 +1,17 @@
-"""A spoilt page never raises anything but its own word, and never gives a wrong value: what is not told is missing.
+"""A spoilt page raises only the errors of our own and never gives a wrong value: a value that is not there is missing.
 
-The rule for each field of a spoilt page's listing. It is what it was on the sound page, or missing (None, empty, the
-default), or it may differ only as follows:
+The rule for each field of a spoilt page's listing: it equals the field on the sound page, or it is missing (None, empty,
+the default), or it differs only as follows:
 
 - identity (`portal`, `ref`, `url`) may never differ;
 - a text may lose words, and a list or a set members, in their order: parts of it were dropped with their node. A text
-  may also be another one that stands in the spoilt page: a title is told twice;
-- a moment may be the day it was on: a page may tell the day where its script told the minute;
-- a price may turn out to be on request, since no price is how portals say that;
-- a country that is not told is the portal's own: there is no home without one;
-- what is said to be uncertain is not silent: coordinates of a neighbourhood, if `geo_precision` is `approximate`; a
+  may also be another text of the spoilt page: many pages have their title twice;
+- a date with a time may become the date alone: a page may show the day where its script has the minute;
+- a price may turn out to be on request, because portals write that by leaving the price out;
+- a missing country becomes the portal's own country: every listing has one;
+- a value that is marked as uncertain may differ: coordinates of a neighbourhood, if `geo_precision` is `approximate`; a
   value that is assumed, if `quality_flags` has it as `<field>_assumed`;
-- `sources` in `extra` tells in our words where a field was read: it may tell less, or that the title told it;
+- `sources` in `extra` names the place where a field was read: it may have fewer entries, or name the title;
 - what the expectation names under `also` is a second source's word, looked through by a person.
 
 Everything else has to be the same or None. Numbers above all: no mutation cuts a value in two (see tests/mutations.py),
@@ -151,8 +151,8 @@ def page_text(body: bytes) -> str:
     """What a person or a script reads in it, blanks collapsed."""
     text = body.decode("utf-8")
     without_tags = re.sub("<[^>]*>", "", text)
-    told = f"{text} {without_tags} {json_texts(text)}"
-    return " ".join(unescape(told).split())
+    whole = f"{text} {without_tags} {json_texts(text)}"
+    return " ".join(unescape(whole).split())
 
 
 def json_texts(text: str) -> str:
@@ -203,9 +203,9 @@ def judged(portal: str, validate: ValidatePipeline) -> Verdict:
         if listing is None:
             continue
         verdict.read += 1
-        told = as_record(listing)
-        for field in wrong_fields(sound[page], told, variant.body, also[page]):
-            verdict.add(field, f"{where}: {sound[page].get(field)!r} became {told.get(field)!r}")
+        record = as_record(listing)
+        for field in wrong_fields(sound[page], record, variant.body, also[page]):
+            verdict.add(field, f"{where}: {sound[page].get(field)!r} became {record.get(field)!r}")
         validate.process_item(listing)
     return verdict
 

@@ -35,7 +35,7 @@ from tests.relay import Line
 WRITES = "INSERT INTO listings"
 #: A worker that waits for the database tries again at least every second.
 SHORT_WAITS = "realestate.pipelines.store.LONGEST_DELAY_SECONDS=1"
-#: A worker that is told to stop waits so long for the database.
+#: How long a worker that is stopped waits for the database.
 SHORT_CLOSING = "realestate.pipelines.store.CLOSING_SECONDS=2"
 
 

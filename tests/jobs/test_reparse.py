@@ -31,19 +31,19 @@ HTML = (("Content-Type", "text/html; charset=utf-8"),)
 
 def recorded(name: str, **changes: Any) -> Page:
     """A recorded page as a worker would have kept it."""
-    told = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    expected = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
     portal, _, short = name.partition("/")
     body = FOLDER / f"{name}.html"
     kept = Page(
         portal=portal,
-        url=told["url"],
+        url=expected["url"],
         status=200,
         headers=HTML if body.exists() else (("Content-Type", "application/json"),),
         body=(body if body.exists() else FOLDER / f"{name}.page.json").read_bytes(),
         fetched_at=FETCHED,
         kind="sampled",
         stage="extract" if short.startswith("listing") else "discover",
-        hints=told.get("hints", {}),
+        hints=expected.get("hints", {}),
     )
     return replace(kept, **changes)
 
@@ -107,8 +107,8 @@ def test_the_border_is_as_it_is_written() -> None:
 def test_a_page_that_reads_as_before_changes_nothing(run: Any) -> None:
     page = recorded(HOUSE)
     book = Book(as_stored(page))
-    told = run(book, page)
-    assert (dict(told.pages), dict(told.listings)) == ({"ok": 1}, {"unchanged": 1})
+    result = run(book, page)
+    assert (dict(result.pages), dict(result.listings)) == ({"ok": 1}, {"unchanged": 1})
     assert not book.corrected
     assert not book.released
 
@@ -117,13 +117,13 @@ def test_a_better_parser_corrects_field_by_field(run: Any) -> None:
     page = recorded(HOUSE)
     right = as_stored(page)
     book = Book(rehashed(replace(right, area_m2=1.0, title="wrong", city=None)))
-    told = run(book, page)
-    assert {(change.ref, change.name, change.old, change.new) for change in told.changes} == {
+    result = run(book, page)
+    assert {(change.ref, change.name, change.old, change.new) for change in result.changes} == {
         ("21500123", "area_m2", 1.0, 176.0),
         ("21500123", "title", "wrong", right.title),
         ("21500123", "city", None, right.city),
     }
-    assert dict(told.fields) == {"area_m2": 1, "title": 1, "city": 1}
+    assert dict(result.fields) == {"area_m2": 1, "title": 1, "city": 1}
     (listing,) = book.corrected
     assert (listing.area_m2, listing.last_fetched_at) == (176.0, FETCHED)
     assert run(book, page).listings["corrected"] == 0, "the second time there is nothing to correct"
@@ -132,9 +132,9 @@ def test_a_better_parser_corrects_field_by_field(run: Any) -> None:
 def test_a_dry_run_tells_the_same_and_changes_nothing(run: Any) -> None:
     page = recorded(HOUSE)
     book = Book(as_stored(page, area_m2=1.0))
-    told = run(book, page, replace(recorded("immoweb/listing-project"), kind="failed"), dry_run=True)
-    assert [(change.name, change.old, change.new) for change in told.changes] == [("area_m2", 1.0, 176.0)]
-    assert told.listings["released"] == 1
+    result = run(book, page, replace(recorded("immoweb/listing-project"), kind="failed"), dry_run=True)
+    assert [(change.name, change.old, change.new) for change in result.changes] == [("area_m2", 1.0, 176.0)]
+    assert result.listings["released"] == 1
     assert not book.corrected
     assert not book.released
 
@@ -192,7 +192,7 @@ def test_whether_a_page_speaks_for_what_is_stored(kind: Any, read_after: timedel
 def test_every_page_has_its_outcome_and_none_ends_the_run(run: Any) -> None:
     good = recorded(HOUSE)
     url = good.url
-    told = run(
+    result = run(
         Book(as_stored(good)),
         replace(good, body=b"<html>a wall</html>", kind="failed"),
         replace(good, body=b"", kind="failed"),
@@ -203,9 +203,9 @@ def test_every_page_has_its_outcome_and_none_ends_the_run(run: Any) -> None:
         recorded("immoweb/search"),
         good,
     )
-    assert dict(told.pages) == {"broken": 4, "gone": 1, "ok": 3}
-    assert dict(told.listings) == {"invalid": 1, "unchanged": 1}
-    assert (url, "BrokenPage: no window.classified") in told.broken
+    assert dict(result.pages) == {"broken": 4, "gone": 1, "ok": 3}
+    assert dict(result.listings) == {"invalid": 1, "unchanged": 1}
+    assert (url, "BrokenPage: no window.classified") in result.broken
 
 
 def test_the_hints_of_the_search_page_are_given_again(run: Any) -> None:
@@ -239,8 +239,8 @@ def test_the_portals_clock_is_corrected_and_the_same_moment_elsewhere_is_the_sam
     ids=["repriced", "in doubt"],
 )
 def test_a_price_that_others_have_told_since_is_not_taken_back(row: Current) -> None:
-    told = differences(row, a_listing(price=Decimal(2000), title="New"), FETCHED)
-    assert [change.name for change in told] == ["title"]
+    changes = differences(row, a_listing(price=Decimal(2000), title="New"), FETCHED)
+    assert [change.name for change in changes] == ["title"]
 
 
 @pytest.mark.parametrize(
@@ -270,14 +270,16 @@ def test_a_response_is_as_the_spider_got_it(
 
 def test_a_person_and_a_program_can_read_what_came_of_it(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
     page = recorded(HOUSE)
-    told = run(Book(as_stored(page, area_m2=1.0, description="x" * 9000)), page, replace(page, body=b"", kind="failed"))
-    print_result(told, dry_run=True, as_json=False)
+    result = run(
+        Book(as_stored(page, area_m2=1.0, description="x" * 9000)), page, replace(page, body=b"", kind="failed")
+    )
+    print_result(result, dry_run=True, as_json=False)
     out = capsys.readouterr().out
     assert "21500123: area_m2: 1.0 -> 176.0\n" in out
     assert f"still cannot be parsed: {page.url}: " in out
     assert "immoweb: 2 pages: 1 ok, 1 broken" in out
     assert max(map(len, out.splitlines())) < 300
-    print_result(told, dry_run=True, as_json=True)
+    print_result(result, dry_run=True, as_json=True)
     read = json.loads(capsys.readouterr().out)
     assert read["pages"] == {"ok": 1, "broken": 1}
     assert read["fields"]["area_m2"] == 1

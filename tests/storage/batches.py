@@ -19,9 +19,9 @@ def page(ref: str = "1", **changes: Any) -> Listing:
     return clean(a_listing(ref=ref, url=f"https://www.immoweb.be/en/classified/{ref}", **changes))
 
 
-def card(ref: str = "1", price: Any = None, **told: Any) -> Sighting:
+def card(ref: str = "1", price: Any = None, **fields: Any) -> Sighting:
     amount = None if price is None else Decimal(price)
-    return Sighting(portal=PORTAL, ref=ref, url="https://x.example/", price=amount, **told)
+    return Sighting(portal=PORTAL, ref=ref, url="https://x.example/", price=amount, **fields)
 
 
 def gone(ref: str = "1", evidence: Evidence = "404") -> Gone:

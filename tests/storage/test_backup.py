@@ -88,12 +88,12 @@ def everything(store: FullStore) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {part: [] for part in PARTS}
     for part, record in store.everything():
         found[part].append(plain(record))
-    return {part: sorted(told) for part, told in found.items()}
+    return {part: sorted(records) for part, records in found.items()}
 
 
-def plain(told: Any) -> str:
+def plain(value: Any) -> str:
     """A moment is kept to the millisecond by some, and a number is a number."""
-    text = msgspec.json.encode(told).decode()
+    text = msgspec.json.encode(value).decode()
     text = re.sub(r"(T[0-9:]{8})(\.\d{1,3})?\d*(Z|\+00:00)", lambda at: at[1] + (at[2] or "").rstrip("0."), text)
     return json.dumps(json.loads(text, parse_int=float), sort_keys=True)
 
@@ -132,7 +132,7 @@ def test_what_is_restored_is_what_was_there(full: FullStore, other: FullStore, f
     assert all(before[part] for part in PARTS)
     header = restore(other, file)
     assert everything(other) == before
-    assert header.counts == {part: len(told) for part, told in before.items()}
+    assert header.counts == {part: len(records) for part, records in before.items()}
     assert plain(list(other.records(PORTAL))) == plain(list(full.records(PORTAL)))
     assert plain(all_events(other)) == plain(all_events(full))
     for ref in range(9):
@@ -144,16 +144,16 @@ def test_what_is_restored_is_what_was_there(full: FullStore, other: FullStore, f
 
 
 def test_contacts_of_an_older_file_are_those_of_pages() -> None:
-    told = b'{"portal":"immoweb","ref":"1","sealed":"AA==","lookups":[],"expires_at":"2026-11-16T00:00:00Z"}'
-    assert msgspec.json.decode(told, type=SealedContacts).source == "page"
+    line = b'{"portal":"immoweb","ref":"1","sealed":"AA==","lookups":[],"expires_at":"2026-11-16T00:00:00Z"}'
+    assert msgspec.json.decode(line, type=SealedContacts).source == "page"
 
 
 def test_life_goes_on_as_it_would_have(full: FullStore, other: FullStore, file: Path) -> None:
     restore(other, file)
     today = batch(*pages(30), page("new"), card("2", 320000), page("3", price=Decimal(35000)), job="e")
     assert other.write(today).events == full.write(today).events
-    told = [(each.seq, each.event.ref, each.event.type) for each in all_events(other)]
-    assert told == [(each.seq, each.event.ref, each.event.type) for each in all_events(full)]
+    events = [(each.seq, each.event.ref, each.event.type) for each in all_events(other)]
+    assert events == [(each.seq, each.event.ref, each.event.type) for each in all_events(full)]
     assert other.erased(PORTAL) == {"29"}
 
 
@@ -237,8 +237,10 @@ def test_the_last_job_that_saw_a_listing_is_in_its_record(any_store: FullStore) 
     any_store.write(batch(*pages(4), job="a"))
     any_store.write(batch(page("1"), page("2", title="New"), card("3"), job="b"))
     any_store.correct([page("0", title="Corrected")], "c")
-    told = {record.listing["ref"]: record.last_job for part, record in any_store.everything() if part == "listings"}
-    assert told == {"0": "a", "1": "b", "2": "b", "3": "b"}
+    last_jobs = {
+        record.listing["ref"]: record.last_job for part, record in any_store.everything() if part == "listings"
+    }
+    assert last_jobs == {"0": "a", "1": "b", "2": "b", "3": "b"}
 
 
 # ----- what is not restored
@@ -255,7 +257,7 @@ def test_only_an_empty_store_is_restored_into(full: FullStore, other: FullStore,
 
 
 def is_empty(store: FullStore) -> bool:
-    return [told for part, told in store.everything() if part != "numbering"] == []
+    return [record for part, record in store.everything() if part != "numbering"] == []
 
 
 def changed(file: Path, folder: Path | None = None, /, **members: bytes | None) -> Path:
@@ -284,7 +286,7 @@ def written(records: list[dict[str, Any]]) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (lambda file: changed(file, header=None), "not a backup"),
         (lambda file: changed(file, header=b"[1]"), "not a backup"),
@@ -299,9 +301,9 @@ def written(records: list[dict[str, Any]]) -> bytes:
     ],
 )
 def test_what_is_not_a_whole_backup_of_ours_is_refused_in_one_line(
-    other: FullStore, copied_file: Path, spoil: Callable[[Path], Path], told: str
+    other: FullStore, copied_file: Path, spoil: Callable[[Path], Path], message: str
 ) -> None:
-    with pytest.raises(BackupError, match=told) as error:
+    with pytest.raises(BackupError, match=message) as error:
         restore(other, spoil(copied_file))
     assert "\n" not in str(error.value)
     assert is_empty(other)
@@ -340,7 +342,7 @@ def test_half_a_file_or_another_is_refused(other: FullStore, copied_file: Path, 
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("price", -5, r"listing immoweb/0: \$\.price"),
         ("rooms", "many", r"\$\.rooms"),
@@ -350,11 +352,11 @@ def test_half_a_file_or_another_is_refused(other: FullStore, copied_file: Path, 
     ],
 )
 def test_a_listing_the_schema_refuses_is_named_and_nothing_is_restored(
-    other: FullStore, copied_file: Path, name: str, value: Any, told: str
+    other: FullStore, copied_file: Path, name: str, value: Any, message: str
 ) -> None:
     records = lines(copied_file, "listings")
     records[0]["listing"][name] = value
-    with pytest.raises(BackupError, match=told):
+    with pytest.raises(BackupError, match=message):
         restore(other, changed(copied_file, listings=written(records)))
     assert is_empty(other)
 
@@ -437,12 +439,12 @@ def test_a_record_is_read_back_as_the_listing_it_was() -> None:
 def test_a_part_comes_in_alone(any_store: FullStore, record: Any) -> None:
     (part,) = (name for name, kind in PARTS.items() if kind is type(record))
     any_store.restore([(part, record)])
-    (found,) = (told for name, told in any_store.everything() if name == part)
+    (found,) = (restored for name, restored in any_store.everything() if name == part)
     assert abs(getattr(found, "at", NOW) - NOW) < timedelta(milliseconds=1)
 
 
 def test_a_header_says_what_it_is_of(file: Path) -> None:
     with zipfile.ZipFile(file) as archive:
-        told = json.loads(archive.read("header.json"))
-    assert set(told) == set(Header.__dataclass_fields__)
-    assert datetime.fromisoformat(told["made_at"]) == NOW
+        header = json.loads(archive.read("header.json"))
+    assert set(header) == set(Header.__dataclass_fields__)
+    assert datetime.fromisoformat(header["made_at"]) == NOW

@@ -35,10 +35,10 @@ def page(**changes: Any) -> Listing:
     return clean(a_listing(**changes))
 
 
-def card(price: Any = None, **told: Any) -> Sighting:
+def card(price: Any = None, **fields: Any) -> Sighting:
     listing = a_listing()
     amount = None if price is None else Decimal(price)
-    return Sighting(portal=listing.portal, ref=listing.ref, url=listing.url, price=amount, **told)
+    return Sighting(portal=listing.portal, ref=listing.ref, url=listing.url, price=amount, **fields)
 
 
 def gone(evidence: Any = "404") -> Gone:
@@ -250,8 +250,8 @@ def test_a_price_of_another_meaning_is_told_as_such(known: History, changes: dic
     assert known.see(page(**changes))[:1] == ["price_meaning_changed"]
     _, data = known.events[0]
     assert data["old"] == {"price": 350000, "currency": "EUR", "price_basis": "total", "rent_period": None}
-    told = data["old"] | {name: value for name, value in changes.items() if name in data["old"]}
-    assert data["new"] == told
+    expected = data["old"] | {name: value for name, value in changes.items() if name in data["old"]}
+    assert data["new"] == expected
 
 
 def test_a_new_meaning_ends_a_doubt(known: History) -> None:
@@ -432,7 +432,7 @@ def test_a_batch_is_told_in_its_order() -> None:
 
 
 def test_a_batch_that_leaves_the_listing_as_it_was_tells_nothing(known: History) -> None:
-    """It cannot be told from one that is written again because its answer was lost."""
+    """It looks the same as an item that is written again because the reply of the database was lost."""
     batch = (page(price=Decimal(300000)), card(310000), page(price=Decimal(310000), title="New"))
     assert known.see(*batch) == ["price_changed", "price_changed", "updated"]
     before = known.state
@@ -557,7 +557,7 @@ def test_a_history_is_whole(batches: Sequence[Sequence[tuple[Observed, str]]]) -
             assert outcome.state.revision >= state.revision
             assert outcome.changed(state) or outcome.state == state
         state = outcome.state
-    assert len(names) == len(set(names)), "told twice, an event would be one"
+    assert len(names) == len(set(names)), "an event that is written twice would be stored once"
     assert names == sorted(names, key=lambda name: name[0])
     if state is not None:
         assert state.listing.price == price == last_seen, "events and prices tell the state"

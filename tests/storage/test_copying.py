@@ -68,9 +68,9 @@ def test_texts_of_an_array_are_read_as_they_were(cursor: Any, rows: list[tuple[s
 def test_other_values_are_written_as_postgresql_reads_them(cursor: Any) -> None:
     at = datetime(2026, 9, 1, 10, 30, 0, 5, tzinfo=UTC)
     values = (True, 2**63, 1.5, Decimal("1E+3"), Decimal("350000.50"), at, Word('a "word"'))
-    told = [one for one, _, _ in copied(cursor, [(value, "{}", None) for value in values])]
-    assert told == [one for one, _, _ in copied(cursor, [(ready(value), "{}", None) for value in values])]
-    assert told == ["true", str(2**63), "1.5", "1E+3", "350000.50", "2026-09-01T10:30:00.000005Z", 'a "word"']
+    texts = [one for one, _, _ in copied(cursor, [(value, "{}", None) for value in values])]
+    assert texts == [one for one, _, _ in copied(cursor, [(ready(value), "{}", None) for value in values])]
+    assert texts == ["true", str(2**63), "1.5", "1E+3", "350000.50", "2026-09-01T10:30:00.000005Z", 'a "word"']
 
 
 def test_sets_are_written_in_one_order() -> None:

@@ -42,8 +42,8 @@ def test_a_listing_is_erased_with_its_pages(any_store: FullStore, folder: str, m
     keep(any_store, make_writer(folder), "1", portal="emlak")
     (erased,) = erase(any_store, [(PORTAL, "1"), (PORTAL, "1")])
     assert erased.removed["listings"] == 1
-    told = erase_pages(any_store, folder)
-    assert (told.erased, told.files, told.is_over) == (2, 1, True)
+    result = erase_pages(any_store, folder)
+    assert (result.erased, result.files, result.is_over) == (2, 1, True)
     assert sorted(refs(folder), key=str) == ["1", "2", None], "emlak's is another"
     (row,) = any_store.snapshots(PORTAL, "2")
     assert read(folder, row).body == b"page of 2"
@@ -57,8 +57,8 @@ def test_a_file_in_use_is_done_the_next_time(any_store: FullStore, folder: str, 
     writer.flush()
     any_store.reindex(row.file, [row])
     erase(any_store, [(PORTAL, "1")])
-    told = erase_pages(any_store, folder)
-    assert (told.erased, told.in_use, told.is_over) == (0, [row.file], False)
+    result = erase_pages(any_store, folder)
+    assert (result.erased, result.in_use, result.is_over) == (0, [row.file], False)
     writer.close()
     assert erase_pages(any_store, folder).erased == 1
     assert refs(folder) == []
@@ -107,8 +107,8 @@ def test_a_page_without_a_row_is_found_by_reading_all(
     erase(any_store, [(PORTAL, "1")])
     assert erase_pages(any_store, folder).erased == 0
     seen: list[str] = []
-    told = erase_pages(any_store, folder, scan=[PORTAL, "emlak"], progress=seen.append)
-    assert (told.erased, len(seen)) == (1, 1)
+    result = erase_pages(any_store, folder, scan=[PORTAL, "emlak"], progress=seen.append)
+    assert (result.erased, len(seen)) == (1, 1)
     assert refs(folder) == ["2"]
     assert [row.ref for row in any_store.snapshots(PORTAL, "2")] == ["2"], "and the others have their rows now"
 
@@ -116,7 +116,7 @@ def test_a_page_without_a_row_is_found_by_reading_all(
 def test_by_a_contacts_mark(any_store: FullStore) -> None:
     any_store.write(batch(page("1"), page("2"), page("3")))
     marks = {"1": ("k:a", "k:b"), "2": ("k:a",), "3": ("k:c",)}
-    any_store.keep_contacts([Sealed(PORTAL, ref, b"sealed", told) for ref, told in marks.items()], 30)
+    any_store.keep_contacts([Sealed(PORTAL, ref, b"sealed", lookups) for ref, lookups in marks.items()], 30)
     erased = erase(any_store, [], ["k:a", "k:nobody"])
     assert [(each.ref, each.removed["listings"], each.removed["contacts"]) for each in erased] == [
         ("1", 1, 1),

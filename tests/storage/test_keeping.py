@@ -89,8 +89,8 @@ def test_faults_are_counted_by_portal_the_most_first(any_store: FullStore) -> No
     assert any_store.faults() == {PORTAL: {"price": 3, "photos": 1}, "emlak": {"city": 1}}
     assert list(any_store.faults()[PORTAL]) == ["price", "photos"]
     assert any_store.faults("emlak") == {"emlak": {"city": 1}}
-    told = {fault_of(error) for entry in any_store.quarantined() for error in entry.errors}
-    assert told == {"price", "photos", "city"}
+    faults = {fault_of(error) for entry in any_store.quarantined() for error in entry.errors}
+    assert faults == {"price", "photos", "city"}
 
 
 def test_dropping_drops_these_and_no_others(any_store: FullStore) -> None:
@@ -159,11 +159,11 @@ def test_releasing_twice_is_the_same_as_once(any_store: FullStore) -> None:
 
 
 def test_a_page_older_than_the_last_sighting_corrects_but_tells_no_price(any_store: FullStore) -> None:
-    """The market has moved on since: what it told later counts."""
+    """A released record is old. A newer price or status of the market wins over it."""
     any_store.write(batch(page()))
     any_store.write(batch(card("1", 340000), job="b"))
-    told = any_store.release([read_at(NOW - DAY, price=Decimal(320000), title="New")], "reparse")
-    assert told == {"released": 1}
+    result = any_store.release([read_at(NOW - DAY, price=Decimal(320000), title="New")], "reparse")
+    assert result == {"released": 1}
     assert types(any_store) == ["listed", "price_changed", "corrected"]
     found = record(any_store)
     assert (found["title"], found["price"]) == ("New", 340000)
@@ -202,8 +202,8 @@ def test_a_release_takes_out_of_quarantine_what_is_not_newer(any_store: FullStor
 
 
 def test_what_the_database_refuses_is_not_released_and_the_others_are(any_store: FullStore) -> None:
-    told = any_store.release([read_at(NOW, "bad", rooms=2**64), read_at(NOW, "2")], "reparse")
-    assert told == {"refused": 1, "released": 1}
+    result = any_store.release([read_at(NOW, "bad", rooms=2**64), read_at(NOW, "2")], "reparse")
+    assert result == {"refused": 1, "released": 1}
     assert [row["ref"] for row in any_store.records(PORTAL)] == ["2"]
 
 
@@ -310,7 +310,7 @@ def test_many_lose_their_texts(any_store: FullStore, scaled: Scaled) -> None:
 
 def all_of(store: FullStore, ref: str) -> list[Any]:
     """Whatever the store has that names the listing."""
-    return [told for part, told in store.everything() if part != "erased" and f"'{ref}'" in repr(told)]
+    return [record for part, record in store.everything() if part != "erased" and f"'{ref}'" in repr(record)]
 
 
 @pytest.fixture
@@ -338,8 +338,8 @@ def test_nothing_of_what_is_erased_is_left_and_all_of_the_others(known: FullStor
         "contacts": 0,
         "validators": 0,
     }
-    assert [told.listing["portal"] for told in all_of(known, "1") if hasattr(told, "listing")] == ["emlak"]
-    assert not [told for told in all_of(known, "1") if f"'{PORTAL}'" in repr(told)]
+    assert [record.listing["portal"] for record in all_of(known, "1") if hasattr(record, "listing")] == ["emlak"]
+    assert not [record for record in all_of(known, "1") if f"'{PORTAL}'" in repr(record)]
     assert all_of(known, "2") == others
     assert known.history(PORTAL, "1") == []
     assert known.prices(PORTAL, "1") == []
@@ -355,7 +355,7 @@ def test_what_was_erased_is_not_stored_again(known: FullStore) -> None:
     assert known.write(batch(page("1"))).new == 0
     assert known.release([read_at(NOW)], "reparse") == {"erased": 1}
     assert known.correct([page("1")], "reparse")["unknown"] == 1
-    assert not [told for told in all_of(known, "1") if f"'{PORTAL}'" in repr(told)]
+    assert not [record for record in all_of(known, "1") if f"'{PORTAL}'" in repr(record)]
     assert record(known, "3")
     assert known.erase(PORTAL, "1").removed["listings"] == 0, "again is the same"
 
@@ -424,15 +424,15 @@ def sealed(ref: str = "1", *marks: str, source: Source = "page") -> Sealed:
 
 
 def contacts(store: FullStore) -> list[str]:
-    return [told.ref for part, told in store.everything() if part == "contacts"]
+    return [record.ref for part, record in store.everything() if part == "contacts"]
 
 
 def test_a_page_and_an_answer_do_not_replace_each_other(any_store: FullStore) -> None:
     any_store.keep_contacts([sealed("1", "k:a"), sealed("1", "k:b", source="asked")], 30)
     any_store.keep_contacts([sealed("1", "k:c", source="asked"), sealed("1/asked"), sealed("asked:1")], 30)
-    told = {(each.ref, each.source): each.lookups for part, each in any_store.everything() if part == "contacts"}
+    lookups = {(each.ref, each.source): each.lookups for part, each in any_store.everything() if part == "contacts"}
     page, asked = ("1", "page"), ("1", "asked")
-    assert told == {page: ["k:a"], asked: ["k:c"], ("1/asked", "page"): [], ("asked:1", "page"): []}
+    assert lookups == {page: ["k:a"], asked: ["k:c"], ("1/asked", "page"): [], ("asked:1", "page"): []}
 
 
 def test_a_person_of_a_page_and_an_answer_is_erased_once_and_whole(any_store: FullStore) -> None:
@@ -445,8 +445,8 @@ def test_a_person_of_a_page_and_an_answer_is_erased_once_and_whole(any_store: Fu
 
 
 def test_what_was_asked_goes_with_its_listing_too(long_gone: FullStore) -> None:
-    told = [sealed(ref, source=source) for ref in ("offered", "long gone") for source in get_args(Source)]
-    long_gone.keep_contacts([*told, sealed("other", source="asked")], 30)
+    both = [sealed(ref, source=source) for ref in ("offered", "long gone") for source in get_args(Source)]
+    long_gone.keep_contacts([*both, sealed("other", source="asked")], 30)
     long_gone.expire(quarantine_days=None, delisted_days=10)
     assert "long gone" not in contacts(long_gone)
     assert contacts(long_gone).count("offered") == 2

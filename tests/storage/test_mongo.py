@@ -62,12 +62,12 @@ def killed_at(where: Any, name: str, call: int = 1) -> Iterator[None]:
     """Instead of its so-many-th call."""
     true, calls = getattr(where, name), 0
 
-    def act(*args: Any, **told: Any) -> Any:
+    def act(*args: Any, **options: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == call:
             raise Died
-        return true(*args, **told)
+        return true(*args, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(where, name, act)
@@ -150,12 +150,19 @@ def test_a_clock_finer_than_its_own_is_no_change(store: MongoStore) -> None:
 def test_the_places_of_kept_pages_are_kept_with_the_batch(store: MongoStore, db: Db) -> None:
     at = datetime(2026, 9, 1, tzinfo=UTC)
     where = {"file": "a.warc.gz", "offset": 7, "length": 99, "digest": "sha1:X"}
-    told = {"portal": PORTAL, "url": "https://x.example/1", "ref": "1", "stage": "extract", "job": "job", "status": 200}
-    snapshot = SnapshotRef(**told, **where, kind="all", fetched_at=at)  # type: ignore[arg-type]
+    fields = {
+        "portal": PORTAL,
+        "url": "https://x.example/1",
+        "ref": "1",
+        "stage": "extract",
+        "job": "job",
+        "status": 200,
+    }
+    snapshot = SnapshotRef(**fields, **where, kind="all", fetched_at=at)  # type: ignore[arg-type]
     for _ in range(2):
         store.write(Batch([(page(), "job")], snapshots=[snapshot]))
     (found,) = db["snapshots"].find()
-    assert found == {"_id": "a.warc.gz:7", **where, "kind": "all", "fetched_at": at, "job": told.pop("job"), **told}
+    assert found == {"_id": "a.warc.gz:7", **where, "kind": "all", "fetched_at": at, "job": fields.pop("job"), **fields}
     store.write(Batch(snapshots=[replace(snapshot, offset=200, ref=None, job=None)]))
     assert db["snapshots"].count_documents({}) == 2
 
@@ -183,8 +190,8 @@ def test_events_of_a_worker_that_died_are_told_once(store: MongoStore, another: 
     store.write(batch(*pages(3)))
     with killed_at(Log, where):
         store.write(batch(*pages(3, title="New"), job="a"))
-    told = [each.event.type for each in all_events(another)]
-    assert told == ["listed"] * 3 + ["updated"] * 3
+    types = [each.event.type for each in all_events(another)]
+    assert types == ["listed"] * 3 + ["updated"] * 3
     store.write(batch(*pages(3, title="New"), job="a"))
     assert all_events(another) == all_events(store)
     assert len(all_events(store)) == 6
@@ -225,15 +232,15 @@ def test_what_the_dead_left_is_told_when_the_listing_is_only_seen_again(store: M
 def test_a_worker_that_stalls_before_it_tells_tells_nothing_twice(
     store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Meanwhile others told it, and went on."""
+    """Meanwhile another worker has written its events and more."""
     store.write(batch(*pages(3)))
     true: Callable[..., None] = Log.append
 
-    def stalls(log: Log, end: int, told: Any) -> None:
+    def stalls(log: Log, end: int, events: Any) -> None:
         monkeypatch.setattr(Log, "append", true)
         another.write(batch(page("0", title="Newer"), page("5")))
         assert len(all_events(another)) == 8
-        true(log, end, told)
+        true(log, end, events)
 
     monkeypatch.setattr(Log, "append", stalls)
     store.write(batch(*pages(3, title="New")))
@@ -478,9 +485,9 @@ def test_batches_cut_off_at_any_moment_are_written_once(mongo_process: MongoProc
         mongo_process.start()
     writer.join()
     assert cut
-    told = [(each.event.ref, each.event.type) for each in all_events(store)]
-    assert len(told) == len(set(told)) == 48
-    assert all(len(store.prices(PORTAL, ref)) == 2 for ref, _ in told)
+    events = [(each.event.ref, each.event.type) for each in all_events(store)]
+    assert len(events) == len(set(events)) == 48
+    assert all(len(store.prices(PORTAL, ref)) == 2 for ref, _ in events)
     store.close()
 
 
@@ -514,7 +521,7 @@ def test_an_address_that_cannot_be_read_is_one_line_without_its_password(url: st
 
 
 @pytest.mark.parametrize(
-    ("told", "is_away"),
+    ("errors", "is_away"),
     [
         ({"writeConcernErrors": [{"code": 64, "errmsg": "waiting for replication timed out"}]}, True),
         ({"writeErrors": [{"index": 0, "code": 189, "errmsg": "primary stepped down"}]}, True),
@@ -522,13 +529,13 @@ def test_an_address_that_cannot_be_read_is_one_line_without_its_password(url: st
         ({"writeErrors": [{"index": 0, "code": 10334, "errmsg": "too large"}]}, False),
     ],
 )
-def test_only_a_documents_own_fault_is_its_own(told: dict[str, Any], is_away: bool) -> None:
+def test_only_a_documents_own_fault_is_its_own(errors: dict[str, Any], is_away: bool) -> None:
     """A server that fails must not send a batch to quarantine. No server fails so when it is asked to."""
     none: dict[str, Any] = {"writeErrors": [], "writeConcernErrors": [], "upserted": [], "nMatched": 0}
 
     class Failing:
         def bulk_write(self, *_: Any, **__: Any) -> Any:
-            raise BulkWriteError({**none, **told})
+            raise BulkWriteError({**none, **errors})
 
     if is_away:
         with pytest.raises(StoreAway):

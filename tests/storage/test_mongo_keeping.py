@@ -55,8 +55,8 @@ def traces(db: Db, ref: str) -> list[str]:
     found = []
     for name in db.list_collection_names():
         for document in db[name].find():
-            told = {key: value for key, value in document.items() if key not in ("_id", "keys")}
-            if name != "erased" and f"'{ref}'" in repr(told):
+            fields = {key: value for key, value in document.items() if key not in ("_id", "keys")}
+            if name != "erased" and f"'{ref}'" in repr(fields):
                 found.append(name)
     return found
 
@@ -106,11 +106,11 @@ def test_a_worker_that_stalled_before_it_logged_tells_nothing_of_what_was_erased
 ) -> None:
     true = Log.append
 
-    def stalls(self: Log, end: int, told: Any) -> None:
+    def stalls(self: Log, end: int, events: Any) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(Log, "append", true)
             another.erase(PORTAL, "one")
-        true(self, end, told)
+        true(self, end, events)
 
     with monkeypatch.context() as patch:
         patch.setattr(Log, "append", stalls)
@@ -132,14 +132,14 @@ def test_changed_between_the_look_and_the_tombstone_by_a_worker_that_stalls(
         found = found_of(*asked)
         if looks == 1:
             with monkeypatch.context() as patch:
-                patch.setattr(Log, "append", lambda *told: stalled.append(told))
+                patch.setattr(Log, "append", lambda *arguments: stalled.append(arguments))
                 another.write(batch(page("one", title="New")))
         return found
 
     monkeypatch.setattr(retention, "found_of", looked_then_changed)
     assert store.erase(PORTAL, "one").removed["events"] == 2
-    for told in stalled:
-        append(*told)
+    for arguments in stalled:
+        append(*arguments)
     assert len(stalled) == 1
     assert all_events(store) == []
     assert traces(db, "one") == []
@@ -162,8 +162,8 @@ def test_erased_between_a_workers_look_and_its_write(
         return found
 
     monkeypatch.setattr(write, "known_of", known_then_erased)
-    told: list[Any] = [page("one", title="New"), page("two"), page("new"), gone("left")]
-    written = store.write(Batch([(item, "job") for item in told], [quarantined("bad")]))
+    items: list[Any] = [page("one", title="New"), page("two"), page("new"), gone("left")]
+    written = store.write(Batch([(item, "job") for item in items], [quarantined("bad")]))
     assert (written.new, written.known) == (0, 1)
     assert [traces(db, ref) for ref in ("one", "new", "left", "bad")] == [[]] * 4
 
@@ -201,7 +201,7 @@ def test_a_contact_erased_while_it_was_being_kept_does_not_stay(
 # ----- the whole
 
 
-def told(store: MongoStore) -> list[str]:
+def findings(store: MongoStore) -> list[str]:
     return [part for part, _ in store.everything() if part != "numbering"]
 
 
@@ -240,7 +240,7 @@ def test_a_restore_that_died_before_left_the_store_empty(
     monkeypatch.setattr(mongo_backup, "drop_loaded", lambda *asked: None)  # the dead tidy nothing up
     with killed_at(where, name):
         restore(store, file)
-    assert told(another) == []
+    assert findings(another) == []
     left = [name for name in db.list_collection_names() if name.startswith("restoring")]
     assert left
     restore(another, file)
@@ -344,7 +344,7 @@ def test_a_price_without_its_listing_is_refused_and_nothing_is_restored(store: M
         client.get_default_database().drop_collection("events")
     with pytest.raises(ValueError, match=rf"events of {PORTAL}:1, which is no item of the file"):
         another.restore(records)
-    assert told(another) == []
+    assert findings(another) == []
 
 
 def test_a_mark_keeps_its_time(store: MongoStore) -> None:

@@ -21,20 +21,20 @@ NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 
 def product(ref: str = "1", **changes: Any) -> Product:
-    told: dict[str, Any] = {"name": "Kettle", "price": Decimal("29.90"), "currency": "EUR", "stock": 5, **changes}
-    return Product(portal="ecommerce", ref=ref, url=f"https://shop.example/p/{ref}", **told)
+    fields: dict[str, Any] = {"name": "Kettle", "price": Decimal("29.90"), "currency": "EUR", "stock": 5, **changes}
+    return Product(portal="ecommerce", ref=ref, url=f"https://shop.example/p/{ref}", **fields)
 
 
 def quote(ref: str = "XX01", **changes: Any) -> Quote:
-    told: dict[str, Any] = {"ticker": "ABC", "price": Decimal("12.345"), "currency": "EUR", "volume": 9, **changes}
-    return Quote(portal="finance", ref=ref, url="https://quotes.example/", **{"quoted_at": NOW, **told})
+    fields: dict[str, Any] = {"ticker": "ABC", "price": Decimal("12.345"), "currency": "EUR", "volume": 9, **changes}
+    return Quote(portal="finance", ref=ref, url="https://quotes.example/", **{"quoted_at": NOW, **fields})
 
 
 def batch(*others: Other, job: str = "job") -> Batch:
     return Batch(others=[(other, job) for other in others])
 
 
-def told(store: Store) -> list[tuple[str, str, int]]:
+def events_of(store: Store) -> list[tuple[str, str, int]]:
     return [(each.event.ref, each.event.type, each.event.revision) for each in all_events(store)]
 
 
@@ -112,7 +112,7 @@ def test_changes_are_events_among_those_of_homes(any_store: Store) -> None:
     any_store.write(batch(product()))
     any_store.write(Batch([(page(), "job")], others=[(product(stock=4), "job"), (quote(), "job")]))
     any_store.write(batch(product(stock=4), product(stock=3)))
-    assert sorted(told(any_store)) == sorted(
+    assert sorted(events_of(any_store)) == sorted(
         [("1", "appeared", 1), ("1", "listed", 1), ("1", "updated", 2), ("XX01", "appeared", 1), ("1", "updated", 3)]
     )
     history = any_store.history("ecommerce", "1")

@@ -82,12 +82,19 @@ def test_of_a_large_table_a_sample_tells_what_is_usual(store: PostgresStore, sql
 def test_the_places_of_kept_pages_are_kept_with_the_batch(store: PostgresStore, sql: Ask) -> None:
     at = datetime(2026, 9, 1, tzinfo=UTC)
     where = {"file": "a.warc.gz", "offset": 7, "length": 99, "digest": "sha1:X"}
-    told = {"portal": PORTAL, "url": "https://x.example/1", "ref": "1", "stage": "extract", "job": "job", "status": 200}
-    snapshot = SnapshotRef(**told, **where, kind="all", fetched_at=at)  # type: ignore[arg-type]
+    fields = {
+        "portal": PORTAL,
+        "url": "https://x.example/1",
+        "ref": "1",
+        "stage": "extract",
+        "job": "job",
+        "status": 200,
+    }
+    snapshot = SnapshotRef(**fields, **where, kind="all", fetched_at=at)  # type: ignore[arg-type]
     for _ in range(2):
         store.write(Batch([(page(), "job"), (page("bad", title="\0"), "job")], snapshots=[snapshot]))
     found = sql('SELECT portal, ref, url, stage, job, kind, status, fetched_at, file, "offset", length FROM snapshots')
-    assert found == [(PORTAL, "1", told["url"], "extract", "job", "all", 200, at, "a.warc.gz", 7, 99)]
+    assert found == [(PORTAL, "1", fields["url"], "extract", "job", "all", 200, at, "a.warc.gz", 7, 99)]
     store.write(Batch(snapshots=[replace(snapshot, offset=200, ref=None, job=None)]))
     assert sql("SELECT count(*) FROM snapshots") == [(2,)]
 

@@ -65,7 +65,7 @@ class Writer(threading.Thread):
 
 @contextmanager
 def writing(url: str) -> Iterator[list[Writer]]:
-    """Three at once. In the end all that they were told to be written is there, once, and nothing else."""
+    """Three writers at once. Everything that they were asked to write is stored once, and nothing else."""
     store = PostgresStore(url)
     store.migrate()
     writers = [Writer(str(number), url) for number in range(3)]
@@ -82,8 +82,8 @@ def writing(url: str) -> Iterator[list[Writer]]:
     store.close()
     refs = sorted(ref for writer in writers for ref in writer.acknowledged)
     assert [record["ref"] for record in store.records("immoweb")] == refs
-    told = sorted((numbered.event.ref, numbered.event.type) for numbered in all_events(store))
-    assert told == sorted((ref, type) for ref in refs for type in ("listed", "price_changed"))
+    events = sorted((numbered.event.ref, numbered.event.type) for numbered in all_events(store))
+    assert events == sorted((ref, type) for ref in refs for type in ("listed", "price_changed"))
     store.close()
 
 

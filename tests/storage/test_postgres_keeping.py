@@ -76,7 +76,7 @@ def test_every_table_is_in_a_backup(store: PostgresStore, sql: Sql) -> None:
 # ----- upkeep
 
 
-def told(store: PostgresStore) -> dict[str, list[Finding]]:
+def findings(store: PostgresStore) -> dict[str, list[Finding]]:
     found: dict[str, list[Finding]] = {}
     for finding in store.upkeep():
         found.setdefault(finding.what, []).append(finding)
@@ -85,7 +85,7 @@ def told(store: PostgresStore) -> dict[str, list[Finding]]:
 
 def test_tables_are_analysed(store: PostgresStore, sql: Sql) -> None:
     store.write(batch(*pages(20)))
-    assert told(store)["statistics"][0].weight == "repaired"
+    assert findings(store)["statistics"][0].weight == "repaired"
     assert sql("SELECT reltuples FROM pg_class WHERE relname = 'listings'") == [(20,)]
 
 
@@ -94,7 +94,7 @@ def test_an_invalid_index_is_built_again_and_a_leftover_dropped(store: PostgresS
     sql("CREATE INDEX listings_place_ccnew ON listings (city)")
     sql("UPDATE pg_index SET indisvalid = false WHERE indexrelid::regclass::text = ANY (%s)",
         ["listings_place", "listings_place_ccnew"])  # fmt: skip
-    repaired = told(store)["index"]
+    repaired = findings(store)["index"]
     assert [(finding.found.partition(":")[0], finding.weight) for finding in repaired] == [
         ("listings_place", "repaired"),
         ("listings_place_ccnew", "repaired"),
@@ -103,7 +103,7 @@ def test_an_invalid_index_is_built_again_and_a_leftover_dropped(store: PostgresS
     assert sql("SELECT to_regclass('listings_place') IS NULL, to_regclass('listings_place_ccnew') IS NULL") == [
         (False, True)
     ]
-    assert "index" not in told(store)
+    assert "index" not in findings(store)
 
 
 def test_a_worker_may_not_take_longer_than_before(store: PostgresStore) -> None:
@@ -126,10 +126,10 @@ def test_dead_rows_that_autovacuum_left_are_cleaned(store: PostgresStore, sql: S
         sql("UPDATE listings SET url = url || '.', title = title || '.', city = city || '.'")
     sql("SELECT pg_stat_force_next_flush()")
     sql("SELECT pg_stat_clear_snapshot()")
-    (finding,) = told(store)["dead rows"]
+    (finding,) = findings(store)["dead rows"]
     assert finding.weight == "repaired"
     assert finding.found.startswith("listings: ")
-    assert "dead rows" not in told(store)
+    assert "dead rows" not in findings(store)
 
 
 @pytest.fixture
@@ -142,9 +142,9 @@ def old_transaction(store_url: str) -> Iterator[None]:
 
 
 def test_an_old_transaction_is_a_fault(store: PostgresStore, old_transaction: None) -> None:
-    assert told(store)["transactions"][0].weight == "fine"
+    assert findings(store)["transactions"][0].weight == "fine"
     store.limits = Limits(transaction=timedelta())
-    (finding,) = told(store)["transactions"]
+    (finding,) = findings(store)["transactions"]
     assert finding.weight == "fault"
     assert finding.found.startswith("forgotten has had one open for ")
     assert "pg_terminate_backend(" in finding.remedy
@@ -152,7 +152,7 @@ def test_an_old_transaction_is_a_fault(store: PostgresStore, old_transaction: No
 
 def test_sizes_and_partitions_are_told(store: PostgresStore) -> None:
     store.write(batch(page()))
-    found = told(store)
+    found = findings(store)
     assert "listings " in found["sizes"][0].found
     assert found["partitions"][0].found == "0 tables are partitioned"
 
@@ -189,9 +189,9 @@ def test_the_estimate_of_an_index_is_near_the_truth(store: PostgresStore, sql: S
     sql("CREATE INDEX much_a ON much (a)")
     sql("CREATE INDEX much_b ON much (b)")
     store.limits = Limits(smallest_bytes=0, bloat=1.3)
-    assert not [finding for finding in told(store).get("index", []) if "much" in finding.found]
+    assert not [finding for finding in findings(store).get("index", []) if "much" in finding.found]
     sql("DELETE FROM much WHERE mod(b, 5) > 0")
-    assert len([finding for finding in told(store)["index"] if "much" in finding.found]) == 2
+    assert len([finding for finding in findings(store)["index"] if "much" in finding.found]) == 2
 
 
 def test_running_out_of_transaction_numbers_is_a_fault() -> None:

@@ -43,9 +43,9 @@ def test_what_is_written_is_read_back(any_store: Store) -> None:
     listing = page(price=Decimal("350000.50"), quality_flags=frozenset({"odd"}), parser_version=3)
     any_store.write(batch(listing))
     (found,) = any_store.records(PORTAL)
-    told = {name for name in FIELDS if name not in OURS} | {"price_per_m2", "content_hash", "extra", "parser_version"}
+    names = {name for name in FIELDS if name not in OURS} | {"price_per_m2", "content_hash", "extra", "parser_version"}
     true = as_record(listing)
-    assert {name: found[name] for name in told} == {name: true[name] for name in told}
+    assert {name: found[name] for name in names} == {name: true[name] for name in names}
     assert found["quality_flags"] == ["odd"]
     assert found["first_seen_at"] == found["last_seen_at"] == found["last_fetched_at"]
     assert found["delisted_at"] is None
@@ -210,8 +210,8 @@ def test_a_correction_is_no_event_of_the_market(any_store: Store) -> None:
     any_store.write(batch(card("3", 340000)))
     before = record(any_store)
     later()
-    told = any_store.correct([page("1", rooms=7), page("2"), page("3", bedrooms=2), page("4")], "reparse")
-    assert told == {"corrected": 2, "unchanged": 1, "unknown": 1}
+    result = any_store.correct([page("1", rooms=7), page("2"), page("3", bedrooms=2), page("4")], "reparse")
+    assert result == {"corrected": 2, "unchanged": 1, "unknown": 1}
     assert types(any_store) == ["listed", "corrected"]
     assert record(any_store)["last_seen_at"] == before["last_seen_at"], "an old page is no sighting"
     third = record(any_store, "3")

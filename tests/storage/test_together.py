@@ -56,11 +56,11 @@ def histories_are_whole(store: Store) -> None:
     assert [each.seq for each in events] == sorted({each.seq for each in events})
     now = {row["ref"]: row for row in store.records(PORTAL)}
     for ref, row in now.items():
-        told = [each.event for each in events if each.event.ref == ref]
-        assert [event.type for event in told].count("listed") == 1
-        assert [event.revision for event in told] == sorted(event.revision for event in told)
-        price = told[0].data["price"]
-        for event in told:
+        history = [each.event for each in events if each.event.ref == ref]
+        assert [event.type for event in history].count("listed") == 1
+        assert [event.revision for event in history] == sorted(event.revision for event in history)
+        price = history[0].data["price"]
+        for event in history:
             if event.type == "price_changed":
                 assert event.data["old"] == price, "an update was lost"
                 price = event.data["new"]
@@ -76,8 +76,8 @@ def test_workers_that_write_the_same_listings_neither_deadlock_nor_double(
     changed = pages(size, title="New")
     acts = [writer(open_another(), batch(*order), batch(*changed), batch(*changed[::-1])) for order in orders]
     together(acts)
-    told = Counter(each.event.type for each in all_events(any_store))
-    assert told["listed"] == size
+    counts = Counter(each.event.type for each in all_events(any_store))
+    assert counts["listed"] == size
     histories_are_whole(any_store)
     assert {row["title"] for row in any_store.records(PORTAL)} == {"New"}
 
@@ -170,8 +170,8 @@ def test_a_listing_seen_while_its_job_is_concluded_is_not_delisted_and_stays_so(
         assert {record(any_store, str(ref))["status"] for ref in range(10)} == {"active"}
     histories_are_whole(any_store)
     for ref in map(str, range(10)):
-        told = [event.type for event in any_store.history(PORTAL, ref)]
-        assert told[1:] == ["delisted", "relisted"] * (len(told) // 2)
+        types = [event.type for event in any_store.history(PORTAL, ref)]
+        assert types[1:] == ["delisted", "relisted"] * (len(types) // 2)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -19,16 +19,16 @@ from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, 
 ETAG, CHANGED, NOW = '"v1"', "Mon, 05 Oct 2026 07:00:00 GMT", "Tue, 06 Oct 2026 07:00:00 GMT"
 
 
-def read(listing: Listing, **told: str) -> PageRead:
-    headers = {"etag": ETAG, "last_modified": CHANGED, "date": NOW, **told}
+def read(listing: Listing, **changed: str) -> PageRead:
+    headers = {"etag": ETAG, "last_modified": CHANGED, "date": NOW, **changed}
     found = page_read(listing, listing.url, **headers)
     assert found is not None
     return found
 
 
-def keep(store: FullStore, *listings: Listing, **told: str) -> None:
+def keep(store: FullStore, *listings: Listing, **headers: str) -> None:
     store.write(batch(*listings))
-    store.keep_validators([read(each, **told) for each in listings])
+    store.keep_validators([read(each, **headers) for each in listings])
 
 
 def holding(store: FullStore, *refs: str, **asked: Any) -> dict[str, Validators]:
@@ -104,8 +104,8 @@ def test_without_a_clock_any_date_is_believed() -> None:
 def test_what_was_kept_is_told(any_store: FullStore) -> None:
     rent = page("2", operation="rent", rent_period="month")
     keep(any_store, page("1"), rent)
-    told = holding(any_store, "1", "2", "3")
-    assert told == {
+    validators = holding(any_store, "1", "2", "3")
+    assert validators == {
         "1": Validators(page("1").url, ETAG, CHANGED, None),
         "2": Validators(rent.url, ETAG, CHANGED, "month"),
     }

@@ -40,7 +40,7 @@ def numbered(number: int) -> Page:
     return a_page(url=f"https://www.immoweb.be/en/classified/{number}", ref=str(number), body=body)
 
 
-def told(ref: SnapshotRef) -> str:
+def as_json(ref: SnapshotRef) -> str:
     return json.dumps(asdict(ref), default=str)
 
 
@@ -50,7 +50,7 @@ def write_for_ever(url: str, spool: str) -> None:
     for number in range(10**9):
         ref = writer.write(numbered(number))
         writer.flush()
-        print(told(ref), flush=True)
+        print(as_json(ref), flush=True)
 
 
 if __name__ == "__main__":

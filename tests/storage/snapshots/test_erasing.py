@@ -121,8 +121,8 @@ def bytes_in(s3: Any, bucket: str, tmp_path: Path) -> bytes:
     folder = tmp_path / "versions"
     folder.mkdir(exist_ok=True)
     for number, each in enumerate(s3.list_object_versions(Bucket=bucket).get("Versions", ())):
-        told = s3.get_object(Bucket=bucket, Key=each["Key"], VersionId=each["VersionId"])
-        (folder / str(number)).write_bytes(told["Body"].read())
+        version = s3.get_object(Bucket=bucket, Key=each["Key"], VersionId=each["VersionId"])
+        (folder / str(number)).write_bytes(version["Body"].read())
     found = bytes_below(folder)
     for path in folder.iterdir():
         path.unlink()

@@ -21,7 +21,7 @@ WRITE_FOR_EVER = [sys.executable, "-m", "tests.storage.snapshots.examples"]
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """A clock that only moves when a test moves it."""
 
     def __init__(self) -> None:
         self.now = NOON
@@ -116,7 +116,7 @@ def test_two_workers_at_once_do_not_meet(tmp_path: Path, make_writer: MakeWriter
 
 
 def killed_while_writing(url: str, spool: Path, after: int) -> list[SnapshotRef]:
-    """The rows that a process told before it was killed, after so many at the earliest."""
+    """Kill a process after at least so many rows, and return the rows that it printed before."""
     process = subprocess.Popen([*WRITE_FOR_EVER, url, str(spool)], stdout=subprocess.PIPE, cwd=ROOT)
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(after)]
@@ -151,7 +151,7 @@ def test_the_next_worker_does_not_append_to_a_dead_ones_file(tmp_path: Path, mak
 
 FULL_DISK = """
 import resource, sys
-from tests.storage.snapshots.examples import a_writer, numbered, told
+from tests.storage.snapshots.examples import a_writer, numbered, as_json
 writer = a_writer(sys.argv[1], max_bytes=1 << 30)
 for number in range(20):
     if number == 3:  # the fourth page finds room for half of it
@@ -159,7 +159,7 @@ for number in range(20):
     if number == 5:
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     try:
-        print(told(writer.write(numbered(number))), flush=True)
+        print(as_json(writer.write(numbered(number))), flush=True)
     except OSError as error:
         print(f"refused {number}", flush=True)
 writer.close()
