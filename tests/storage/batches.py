@@ -1,4 +1,4 @@
-"""What tests write into a store."""
+"""Batches that tests write into a store."""
 
 import time
 from collections.abc import Iterable
@@ -55,7 +55,7 @@ def record(store: Store, ref: str = "1") -> dict[str, Any]:
 
 
 def later() -> None:
-    """The next moment is another one to every database."""
+    """Wait until the clock of every database has moved on."""
     time.sleep(0.002)
 
 

@@ -1,4 +1,4 @@
-"""MaintenanceStore house in PostgreSQL: what only its own tables can show."""
+"""Maintenance in PostgreSQL, checked in its own tables."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -68,9 +68,11 @@ def test_every_row_of_every_table_comes_back(
 
 
 def test_every_table_is_in_a_backup(store: PostgresStore, sql: Sql) -> None:
-    """Who adds a table decides what becomes of it."""
+    """For a new table, decide whether it is in a backup."""
     there = {name for (name,) in sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
-    assert there == {*TABLES, "contacts", "schema_version", "validators"}, "the last are no knowledge: see the table"
+    assert there == {*TABLES, "contacts", "schema_version", "validators"}, (
+        "of these, schema_version and validators are not in a backup"
+    )
 
 
 # ----- upkeep
@@ -90,7 +92,7 @@ def test_tables_are_analysed(store: PostgresStore, sql: Sql) -> None:
 
 
 def test_an_invalid_index_is_built_again_and_a_leftover_dropped(store: PostgresStore, sql: Sql) -> None:
-    """As a REINDEX CONCURRENTLY that was cut short leaves them."""
+    """An interrupted REINDEX CONCURRENTLY leaves such indexes."""
     sql("CREATE INDEX listings_place_ccnew ON listings (city)")
     sql("UPDATE pg_index SET indisvalid = false WHERE indexrelid::regclass::text = ANY (%s)",
         ["listings_place", "listings_place_ccnew"])  # fmt: skip
@@ -106,7 +108,7 @@ def test_an_invalid_index_is_built_again_and_a_leftover_dropped(store: PostgresS
     assert "index" not in findings(store)
 
 
-def test_a_worker_may_not_take_longer_than_before(store: PostgresStore) -> None:
+def test_upkeep_restores_the_statement_timeout(store: PostgresStore) -> None:
     def timeout() -> str:
         with store.connection.cursor() as cursor:
             cursor.execute("SHOW statement_timeout")
@@ -115,7 +117,7 @@ def test_a_worker_may_not_take_longer_than_before(store: PostgresStore) -> None:
     before = timeout()
     list(store.upkeep())
     assert timeout() == before != "0"
-    next(store.upkeep())  # somebody who looks no further
+    next(store.upkeep())  # the caller stops after the first finding
     assert timeout() == before
 
 
@@ -150,7 +152,7 @@ def test_an_old_transaction_is_a_fault(store: PostgresStore, old_transaction: No
     assert "pg_terminate_backend(" in finding.remedy
 
 
-def test_sizes_and_partitions_are_told(store: PostgresStore) -> None:
+def test_sizes_and_partitions_are_shown(store: PostgresStore) -> None:
     store.write(batch(page()))
     found = findings(store)
     assert "listings " in found["sizes"][0].found
@@ -168,7 +170,7 @@ def an_index(**changes: Any) -> Index:
         (an_index(), None),
         (an_index(bytes=90 * MB), "REINDEX INDEX CONCURRENTLY i"),
         (an_index(bytes=90 * MB, is_tree=False), None),
-        (an_index(bytes=9 * MB, entries=1.0), None),  # not worth mending
+        (an_index(bytes=9 * MB, entries=1.0), None),  # too small to be worth a repair
         (an_index(used=False), "if no standby needs it: DROP INDEX CONCURRENTLY i"),
         (an_index(used=False, bytes=9 * MB), None),
     ],

@@ -1,4 +1,4 @@
-"""Many workers on one store, and workers that die: nothing lost, nothing twice, on a real server of each kind."""
+"""Several workers write to one store, and some are killed: nothing is lost and nothing is stored twice."""
 
 import random
 import signal
@@ -19,7 +19,7 @@ from tests.storage.writer_process import SIZE, batches
 
 
 def together(acts: Sequence[Callable[[], None]]) -> None:
-    """All at once; what one raises is raised here."""
+    """Run all functions at the same time. Raise the error of any of them."""
     failures: list[BaseException] = []
     barrier = threading.Barrier(len(acts))
 
@@ -48,7 +48,7 @@ def writer(store: Store, *of: Batch) -> Callable[[], None]:
 
 
 def histories_are_whole(store: Store) -> None:
-    """Each listing was listed once; each price follows from the one before; the last is the one it has."""
+    """Check that each listing is listed once, that each price follows the one before, and that the last is current."""
     assert store.counts()[PORTAL][1] == 0, "nothing was refused"
     events = all_events(store)
     names = [(each.event.portal, each.event.ref, each.event.revision, each.event.type) for each in events]
@@ -68,7 +68,7 @@ def histories_are_whole(store: Store) -> None:
         assert store.prices(PORTAL, ref)[-1].price == Decimal(price)
 
 
-def test_workers_that_write_the_same_listings_neither_deadlock_nor_double(
+def test_workers_that_write_the_same_listings_do_not_deadlock_or_store_twice(
     any_store: Store, open_another: OpenStore, scaled: Scaled
 ) -> None:
     size, half = scaled(200), scaled(100)
@@ -82,7 +82,9 @@ def test_workers_that_write_the_same_listings_neither_deadlock_nor_double(
     assert {row["title"] for row in any_store.records(PORTAL)} == {"New"}
 
 
-def test_one_event_of_what_two_workers_saw_at_once(any_store: Store, open_another: OpenStore, scaled: Scaled) -> None:
+def test_a_change_that_two_workers_see_at_once_makes_one_event(
+    any_store: Store, open_another: OpenStore, scaled: Scaled
+) -> None:
     size = scaled(100)
     any_store.write(batch(*pages(size)))
     cut = pages(size, price=Decimal(340000))
@@ -91,7 +93,7 @@ def test_one_event_of_what_two_workers_saw_at_once(any_store: Store, open_anothe
 
 
 def test_no_update_is_lost(any_store: Store, open_another: OpenStore, scaled: Scaled) -> None:
-    """Everybody changes the price of the same few listings, from their pages and from search pages."""
+    """All workers change the prices of the same few listings, from pages and from search pages."""
     any_store.write(batch(*pages(5)))
     turns = scaled(15)
 
@@ -114,7 +116,7 @@ def test_no_update_is_lost(any_store: Store, open_another: OpenStore, scaled: Sc
     assert Counter(each.event.type for each in all_events(any_store))["price_changed"] > turns * 7
 
 
-def test_a_reader_who_pages_by_number_misses_no_event(
+def test_a_reader_that_pages_by_number_misses_no_event(
     any_store: Store, open_another: OpenStore, scaled: Scaled
 ) -> None:
     read: list[Any] = []
@@ -150,10 +152,10 @@ def test_a_reader_who_pages_by_number_misses_no_event(
     assert len(everything) == len(list(any_store.records(PORTAL)))
 
 
-def test_a_listing_seen_while_its_job_is_concluded_is_not_delisted_and_stays_so(
+def test_a_listing_seen_while_its_job_is_concluded_is_active_in_the_end(
     any_store: Store, open_another: OpenStore, scaled: Scaled
 ) -> None:
-    """Either it was seen first, and the evidence is void; or it was delisted first, and its page brings it back."""
+    """Either it was seen first and the evidence does not count, or it was delisted first and its page relists it."""
     any_store.write(batch(*pages(100)))
     for number in range(scaled(10)):
         job, seen = f"job {number}", pages(10)
@@ -175,7 +177,7 @@ def test_a_listing_seen_while_its_job_is_concluded_is_not_delisted_and_stays_so(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_worker_killed_while_it_writes_leaves_nothing_half_done(any_store: Store, any_url: str, seed: int) -> None:
+def test_a_worker_killed_while_it_writes_leaves_no_partial_write(any_store: Store, any_url: str, seed: int) -> None:
     dice = random.Random(seed)
     for _ in range(3):
         worker = subprocess.Popen(
