@@ -1,7 +1,7 @@
 """A spoilt page raises only the errors of our own and never gives a wrong value: a value that is not there is missing.
 
-The rule for each field of a spoilt page's listing: it equals the field on the sound page, or it is missing (None, empty,
-the default), or it differs only as follows:
+The rule for each field of a spoilt page's listing: it equals the field on the sound page, or it is missing (None,
+empty, the default), or it differs only as follows:
 
 - identity (`portal`, `ref`, `url`) may never differ;
 - a text may lose words, and a list or a set members, in their order: parts of it were dropped with their node. A text

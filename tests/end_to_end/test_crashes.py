@@ -145,12 +145,14 @@ def test_a_crawl_stores_the_truth(crawl_of: Crawl) -> None:
 def test_killed_at_any_point_a_worker_loses_nothing(point: str, crawl_of: Crawl) -> None:
     crawl = crawl_of(LISTINGS)
     crawl.seed()
-    # A short lease, so that the test is over soon. Requests that are suspected, because a heartbeat named their
-    # download, with the product's own lease.
+    # A short lease makes the test fast. At "downloading" the product's own lease is used: there the last heartbeat
+    # named the downloads, so they are suspected.
     changes = {"HEARTBEAT_SECONDS": 0.05} if point == "downloading" else {"LEASE_SECONDS": SHORT_LEASE}
     with crawl.crashing("after the other") as survivor, crawl.crashing(point, **changes) as victim:
         died = crawl.died(point, victim)
-        assert crawl.held(victim) or point == "acknowledged, children unsent", "who held nothing shows nothing"
+        assert crawl.held(victim) or point == "acknowledged, children unsent", (
+            "a worker that held no request proves nothing"
+        )
         until(lambda: not crawl.held(victim), "the dead worker's requests")
         assert crawl.now() - died <= RECOVERY_SECONDS * crowding()
         until(lambda: crawl.beats(survivor), "the other worker")
@@ -161,9 +163,7 @@ def test_killed_at_any_point_a_worker_loses_nothing(point: str, crawl_of: Crawl)
 
 @IN_BOTH_MODES_IF_SLOW
 @pytest.mark.parametrize("point", SEED_POINTS)
-def test_killed_with_a_seed_in_its_hands_a_worker_loses_neither_it_nor_its_next_push(
-    point: str, crawl_of: Crawl
-) -> None:
+def test_a_worker_killed_with_a_seed_loses_neither_the_seed_nor_its_next_push(point: str, crawl_of: Crawl) -> None:
     crawl = crawl_of(LISTINGS)
     crawl.seed()
     with crawl.crashing(point, LEASE_SECONDS=SHORT_LEASE) as victim:
@@ -180,7 +180,7 @@ def test_killed_with_a_seed_in_its_hands_a_worker_loses_neither_it_nor_its_next_
 
 
 @IN_BOTH_MODES_IF_SLOW
-def test_a_worker_that_acknowledges_before_it_stores_would_be_found_out(crawl_of: Crawl) -> None:
+def test_this_test_finds_a_worker_that_acknowledges_before_it_stores(crawl_of: Crawl) -> None:
     crawl = crawl_of(LISTINGS)
     crawl.seed()
     with crawl.crashing("acknowledged too early", LEASE_SECONDS=SHORT_LEASE) as victim:
@@ -202,7 +202,7 @@ def test_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl, kills: i
     crawl = crawl_of(listings)
     chance = random.Random(20)
     crawl.seed()
-    # Slow enough to last for all kills. A page that meets three of them would be given up as poison: not here.
+    # Slow enough to last for all kills. A page that three killed workers held would be given up; not in this test.
     crawl.env["RATE_LIMIT"] = "12"
     with ExitStack() as running_workers:
 
@@ -215,12 +215,12 @@ def test_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl, kills: i
             victim = chance.choice(workers)
             until(lambda: crawl.beats(victim), "a worker to kill")  # noqa: B023
             time.sleep(chance.uniform(0, 1))
-            assert crawl.unfinished(), "all kills are to be in the middle of the crawl"
+            assert crawl.unfinished(), "all kills must be in the middle of the crawl"
             holding += crawl.held(victim) > 0
             victim.process.kill()
             victim.process.wait()
             workers[workers.index(victim)] = start()
-        assert holding >= kills / 2, "most of the dead held something"
+        assert holding >= kills / 2, "most of the killed workers held requests"
         for worker in workers:
             worker.process.kill()
             worker.process.wait()
@@ -232,10 +232,10 @@ def test_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl, kills: i
 
 
 @IN_BOTH_MODES_IF_SLOW
-def test_a_worker_stopped_past_its_lease_cannot_acknowledge_what_is_anothers(crawl_of: Crawl) -> None:
+def test_a_worker_stopped_past_its_lease_cannot_acknowledge_requests_of_another(crawl_of: Crawl) -> None:
     crawl = crawl_of(LISTINGS)
     crawl.seed()
-    # Its pages wait in the batch; its beats are rare, so that none of them is suspected.
+    # Its pages wait in the batch. Its heartbeats are rare, so that no page is suspected.
     slow = {"LEASE_SECONDS": 2.0, "HEARTBEAT_SECONDS": 1.5, "STORE_BATCH_SECONDS": 600.0, "STORE_BATCH_SIZE": 10_000}
     with crawl.crashing("patient", **slow) as stalled:
         until(lambda: crawl.held(stalled) >= LISTINGS, "a batch that waits")
@@ -253,7 +253,7 @@ def test_a_worker_stopped_past_its_lease_cannot_acknowledge_what_is_anothers(cra
 
 
 @IN_BOTH_MODES_IF_SLOW
-def test_stopped_and_started_again_the_fleet_fetches_no_page_that_it_has(crawl_of: Crawl) -> None:
+def test_a_fleet_that_is_stopped_and_started_again_fetches_no_page_twice(crawl_of: Crawl) -> None:
     listings = 300
     crawl = crawl_of(listings)
     crawl.seed()
@@ -270,6 +270,6 @@ def test_stopped_and_started_again_the_fleet_fetches_no_page_that_it_has(crawl_o
         crawl.finish()
         assert (one.stop(), two.stop()) == (0, 0)
     crawl.check()
-    # None but those that could not be finished in time would be fetched again, and here all could.
+    # Only pages that were not finished in time would be fetched again, and here all are finished.
     pages, robots = listings + -(-listings // 20), 4
     assert crawl.simulated.requests("emlak") <= pages + robots

@@ -45,13 +45,13 @@ def crawling(spider: str, redis_url: str, log: Path, *options: str) -> Iterator[
 
 
 def delivered(server: Redis, spider: str) -> list[dict[str, Any]]:
-    """What her own pipeline has written."""
+    """The items that the project's own pipeline has written."""
     found: Any = server.lrange(f"{spider}:books", 0, -1)
     return [json.loads(item) for item in found]
 
 
 def dead_letters(redis_url: str, spider: str) -> list[dict[str, Any]]:
-    """As the command shows them."""
+    """The dead letters, as the command shows them."""
     command = [PYTHON, "-m", "realestate", "deadletters", "list", spider, "--json"]
     shown = subprocess.run(
         command, env={**os.environ, "REDIS_URL": redis_url}, cwd=ROOT, capture_output=True, check=True
