@@ -30,7 +30,7 @@ def test_the_state_counts_what_is_in_redis(server: Redis) -> None:
     assert str(seen.rate_limit) == "free"
 
 
-def test_finished_when_nothing_waits_and_nothing_is_in_flight() -> None:
+def test_a_crawl_is_finished_when_no_request_waits_or_is_in_flight() -> None:
     assert state().finished
     assert state(dead=5).finished
     for name in ("seeds", "ready", "delayed", "in_flight", "open_jobs"):
