@@ -1,4 +1,4 @@
-"""The lines below the fields of Listing."""
+"""The docstrings of the fields of Listing."""
 
 import ast
 import inspect

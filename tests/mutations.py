@@ -1,8 +1,8 @@
-"""Recorded pages, spoilt as portals spoil them: a node is gone, a class or a key has another name, a field is empty,
+"""Change recorded pages as portals change them: a node is gone, a class or a key has another name, a field is empty,
 the page ends too early.
 
-No value is cut in two: where a page says "245 00" it says so, and no parser could know better. So a page ends before a
-tag, and JSON anywhere, since half of it is none.
+No value is cut in two: a parser cannot know that "245 00" was longer. So a page is cut before a tag. JSON is cut
+anywhere, because half a document is invalid.
 """
 
 import json
@@ -20,12 +20,12 @@ Path = tuple[Any, ...]
 
 class Variant(NamedTuple):
     what: str
-    """What was done to the page, for whoever reads a failure."""
+    """What was done to the page. It is shown when a test fails."""
     body: bytes
 
 
 def variants(body: bytes, count: int, random: Random) -> Iterator[Variant]:
-    """So many of a page or a JSON document, the same for the same seed."""
+    """Yield so many variants of a page or a JSON document. The same seed gives the same variants."""
     text = body.decode("utf-8")
     ways = _ways_with_json(text) if text.lstrip()[:1] in ("{", "[") else _ways_with_page(text)
     for number in range(count):
@@ -52,7 +52,7 @@ def _ways_with_page(text: str) -> list[tuple[str, Spoil]]:
 
 
 def _nodes(page: html.Page) -> list[html.Element]:
-    """Those that are shown or run; of a page that has none of them, all but the page itself."""
+    """The visible elements and the scripts. If there are none, all elements except the page itself."""
     nodes = page.css("body *, head *")
     return [node for node in nodes if node.tag not in ("meta", "title", "link")] or nodes
 
@@ -66,7 +66,7 @@ def _drop_node(text: str, random: Random) -> tuple[str, str]:
 
 
 def _change_class(text: str, random: Random) -> tuple[str, str]:
-    """Of an element, or of all that have it: a new layout renames them everywhere."""
+    """Change the class of one element, or of all elements with this class, as a new layout does."""
     page = html.Page(text)
     marked = [node for node in page.css("*") if node.attributes.get("class") or node.attributes.get("id")]
     if not marked:
@@ -81,7 +81,7 @@ def _change_class(text: str, random: Random) -> tuple[str, str]:
 
 
 def _empty_field(text: str, random: Random) -> tuple[str, str]:
-    """The texts of an element, or one of its attributes."""
+    """Empty the texts of an element, or one of its attributes."""
     page = html.Page(text)
     node = random.choice([node for node in _nodes(page) if node.tag not in ("script", "html", "body")] or _nodes(page))
     described = _named(node)
@@ -97,7 +97,7 @@ def _empty_field(text: str, random: Random) -> tuple[str, str]:
 
 
 def _truncate(text: str, random: Random) -> tuple[str, str]:
-    """Before a tag, or anywhere in a script."""
+    """Cut the page before a tag, or anywhere in a script."""
     ends = [found.start() for found in re.finditer("<", text)][1:] or [0]
     inside = [(found.start(1), found.end(1)) for found in re.finditer(r"<script[^>]*>(.+?)</script", text, re.DOTALL)]
     if inside and random.random() < 0.5:
@@ -131,7 +131,7 @@ def _ways_with_json(text: str) -> list[tuple[str, Spoil]]:
 
 
 def _json_parts(text: str) -> list[tuple[int, int]]:
-    """Where JSON stands in a page's scripts."""
+    """The start and the end of each JSON document in a page's scripts."""
     found = []
     for script in re.finditer(r"<script[^>]*>(.*?)</script", text, re.DOTALL):
         for begin in re.finditer(r"(?:^|=)\s*(?=[\[{])", script[1]):
@@ -163,7 +163,7 @@ def _paths(document: Json, above: Path = ()) -> Iterator[Path]:
 
 
 def _chosen(document: Json, random: Random) -> tuple[Json, Any, str]:
-    """A value's holder, its key there, and how to call it."""
+    """A random value: the object that contains it, its key there, and its path as text."""
     path = random.choice(list(_paths(document)))
     holder = document
     for key in path[:-1]:

@@ -1,9 +1,8 @@
-"""Recorded pages: what a portal served, and what we make of it.
+"""Recorded pages: what a portal served, and the values that we expect.
 
-Beside `<name>.html` (or `<name>.page.json`) stands `<name>.json`: the page's `url`, the `hints` its search page
-gave, and what is expected: the `listing` (and, of a project, its `units`) or what else the spider collects, the word
-that it is `gone`, or what is `found` and the further `searches`. A value that is missing, empty or the default is left
-out.
+Beside `<name>.html` (or `<name>.page.json`) is `<name>.json`: the page's `url`, the `hints` of its search page, and the
+expectation. That is the `listing` (for a project also its `units`) or an item of another kind; or `gone`; or what is
+`found` and the further `searches`. Values that are missing, empty or the default are left out.
 """
 
 import json
@@ -33,7 +32,7 @@ def pages() -> set[Path]:
 
 
 def refs(portal: str) -> set[str]:
-    """The ids of all items on a portal's recorded pages; there are some."""
+    """The ids of all items on a portal's recorded pages. There is at least one."""
     documents = [json.loads(path.read_text("utf-8")) for path in expectations() if path.parent.name == portal]
     items = [
         item for each in documents for item in (*each.get("found", ()), *(each.get(kind) for kind in _KINDS)) if item
@@ -54,7 +53,7 @@ def spider(portal: str) -> Any:
 
 
 def response_of(expected: Path, body: bytes) -> TextResponse:
-    """A page, as it was recorded or otherwise, at the address of the recorded one."""
+    """A response with this body and the URL of the recorded page."""
     document = json.loads(expected.read_text("utf-8"))
     return parser_output.response(spider(expected.parent.name), document["url"], body, stage_of(document))
 
@@ -64,7 +63,7 @@ def stage_of(document: dict[str, Any]) -> parser_output.Stage:
 
 
 def read(expected: Path) -> dict[str, Any]:
-    """What the portal's parser makes of the page, in the form of the expectation."""
+    """The result of the portal's parser for the page, in the form of the expectation."""
     document = json.loads(expected.read_text("utf-8"))
     response = response_of(expected, page_of(expected).read_bytes())
     made = parser_output.without_defaults(

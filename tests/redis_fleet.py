@@ -101,13 +101,13 @@ class Watched:
         self.url = f"sentinel://{hosts}/{SERVICE}/0"
 
     def promoted(self) -> bool:
-        """Every sentinel names the replica as the master, and it says so itself."""
+        """Whether every sentinel names the replica as the master and the replica says that it is."""
         with suppress(RedisError, OSError), self.replica.client() as client:
             return _role(client) == "master" and all(_master_port(node) == self.replica.port for node in self.sentinels)
         return False
 
     def cut_off_the_replica(self) -> None:
-        """What the master acknowledges from now on the replica never learns."""
+        """Stop the replication: the replica gets no further writes of the master."""
         with self.replica.client() as client:
             client.replicaof(HOST, free_port())
 
@@ -162,7 +162,7 @@ def _master_port(sentinel: Node) -> int:
 
 
 def free_port() -> int:
-    """Free, and so is the port that a cluster's node talks to the others on."""
+    """A free port whose cluster bus port is free too."""
     while True:
         with socket.socket() as one, socket.socket() as other:
             one.bind((HOST, 0))

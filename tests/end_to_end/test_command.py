@@ -240,7 +240,7 @@ def test_a_wrong_argument_is_one_line_of_error_and_exit_code_2(
         ({"STORE_URL": "postgresql://u:p%zz@h/db"}, "STORE_URL cannot be read"),
     ],
 )
-def test_a_missing_thing_is_one_line_of_error_and_exit_code_1(
+def test_a_wrong_environment_is_one_line_of_error_and_exit_code_1(
     laptop: dict[str, str], variables: dict[str, str], message: str
 ) -> None:
     done = run({**laptop, **variables}, "crawl", "emlak")

@@ -121,7 +121,7 @@ def _age(store: PostgresStore) -> None:
 
 
 def _pages(answered: Counter[str]) -> int:
-    """The number of listings whose page was fetched whole. A project links to short addresses that redirect."""
+    """The number of listing pages, without redirects: a project links to short addresses that redirect."""
     return answered["listing"] - answered["301"] - answered["302"]
 
 

@@ -146,7 +146,7 @@ def test_requests_leased_in_a_lost_reply_are_crawled(site: Site, redis: RedisPro
     with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=line.url) as workers:
         site.seed(server)
         site.until_the_middle(server, after=10)  # before all is leased ahead
-        line.lose_an_answer_to(b"ahead", longer_than=300)  # the reply to a take is so long only if it leases requests
+        line.lose_reply_to(b"ahead", longer_than=300)  # the reply to a take is so long only if it leases requests
         until(line.lost.is_set, "a lost reply with leases")
         until_finished(server)
         assert_all_live_and_stop(workers)
@@ -157,7 +157,7 @@ def test_a_seed_moved_in_a_lost_reply_is_crawled(site: Site, redis: RedisProcess
     with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=line.url) as workers:
         until(lambda: server.hlen(keys.heartbeats(PORTAL)), "the first heartbeat")
         until(lambda: any(client["cmd"] == "blmove" for client in server.client_list()), "the worker to wait")
-        line.lose_an_answer_to(b"BLMOVE", longer_than=20)
+        line.lose_reply_to(b"BLMOVE", longer_than=20)
         site.seed(server)
         until(line.lost.is_set, "a lost reply with a seed")
         until_finished(server)

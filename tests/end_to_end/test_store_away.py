@@ -31,7 +31,7 @@ from tests.end_to_end.site import (
 from tests.postgres_process import Pair, PostgresProcess
 from tests.relay import Line
 
-#: Settings of the store pipeline in these tests.
+#: A part of the statement that writes a batch.
 WRITES = "INSERT INTO listings"
 #: A worker that waits for the database tries again at least every second.
 SHORT_WAITS = "realestate.pipelines.store.LONGEST_DELAY_SECONDS=1"
@@ -201,8 +201,8 @@ def test_a_batch_whose_acknowledgement_is_lost_is_written_again_and_changes_noth
         site.seed(server)
         site.until_the_middle(server, after=10)
         for _ in range(3):
-            line.lose_an_answer_to(WRITES.encode())
-            until(line.lost.is_set, "an answer that nobody hears")
+            line.lose_reply_to(WRITES.encode())
+            until(line.lost.is_set, "a lost reply")
             line.hold()
             (beat,) = look(server, PORTAL).workers.values()
             assert stored(site) > beat.stored, "the batch is committed and its acknowledgement is lost"
