@@ -187,7 +187,16 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-ONE_TEST = ("pytest", "-p", "no:cacheprovider", "-n", "0", "tests/test_mongo_server.py", "-k", "comes_back")
+ONE_TEST = (
+    "pytest",
+    "-p",
+    "no:cacheprovider",
+    "-n",
+    "0",
+    "tests/test_mongo_server.py",
+    "-k",
+    "stored_documents_are_read_back",
+)
 
 
 def test_without_a_server_tests_are_skipped_and_the_summary_says_so(machine: Machine) -> None:
