@@ -47,7 +47,7 @@ _MISSING = as_record(Listing(portal="", ref="", url="", country=""))
 _IDENTITY = ("portal", "ref", "url", "parser_version")
 _TEXTS = ("title", "description", "street", "city", "district", "region", "agency_name")
 _COLLECTIONS = ("photos", "features", "quality_flags")
-_MOMENTS = ("posted_at", "updated_at")
+_TIMES = ("posted_at", "updated_at")
 #: Degrees; some five kilometres.
 NEAR = 0.05
 #: Fields that mean nothing without each other.
@@ -113,7 +113,7 @@ def is_right(name: str, was: Any, now: Any, body: bytes, also: Any) -> bool:
         return is_part(now.split(), (was or "").split()) or stands_in(now, body)
     if name in _COLLECTIONS:
         return is_part(now, was)
-    if name in _MOMENTS:
+    if name in _TIMES:
         return was is not None and now[:10] == was[:10]
     if name == "extra":
         return all(

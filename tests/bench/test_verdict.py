@@ -77,8 +77,8 @@ def test_a_listing_of_a_peer_is_wrong_if_one_value_is_wrong(changes: Row) -> Non
 
 
 def test_ban_pages_that_a_peer_took_for_listings_count_as_wrong_listings() -> None:
-    walls = [read("", url=f"http://x/{ref}-a-home.html", title="", price=None) for ref in (101, 102)]
-    found = verdict.of_read(TRUTH, walls)
+    ban_pages = [read("", url=f"http://x/{ref}-a-home.html", title="", price=None) for ref in (101, 102)]
+    found = verdict.of_read(TRUTH, ban_pages)
     assert (found.right, found.wrong) == (0, 2)
 
 

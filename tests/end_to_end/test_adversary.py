@@ -12,7 +12,7 @@ from bench.rig.verdict import Verdict
 from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.storage import Store
-from tests.end_to_end.conftest import PYTHON, finished, letters, running
+from tests.end_to_end.conftest import PYTHON, dead_letters, finished, running
 
 #: The adversary sets the rate: a hostile one allows two requests per second for four good proxies together.
 PATIENCE = 240.0
@@ -45,7 +45,7 @@ class Past:
                 command = [PYTHON, "-m", "realestate", "work", PORTAL]
                 stack.enter_context(running(command, {**self.env, **variables}, log))
             finished(self.server, PORTAL, patience=PATIENCE)
-            dead = [str(letter.get("url")) for letter in letters(self.redis_url, PORTAL)]
+            dead = [str(letter.get("url")) for letter in dead_letters(self.redis_url, PORTAL)]
             return verdict.of_stored(found.truth, list(self.store.records(PORTAL)), dead), found.toll()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgpack
 from redis import Redis
 
-from tests.end_to_end.conftest import PYTHON, finished, letters, running
+from tests.end_to_end.conftest import PYTHON, dead_letters, finished, running
 from tests.end_to_end.hostile import PAGES, hostile_site
 
 Ask = Callable[..., list[tuple[Any, ...]]]
@@ -38,5 +38,5 @@ def test_every_page_of_a_hostile_site_has_an_outcome(
     assert 6 <= refetched <= 2 * 6, "a broken page is fetched twice more, unless all pages are broken"
     assert outcomes == {"ok": 6, "broken": 6, "gone": 3, "failed": 2, "forbidden": 1}
     assert sum(outcomes.values()) == len(PAGES), "each page has one outcome"
-    reasons = Counter(letter["reason"] for letter in letters(env["REDIS_URL"], "immoweb"))
+    reasons = Counter(letter["reason"] for letter in dead_letters(env["REDIS_URL"], "immoweb"))
     assert reasons == {"parse": 6, "ban": 1, "download": 1, "address": 1, "malformed": 1}

@@ -14,7 +14,7 @@ from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.storage import WHOLE
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulate, compared, finished, letters, running, until
+from tests.end_to_end.conftest import PYTHON, Simulate, compared, dead_letters, finished, running, until
 from tests.end_to_end.test_days import World, expected, in_order
 
 #: By ETag, and by Last-Modified.
@@ -97,7 +97,7 @@ def test_on_a_day_without_changes_no_page_is_sent_again(
     assert refreshed["304"] >= SAME * _pages(refreshed) >= SAME * LISTINGS
     assert crawled.crawl(0, "refresh")["listing"] == 0, "they count as read"
     assert crawled.is_right()
-    assert letters(redis_url, portal) == []
+    assert dead_letters(redis_url, portal) == []
     assert {run.verdict for run in crawled.world.store.jobs(limit=100)} == {"applied"}
 
 
@@ -111,7 +111,7 @@ def test_no_change_is_missed(begin: Callable[[str], Crawled], redis_url: str, po
         assert answers["304"] >= 0.5 * answers["listing"], "most adverts stay as they are"
         assert crawled.is_right()
     assert len(crawled.world.recorded(portal)) > LISTINGS + 15, "without any change the test would prove nothing"
-    assert letters(redis_url, portal) == []
+    assert dead_letters(redis_url, portal) == []
 
 
 def _age(store: PostgresStore) -> None:

@@ -77,7 +77,7 @@ class Fleet:
         keys_of = self.server.scan_iter(f"{{emlak}}:held:*:{worker.process.pid}:*")
         return sum(self.server.scard(key) for key in keys_of)
 
-    def beats(self, worker: Worker) -> bool:
+    def is_alive(self, worker: Worker) -> bool:
         return any(f":{worker.process.pid}:" in name for name in look(self.server, "emlak").workers)
 
     def unfinished(self) -> bool:
@@ -132,7 +132,7 @@ def test_a_crawl_stores_the_truth(crawl_of: Crawl) -> None:
     crawl.env["LOG_LEVEL"] = "DEBUG"
     crawl.seed()
     with crawl.worker() as worker:
-        until(lambda: crawl.beats(worker), "the worker")
+        until(lambda: crawl.is_alive(worker), "the worker")
         crawl.finish()
         assert worker.stop() == 0
     crawl.check()
@@ -155,7 +155,7 @@ def test_killed_at_any_point_a_worker_loses_nothing(point: str, crawl_of: Crawl)
         )
         until(lambda: not crawl.held(victim), "the dead worker's requests")
         assert crawl.now() - died <= RECOVERY_SECONDS * crowding()
-        until(lambda: crawl.beats(survivor), "the other worker")
+        until(lambda: crawl.is_alive(survivor), "the other worker")
         crawl.finish()
         assert survivor.stop() == 0
     crawl.check()
@@ -169,7 +169,7 @@ def test_a_worker_killed_with_a_seed_loses_neither_the_seed_nor_its_next_push(po
     with crawl.crashing(point, LEASE_SECONDS=SHORT_LEASE) as victim:
         crawl.died(point, victim)
     with crawl.worker() as survivor:
-        until(lambda: crawl.beats(survivor) and not crawl.beats(victim), "the dead worker's end")
+        until(lambda: crawl.is_alive(survivor) and not crawl.is_alive(victim), "the dead worker's end")
         crawl.finish()
         crawl.check()
         before = crawl.simulated.requests("emlak")
@@ -187,7 +187,7 @@ def test_this_test_finds_a_worker_that_acknowledges_before_it_stores(crawl_of: C
         victim.process.wait(60)
     assert crawl.marker.exists()
     with crawl.worker() as survivor:
-        until(lambda: crawl.beats(survivor), "the other worker")
+        until(lambda: crawl.is_alive(survivor), "the other worker")
         crawl.finish()
         assert survivor.stop() == 0
     comparison = compared(crawl.store, crawl.simulated, "emlak")
@@ -213,7 +213,7 @@ def test_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl, kills: i
         holding = 0
         for _ in range(kills):
             victim = chance.choice(workers)
-            until(lambda: crawl.beats(victim), "a worker to kill")  # noqa: B023
+            until(lambda: crawl.is_alive(victim), "a worker to kill")  # noqa: B023
             time.sleep(chance.uniform(0, 1))
             assert crawl.unfinished(), "all kills must be in the middle of the crawl"
             holding += crawl.held(victim) > 0
@@ -225,7 +225,7 @@ def test_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl, kills: i
             worker.process.kill()
             worker.process.wait()
     with crawl.worker(RATE_LIMIT="0") as one, crawl.worker(RATE_LIMIT="0") as two:
-        until(lambda: crawl.beats(one) and crawl.beats(two), "two workers")
+        until(lambda: crawl.is_alive(one) and crawl.is_alive(two), "two workers")
         crawl.finish()
         assert (one.stop(), two.stop()) == (0, 0)
     crawl.check()
@@ -244,7 +244,7 @@ def test_a_worker_stopped_past_its_lease_cannot_acknowledge_requests_of_another(
             until(lambda: not crawl.held(stalled), "the stalled worker's requests")
             crawl.finish()
             stalled.process.send_signal(signal.SIGCONT)
-            until(lambda: crawl.beats(stalled), "the stalled worker")
+            until(lambda: crawl.is_alive(stalled), "the stalled worker")
             assert (stalled.stop(), other.stop()) == (0, 0)
     crawl.check()
     late = re.search(r"'queue/stale': (\d+)", stalled.text())
@@ -266,7 +266,7 @@ def test_a_fleet_that_is_stopped_and_started_again_fetches_no_page_twice(crawl_o
     assert not state.finished
     assert (state.in_flight, crawl.held(one), crawl.held(two)) == (0, 0, 0), "handed back at once"
     with crawl.worker() as one, crawl.worker() as two:
-        until(lambda: crawl.beats(one) and crawl.beats(two), "two workers")
+        until(lambda: crawl.is_alive(one) and crawl.is_alive(two), "two workers")
         crawl.finish()
         assert (one.stop(), two.stop()) == (0, 0)
     crawl.check()

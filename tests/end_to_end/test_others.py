@@ -10,7 +10,7 @@ from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.storage import WHOLE, Store
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, finished, letters, running
+from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, dead_letters, finished, running
 
 NO_CHANGE = {"portal", "ref", "url", "quoted_at"}
 
@@ -74,5 +74,5 @@ def test_stored_items_are_true_and_the_events_of_a_day_are_exact(
     assert {event.ref: event.data.get("fields", event.type) for event in events} == wanted
     assert len(events) == len(wanted), "each once"
     assert store.counts() == {name: (len(second), 0)}
-    assert letters(redis_url, name) == []
+    assert dead_letters(redis_url, name) == []
     assert all(run.complete for run in store.jobs(name))

@@ -175,11 +175,11 @@ def test_eight_workers_together_keep_the_rate_limit_of_one(
     with fleet(FLEET, rate=10) as workers:
         push(redis_url, [request(site, number) for number in range(count)])
         finished(server)
-        beats = look(server, PORTAL).workers.values()
+        heartbeats = look(server, PORTAL).workers.values()
         assert [worker.stop() for worker in workers] == [0] * FLEET
     times = site.arrivals()
     assert sorted(site.listings()) == sorted(f"/en/classified/{FIRST + number}" for number in range(count))
-    assert sum(beat.pages > 1 for beat in beats) > 1, "more than one worker sent requests"
+    assert sum(heartbeat.pages > 1 for heartbeat in heartbeats) > 1, "more than one worker sent requests"
     assert most_within(times, 1.0) <= 12
     assert too_many(times, 10, at_least=10) == []
     assert times[-1] - times[0] < count / 10 * 1.5, "the rate limit is used fully"
@@ -236,7 +236,7 @@ def test_a_site_that_refuses_gets_no_request_for_as_long_as_it_says_and_then_a_l
         with_queue(redis_url, lambda queue: queue.refuse("429", wait_seconds=wait))
         known = time.monotonic()
         finished(server)
-        pace = look(server, PORTAL).rate_limit
+        rate_limit = look(server, PORTAL).rate_limit
     arrivals = site.arrivals()
     again = refused + wait
     assert [at - known for at in arrivals if known + NOTICE_SECONDS < at < again] == []
@@ -246,7 +246,7 @@ def test_a_site_that_refuses_gets_no_request_for_as_long_as_it_says_and_then_a_l
     )
     faster = [at for at in arrivals if at >= again + recover]
     assert rate / 2 * 1.2 < most_within(faster, 1.0) <= rate * 1.2
-    assert pace.factor == 1.0, "recovered"
+    assert rate_limit.factor == 1.0, "recovered"
     assert len(site.listings()) == len(set(site.listings())) == 160
 
 

@@ -14,7 +14,7 @@ from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.settings import LEASE_SECONDS
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Fleet, Simulate, letters, running, until
+from tests.end_to_end.conftest import PYTHON, Fleet, Simulate, dead_letters, running, until
 from tests.end_to_end.test_rate_limit import FIRST, PORTAL, Handler, Site, most_within, push, request
 from tests.redis_process import RedisProcess
 
@@ -81,11 +81,11 @@ def test_a_fleet_fetches_robots_txt_once_and_keeps_the_rate_limit(
         pushed(redis_url, site, 60)
         finished(server)
         server.lpush(keys.start_urls(PORTAL), f"{site.url}/_private/1")
-        until(lambda: letters(redis_url, PORTAL), "the dead letter")
+        until(lambda: dead_letters(redis_url, PORTAL), "the dead letter")
         assert [worker.stop() for worker in workers] == [0] * 3
     assert site.times_asked() == 1
     assert "/_private/1" not in [path for _, path in site.asked]
-    assert [letter["reason"] for letter in letters(redis_url, PORTAL)] == ["robots"]
+    assert [letter["reason"] for letter in dead_letters(redis_url, PORTAL)] == ["robots"]
     assert_all_asked_for_once(site, 60)
     assert site.asked[0][1] == "/robots.txt", "before anything else"
     if rate:
@@ -113,7 +113,7 @@ def test_another_worker_replaces_one_that_is_killed_while_it_fetches_robots_txt(
         finished(server)
     assert site.times_asked() == 2
     assert_all_asked_for_once(site)
-    assert letters(redis_url, PORTAL) == []
+    assert dead_letters(redis_url, PORTAL) == []
 
 
 @pytest.mark.parametrize("status", [503, 403])
@@ -131,7 +131,7 @@ def test_nothing_is_lost_while_robots_txt_cannot_be_fetched(
         site.robots = (200, TEXT)
         finished(server)
     assert_all_asked_for_once(site)
-    assert letters(redis_url, PORTAL) == []
+    assert dead_letters(redis_url, PORTAL) == []
     assert store.counts()[PORTAL] == (COUNT, 0)
 
 
@@ -144,7 +144,7 @@ def test_requests_become_dead_letters_if_robots_txt_cannot_be_fetched_for_too_lo
         finished(server)
         assert workers[0].stop() == 0
     assert site.listings() == []
-    dead = letters(redis_url, PORTAL)
+    dead = dead_letters(redis_url, PORTAL)
     assert {(letter["reason"], letter["error"]) for letter in dead} == {
         ("robots", "robots.txt cannot be fetched: status 500")
     }
@@ -165,7 +165,7 @@ def test_an_old_copy_of_robots_txt_is_used_while_it_cannot_be_fetched(
         finished(server)
     assert site.times_asked() >= 2
     assert_all_asked_for_once(site)
-    assert [letter["error"] for letter in letters(redis_url, PORTAL)] == ["Forbidden by robots.txt"]
+    assert [letter["error"] for letter in dead_letters(redis_url, PORTAL)] == ["Forbidden by robots.txt"]
 
 
 def test_redis_may_be_restarted_or_emptied(site: Talking, fleet: Fleet, redis_process: RedisProcess) -> None:

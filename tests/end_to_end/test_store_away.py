@@ -204,8 +204,8 @@ def test_a_batch_whose_acknowledgement_is_lost_is_written_again_and_changes_noth
             line.lose_reply_to(WRITES.encode())
             until(line.lost.is_set, "a lost reply")
             line.hold()
-            (beat,) = look(server, PORTAL).workers.values()
-            assert stored(site) > beat.stored, "the batch is committed and its acknowledgement is lost"
+            (heartbeat,) = look(server, PORTAL).workers.values()
+            assert stored(site) > heartbeat.stored, "the batch is committed and its acknowledgement is lost"
             line.release()
         finish(site, server, workers)
         assert waits(*workers)
@@ -310,8 +310,8 @@ def test_the_crawl_waits_for_a_slow_database(site: Site, server: "Redis", postgr
         postgres.stop()
         until(lambda: stand_still(site), "the crawl to wait")
         assert site.listings_asked_for() < LISTINGS // 2
-        (beat,) = look(server, PORTAL).workers.values()
-        assert 10 < beat.unstored <= 10 + 5 + 16, beat
+        (heartbeat,) = look(server, PORTAL).workers.values()
+        assert 10 < heartbeat.unstored <= 10 + 5 + 16, heartbeat
         postgres.start()
         finish(site, server, workers)
 

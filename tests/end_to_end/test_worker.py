@@ -9,7 +9,7 @@ from redis import Redis
 
 from realestate.storage import open_store
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulate, compared, finished, letters, running, until
+from tests.end_to_end.conftest import PYTHON, Simulate, compared, dead_letters, finished, running, until
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 
@@ -94,7 +94,7 @@ def test_bad_seeds_are_refused_and_the_worker_goes_on(
         finished(server, "emlak")
         assert worker.stop() == 0
     assert compared(store, simulated, "emlak").right
-    assert [letter["reason"] for letter in letters(env["REDIS_URL"], "emlak")] == ["seed"] * 6
+    assert [letter["reason"] for letter in dead_letters(env["REDIS_URL"], "emlak")] == ["seed"] * 6
     assert worker.text().count("seed/refused") >= 6
 
 

@@ -25,7 +25,7 @@ def test_the_state_counts_what_is_in_redis(server: Redis) -> None:
     server.hset(keys.open_jobs("bina"), "j", "{}")
     seen = look(server, "bina")
     assert (seen.seeds, seen.ready, seen.delayed, seen.in_flight, seen.dead) == (3, 2, 1, 2, 1)
-    assert {worker: beat.pages for worker, beat in seen.workers.items()} == {"w": 7}
+    assert {worker: heartbeat.pages for worker, heartbeat in seen.workers.items()} == {"w": 7}
     assert (seen.waiting, seen.open_jobs) == (6, 1)
     assert str(seen.rate_limit) == "free"
 

@@ -279,9 +279,9 @@ def test_the_rate_limit_spaces_the_send_slots_of_the_fleet(run: Run) -> None:
         taken = [await queue.take(f"w{number}", 10) for number in range(4)]
         return sorted(lease.send_at for each in taken for lease in each.leases)
 
-    moments = run(act, rate=20, ahead=1500)
-    assert len(moments) > 20
-    assert min(later - earlier for earlier, later in pairwise(moments)) >= 50
+    send_times = run(act, rate=20, ahead=1500)
+    assert len(send_times) > 20
+    assert min(later - earlier for earlier, later in pairwise(send_times)) >= 50
 
 
 def test_a_refusal_halves_the_rate_and_blocks_all_workers(run: Run) -> None:
@@ -323,9 +323,9 @@ def test_a_paused_portal_leases_nothing_until_it_is_resumed(run: Run) -> None:
         await queue.push([request("a")])
         await queue.pause()
         paused = await queue.take("w", 1)
-        pulse = await queue.heartbeat("w", b"{}", [])
+        reply = await queue.heartbeat("w", b"{}", [])
         await queue.resume()
-        return [paused.paused, paused.leases, pulse.paused, names((await queue.take("w", 1)).leases)]
+        return [paused.paused, paused.leases, reply.paused, names((await queue.take("w", 1)).leases)]
 
     assert run(act) == [True, [], True, ["a"]]
 

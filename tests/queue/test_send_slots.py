@@ -40,7 +40,7 @@ class Worker:
             await asyncio.sleep(0.01)
         return taken
 
-    def moment(self, request: Request) -> float:
+    def send_at(self, request: Request) -> float:
         held = self.scheduler.fleet.ledger.get(request.meta[LEASE])
         assert held is not None
         return held.lease.send_at
@@ -95,7 +95,7 @@ def test_requests_that_were_delayed_together_are_spaced_again(run: Run, server: 
         assert {request.url for request in later} == {request.url for request in held_up}
         assert [request.meta[MISSED] for request in later] == [1, 1]
         assert all("retry_times" not in request.meta for request in later), "the delay does not count as a retry"
-        first, second = sorted(map(worker.moment, later))
+        first, second = sorted(map(worker.send_at, later))
         assert second - first >= 100
 
     run(act, rate=10, count=2)

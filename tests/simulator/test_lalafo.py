@@ -37,7 +37,7 @@ def number(value: Any) -> float | None:
     return None if value is None else float(str(value).replace(",", "."))
 
 
-def moment(value: int) -> datetime:
+def time_of(value: int) -> datetime:
     return datetime.fromtimestamp(value / 1000 if value > 10**11 else value, UTC)
 
 
@@ -63,8 +63,8 @@ def test_the_truth_equals_the_values_of_the_details(lalafo: Site, adverts: list[
         assert truth["floors_total"] == number(named.get("Mərtəbələrin sayı"))
         assert truth["description"] == "\n".join(" ".join(line.split()) for line in page["description"].splitlines())
         assert truth["title"] == " ".join(page["title"].split())
-        assert datetime.fromisoformat(truth["posted_at"]) == moment(page["created_time"])
-        assert datetime.fromisoformat(truth["updated_at"]) == moment(page["updated_time"])
+        assert datetime.fromisoformat(truth["posted_at"]) == time_of(page["created_time"])
+        assert datetime.fromisoformat(truth["updated_at"]) == time_of(page["updated_time"])
         assert truth["latitude"] == (page["lat"] or None)
         shapes.add((type(named.get("Sahə (m2)")), page["updated_time"] > 10**11, type(page["price"]), page["lat"] == 0))
     assert {kind for kind, *_ in shapes} >= {str, float, type(None)}

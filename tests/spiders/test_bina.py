@@ -204,7 +204,7 @@ def test_a_similar_item_is_not_the_item_of_the_page(spider: BinaSpider) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "moment"),
+    ("written", "expected"),
     [
         ("Bugün 10:37", datetime(2026, 9, 2, 10, 37)),
         ("Dünən 23:46", datetime(2026, 9, 1, 23, 46)),
@@ -212,11 +212,11 @@ def test_a_similar_item_is_not_the_item_of_the_page(spider: BinaSpider) -> None:
         ("13 Oktyabr 2023", datetime(2023, 10, 13)),
     ],
 )
-def test_today_means_the_day_on_which_the_page_was_served(spider: BinaSpider, written: str, moment: datetime) -> None:
+def test_today_means_the_day_on_which_the_page_was_served(spider: BinaSpider, written: str, expected: datetime) -> None:
     text = recorded("listing-flat-old").replace("13 Oktyabr 2023", written)
     served = page(text, "https://bina.az/items/6150007", Date="Wed, 02 Sep 2026 08:00:00 GMT")
     (listing,) = spider.parse_listing(served)
-    assert listing.updated_at == moment.replace(tzinfo=spider.timezone)
+    assert listing.updated_at == expected.replace(tzinfo=spider.timezone)
 
 
 @pytest.mark.parametrize("text", ["", "<html><h1>Elan</h1></html>", '{"pageProps": {}}', "[1]", '{"id": "1"}'])

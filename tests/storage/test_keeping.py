@@ -32,7 +32,7 @@ def read_at(when: datetime, ref: str = "1", **changes: Any) -> Listing:
     return replace(page(ref, **changes), last_fetched_at=when)
 
 
-def moment(text: str) -> datetime:
+def time_of(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
@@ -120,7 +120,7 @@ def test_stored_listings_are_returned_with_their_suspect_prices(any_store: FullS
 def test_a_corrected_update_time_makes_no_market_event(any_store: FullStore) -> None:
     any_store.write(batch(page(posted_at=datetime(2026, 9, 1, 6, tzinfo=UTC))))
     assert any_store.correct([page()], "reparse") == {"corrected": 1, "unchanged": 0, "unknown": 0}
-    assert moment(record(any_store)["posted_at"]) == page().posted_at
+    assert time_of(record(any_store)["posted_at"]) == page().posted_at
     (event,) = [event for event in any_store.history(PORTAL, "1") if event.type != "listed"]
     assert (event.type, list(event.data["fields"])) == ("corrected", ["posted_at"])
     assert any_store.correct([page()], "reparse")["corrected"] == 0
@@ -133,7 +133,7 @@ def test_a_released_listing_is_listed_at_the_time_of_its_page(any_store: FullSto
     assert any_store.release([read_at(then)], "reparse") == {"released": 1}
     found = record(any_store)
     for name in ("first_seen_at", "last_seen_at", "last_fetched_at"):
-        assert abs(moment(found[name]) - then) < timedelta(milliseconds=1)
+        assert abs(time_of(found[name]) - then) < timedelta(milliseconds=1)
     (event,) = any_store.history(PORTAL, "1")
     assert (event.type, event.job) == ("listed", "reparse")
     assert abs(event.at - then) < timedelta(milliseconds=1)
@@ -147,7 +147,7 @@ def test_market_events_of_released_pages_have_the_time_of_their_pages(any_store:
     assert [event.type for event in events] == ["listed", "price_changed", "price_changed", "updated"]
     days = [round((NOW - event.at) / DAY) for event in events]
     assert days == [4, 3, 2, 2]
-    assert abs(moment(record(any_store)["last_fetched_at"]) - (NOW - 2 * DAY)) < timedelta(milliseconds=1)
+    assert abs(time_of(record(any_store)["last_fetched_at"]) - (NOW - 2 * DAY)) < timedelta(milliseconds=1)
 
 
 def test_releasing_twice_is_the_same_as_once(any_store: FullStore) -> None:
@@ -167,7 +167,7 @@ def test_a_page_older_than_the_last_sighting_corrects_fields_but_not_the_price(a
     assert types(any_store) == ["listed", "price_changed", "corrected"]
     found = record(any_store)
     assert (found["title"], found["price"]) == ("New", 340000)
-    assert moment(found["last_fetched_at"]) > NOW - timedelta(hours=1)
+    assert time_of(found["last_fetched_at"]) > NOW - timedelta(hours=1)
 
 
 def test_a_page_from_before_the_delisting_does_not_relist(any_store: FullStore) -> None:
@@ -190,7 +190,7 @@ def test_a_page_from_after_the_delisting_relists(any_store: FullStore) -> None:
 
 def test_a_time_in_the_future_is_cut_to_the_present(any_store: FullStore) -> None:
     any_store.release([read_at(NOW + 5 * DAY)], "reparse")
-    assert moment(record(any_store)["last_seen_at"]) < NOW + DAY
+    assert time_of(record(any_store)["last_seen_at"]) < NOW + DAY
 
 
 def test_a_release_removes_quarantine_entries_that_are_not_newer(any_store: FullStore) -> None:

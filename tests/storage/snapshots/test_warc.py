@@ -89,8 +89,8 @@ def test_a_login_in_an_address_is_not_stored() -> None:
 
 def test_a_time_keeps_its_microseconds_in_any_time_zone() -> None:
     baku = timezone(timedelta(hours=4))
-    moment = datetime(2026, 11, 4, 16, 0, 0, 123456, tzinfo=baku)
-    assert warc.decode(warc.encode(a_page(fetched_at=moment))).fetched_at == NOON
+    fetched_at = datetime(2026, 11, 4, 16, 0, 0, 123456, tzinfo=baku)
+    assert warc.decode(warc.encode(a_page(fetched_at=fetched_at))).fetched_at == NOON
 
 
 def test_hints_may_be_as_long_as_a_request() -> None:
