@@ -1,4 +1,4 @@
-"""Listings with whatever their fields may hold, and with what they may not."""
+"""Random listings: with valid values of every field, and with invalid values."""
 
 import typing
 from dataclasses import fields
@@ -34,9 +34,9 @@ def _of_type(hint: Any) -> st.SearchStrategy[Any]:
 
 
 _HINTS = typing.get_type_hints(Listing)
-#: Each field of the type it is declared with: any number, NaN and infinity, any text, any moment.
+#: Every field has a value of its declared type: any number, NaN and infinity, any text, any time.
 typed_listings = st.builds(Listing, **{f.name: _of_type(_HINTS[f.name]) for f in fields(Listing)})
-#: A good listing, but for some fields that hold anything.
+#: A valid listing with random values in some fields.
 spoilt_listings = st.dictionaries(st.sampled_from([f.name for f in fields(Listing)]), _FOREIGN, max_size=4).map(
     lambda changes: a_listing(**changes)
 )

@@ -25,7 +25,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # The tests run in the background: the processes that they start would ignore Ctrl-C too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: How long an example takes depends on the machine, so it is no fault of the code.
+#: No limit for the time of one example: it depends on the machine.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 

@@ -1,4 +1,4 @@
-"""The lines below the fields of Listing."""
+"""The docstrings of the fields of Listing."""
 
 import ast
 import inspect
@@ -12,10 +12,10 @@ def field_docstrings() -> dict[str, str]:
         for node in ast.parse(inspect.getsource(items)).body
         if isinstance(node, ast.ClassDef) and node.name == "Listing"
     )
-    told = {}
+    lines = {}
     for declared, text in zip(listing.body, listing.body[1:], strict=False):
         if isinstance(declared, ast.AnnAssign) and isinstance(declared.target, ast.Name):
             match text:
                 case ast.Expr(value=ast.Constant(value=str(line))):
-                    told[declared.target.id] = line
-    return told
+                    lines[declared.target.id] = line
+    return lines

@@ -27,12 +27,12 @@ SKIPPED = "no MongoDB"
 
 
 class NoMongoDB(Exception):
-    """Why there is no server to test with, in one line."""
+    """There is no server for the tests; the message is one line."""
 
 
 @contextmanager
 def skipped_without_server() -> Iterator[None]:
-    """Where no server can be had: skip the test, or fail it if ``REALESTATE_DEMAND_MONGODB`` is set."""
+    """Without a server, skip the test, or fail it if ``REALESTATE_DEMAND_MONGODB`` is set."""
     try:
         yield
     except NoMongoDB as absence:
@@ -42,7 +42,7 @@ def skipped_without_server() -> Iterator[None]:
 
 
 class MongoProcess:
-    """A private server with its data in a folder, to be stopped and started again under the same URL."""
+    """A private server with its data in a folder. It can be stopped and started again under the same URL."""
 
     def __init__(self, folder: Path) -> None:
         with socket.socket() as free:
@@ -56,7 +56,7 @@ class MongoProcess:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Raises RuntimeError, with the end of its log, where it does not come up."""
+        """Start the server. Raise RuntimeError with the end of its log if it does not start."""
         self.process = process = children.spawn(self.command, env=os.environ, log=self.log)
         poll.until(lambda: process.poll() is not None or self._answers(), START_SECONDS)
         if process.poll() is not None or not self._answers():
@@ -69,7 +69,7 @@ class MongoProcess:
             self.process = None
 
     def kill(self) -> None:
-        """As a crash would: it has no time to tidy up."""
+        """Kill the server, as a crash does."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -85,9 +85,9 @@ class MongoProcess:
 
 @contextmanager
 def server(folder: Path) -> Iterator[str]:
-    """The URL of a server: the one we are told of, or a private one for as long as this lasts."""
-    if told := os.environ.get("MONGODB_URI"):
-        yield told
+    """Yield the URL of a server: `MONGODB_URI` if it is set, else a private one that runs as long as the fixture."""
+    if url := os.environ.get("MONGODB_URI"):
+        yield url
         return
     process = MongoProcess(folder)
     try:
@@ -98,7 +98,7 @@ def server(folder: Path) -> Iterator[str]:
 
 
 def with_database(url: str, name: str) -> str:
-    """The same server, another database. A user is still looked for where the URL said."""
+    """The URL of another database on the same server. The database of the login stays the same."""
     parts = urlsplit(url)
     options = parse_qs(parts.query)
     if parts.username is not None:
@@ -113,7 +113,7 @@ def _command(data: Path, port: int) -> list[str]:
 
 
 def built_server() -> Path:
-    """The program made of our Go sources; built once for all, by whichever process comes first."""
+    """The path of the program that is built from our Go sources. The first process builds it for all."""
     binary = _cache() / f"mongo-server-{_fingerprint()}"
     if not binary.exists():
         go = shutil.which("go")
@@ -130,7 +130,7 @@ def built_server() -> Path:
 
 
 def _build(go: str, binary: Path) -> None:
-    draft = binary.with_suffix(".new")  # a build cut short leaves no program behind
+    draft = binary.with_suffix(".new")  # an interrupted build leaves no program
     command = [go, "build", "-trimpath", "-tags", "ferretdb_no_postgresql", "-o", str(draft), "."]
     environment = {**os.environ, "CGO_ENABLED": "0"}  # without a C compiler
     build = subprocess.run(command, cwd=SOURCES, env=environment, capture_output=True, text=True)
@@ -154,7 +154,7 @@ def _fingerprint() -> str:
 
 
 def main() -> None:
-    """Have a server at hand before the tests start, or tell that they will do without."""
+    """Build the server before the tests start, or print why the tests run without it."""
     if os.environ.get("MONGODB_URI"):
         print("MongoDB for the tests: that of MONGODB_URI")
         return

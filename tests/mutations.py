@@ -1,8 +1,8 @@
-"""Recorded pages, spoilt as portals spoil them: a node is gone, a class or a key has another name, a field is empty,
+"""Change recorded pages as portals change them: a node is gone, a class or a key has another name, a field is empty,
 the page ends too early.
 
-No value is cut in two: where a page says "245 00" it says so, and no parser could know better. So a page ends before a
-tag, and JSON anywhere, since half of it is none.
+No value is cut in two: a parser cannot know that "245 00" was longer. So a page is cut before a tag. JSON is cut
+anywhere, because half a document is invalid.
 """
 
 import json
@@ -20,18 +20,18 @@ Path = tuple[Any, ...]
 
 class Variant(NamedTuple):
     what: str
-    """What was done to the page, for whoever reads a failure."""
+    """What was done to the page. It is shown when a test fails."""
     body: bytes
 
 
 def variants(body: bytes, count: int, random: Random) -> Iterator[Variant]:
-    """So many of a page or a JSON document, the same for the same seed."""
+    """Yield so many variants of a page or a JSON document. The same seed gives the same variants."""
     text = body.decode("utf-8")
     ways = _ways_with_json(text) if text.lstrip()[:1] in ("{", "[") else _ways_with_page(text)
     for number in range(count):
         what, spoil = ways[number % len(ways)]
-        told, spoilt = spoil(random)
-        yield Variant(f"{what}: {told}", spoilt.encode("utf-8"))
+        where, spoilt = spoil(random)
+        yield Variant(f"{what}: {where}", spoilt.encode("utf-8"))
 
 
 # ----- a page
@@ -52,7 +52,7 @@ def _ways_with_page(text: str) -> list[tuple[str, Spoil]]:
 
 
 def _nodes(page: html.Page) -> list[html.Element]:
-    """Those that are shown or run; of a page that has none of them, all but the page itself."""
+    """The visible elements and the scripts. If there are none, all elements except the page itself."""
     nodes = page.css("body *, head *")
     return [node for node in nodes if node.tag not in ("meta", "title", "link")] or nodes
 
@@ -60,13 +60,13 @@ def _nodes(page: html.Page) -> list[html.Element]:
 def _drop_node(text: str, random: Random) -> tuple[str, str]:
     page = html.Page(text)
     node = random.choice(_nodes(page))
-    told = _named(node)
+    described = _named(node)
     node.decompose()
-    return told, page.html or ""
+    return described, page.html or ""
 
 
 def _change_class(text: str, random: Random) -> tuple[str, str]:
-    """Of an element, or of all that have it: a new layout renames them everywhere."""
+    """Change the class of one element, or of all elements with this class, as a new layout does."""
     page = html.Page(text)
     marked = [node for node in page.css("*") if node.attributes.get("class") or node.attributes.get("id")]
     if not marked:
@@ -81,23 +81,23 @@ def _change_class(text: str, random: Random) -> tuple[str, str]:
 
 
 def _empty_field(text: str, random: Random) -> tuple[str, str]:
-    """The texts of an element, or one of its attributes."""
+    """Empty the texts of an element, or one of its attributes."""
     page = html.Page(text)
     node = random.choice([node for node in _nodes(page) if node.tag not in ("script", "html", "body")] or _nodes(page))
-    told = _named(node)
+    described = _named(node)
     names = [name for name in node.attributes if name not in ("class", "id", "type")]
     if names and random.random() < 0.5:
         name = random.choice(names)
         node.attrs[name] = ""
-        return f"{name} of {told}", page.html or ""
+        return f"{name} of {described}", page.html or ""
     for child in list(node.iter(include_text=True)):
         if child.is_text_node:
             child.replace_with("")
-    return told, page.html or ""
+    return described, page.html or ""
 
 
 def _truncate(text: str, random: Random) -> tuple[str, str]:
-    """Before a tag, or anywhere in a script."""
+    """Cut the page before a tag, or anywhere in a script."""
     ends = [found.start() for found in re.finditer("<", text)][1:] or [0]
     inside = [(found.start(1), found.end(1)) for found in re.finditer(r"<script[^>]*>(.+?)</script", text, re.DOTALL)]
     if inside and random.random() < 0.5:
@@ -131,7 +131,7 @@ def _ways_with_json(text: str) -> list[tuple[str, Spoil]]:
 
 
 def _json_parts(text: str) -> list[tuple[int, int]]:
-    """Where JSON stands in a page's scripts."""
+    """The start and the end of each JSON document in a page's scripts."""
     found = []
     for script in re.finditer(r"<script[^>]*>(.*?)</script", text, re.DOTALL):
         for begin in re.finditer(r"(?:^|=)\s*(?=[\[{])", script[1]):
@@ -148,8 +148,8 @@ def _in_script(text: str, spoil: Callable[[Json, Random], str]) -> Spoil:
     def spoilt(random: Random) -> tuple[str, str]:
         start, end = random.choice(_json_parts(text))
         document = decoded(text[start:end])
-        told = spoil(document, random)
-        return told, text[:start] + json.dumps(document, ensure_ascii=False).replace("</", "<\\/") + text[end:]
+        path = spoil(document, random)
+        return path, text[:start] + json.dumps(document, ensure_ascii=False).replace("</", "<\\/") + text[end:]
 
     return spoilt
 
@@ -163,7 +163,7 @@ def _paths(document: Json, above: Path = ()) -> Iterator[Path]:
 
 
 def _chosen(document: Json, random: Random) -> tuple[Json, Any, str]:
-    """A value's holder, its key there, and how to call it."""
+    """A random value: the object that contains it, its key there, and its path as text."""
     path = random.choice(list(_paths(document)))
     holder = document
     for key in path[:-1]:
@@ -172,22 +172,22 @@ def _chosen(document: Json, random: Random) -> tuple[Json, Any, str]:
 
 
 def _drop_key(document: Json, random: Random) -> str:
-    holder, key, told = _chosen(document, random)
+    holder, key, path = _chosen(document, random)
     del holder[key]
-    return told
+    return path
 
 
 def _rename_key(document: Json, random: Random) -> str:
-    holder, key, told = _chosen(document, random)
+    holder, key, path = _chosen(document, random)
     if isinstance(holder, dict):
         holder[f"{key}V2"] = holder.pop(key)
-    return told
+    return path
 
 
 def _empty_value(document: Json, random: Random) -> str:
-    holder, key, told = _chosen(document, random)
+    holder, key, path = _chosen(document, random)
     holder[key] = random.choice([None, "", [], {}])
-    return f"{told} = {holder[key]!r}"
+    return f"{path} = {holder[key]!r}"
 
 
 _JSON_WAYS: tuple[tuple[str, Callable[[Json, Random], str]], ...] = (

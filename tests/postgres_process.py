@@ -1,4 +1,4 @@
-"""A PostgreSQL of a test's own: stopped, killed, restarted, exhausted, with a standby that takes over."""
+"""A PostgreSQL only for one test: it can be stopped, killed, restarted, and have a standby that takes over."""
 
 import shutil
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ PATIENCE = 60.0
 
 
 class PostgresProcess(PostgresServer):
-    """The embedded server, started and stopped by hand, always at the same address. Its user may do everything."""
+    """The embedded server, started and stopped by the test, always at the same address. Its user is a superuser."""
 
     def __init__(self, folder: Path, **settings: str | int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -27,7 +27,7 @@ class PostgresProcess(PostgresServer):
         self.change(**settings)
 
     def change(self, **settings: str | int) -> None:
-        """As `postgresql.conf` would have it; at the next start."""
+        """Change settings of `postgresql.conf` for the next start."""
         self.settings = {**SETTINGS, **{name: str(value) for name, value in settings.items()}}
 
     @property
@@ -44,21 +44,21 @@ class PostgresProcess(PostgresServer):
         self.start()
 
     def kill(self) -> None:
-        """As if the machine had lost its power: every process at once, and none has a moment to write."""
+        """Kill every process at once, as a power failure does. None can write before."""
         assert self.process is not None
         postmaster = psutil.Process(self.process.pid)
-        postmaster.suspend()  # or it would start new children
+        postmaster.suspend()  # otherwise it would start new children
         processes = [*postmaster.children(recursive=True), postmaster]
         for process in processes:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         self.process.wait()
-        assert poll.until(self._is_gone, PATIENCE), "a process of the server lives on"
+        assert poll.until(self._is_gone, PATIENCE), "a process of the server is still alive"
         self.process = None
 
     @contextmanager
     def session(self, database: str | None = None) -> Iterator[Any]:
-        """A cursor whose statements are transactions of their own."""
+        """A cursor with autocommit."""
         connection = psycopg2.connect(self.database(database) if database else self.address)
         connection.autocommit = True
         try:
@@ -74,7 +74,7 @@ class PostgresProcess(PostgresServer):
 
 
 class Standby(PostgresProcess):
-    """A copy of another server that follows it over a line, until it is promoted."""
+    """A standby that follows another server through a relay until it is promoted."""
 
     def __init__(self, folder: Path, primary: PostgresProcess, line: Line) -> None:
         super().__init__(folder)
@@ -91,12 +91,12 @@ class Standby(PostgresProcess):
         self._finish(self._program("pg_basebackup", *where, "--write-recovery-conf", "--checkpoint=fast"))
 
     def promote(self) -> None:
-        """It is a server of its own from now on, and takes writes."""
+        """Promote the standby: it accepts writes from now on."""
         assert self.ask("SELECT pg_promote()") == [(True,)]
 
 
 class Pair:
-    """A server and its standby. If that is synchronous, a transaction is acknowledged when both have it."""
+    """A server and its standby. If it is synchronous, a transaction is acknowledged when both have it."""
 
     def __init__(self, primary: PostgresProcess, standby: Standby) -> None:
         self.primary = primary
@@ -122,8 +122,8 @@ class Pair:
             yield pair
 
     def in_step(self, synchronous: bool) -> bool:
-        told = self.primary.ask("SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'")
-        return told == [("sync" if synchronous else "async",)]
+        states = self.primary.ask("SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'")
+        return states == [("sync" if synchronous else "async",)]
 
     def has_caught_up(self) -> bool:
         ((at,),) = self.primary.ask("SELECT pg_current_wal_lsn()")
@@ -131,7 +131,7 @@ class Pair:
 
     @property
     def address(self) -> str:
-        """Both hosts; a client keeps to the one that takes writes."""
+        """The address of both hosts. A client uses the one that accepts writes."""
         parts = urlsplit(self.primary.address)
         login = parts.netloc.rpartition("@")[0]
         hosts = ",".join(f"{HOST}:{server.port}" for server in (self.primary, self.standby))

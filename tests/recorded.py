@@ -1,9 +1,8 @@
-"""Recorded pages: what a portal served, and what we make of it.
+"""Recorded pages: what a portal served, and the values that we expect.
 
-Beside `<name>.html` (or `<name>.page.json`) stands `<name>.json`: the page's `url`, the `hints` its search page
-gave, and what is expected: the `listing` (and, of a project, its `units`) or what else the spider collects, the word
-that it is `gone`, or what is `found` and the further `searches`. A value that is missing, empty or the default is left
-out.
+Beside `<name>.html` (or `<name>.page.json`) is `<name>.json`: the page's `url`, the `hints` of its search page, and the
+expectation. That is the `listing` (for a project also its `units`) or an item of another kind; or `gone`; or what is
+`found` and the further `searches`. Values that are missing, empty or the default are left out.
 """
 
 import json
@@ -33,9 +32,11 @@ def pages() -> set[Path]:
 
 
 def refs(portal: str) -> set[str]:
-    """The ids of all items on a portal's recorded pages; there are some."""
-    told = [json.loads(path.read_text("utf-8")) for path in expectations() if path.parent.name == portal]
-    items = [item for each in told for item in (*each.get("found", ()), *(each.get(kind) for kind in _KINDS)) if item]
+    """The ids of all items on a portal's recorded pages. There is at least one."""
+    documents = [json.loads(path.read_text("utf-8")) for path in expectations() if path.parent.name == portal]
+    items = [
+        item for each in documents for item in (*each.get("found", ()), *(each.get(kind) for kind in _KINDS)) if item
+    ]
     found = {item["ref"] for item in items}
     assert found
     return found
@@ -52,21 +53,21 @@ def spider(portal: str) -> Any:
 
 
 def response_of(expected: Path, body: bytes) -> TextResponse:
-    """A page, as it was recorded or otherwise, at the address of the recorded one."""
-    told = json.loads(expected.read_text("utf-8"))
-    return parser_output.response(spider(expected.parent.name), told["url"], body, stage_of(told))
+    """A response with this body and the URL of the recorded page."""
+    document = json.loads(expected.read_text("utf-8"))
+    return parser_output.response(spider(expected.parent.name), document["url"], body, stage_of(document))
 
 
-def stage_of(told: dict[str, Any]) -> parser_output.Stage:
-    return "discover" if "found" in told else "extract"
+def stage_of(document: dict[str, Any]) -> parser_output.Stage:
+    return "discover" if "found" in document else "extract"
 
 
 def read(expected: Path) -> dict[str, Any]:
-    """What the portal's parser makes of the page, in the form of the expectation."""
-    told = json.loads(expected.read_text("utf-8"))
+    """The result of the portal's parser for the page, in the form of the expectation."""
+    document = json.loads(expected.read_text("utf-8"))
     response = response_of(expected, page_of(expected).read_bytes())
     made = parser_output.without_defaults(
-        parser_output.read(spider(expected.parent.name), response, stage_of(told), told.get("hints"))
+        parser_output.read(spider(expected.parent.name), response, stage_of(document), document.get("hints"))
     )
-    kept = {name: told[name] for name in told if name not in _EXPECTED}
-    return kept | {name: value for name, value in made.items() if name in told or name != "total"}
+    kept = {name: document[name] for name in document if name not in _EXPECTED}
+    return kept | {name: value for name, value in made.items() if name in document or name != "total"}

@@ -86,8 +86,8 @@ def cluster(folder: Path) -> Iterator[list[Node]]:
 
 
 def _knows_all(client: Any) -> bool:
-    told = client.execute_command("CLUSTER", "INFO").decode()
-    return "cluster_state:ok" in told and "cluster_known_nodes:3" in told
+    info = client.execute_command("CLUSTER", "INFO").decode()
+    return "cluster_state:ok" in info and "cluster_known_nodes:3" in info
 
 
 class Watched:
@@ -101,13 +101,13 @@ class Watched:
         self.url = f"sentinel://{hosts}/{SERVICE}/0"
 
     def promoted(self) -> bool:
-        """Every sentinel names the replica as the master, and it says so itself."""
+        """Whether every sentinel names the replica as the master and the replica says that it is."""
         with suppress(RedisError, OSError), self.replica.client() as client:
             return _role(client) == "master" and all(_master_port(node) == self.replica.port for node in self.sentinels)
         return False
 
     def cut_off_the_replica(self) -> None:
-        """What the master acknowledges from now on the replica never learns."""
+        """Stop the replication: the replica gets no further writes of the master."""
         with self.replica.client() as client:
             client.replicaof(HOST, free_port())
 
@@ -130,21 +130,21 @@ def watched(folder: Path) -> Iterator[Watched]:
 
 def _in_step(replica: Node) -> bool:
     with replica.client() as client:
-        told: Any = client.info("replication")
-        return bool(told.get("master_link_status") == "up")
+        info: Any = client.info("replication")
+        return bool(info.get("master_link_status") == "up")
 
 
 def _sees_all(sentinel: Node) -> bool:
     with sentinel.client() as client:
-        told: Any = client.execute_command("SENTINEL", "MASTERS")
-        flat = [_pairs(each) for each in (told.values() if isinstance(told, dict) else told)]
+        masters: Any = client.execute_command("SENTINEL", "MASTERS")
+        flat = [_pairs(each) for each in (masters.values() if isinstance(masters, dict) else masters)]
         return any(int(each["num-slaves"]) == 1 and int(each["num-other-sentinels"]) == 2 for each in flat)
 
 
-def _pairs(told: Any) -> dict[str, Any]:
-    if isinstance(told, dict):
-        return {_text(name): value for name, value in told.items()}
-    return {_text(name): value for name, value in zip(told[::2], told[1::2], strict=True)}
+def _pairs(reply: Any) -> dict[str, Any]:
+    if isinstance(reply, dict):
+        return {_text(name): value for name, value in reply.items()}
+    return {_text(name): value for name, value in zip(reply[::2], reply[1::2], strict=True)}
 
 
 def _text(value: Any) -> str:
@@ -157,12 +157,12 @@ def _role(client: Any) -> str:
 
 def _master_port(sentinel: Node) -> int:
     with sentinel.client() as client:
-        told: Any = client.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)
-        return int(told[1])
+        address: Any = client.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)
+        return int(address[1])
 
 
 def free_port() -> int:
-    """Free, and so is the port that a cluster's node talks to the others on."""
+    """A free port whose cluster bus port is free too."""
     while True:
         with socket.socket() as one, socket.socket() as other:
             one.bind((HOST, 0))

@@ -1,4 +1,4 @@
-"""A Redis of a test's own, to be stopped and started again."""
+"""A Redis only for one test. It can be stopped and started again."""
 
 import socket
 import subprocess

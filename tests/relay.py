@@ -1,4 +1,4 @@
-"""A way to a server that a test can break: slow it, stop it, cut it, or lose an answer on it."""
+"""A relay to a server. A test can slow it, hold it, cut its connections, or lose a reply."""
 
 import asyncio
 import threading
@@ -7,7 +7,7 @@ from bench.rig.relay import Relay
 
 
 class Line(Relay):
-    """`delay_seconds` may be changed at any time."""
+    """A relay that a test controls. `delay_seconds` may be changed at any time."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -16,23 +16,23 @@ class Line(Relay):
         self._flows = asyncio.Event()
         self._flows.set()
 
-    def lose_an_answer_to(self, word: bytes, longer_than: int = 0) -> None:
-        """The worst moment: the server has done what it was asked, and the answer never arrives. The next answer of
-        that length to a command with that word in it; then the line is cut, new ones are whole. `lost` is set when it
+    def lose_reply_to(self, word: bytes, longer_than: int = 0) -> None:
+        """Lose the next reply that is longer than this to a command that contains the word: the server has executed the
+        command, but the reply does not arrive. Then the connection is cut; new connections work. `lost` is set when it
         has happened."""
         self.lost.clear()
         self._losing = (word, longer_than)
 
     def hold(self) -> None:
-        """Nothing gets through, either way, and no line is cut: who waits for an answer waits."""
+        """Stop all data in both directions and keep the connections open."""
         self._loop.call_soon_threadsafe(self._flows.clear)
 
     def release(self) -> None:
-        """What was held arrives."""
+        """Deliver the held data."""
         self._loop.call_soon_threadsafe(self._flows.set)
 
     def cut(self) -> None:
-        """Every line that is open; new ones are whole."""
+        """Cut every open connection. New connections work."""
         for talk in list(self._talks):
             self._loop.call_soon_threadsafe(talk.cancel)
 

@@ -1,4 +1,4 @@
-"""Which room may import which; who reads the environment; each module says what it is for."""
+"""Which package may import which, which module reads the environment, and that each module has a docstring."""
 
 import ast
 import tomllib
@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
     "embedded": set(),
     "jobs": {"items", "queue", "storage", "embedded"},
-    "authoring": {"items", "parsing", "privacy", "crawling", "jobs"},  # who writes a portal looks at it alone
+    "authoring": {"items", "parsing", "privacy", "crawling", "jobs"},  # so that a portal can be read alone
     "simulator": {"items"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage"},
     "demo": {"settings", "environment", "embedded", "jobs", "storage", "items"},
@@ -92,7 +92,7 @@ def _top_level_imports(path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_the_package_imports_neither_bench_nor_tests(path: Path) -> None:
-    """Both exist in a checkout only; whoever installs the package does not have them."""
+    """Both exist only in a checkout, not in an installed package."""
     assert {"bench", "tests"}.isdisjoint(_top_level_imports(path))
 
 
@@ -104,7 +104,7 @@ def test_bench_and_tests_are_not_packaged() -> None:
     assert {name for name in folders if any(fnmatch(name, pattern) for pattern in included)} == {"realestate"}
 
 
-def test_the_imports_are_really_seen() -> None:
+def test_the_test_sees_the_imports() -> None:
     assert set(imported_rooms(PACKAGE / "demo" / "crawl.py")) >= {"environment", "embedded", "jobs", "storage", "demo"}
 
 

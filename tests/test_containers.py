@@ -1,4 +1,4 @@
-"""What the image and the compose file say, against what the code reads and understands."""
+"""The image and the compose file agree with the code: variables, commands, ports and files."""
 
 import re
 import shlex
@@ -83,7 +83,7 @@ def _example_variables() -> dict[str, str]:
 
 
 def test_settings_read_the_variables_we_look_for() -> None:
-    """Else the next two would hold of nothing."""
+    """Otherwise the next two tests would check nothing."""
     assert {"REDIS_URL", "POSTGRES_HOST", "POSTGRES_DB", "SIMULATOR_URL"} <= variables_read()
     assert OURS == ["demo-worker", "seeds", "simulator", "worker"]
 
@@ -152,12 +152,12 @@ def test_the_seeds_are_for_every_portal_of_the_demo() -> None:
 
 
 @pytest.mark.parametrize("name", ["worker", "demo-worker"])
-def test_workers_can_be_many(name: str) -> None:
+def test_the_number_of_workers_can_be_changed(name: str) -> None:
     assert not {"container_name", "hostname", "ports"} & set(SERVICES[name])
 
 
 @pytest.mark.parametrize("name", ["worker", "demo-worker"])
-def test_workers_are_told_to_stop_and_given_the_time(name: str) -> None:
+def test_workers_get_sigterm_and_time_to_stop(name: str) -> None:
     service = SERVICES[name]
     assert service["init"] is True
     assert int(service["stop_grace_period"].removesuffix("s")) > settings.DOWNLOAD_TIMEOUT
@@ -172,31 +172,31 @@ def test_services_wait_for_what_they_need(name: str) -> None:
     assert all("healthcheck" in SERVICES[other] for other in waited)
 
 
-def test_what_is_published_is_for_this_machine_only() -> None:
+def test_published_ports_are_on_localhost_only() -> None:
     published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
     assert list(published) == ["redis"]
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
 
 
-def test_the_queue_and_the_listings_outlive_their_containers() -> None:
+def test_the_queue_and_the_listings_are_in_volumes() -> None:
     for name in ("redis", "postgres"):
         assert SERVICES[name]["volumes"][0].split(":")[0] in COMPOSE["volumes"]
     assert SERVICES["redis"]["command"][1:] == ["--appendonly", "yes"]
 
 
-def test_what_is_mounted_is_there() -> None:
+def test_mounted_files_exist() -> None:
     mounted = [volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())]
     files = [source for source in mounted if source.startswith(".")]
     assert files
     assert all((ROOT / source).is_file() for source in files)
 
 
-def test_no_two_services_build_one_name() -> None:
+def test_no_two_services_build_an_image_of_the_same_name() -> None:
     assert [name for name in OURS if "image" in SERVICES[name]] == []
 
 
-def test_postgres_data_are_where_its_image_keeps_them() -> None:
-    """From version 18 on one folder up; mounted at the old one, the image refuses to start."""
+def test_the_volume_of_postgres_is_at_the_path_of_its_image() -> None:
+    """From version 18 on it is one folder up. With a volume at the old path, the image does not start."""
     assert int(re.findall(r"\d+", SERVICES["postgres"]["image"])[0]) >= 18
     assert SERVICES["postgres"]["volumes"][0].split(":")[1] == "/var/lib/postgresql"
 
@@ -209,12 +209,12 @@ def test_the_demo_adds_a_simulator_its_seeds_and_its_workers() -> None:
     assert all(SERVICES[name]["profiles"] == ["demo"] for name in DEMO)
 
 
-def test_only_the_demo_knows_the_simulator() -> None:
-    told = {name for name in OURS if "SIMULATOR_URL" in SERVICES[name].get("environment", {})}
-    assert told == {"demo-worker", "seeds"}
+def test_only_the_demo_has_the_address_of_the_simulator() -> None:
+    names = {name for name in OURS if "SIMULATOR_URL" in SERVICES[name].get("environment", {})}
+    assert names == {"demo-worker", "seeds"}
 
 
-def test_the_demos_addresses_are_the_simulators() -> None:
+def test_the_addresses_of_the_demo_are_those_of_the_simulator() -> None:
     simulator = SERVICES["simulator"]
     port = simulator["command"][simulator["command"].index("--port") + 1]
     assert SERVICES["seeds"]["environment"]["SIMULATOR_URL"] == f"http://{simulator['hostname']}:{port}"
@@ -239,7 +239,7 @@ def test_the_base_can_be_chosen() -> None:
     assert [rest.split()[0] for rest in _said("FROM")] == ["${BASE}", "${BASE}"]
 
 
-def test_the_image_is_not_roots() -> None:
+def test_the_image_does_not_run_as_root() -> None:
     last = max(number for number, (word, _) in enumerate(DOCKERFILE) if word == "FROM")
     users = [rest for word, rest in DOCKERFILE[last:] if word == "USER"]
     assert users
@@ -259,7 +259,7 @@ def test_dependencies_come_with_their_hashes() -> None:
     assert all("--require-hashes" in part or "--no-deps" in part for part in installs)
 
 
-def test_the_builder_gets_what_it_copies_and_nothing_else() -> None:
+def test_the_build_context_has_only_the_files_that_are_copied() -> None:
     rules = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
     sent = {rule.removeprefix("!") for rule in rules if rule.startswith("!")}
     copied = {word for rest in _said("COPY") if not rest.startswith("--from") for word in rest.split()[:-1]}

@@ -1,4 +1,4 @@
-"""The documents are true: every command, variable, setting and field is in them, and their code runs."""
+"""The docs are correct: every command, variable, setting and field is in them, and their code runs."""
 
 import importlib
 import inspect
@@ -45,7 +45,7 @@ def rows(text: str, columns: int) -> list[list[str]]:
     return [cells for cells in found if len(cells) == columns and not set(cells[0]) <= set("-|")][1:]
 
 
-def test_the_table_of_fields_is_the_dataclass() -> None:
+def test_the_table_of_fields_has_the_fields_of_the_dataclass() -> None:
     table = rows(doc("listing.md"), 6)
     assert [cells[0].strip("`") for cells in table] == list(FIELDS)
     explained = field_docstrings()
@@ -55,7 +55,7 @@ def test_the_table_of_fields_is_the_dataclass() -> None:
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_the_example_of_a_field_is_a_value_it_may_have(name: str) -> None:
+def test_the_example_of_a_field_is_a_valid_value(name: str) -> None:
     (example,) = (cells[3].strip("`") for cells in rows(doc("listing.md"), 6) if cells[0] == f"`{name}`")
     assert jsonschema.Draft202012Validator(listing_schema()["properties"][name]).is_valid(json.loads(example))
 
@@ -80,17 +80,17 @@ def test_every_command_of_a_group_has_help_with_an_example() -> None:
             assert (command.epilog or "").startswith(f"Example: realestate {name} ")
 
 
-def test_the_table_of_rules_is_what_is_checked() -> None:
+def test_the_table_of_rules_equals_the_rules_of_the_code() -> None:
     schema = [(rule["title"], "error", rule["description"]) for rule in listing_schema()["allOf"]]
     ours = [(rule.name, rule.severity, rule.holds) for rule in RULES.values()]
     assert [(name.strip("`"), *rest) for name, *rest in rows(doc("validation.md"), 3)] == schema + ours
 
 
-def test_the_table_of_areas_is_what_is_checked() -> None:
-    told = {
+def test_the_table_of_areas_equals_the_limits_of_the_code() -> None:
+    documented = {
         kind: [float(bound.replace(",", "")) for bound in bounds] for kind, *bounds in rows(doc("validation.md"), 5)
     }
-    assert told == {f"`{kind}`": list(bounds) for kind, bounds in AREAS.items()}
+    assert documented == {f"`{kind}`": list(bounds) for kind, bounds in AREAS.items()}
 
 
 def test_every_variable_that_is_read_is_documented_and_no_other() -> None:
@@ -127,7 +127,7 @@ def test_the_log_lines_and_statistics_that_operators_search_for_exist() -> None:
     assert {name for name in named if f'"{name}' not in source} == set()
 
 
-def test_the_table_of_keys_is_that_of_the_module() -> None:
+def test_the_table_of_keys_equals_that_of_the_module() -> None:
     written = [[cell.replace("`", "") for cell in cells] for cells in rows(doc("architecture.md"), 4)]
     true = [[cell.replace("`", "") for cell in cells] for cells in rows(inspect.getdoc(keys) or "", 4)]
     assert written == true
@@ -148,21 +148,21 @@ def indented(text: str) -> list[list[str]]:
     return [re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in text.splitlines() if line.startswith("    ")]
 
 
-def test_the_simulators_addresses_and_weathers_are_those_of_the_modules() -> None:
+def test_addresses_and_weathers_of_the_simulator_equal_those_of_the_modules() -> None:
     plain = [[cell.replace("`", "") for cell in cells] for cells in rows(doc("simulator.md"), 2)]
-    told = {re.sub(r"\s+", " ", cells[0]): cells[1] for cells in plain if cells[0] != "kind"}
+    documented = {re.sub(r"\s+", " ", cells[0]): cells[1] for cells in plain if cells[0] != "kind"}
     addresses = {
         name: text.partition(" (")[0] for name, text in indented(re.sub("GET  ", "GET ", server.__doc__ or ""))
     }
-    assert told == {**addresses, **dict(indented(weather.__doc__ or ""))}
+    assert documented == {**addresses, **dict(indented(weather.__doc__ or ""))}
 
 
-def test_the_adversarys_profiles_and_faults_are_those_of_the_module() -> None:
+def test_profiles_and_faults_of_the_adversary_equal_those_of_the_module() -> None:
     text = doc("simulator.md").partition("## The adversary")[2]
-    told = {cells[0].strip("`"): cells[1:] for cells in rows(text, 4)}
-    assert list(told) == list(profiles.PROFILES)
+    documented = {cells[0].strip("`"): cells[1:] for cells in rows(text, 4)}
+    assert list(documented) == list(profiles.PROFILES)
     for name, profile in profiles.PROFILES.items():
-        rate, excess, _ = told[name]
+        rate, excess, _ = documented[name]
         assert rate.startswith(f"{profile.rate:g}/s")
         assert f"{profile.ban_seconds:g} s" in excess or profile.bans_at is None
     faults = [cells[0].strip("`") for cells in rows(text, 3) if cells[0].startswith("`")]

@@ -74,7 +74,7 @@ def test_a_bad_listing_is_invalid_for_both_validators(change: dict[str, Any]) ->
     assert not jsonschema_rs.Draft202012Validator(SCHEMA).is_valid(record)
 
 
-def test_a_rent_says_its_period() -> None:
+def test_a_rent_has_a_period() -> None:
     assert VALIDATOR.is_valid(as_record(a_listing(operation="rent", rent_period="month")))
 
 
@@ -89,18 +89,18 @@ def test_a_record_is_plain_json() -> None:
     "change",
     [{"url": "https://other.example/"}, {"posted_at": None}, {"updated_at": LATER}, {"extra": {}}],
 )
-def test_the_hash_leaves_out_what_is_not_the_home(change: dict[str, Any]) -> None:
+def test_the_hash_leaves_out_fields_that_do_not_describe_the_home(change: dict[str, Any]) -> None:
     assert content_hash(a_listing(**change)) == content_hash(a_listing())
 
 
 @pytest.mark.parametrize(
     "change", [{"price": Decimal(349000)}, {"title": "Sold soon"}, {"status": "reserved"}, {"rooms": None}]
 )
-def test_the_hash_is_of_what_the_portal_says_of_the_home(change: dict[str, Any]) -> None:
+def test_the_hash_covers_what_the_portal_says_about_the_home(change: dict[str, Any]) -> None:
     assert content_hash(a_listing(**change)) != content_hash(a_listing())
 
 
-def test_the_hash_does_not_depend_on_how_an_amount_or_a_set_was_made() -> None:
+def test_the_hash_does_not_depend_on_the_form_of_an_amount_or_the_order_of_a_set() -> None:
     written_otherwise = a_listing(price=Decimal("350000.00"), features=frozenset(["terrace", "garden"]))
     assert content_hash(written_otherwise) == content_hash(a_listing())
 
@@ -122,15 +122,15 @@ def test_every_rule_of_the_schema_has_a_name_and_says_what_must_hold() -> None:
     assert all(rule["description"] for rule in SCHEMA["allOf"])
 
 
-def test_the_schema_tells_the_true_reason() -> None:
+def test_the_schema_gives_the_true_reason() -> None:
     assert [name for name, part in SCHEMA["properties"].items() if "anyOf" in part] == []
 
 
-def test_every_field_explains_itself() -> None:
+def test_every_field_has_a_docstring() -> None:
     explained = field_docstrings()
     assert [f.name for f in fields(Listing) if not explained.get(f.name)] == []
 
 
-def test_a_value_no_store_could_keep_is_a_clear_error() -> None:
+def test_a_value_that_no_store_can_keep_is_a_clear_error() -> None:
     with pytest.raises(TypeError, match="timedelta"):
         as_record(a_listing(title=timedelta(1)))

@@ -1,4 +1,4 @@
-"""The MongoDB the tests run on: what it promises, where it comes from, and what is said where there is none."""
+"""The MongoDB server of the tests: its guarantees, how it is found, and the message if there is none."""
 
 import os
 import re
@@ -27,7 +27,7 @@ def documents(mongodb_url: str) -> Iterator[Documents]:
         yield client.get_default_database()["documents"]
 
 
-def test_what_is_stored_comes_back(documents: Documents) -> None:
+def test_stored_documents_are_read_back(documents: Documents) -> None:
     document = {
         "_id": "bina:1",
         "price": 125000,
@@ -42,30 +42,30 @@ def test_what_is_stored_comes_back(documents: Documents) -> None:
     assert [type(value) for value in found.values()] == [type(value) for value in document.values()]
 
 
-def test_each_statement_of_a_batch_stands_by_itself(documents: Documents) -> None:
-    """More of them than FerretDB takes at once, and failures in between."""
+def test_each_statement_of_a_batch_succeeds_or_fails_alone(documents: Documents) -> None:
+    """More statements than FerretDB takes at once, with failures in between."""
     documents.insert_many([{"_id": f"bina:{number}", "n": 0} for number in range(0, 300, 2)])
     updates = [UpdateOne({"_id": f"bina:{number}"}, {"$inc": {"n": 1}}, upsert=True) for number in range(300)]
     inserts = [InsertOne({"_id": name}) for name in ("bina:6", "new", "bina:8", "newer")]
     with pytest.raises(BulkWriteError) as failure:
         documents.bulk_write([*updates, *inserts], ordered=False)
-    told = failure.value.details
-    assert [(error["index"], error["code"]) for error in told["writeErrors"]] == [(300, 11000), (302, 11000)]
-    assert (told["nMatched"], told["nModified"], told["nInserted"]) == (150, 150, 2)
-    assert [upsert["index"] for upsert in told["upserted"]] == list(range(1, 300, 2))
+    details = failure.value.details
+    assert [(error["index"], error["code"]) for error in details["writeErrors"]] == [(300, 11000), (302, 11000)]
+    assert (details["nMatched"], details["nModified"], details["nInserted"]) == (150, 150, 2)
+    assert [upsert["index"] for upsert in details["upserted"]] == list(range(1, 300, 2))
     assert documents.count_documents({"n": 1}) == 300
 
 
 def test_an_upsert_that_clashes_fails_alone(documents: Documents) -> None:
-    """Compare and set, of a document that has moved on: found by no filter, it is inserted a second time."""
+    """Compare and set of a document that has changed: no filter finds it, so it is inserted a second time."""
     documents.insert_one({"_id": "bina:1", "revision": 2})
     names = ["bina:0", "bina:1", "bina:2"]
     updates = [UpdateOne({"_id": name, "revision": 1}, {"$set": {"n": 1}}, upsert=True) for name in names]
     with pytest.raises(BulkWriteError) as failure:
         documents.bulk_write(updates, ordered=False)
-    told = failure.value.details
-    assert [(error["index"], error["code"]) for error in told["writeErrors"]] == [(1, 11000)]
-    assert [upsert["_id"] for upsert in told["upserted"]] == ["bina:0", "bina:2"]
+    details = failure.value.details
+    assert [(error["index"], error["code"]) for error in details["writeErrors"]] == [(1, 11000)]
+    assert [upsert["_id"] for upsert in details["upserted"]] == ["bina:0", "bina:2"]
     assert documents.find_one({"_id": "bina:1"}) == {"_id": "bina:1", "revision": 2}
 
 
@@ -93,7 +93,7 @@ def test_compare_and_set_loses_no_update(documents: Documents) -> None:
     assert documents.find_one({"_id": "bina:1"}) == {"_id": "bina:1", "revision": writers * each}
 
 
-def test_an_update_of_what_is_not_as_expected_changes_nothing(documents: Documents) -> None:
+def test_an_update_with_an_outdated_filter_changes_nothing(documents: Documents) -> None:
     documents.insert_many([{"_id": "bina:1", "revision": 2}, {"_id": "bina:2", "revision": 1}])
     assert documents.update_one({"_id": "bina:1", "revision": 1}, {"$set": {"n": 1}}).matched_count == 0
     assert documents.update_one({"_id": "bina:3", "revision": 1}, {"$set": {"n": 1}}).matched_count == 0
@@ -117,7 +117,7 @@ def test_a_document_is_found_by_its_id_without_reading_them_all(documents: Docum
     for _ in range(2):
         documents.drop()
         documents.insert_one({"_id": "bina:1"})
-        documents.insert_one({"_id": "bina:2"})  # SQLite explains by the indexes its last statement knew of
+        documents.insert_one({"_id": "bina:2"})  # SQLite explains with the indexes that its last statement knew
         plan = str(documents.find({"_id": "bina:1"}).explain())
         assert not re.search("COLLSCAN|detail=SCAN", plan)
 
@@ -128,7 +128,7 @@ def test_each_test_has_a_database_of_its_own(documents: Documents, turn: int) ->
     documents.insert_one({"turn": turn})
 
 
-def test_what_was_acknowledged_survives_a_crash(mongo_process: mongodb.MongoProcess) -> None:
+def test_acknowledged_writes_survive_a_crash(mongo_process: mongodb.MongoProcess) -> None:
     mongo_process.start()
     with MongoClient[dict[str, Any]](mongo_process.url, journal=True) as client:
         documents = client["test"]["documents"]
@@ -163,16 +163,16 @@ def test_the_database_of_a_url_is_replaced_and_nothing_else() -> None:
 
 
 class Machine:
-    """A machine with an empty cache, and no program but those a test puts on its PATH."""
+    """A machine with an empty cache and a PATH that has only the programs of the test."""
 
     def __init__(self, folder: Path) -> None:
         self.programs = folder / "bin"
         self.programs.mkdir()
-        told = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
-        self.env = {**told, "PATH": str(self.programs), "XDG_CACHE_HOME": str(folder / "cache")}
+        kept = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
+        self.env = {**kept, "PATH": str(self.programs), "XDG_CACHE_HOME": str(folder / "cache")}
 
     def has(self, program: str, *lines: str) -> None:
-        """Give it a program, written in Python."""
+        """Add a program, written in Python."""
         path = self.programs / program
         path.write_text("\n".join([f"#!{sys.executable}", *lines, ""]))
         path.chmod(0o755)
@@ -187,7 +187,16 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-ONE_TEST = ("pytest", "-p", "no:cacheprovider", "-n", "0", "tests/test_mongo_server.py", "-k", "comes_back")
+ONE_TEST = (
+    "pytest",
+    "-p",
+    "no:cacheprovider",
+    "-n",
+    "0",
+    "tests/test_mongo_server.py",
+    "-k",
+    "stored_documents_are_read_back",
+)
 
 
 def test_without_a_server_tests_are_skipped_and_the_summary_says_so(machine: Machine) -> None:
@@ -197,7 +206,7 @@ def test_without_a_server_tests_are_skipped_and_the_summary_says_so(machine: Mac
     assert "TESTS OF MONGODB THAT DID NOT RUN: 1." in said
 
 
-def test_without_a_server_tests_fail_where_it_is_demanded(machine: Machine) -> None:
+def test_without_a_server_tests_fail_if_it_is_demanded(machine: Machine) -> None:
     machine.has("go", "import sys", "sys.exit('go: no network')")
     process = machine.run(*ONE_TEST, REALESTATE_DEMAND_MONGODB="1")
     said, _ = process.communicate()
@@ -221,13 +230,13 @@ def test_processes_that_need_the_server_at_once_build_it_once(machine: Machine, 
     assert (tmp_path / "builds").read_text() == "x"
 
 
-def test_mongod_comes_before_the_small_server(machine: Machine) -> None:
+def test_mongod_is_preferred_to_the_small_server(machine: Machine) -> None:
     machine.has("mongod")
     said, _ = machine.run("tests.mongodb").communicate()
     assert said == f"MongoDB for the tests: {machine.programs / 'mongod'}\n"
 
 
-def test_the_server_we_are_told_of_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_server_of_the_environment_is_preferred(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MONGODB_URI", "mongodb://example/")
     with mongodb.server(tmp_path) as url:
         assert url == "mongodb://example/"

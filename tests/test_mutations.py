@@ -1,21 +1,21 @@
-"""A spoilt page never raises anything but its own word, and never gives a wrong value: what is not told is missing.
+"""A spoilt page raises only the errors of our own and never gives a wrong value: a value that is not there is missing.
 
-The rule for each field of a spoilt page's listing. It is what it was on the sound page, or missing (None, empty, the
-default), or it may differ only as follows:
+The rule for each field of a spoilt page's listing: it equals the field on the sound page, or it is missing (None,
+empty, the default), or it differs only as follows:
 
 - identity (`portal`, `ref`, `url`) may never differ;
 - a text may lose words, and a list or a set members, in their order: parts of it were dropped with their node. A text
-  may also be another one that stands in the spoilt page: a title is told twice;
-- a moment may be the day it was on: a page may tell the day where its script told the minute;
-- a price may turn out to be on request, since no price is how portals say that;
-- a country that is not told is the portal's own: there is no home without one;
-- what is said to be uncertain is not silent: coordinates of a neighbourhood, if `geo_precision` is `approximate`; a
+  may also be another text of the spoilt page: many pages have their title twice;
+- a date with a time may become the date alone: a page may show the day where its script has the minute;
+- a price may turn out to be on request, because portals write that by leaving the price out;
+- a missing country becomes the portal's own country: every listing has one;
+- a value that is marked as uncertain may differ: coordinates of a neighbourhood, if `geo_precision` is `approximate`; a
   value that is assumed, if `quality_flags` has it as `<field>_assumed`;
-- `sources` in `extra` tells in our words where a field was read: it may tell less, or that the title told it;
-- what the expectation names under `also` is a second source's word, looked through by a person.
+- `sources` in `extra` names the place where a field was read: it may have fewer entries, or name the title;
+- a value that the expectation lists under `also` is allowed: a second source has it, and a person has checked it.
 
-Everything else has to be the same or None. Numbers above all: no mutation cuts a value in two (see tests/mutations.py),
-so a number that differs was read from a place that is not its own.
+Everything else has to be the same or None, above all numbers: no mutation cuts a value in two (see tests/mutations.py),
+so a different number was read from a wrong place.
 """
 
 import json
@@ -43,14 +43,14 @@ VARIANTS = 500
 SEED = 20261116
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
-_NOTHING_TOLD = as_record(Listing(portal="", ref="", url="", country=""))
+_MISSING = as_record(Listing(portal="", ref="", url="", country=""))
 _IDENTITY = ("portal", "ref", "url", "parser_version")
 _TEXTS = ("title", "description", "street", "city", "district", "region", "agency_name")
 _COLLECTIONS = ("photos", "features", "quality_flags")
-_MOMENTS = ("posted_at", "updated_at")
+_TIMES = ("posted_at", "updated_at")
 #: Degrees; some five kilometres.
 NEAR = 0.05
-#: Fields that say nothing without another.
+#: Fields that mean nothing without each other.
 _PLACED = ("latitude", "longitude", "geo_precision")
 _TOGETHER = (("price", "currency"), ("latitude", "longitude"))
 
@@ -64,7 +64,7 @@ PORTALS = sorted({path.parent.name for path in recorded.expectations() if listin
 
 
 def made(expected: Path, body: bytes) -> Listing | None:
-    """The listing of a page; None if the page says itself that it is none."""
+    """The listing of a page; None if the parser says that the page is broken or gone."""
     hints = json.loads(expected.read_text("utf-8")).get("hints", {})
     spider = recorded.spider(expected.parent.name)
     try:
@@ -76,7 +76,7 @@ def made(expected: Path, body: bytes) -> Listing | None:
 
 
 def wrong_fields(sound: dict[str, Any], spoilt: dict[str, Any], body: bytes, also: dict[str, Any]) -> list[str]:
-    """Those whose value is neither what it was nor missing nor accounted for."""
+    """The fields whose value is neither the old one nor missing nor allowed by the rule."""
     assumed = {f"{name}_assumed" for name in FIELDS}
     spoilt = {**spoilt, "quality_flags": [flag for flag in spoilt["quality_flags"] if flag not in assumed]} | {
         "assumed": {flag.removesuffix("_assumed") for flag in spoilt["quality_flags"] if flag in assumed}
@@ -93,7 +93,7 @@ def wrong_fields(sound: dict[str, Any], spoilt: dict[str, Any], body: bytes, als
 
 
 def is_uncertain(name: str, sound: dict[str, Any], spoilt: dict[str, Any]) -> bool:
-    """Whether the listing itself says that this value is not to be relied upon."""
+    """Whether the listing marks this value as uncertain."""
     if name == "country":
         return bool(spoilt[name] == recorded.spider(sound["portal"]).country)
     if spoilt["geo_precision"] == "approximate" and name in _PLACED:
@@ -107,13 +107,13 @@ def is_right(name: str, was: Any, now: Any, body: bytes, also: Any) -> bool:
         return True
     if name in _IDENTITY:
         return False
-    if now == _NOTHING_TOLD[name]:
+    if now == _MISSING[name]:
         return True
     if name in _TEXTS:
         return is_part(now.split(), (was or "").split()) or stands_in(now, body)
     if name in _COLLECTIONS:
         return is_part(now, was)
-    if name in _MOMENTS:
+    if name in _TIMES:
         return was is not None and now[:10] == was[:10]
     if name == "extra":
         return all(
@@ -130,13 +130,13 @@ def is_source(now: dict[str, str], was: dict[str, str]) -> bool:
 
 
 def is_part(now: list[str], was: list[str]) -> bool:
-    """Whether all of it was there before, in this order."""
+    """Whether all elements were there before, in this order."""
     rest = iter(was)
     return all(each in rest for each in now)
 
 
 def leaves(value: Any) -> list[str]:
-    """The texts and numbers in a value; a flag stands nowhere."""
+    """The texts and numbers in a value, without booleans."""
     if isinstance(value, dict | list):
         return [leaf for each in (value.values() if isinstance(value, dict) else value) for leaf in leaves(each)]
     return [] if value is None or isinstance(value, bool) else [str(value)]
@@ -148,11 +148,11 @@ def stands_in(text: str, body: bytes) -> bool:
 
 @lru_cache(maxsize=2)
 def page_text(body: bytes) -> str:
-    """What a person or a script reads in it, blanks collapsed."""
+    """The text of a page, as a person or a script reads it, with single blanks."""
     text = body.decode("utf-8")
     without_tags = re.sub("<[^>]*>", "", text)
-    told = f"{text} {without_tags} {json_texts(text)}"
-    return " ".join(unescape(told).split())
+    whole = f"{text} {without_tags} {json_texts(text)}"
+    return " ".join(unescape(whole).split())
 
 
 def json_texts(text: str) -> str:
@@ -174,7 +174,7 @@ def spoilt_pages(portal: str) -> list[tuple[Path, Variant]]:
 
 
 class Verdict:
-    """What a portal's parser made of all spoilt pages."""
+    """The results of a portal's parser for all spoilt pages."""
 
     def __init__(self) -> None:
         self.read = 0
@@ -203,9 +203,9 @@ def judged(portal: str, validate: ValidatePipeline) -> Verdict:
         if listing is None:
             continue
         verdict.read += 1
-        told = as_record(listing)
-        for field in wrong_fields(sound[page], told, variant.body, also[page]):
-            verdict.add(field, f"{where}: {sound[page].get(field)!r} became {told.get(field)!r}")
+        record = as_record(listing)
+        for field in wrong_fields(sound[page], record, variant.body, also[page]):
+            verdict.add(field, f"{where}: {sound[page].get(field)!r} became {record.get(field)!r}")
         validate.process_item(listing)
     return verdict
 
@@ -224,7 +224,7 @@ def test_a_spoilt_page_gives_no_wrong_value_and_what_is_missing_is_counted(
     assert stats is not None
     verdict = judged(portal, ValidatePipeline(stats, lambda: NOW, LiveMedians(list, 0)))
     assert not verdict.faults, str(verdict)
-    assert verdict.read > VARIANTS / 5, "most pages that lose one thing still tell the rest"
+    assert verdict.read > VARIANTS / 5, "most pages that lose one part still give the rest"
     assert stats.get_value("listing/made") == verdict.read
     assert stats.get_value("listing/field/title/missing", 0) < verdict.read
     assert any(stats.get_value(f"listing/field/{name}/missing") for name in ("price", "area_m2", "city", "posted_at"))
@@ -240,24 +240,24 @@ def test_a_spoilt_page_gives_no_wrong_value_and_what_is_missing_is_counted(
         ("ref", "840001", "", False),
         ("title", "Sold flat in Baku", "Sold in Baku", True),
         ("title", "Sold flat", "flat Sold", False),
-        ("title", "Sold flat", "Told twice", True),
+        ("title", "Sold flat", "Shown twice", True),
         ("photos", ["a", "b"], ["b"], True),
         ("photos", ["a", "b"], ["c"], False),
         ("posted_at", "2026-11-01T09:00:00+04:00", "2026-11-01T00:00:00+04:00", True),
         ("posted_at", None, "2026-11-01T00:00:00+04:00", False),
         ("price_basis", "total", "on_request", True),
         ("status", "sold", "reserved", False),
-        ("extra", {"a": "1"}, {"b": "Told"}, True),
+        ("extra", {"a": "1"}, {"b": "Shown"}, True),
         ("extra", {"a": "1"}, {"b": "Elsewhere"}, False),
         ("extra", {"sources": {"city": "next", "price": "next"}}, {"sources": {"city": "next"}}, True),
         ("extra", {"sources": {"city": "next"}}, {"sources": {"city": "opengraph"}}, False),
     ],
 )
 def test_the_rule(name: str, was: Any, now: Any, is_it: bool) -> None:
-    assert is_right(name, was, now, b"<p>Told <b>twice</b></p>", ()) is is_it
+    assert is_right(name, was, now, b"<p>Shown <b>twice</b></p>", ()) is is_it
 
 
-def test_what_is_said_to_be_uncertain_is_not_wrong() -> None:
+def test_a_value_that_is_marked_as_uncertain_is_not_wrong() -> None:
     sound = as_record(Listing(portal="emlak", ref="1", url="https://emlak.az/1-.html", country="AZ", latitude=40.4812))
     sound |= {"longitude": 50.1499, "geo_precision": "exact", "operation": "rent", "rent_period": "day"}
     near = {**sound, "latitude": 40.48, "longitude": 50.14}
@@ -272,7 +272,7 @@ def test_what_is_said_to_be_uncertain_is_not_wrong() -> None:
     assert wrong_fields(sound, sound, b"", {}) == []
 
 
-def test_the_same_seed_spoils_alike_and_every_way_is_tried() -> None:
+def test_the_same_seed_gives_the_same_variants_and_every_way_is_tried() -> None:
     for portal in PORTALS:
         once, again = spoilt_pages(portal), spoilt_pages(portal)
         assert once == again

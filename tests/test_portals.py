@@ -1,4 +1,4 @@
-"""One walker over all recorded pages; pytest's difference of the two names the wrong field."""
+"""One test for all recorded pages. The difference that pytest shows names the wrong field."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The PostgreSQL that tests break: what they rely on."""
+"""Tests of the PostgreSQL process that other tests stop and kill."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ def lives(process: psutil.Process) -> bool:
         return False
 
 
-def test_it_is_killed_with_all_its_processes_and_starts_again_at_the_same_address_with_what_was_committed(
+def test_a_killed_server_starts_again_at_the_same_address_with_all_committed_data(
     postgres: PostgresProcess,
 ) -> None:
     address = postgres.address
@@ -47,14 +47,14 @@ def test_it_is_killed_with_all_its_processes_and_starts_again_at_the_same_addres
     assert postgres.ask("SELECT n FROM kept") == [(1,)]
 
 
-def test_it_has_other_settings_after_a_restart(postgres: PostgresProcess) -> None:
+def test_changed_settings_apply_after_a_restart(postgres: PostgresProcess) -> None:
     postgres.change(max_connections=7)
     postgres.restart()
     assert postgres.ask("SHOW max_connections") == [("7",)]
     assert postgres.ask("SHOW timezone") == [("UTC",)]
 
 
-def test_a_synchronous_standby_has_all_that_was_acknowledged_and_takes_over(tmp_path: Path) -> None:
+def test_a_synchronous_standby_has_all_acknowledged_writes_and_takes_over(tmp_path: Path) -> None:
     with Pair.running(tmp_path) as pair:
         pair.primary.ask("CREATE TABLE kept (n integer)")
         for number in range(50):

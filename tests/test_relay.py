@@ -1,4 +1,4 @@
-"""The line that tests break."""
+"""Tests of the relay that other tests use to break connections."""
 
 from time import monotonic
 
@@ -18,30 +18,30 @@ def impatient(url: str, **options: float) -> Redis:
     return Redis.from_url(url, retry=Retry(NoBackoff(), 0), **options)
 
 
-def test_an_answer_is_lost_after_the_deed(redis_url: str, server: Redis) -> None:
+def test_a_reply_is_lost_after_the_command_was_executed(redis_url: str, server: Redis) -> None:
     with Line(redis_url) as line, impatient(line.url) as client:
         client.ping()
-        line.lose_an_answer_to(b"INCR")
+        line.lose_reply_to(b"INCR")
         assert client.set("other", 1)
         assert not line.lost.is_set()
         with pytest.raises(RedisConnectionError):
             client.incr("n")
         assert line.lost.is_set()
         assert server.get("n") == b"1"
-        assert client.incr("n") == 2, "new lines are whole"
+        assert client.incr("n") == 2, "new connections work"
 
 
-def test_the_word_may_stand_at_the_beginning_of_a_long_command(store_url: str) -> None:
+def test_the_word_may_be_at_the_beginning_of_a_long_command(store_url: str) -> None:
     with Line(store_url) as line:
         connection = psycopg2.connect(line.url)
-        line.lose_an_answer_to(b"octet_length")
+        line.lose_reply_to(b"octet_length")
         with connection.cursor() as cursor, pytest.raises(psycopg2.OperationalError):
             cursor.execute("SELECT octet_length(%s)", ("x" * 1_000_000,))
         assert line.lost.is_set()
         connection.close()
 
 
-def test_what_is_held_arrives_when_it_is_released(redis_url: str, server: Redis) -> None:
+def test_held_data_arrive_when_they_are_released(redis_url: str, server: Redis) -> None:
     with Line(redis_url) as line, impatient(line.url, socket_timeout=0.2) as client:
         client.ping()
         line.hold()
@@ -52,7 +52,7 @@ def test_what_is_held_arrives_when_it_is_released(redis_url: str, server: Redis)
         assert client.ping()
 
 
-def test_cut_lines_are_broken_and_new_ones_whole(store_url: str) -> None:
+def test_cut_connections_are_broken_and_new_ones_work(store_url: str) -> None:
     with Line(store_url) as line:
         connection = psycopg2.connect(line.url)
         line.cut()
@@ -62,7 +62,7 @@ def test_cut_lines_are_broken_and_new_ones_whole(store_url: str) -> None:
         psycopg2.connect(line.url).close()
 
 
-def test_the_way_may_grow_long_at_any_time(redis_url: str) -> None:
+def test_the_delay_can_be_changed_at_any_time(redis_url: str) -> None:
     with Line(redis_url) as line, impatient(line.url) as client:
         client.ping()
         line.delay_seconds = 0.05
@@ -71,7 +71,7 @@ def test_the_way_may_grow_long_at_any_time(redis_url: str) -> None:
         assert monotonic() - began >= 0.05
 
 
-def test_a_server_that_is_not_there_shows_as_a_broken_line() -> None:
+def test_a_missing_server_is_a_broken_connection() -> None:
     nobody = f"redis://127.0.0.1:{free_port()}/0"
     with Line(nobody) as line, impatient(line.url) as client, pytest.raises(RedisConnectionError):
         client.ping()

@@ -43,7 +43,7 @@ print(json.dumps({name: getattr(settings, name) for name in names}))
 
 
 def settings_with(**env: str) -> dict[str, object]:
-    """As a process started with exactly these variables sees them."""
+    """The settings of a process that is started with exactly these variables."""
     done = subprocess.run([sys.executable, "-c", SHOW], env=env, capture_output=True, text=True, check=True)
     values: dict[str, object] = json.loads(done.stdout)
     return values

@@ -56,7 +56,7 @@ class Dropping:
 
 
 class Meddling:
-    """A spider middleware as somebody may add it: drops, adds, changes, and handles one error."""
+    """A spider middleware of a user: it drops, adds and changes output, and handles one error."""
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         async for each in result:

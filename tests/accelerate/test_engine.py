@@ -48,7 +48,7 @@ def crawled(*words: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("meddling", [(), ("meddling",)])
-def test_whatever_happens_to_a_request_signals_and_statistics_are_those_of_scrapy(
+def test_for_every_outcome_of_a_request_signals_and_statistics_are_those_of_scrapy(
     site: str, meddling: tuple[str, ...]
 ) -> None:
     accelerated = crawled("accelerated", site, *meddling)
@@ -66,7 +66,7 @@ def log() -> list[Any]:
 
 @pytest.fixture
 def scraper(log: list[Any]) -> Scraper:
-    """One whose page yields what the test says."""
+    """A spider whose page yields the output of the test."""
     made = Scraper.__new__(Scraper)
     made.spidermw = SimpleNamespace()  # type: ignore[assignment]
     made.crawler = SimpleNamespace(engine=SimpleNamespace(crawl=lambda each: log.append(("crawled", each.url))))  # type: ignore[assignment]
@@ -114,7 +114,7 @@ def test_an_error_is_reported_and_ends_the_page(scraper: Scraper, log: list[Any]
     assert log == [("item begun", "a"), ("item over", "a"), ("error", error)]
 
 
-def test_a_callback_that_is_cancelled_is_no_error(scraper: Scraper, log: list[Any]) -> None:
+def test_a_cancelled_callback_is_not_an_error(scraper: Scraper, log: list[Any]) -> None:
     with pytest.raises(asyncio.CancelledError):
         scrape(scraper, asyncio.CancelledError())
     assert log == []

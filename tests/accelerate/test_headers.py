@@ -1,4 +1,4 @@
-"""The same as Scrapy's headers say, whatever they are asked."""
+"""Every method of the headers gives the same result as Scrapy's."""
 
 from hypothesis import given
 from hypothesis import strategies as some
@@ -11,7 +11,7 @@ GIVEN = some.lists(some.tuples(NAMES, some.text("ab é", max_size=3)), max_size=
 
 
 @given(GIVEN, NAMES)
-def test_asked_for_a_name(given: list[tuple[str, str]], name: str) -> None:
+def test_a_header_is_read_by_its_name(given: list[tuple[str, str]], name: str) -> None:
     headers = Headers(given)
     assert last(headers, name) == headers.get(name)
     assert has(headers, name) == (name in headers)
@@ -23,7 +23,7 @@ def test_a_header_without_a_value_has_none() -> None:
 
 
 @given(GIVEN, GIVEN, NAMES)
-def test_put_on_and_taken_off(there: list[tuple[str, str]], given: list[tuple[str, str]], name: str) -> None:
+def test_headers_are_set_and_deleted(there: list[tuple[str, str]], given: list[tuple[str, str]], name: str) -> None:
     ours, scrapys = Headers(there), Headers(there)
     missing = put_on(ours, given)
     added = [each for each, value in given if each not in scrapys and scrapys.setdefault(each, value) is not None]

@@ -1,4 +1,4 @@
-"""Beside Scrapy's own: the same answer for every address, the first time and from memory."""
+"""The same result as Scrapy's middleware for every URL, the first time and from the cache."""
 
 from collections.abc import Callable
 
@@ -38,12 +38,12 @@ def spider() -> ImmowebSpider:
 
 
 @given(st.lists(URLS, min_size=1, max_size=20))
-def test_it_lets_through_what_scrapys_does(spider: ImmowebSpider, urls: list[str]) -> None:
+def test_the_same_urls_pass_as_with_scrapy(spider: ImmowebSpider, urls: list[str]) -> None:
     ours, scrapys = OffsiteMiddleware(None), offsite.OffsiteMiddleware(None)  # type: ignore[arg-type]
     for url in urls * 2:
         try:
             request = Request(url)
-        except ValueError:  # no address
+        except ValueError:  # not a URL
             continue
         assert ours.should_follow(request, spider) == scrapys.should_follow(request, spider), url
 
@@ -61,7 +61,7 @@ def test_domains_may_change(make_crawler: Callable[..., Crawler]) -> None:
         middleware.process_request(Request("https://www.immoweb.be/1"))
 
 
-def test_it_remembers_no_end_of_hosts(spider: ImmowebSpider) -> None:
+def test_the_cache_of_hosts_has_a_limit(spider: ImmowebSpider) -> None:
     middleware = OffsiteMiddleware(None)  # type: ignore[arg-type]
     for number in range(3_000):
         middleware.should_follow(Request(f"https://{number}.example/"), spider)

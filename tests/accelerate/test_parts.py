@@ -1,4 +1,4 @@
-"""The other parts: what they spare, and when they stand back."""
+"""The other parts of the accelerator: what they skip, and when they do not apply."""
 
 import gc
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ def as_before() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("as_before")
-def test_what_is_there_at_the_beginning_is_not_looked_at_again(make_crawler: MAKE) -> None:
+def test_objects_that_exist_at_the_start_are_not_collected_again(make_crawler: MAKE) -> None:
     extension = GarbageCollection.from_crawler(make_crawler(ImmowebSpider))
     imported = gc.get_freeze_count()
     assert imported > 10_000

@@ -1,4 +1,4 @@
-"""Beside Scrapy's own, request by request: what is sent, what is kept, what is followed."""
+"""The same cookies, redirects and requests as with Scrapy's own middlewares."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,7 @@ ASKED = st.fixed_dictionaries(
 
 
 @given(st.lists(ASKED, max_size=6))
-def test_cookies_are_sent_and_kept_as_by_scrapys(crawler: Crawler, asked: list[dict[str, Any]]) -> None:
+def test_cookies_are_sent_and_stored_as_by_scrapy(crawler: Crawler, asked: list[dict[str, Any]]) -> None:
     results = []
     for kind in (CookiesMiddleware, cookies.CookiesMiddleware):
         middleware = kind.from_crawler(crawler)
@@ -59,7 +59,7 @@ def test_cookies_are_sent_and_kept_as_by_scrapys(crawler: Crawler, asked: list[d
 
 @pytest.mark.parametrize("meta", [{}, {"dont_redirect": True}, {"handle_httpstatus_list": [302]}])
 @pytest.mark.parametrize("location", ["", "/2", "//other.example/2", "ftp://x"])
-def test_redirects_are_followed_as_by_scrapys(crawler: Crawler, location: str, meta: dict[str, Any]) -> None:
+def test_redirects_are_followed_as_by_scrapy(crawler: Crawler, location: str, meta: dict[str, Any]) -> None:
     for status in (200, 201, 300, 301, 302, 303, 304, 307, 308, 399, 404, 500):
         results = []
         for kind in (RedirectMiddleware, redirect.RedirectMiddleware):
@@ -75,12 +75,12 @@ def test_redirects_are_followed_as_by_scrapys(crawler: Crawler, location: str, m
     "url", [URL, f"{URL}?q=ä b", "http://user:pw@x.example/", "https://x.example/ä/", "https://x.example", "data:,x"]
 )
 @pytest.mark.parametrize("arguments", [{}, {"meta": {"a": 1}}, {"meta": {"verbatim_url": True}}, {"priority": 3}])
-def test_a_request_is_the_same_as_scrapys(url: str, arguments: dict[str, Any]) -> None:
+def test_a_request_is_the_same_as_with_scrapy(url: str, arguments: dict[str, Any]) -> None:
     ours, scrapys = request_to(url, **arguments), Request(url, **arguments)
     assert ours.to_dict() == scrapys.to_dict()
 
 
-def test_the_meta_that_is_given_stays_its_owners(make_crawler: Callable[..., Crawler]) -> None:
+def test_the_given_meta_is_not_changed(make_crawler: Callable[..., Crawler]) -> None:
     meta = {"a": 1}
     request = request_to(URL, meta=meta)
     request.meta["b"] = 2

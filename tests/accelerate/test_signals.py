@@ -1,4 +1,4 @@
-"""Signals: the same is heard by the same, beside Scrapy's own."""
+"""Signals reach the same receivers with the same arguments as with Scrapy."""
 
 import asyncio
 import gc
@@ -12,7 +12,7 @@ from realestate.accelerate.signals import Signals
 
 
 class Listener:
-    """Hears in several ways."""
+    """A receiver with methods of several kinds."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[Any, ...]] = []
@@ -53,7 +53,7 @@ def signals(request: pytest.FixtureRequest) -> SignalManager:
     return manager
 
 
-def test_each_hears_what_it_takes_and_an_error_stops_nobody(
+def test_each_receiver_gets_its_arguments_and_an_error_does_not_stop_the_others(
     signals: SignalManager, caplog: pytest.LogCaptureFixture
 ) -> None:
     listener = Listener()
@@ -74,14 +74,16 @@ def test_each_hears_what_it_takes_and_an_error_stops_nobody(
     assert [record.levelname for record in caplog.records] == ["ERROR"]
 
 
-def test_what_is_not_to_be_logged_is_not(signals: SignalManager, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_exception_that_should_not_be_logged_is_not_logged(
+    signals: SignalManager, caplog: pytest.LogCaptureFixture
+) -> None:
     listener = Listener()
     signals.connect(listener.fails, SIGNAL)
     signals.send_catch_log(SIGNAL, dont_log=ValueError)
     assert caplog.records == []
 
 
-def test_who_takes_long_is_waited_for(signals: SignalManager, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_slow_receiver_is_waited_for(signals: SignalManager, caplog: pytest.LogCaptureFixture) -> None:
     listener = Listener()
     for name in ("item", "later", "fails", "fails_later"):
         signals.connect(getattr(listener, name), SIGNAL)
@@ -92,7 +94,7 @@ def test_who_takes_long_is_waited_for(signals: SignalManager, caplog: pytest.Log
     assert len(caplog.records) == 2
 
 
-def test_who_comes_later_goes_or_dies_is_noticed(signals: SignalManager) -> None:
+def test_receivers_that_are_added_removed_or_deleted_are_noticed(signals: SignalManager) -> None:
     first, second, third = Listener(), Listener(), Listener()
     signals.connect(first.nothing, SIGNAL)
     signals.send_catch_log(SIGNAL)
@@ -109,7 +111,7 @@ def test_who_comes_later_goes_or_dies_is_noticed(signals: SignalManager) -> None
     assert [len(first.heard), len(second.heard), len(heard)] == [2, 2, 1]
 
 
-def test_whether_anybody_listens() -> None:
+def test_the_check_for_receivers_is_right() -> None:
     signals, listener = Signals(object()), Listener()
     assert not signals.has_receivers(SIGNAL)
     signals.connect(listener.nothing, SIGNAL)

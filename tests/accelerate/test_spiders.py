@@ -1,4 +1,4 @@
-"""One portal's spider without the others', all of them when all are asked for."""
+"""Load one portal's spider without the others, or all of them."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ class Other(Spider):
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a project's spiders, of which one is not in the file of its name."""
+    """A folder of spiders. One of them is not in the file of its name."""
     package = tmp_path / f"spiders_of_{tmp_path.name}"
     package.mkdir()
     (package / "__init__.py").touch()
@@ -48,7 +48,7 @@ def test_one_portal_is_loaded_without_the_others() -> None:
     assert "realestate.spiders.bina" not in modules
 
 
-def test_all_are_there_for_who_asks_for_all() -> None:
+def test_all_spiders_can_be_listed() -> None:
     loader = SpiderLoader(project_settings())
     assert loader.load("tap").name == "tap"
     assert sorted(loader.list()) == all_portals()
@@ -60,7 +60,7 @@ def test_a_spider_in_another_file_is_found(elsewhere: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nobody", "", ".", "words", "words.bina", "engine", "../immoweb", "a\nb", "os"])
-def test_what_is_no_spider_is_said_to_be_none(name: str) -> None:
+def test_an_unknown_spider_is_an_error(name: str) -> None:
     with pytest.raises(KeyError, match="Spider not found"):
         SpiderLoader(project_settings()).load(name)
 

@@ -1,4 +1,4 @@
-"""A checkout of its own: what the tools write must not land among the project's files."""
+"""A copy of the checkout, so that the tools do not write into the project."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ TIMEOUT_SECONDS = 120
 
 
 class Done(NamedTuple):
-    """How a command ended."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -31,7 +31,7 @@ Run = Callable[..., Done]
 
 
 def copy_of_the_project(folder: Path) -> Path:
-    """With the compiled files: compiling the package again takes longer than most commands."""
+    """Copy the checkout with its compiled files: compiling takes longer than most commands."""
     shutil.copytree(ROOT / "realestate", folder / "realestate")
     shutil.copytree(ROOT / "tests" / "portals", folder / "tests" / "portals")
     for path in (ROOT / "tests").glob("*.py"):
@@ -43,18 +43,18 @@ def copy_of_the_project(folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def shared_checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """For tests that add files under names of their own and change none."""
+    """A checkout shared by tests that only add files, each under its own name."""
     return copy_of_the_project(tmp_path_factory.mktemp("shared") / "checkout")
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """For tests that change files."""
+    """A checkout for one test that changes files."""
     return copy_of_the_project(tmp_path / "checkout")
 
 
 def run_in(folder: Path, *arguments: str, **env: str) -> Done:
-    """`python -m …` in a checkout, as its author would."""
+    """Run `python -m …` in a checkout."""
     kept = {name: value for name, value in os.environ.items() if name != "SIMULATOR_URL"}
     done = subprocess.run(
         [sys.executable, "-m", *arguments],

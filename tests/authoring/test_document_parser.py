@@ -28,7 +28,7 @@ def classified() -> dict[str, Any]:
 
 @pytest.mark.parametrize("expected", recorded.expectations(), ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_recorded_page_is_parsed_without_its_url(expected: Path) -> None:
-    """The values are those of the walker; only the address may be spelled otherwise."""
+    """The values are those of the test of recorded pages. Only the URL may be spelled differently."""
     given = json.loads(expected.read_text("utf-8"))
     page = recorded.page_of(expected)
     parsed = parse(expected.parent.name, page.read_bytes(), hints=given.get("hints"), file_name=page.name)
@@ -146,7 +146,7 @@ def test_a_rent_never_has_a_wrong_period(given: dict[str, Any], period: str | No
     ("name", "code"), [("België", "BE"), (None, "BE"), ("Frankrijk", "FR"), ("Elsewhere", "Elsewhere")]
 )
 def test_a_home_abroad_has_its_own_country(name: str | None, code: str) -> None:
-    """A country that is not known fails validation by its name, and so is seen."""
+    """An unknown country fails validation under its name."""
     ad = classified()
     ad["property"]["location"]["country"] = name
     assert parse("immoweb", json.dumps(ad).encode()).values["listing"]["country"] == code

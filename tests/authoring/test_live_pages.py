@@ -40,7 +40,7 @@ def live(shared_checkout: Path, simulated: Simulated) -> Run:
 
 
 @pytest.mark.parametrize("name", ["emlak", "immoweb"])
-def test_a_recorded_listing_is_the_truth_and_passes_the_test_of_recorded_pages(
+def test_a_recorded_listing_has_the_true_values_and_passes_the_test_of_recorded_pages(
     live: Run, command: Run, simulated: Simulated, shared_checkout: Path, name: str
 ) -> None:
     truth = next(each for each in simulated.truth(name) if each["price"])
@@ -63,7 +63,7 @@ def test_a_search_is_recorded_too(live: Run, simulated: Simulated, shared_checko
     assert done.code == 0, done.err
     values = json.loads((shared_checkout / "tests/portals/emlak/search-live.json").read_text("utf-8"))
     assert values["url"] == "https://emlak.az" + EMLAK_SEARCH
-    assert len(values["found"]) >= 20, "and some that are pinned"
+    assert len(values["found"]) >= 20, "some results are pinned"
     assert values["total"] == LISTINGS
 
 

@@ -46,30 +46,30 @@ def test_a_perfect_crawl_reaches_every_goal() -> None:
         (Verdict(expected=100, right=100, wrong=0, gone=1), ["live listings marked gone"]),
     ],
 )
-def test_whatever_is_not_right_misses_a_goal(judged: Verdict, goals: list[str]) -> None:
+def test_any_fault_misses_a_goal(judged: Verdict, goals: list[str]) -> None:
     assert missed(replace(PERFECT, verdict=judged)) == goals
 
 
-def test_a_hostile_adversary_may_keep_one_in_a_hundred_if_that_is_told() -> None:
+def test_a_hostile_adversary_may_withhold_one_in_a_hundred_if_it_is_a_dead_letter() -> None:
     accounted = Verdict(expected=100, right=99, wrong=0, accounted=1)
     assert missed(replace(PERFECT, profile="hostile", verdict=accounted)) == []
     silent = Verdict(expected=100, right=99, wrong=0)
     assert missed(replace(PERFECT, profile="hostile", verdict=silent)) == ["neither right nor a dead letter"]
 
 
-def test_faults_allow_as_many_more_requests() -> None:
+def test_faults_allow_more_requests() -> None:
     toll = Toll(requests=116, refused=0, bans=0, fault_share=0.1)  # 1.05 / 0.9 is 1.167
     assert missed(replace(PERFECT, toll=toll)) == []
     assert missed(replace(PERFECT, toll=replace(toll, requests=117))) == ["requests a page"]
     assert missed(replace(PERFECT, toll=replace(toll, fault_share=0.0))) == ["requests a page"]
 
 
-def test_more_than_two_in_a_hundred_refused_are_too_many() -> None:
+def test_more_than_two_refusals_in_a_hundred_are_too_many() -> None:
     toll = Toll(requests=100, refused=3, bans=0, fault_share=0.1)
     assert missed(replace(PERFECT, toll=toll)) == ["refused"]
 
 
-def test_peers_have_no_goals_and_who_was_stopped_is_shown() -> None:
+def test_peers_have_no_goals_and_a_stopped_peer_is_shown() -> None:
     poor = replace(BESIDE[0], verdict=Verdict(expected=100, right=7, wrong=5), finished=False)
     assert all(each.ok for each in adversary.measures_of([poor, replace(poor, crawler=SCRAPY_REDIS), PERFECT]))
     shown = Console(file=io.StringIO(), width=140, record=True)
@@ -81,7 +81,7 @@ def test_peers_have_no_goals_and_who_was_stopped_is_shown() -> None:
 
 @pytest.mark.slow
 def test_against_a_gentle_adversary_every_crawler_gets_everything() -> None:
-    """Both ways to judge agree: where no page is disturbed, nothing that is read is wrong."""
+    """Both ways to judge agree: without faults, no value is wrong."""
     with bench.fresh(scale=1, rounds=1) as context:
         (results,) = adversary.contests(context, {"gentle": 24})
     assert [each.crawler for each in results] == [SCRAPY, SCRAPY_REDIS, OURS]

@@ -16,7 +16,7 @@ GOAL = Goal(of="ratio", minimum=3)
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
-    """Suites whose one measure has this ratio. Answers which were run, as they are."""
+    """Suites whose only measure has this ratio. Return the list of suites that were run."""
 
     def install(ratio: float, broken: str = "", goal: Goal = GOAL) -> list[str]:
         ran: list[str] = []
@@ -57,14 +57,14 @@ def test_without_a_suite_all_are_run(fake: Fake) -> None:
     assert {"crawl", "queue", "store", "parse", "scale", "growth", "startup"} <= set(ran)
 
 
-def test_a_suite_that_does_not_count_fails_and_leaves_the_others_their_turn(fake: Fake) -> None:
+def test_a_suite_without_a_valid_result_fails_and_the_others_still_run(fake: Fake) -> None:
     ran = fake(3.0, broken="queue")
     code, output = invoke("queue", "store")
     assert (code, ran) == (1, ["queue", "store"])
     assert "queue does not count: 3 listings are missing" in output
 
 
-def test_a_program_reads_the_measures_alone(fake: Fake) -> None:
+def test_the_json_output_has_only_the_measures(fake: Fake) -> None:
     fake(3.0)
     result = CliRunner().invoke(app, ["queue", "--json", "-"])
     assert [each["name"] for each in json.loads(result.stdout)] == ["speed"]
@@ -81,7 +81,7 @@ def test_a_ratio_that_fell_is_a_failure_though_its_goal_holds(fake: Fake, tmp_pa
     assert "queue: speed: 3.30 ×, was 4.00 × (-18%)" in output
 
 
-def test_nothing_to_compare_is_no_success(fake: Fake, tmp_path: Path) -> None:
+def test_nothing_to_compare_is_a_failure(fake: Fake, tmp_path: Path) -> None:
     file = tmp_path / "before.json"
     file.write_text("[]")
     fake(3.0)
@@ -90,7 +90,7 @@ def test_nothing_to_compare_is_no_success(fake: Fake, tmp_path: Path) -> None:
     assert "nothing measured is in" in output
 
 
-def test_what_is_held_to_no_ratio_cannot_have_fallen(fake: Fake, tmp_path: Path) -> None:
+def test_a_measure_without_a_ratio_is_not_compared(fake: Fake, tmp_path: Path) -> None:
     file = tmp_path / "before.json"
     fake(4.0, goal=Goal(maximum=5))
     assert invoke("startup", "--json", str(file))[0] == 0
@@ -105,7 +105,7 @@ def test_the_page_is_written(fake: Fake, tmp_path: Path) -> None:
     assert "3.00 ×" in (tmp_path / page.PAGE).read_text("utf-8")
 
 
-def test_what_was_measured_before_somebody_stopped_it_is_written(
+def test_results_from_before_an_interrupt_are_written(
     fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / page.PAGE).write_text(f"{page.BEGIN}{page.END}")

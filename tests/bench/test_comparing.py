@@ -1,4 +1,4 @@
-"""What counts as slower: ratios with a goal, whichever way is the better one."""
+"""What counts as slower: only ratios with a goal, in the direction of the goal."""
 
 import json
 from pathlib import Path
@@ -48,17 +48,17 @@ def test_a_ratio_may_be_worse_by_15_percent(record: Path, goal: Goal, then: floa
     assert bool(fallen([measure(now, goal)], before)) == is_worse
 
 
-def test_the_line_says_what_fell_and_how_far(record: Path) -> None:
+def test_the_line_names_the_ratio_that_fell_and_by_how_much(record: Path) -> None:
     assert fallen([measure(2.0)], written(record, measure(4.0))) == ["crawl: crawl: 2.00 ×, was 4.00 × (-50%)"]
 
 
 def test_times_are_not_compared(record: Path) -> None:
-    """A machine of half the speed halves both sides."""
+    """A machine of half the speed changes both sides."""
     slow = Measure(name="crawl", suite="crawl", value=150, unit="pages/s", goal=FASTER, peer="plain", peer_value=50)
     assert fallen([slow], written(record, measure(3.0))) == []
 
 
-def test_what_is_in_one_of_the_two_only_is_not_compared(record: Path) -> None:
+def test_a_measure_that_only_one_file_has_is_not_compared(record: Path) -> None:
     before = written(record, measure(3.0, name="old"), measure(3.0, suite="other"), measure(None, name="alone"))
     today = [measure(1.0), measure(1.0, name="alone")]
     assert fallen(today, before) == []
@@ -67,17 +67,17 @@ def test_what_is_in_one_of_the_two_only_is_not_compared(record: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"name": "x"}]', "[[[[" * 9_999, '[{"suite": 1}]'])
-def test_a_file_of_something_else_is_told(record: Path, text: str) -> None:
+def test_a_file_with_other_content_is_an_error(record: Path, text: str) -> None:
     record.write_text(text)
     with pytest.raises(NoRecord, match=r"performance\.json"):
         read(record)
 
 
-def test_a_file_that_is_not_there_is_told(record: Path) -> None:
+def test_a_missing_file_is_an_error(record: Path) -> None:
     with pytest.raises(NoRecord, match=r"performance\.json"):
         read(record)
 
 
-def test_fields_of_a_later_version_do_not_disturb(record: Path) -> None:
+def test_fields_of_a_later_version_are_ignored(record: Path) -> None:
     record.write_text(json.dumps([{**measure(3.0).as_record(), "cores": 2}]))
     assert read(record)[0].ratio == 3.0

@@ -49,7 +49,7 @@ def ours(found: list[Measure], context: Context, stored: Database, site: Site) -
     ours.close()
 
 
-def test_all_are_measured_beside_plain_scrapy(found: list[Measure]) -> None:
+def test_all_crawlers_are_compared_with_plain_scrapy(found: list[Measure]) -> None:
     crawlers = [crawl.OURS, crawl.WITHOUT_ACCELERATION, *(peer.name for peer in PEERS if peer.is_there), CEILING.name]
     *beside_plain, acceleration = found
     assert [each.name for each in beside_plain] == [
@@ -61,7 +61,7 @@ def test_all_are_measured_beside_plain_scrapy(found: list[Measure]) -> None:
     assert all(each.value > 0 and each.ratio for each in found if each.unit == "pages/s")
 
 
-def test_only_ours_has_goals(found: list[Measure]) -> None:
+def test_only_our_crawler_has_goals(found: list[Measure]) -> None:
     assert [str(each.goal) for each in found if str(each.goal)] == ["≥ 2 ×", "≤ 0.5 ×"]
     assert all(crawl.OURS in each.name for each in found if str(each.goal))
 
@@ -92,7 +92,7 @@ def test_a_peer_that_yields_less_or_other_does_not_count(site: Site, tmp_path: P
         PLAIN.check(site, file, tmp_path / "log")
 
 
-def test_a_failure_of_a_peer_is_said_and_leaves_it_out(
+def test_a_peer_that_fails_is_named_and_left_out(
     context: Context, stored: Database, site: Site, capfd: pytest.CaptureFixture[str]
 ) -> None:
     broken = replace(CEILING, name="broken", module="nobody")
@@ -102,14 +102,14 @@ def test_a_failure_of_a_peer_is_said_and_leaves_it_out(
     assert said.endswith("No module named bench.peers.nobody")
 
 
-def test_a_peer_whose_package_is_missing_is_said_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_package_of_a_peer_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     assert list(crawl.there((Peer("absent", "absent", "no_such_package"), PLAIN))) == [PLAIN]
     assert capfd.readouterr().err.splitlines() == [
         "absent is not measured: no no_such_package (pip install 'realestate[bench]')"
     ]
 
 
-def test_every_override_is_printed_and_no_password(
+def test_every_override_is_printed_without_passwords(
     context: Context, stored: Database, site: Site, capfd: pytest.CaptureFixture[str]
 ) -> None:
     ours = Ours(context, stored, site)
@@ -130,7 +130,7 @@ def test_every_override_is_printed_and_no_password(
     ours.close()
 
 
-def test_a_crawl_that_asks_for_nothing_is_not_waited_for(
+def test_a_crawl_without_requests_is_not_waited_for(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bench.rig.race.STUCK_SECONDS", 0.2)

@@ -1,4 +1,4 @@
-"""The harness without a clock: what is measured here are lists of numbers."""
+"""The harness without a clock: the measures are lists of numbers."""
 
 import sys
 from collections.abc import Iterator
@@ -75,21 +75,21 @@ def test_a_ratio_is_that_of_the_medians_where_a_round_has_none(peers: list[float
     ],
     ids=str,
 )
-def test_whether_it_is_ok_follows_from_the_goal(goal: Goal, text: str, ok: bool) -> None:
+def test_the_goal_decides_whether_a_measure_is_ok(goal: Goal, text: str, ok: bool) -> None:
     assert (str(goal), measure(goal=goal).ok) == (text, ok)
 
 
-def test_without_a_bound_it_is_context_and_nothing_to_miss() -> None:
+def test_a_measure_without_a_goal_cannot_fail() -> None:
     assert (str(Goal()), measure(goal=Goal()).ok) == ("", True)
 
 
-def test_a_ratio_without_a_peer_is_no_success() -> None:
+def test_a_ratio_without_a_peer_is_a_failure() -> None:
     alone = measure(peer_value=None)
     assert (alone.ratio, alone.ok) == (None, False)
     assert measure(peer_value=None, goal=Goal(minimum=1)).ok
 
 
-def test_the_file_has_exactly_what_is_promised() -> None:
+def test_the_file_has_exactly_the_documented_fields() -> None:
     assert msgspec.json.decode(as_json([measure(), measure(value=4.0)])) == [
         {
             "suite": "",
@@ -113,12 +113,12 @@ def test_suites_are_the_modules_of_the_package() -> None:
     assert not {"rig", "peers", "results"} & set(bench.suites())
 
 
-def test_an_unknown_suite_is_told_with_those_there_are() -> None:
+def test_an_unknown_suite_is_an_error_that_lists_the_suites() -> None:
     with pytest.raises(bench.NoSuchSuite, match=r"'quuue'; there are: .*queue"):
         bench.run("quuue", print)
 
 
-def test_every_measure_is_shown_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_measure_is_printed_as_soon_as_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Measure] = []
 
     def measures(context: bench.Context) -> Iterator[Measure]:

@@ -1,4 +1,4 @@
-"""The suite runs, and what the peers read is what the portal tells."""
+"""The suite runs, and the peers read the same values as our parser."""
 
 from collections.abc import Callable
 

@@ -27,7 +27,7 @@ def test_everything_is_measured_and_positive(found: list[Measure]) -> None:
     assert len({each.name for each in found}) == len(found)
 
 
-def test_everything_has_a_peer_but_what_stock_cannot_do(found: list[Measure]) -> None:
+def test_every_measure_has_a_peer_except_those_that_stock_cannot_do(found: list[Measure]) -> None:
     alone = [each.name for each in found if each.peer is None]
     assert alone == ["memory of a URL and when it was seen, of 2,500", "status at 2,000 queued"]
     assert all(each.ratio for each in found if each.peer)

@@ -6,7 +6,7 @@ from redis import Redis
 from bench.rig.relay import Relay
 
 
-def test_what_is_sent_together_is_one_round_trip(redis_url: str, server: Redis) -> None:
+def test_commands_sent_together_are_one_round_trip(redis_url: str, server: Redis) -> None:
     with Relay(redis_url) as relay, Redis.from_url(relay.url) as client:
         client.ping()
         before = relay.round_trips
@@ -20,7 +20,7 @@ def test_what_is_sent_together_is_one_round_trip(redis_url: str, server: Redis) 
     assert server.dbsize() == 53
 
 
-def test_the_way_through_it_takes_the_delay(redis_url: str) -> None:
+def test_data_through_the_relay_take_the_delay(redis_url: str) -> None:
     """Not a speed: a lower bound that the delay itself guarantees."""
     with Relay(redis_url, delay_seconds=0.02) as relay, Redis.from_url(relay.url) as client:
         client.ping()
@@ -31,7 +31,7 @@ def test_the_way_through_it_takes_the_delay(redis_url: str) -> None:
         assert client.get("order") == b"4"
 
 
-def test_clients_left_open_do_not_hold_it(redis_url: str) -> None:
+def test_open_clients_do_not_prevent_the_stop(redis_url: str) -> None:
     with Relay(redis_url) as relay:
         clients = [Redis.from_url(relay.url) for _ in range(3)]
         assert all(client.ping() for client in clients)
@@ -39,8 +39,8 @@ def test_clients_left_open_do_not_hold_it(redis_url: str) -> None:
         client.close()
 
 
-def test_it_can_be_stopped_in_the_moment_a_client_hangs_up(redis_url: str) -> None:
-    """However the two fall together, no connection is left behind: that would be a warning, which is an error here."""
+def test_the_relay_can_be_stopped_while_a_client_disconnects(redis_url: str) -> None:
+    """In any order of the two, no connection is left open. That would be a warning, and warnings are errors here."""
     for _ in range(200):
         with Relay(redis_url) as relay, Redis.from_url(relay.url) as client:
             assert client.ping()

@@ -1,4 +1,4 @@
-"""The suite runs and says what it should; how fast is for `python -m bench store` to tell."""
+"""The suite runs and yields the right measures. `python -m bench store` measures how fast."""
 
 import shutil
 
@@ -28,7 +28,7 @@ def test_storing_is_the_same_number_beside_each_peer(found: list[Measure]) -> No
 
 
 def test_mongodb_is_measured_beside_one_update_a_listing(mongodb_url: str) -> None:
-    """On whatever server the tests have: the number means something on a real one only."""
+    """It runs on the server of the tests. Only on a real MongoDB the number has a meaning."""
     with bench.fresh(scale=0.01, rounds=1) as context:
         found = store.in_mongodb(context, Adverts(20), mongodb_url)
     assert found.value > 0

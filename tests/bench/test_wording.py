@@ -21,7 +21,7 @@ def test_a_number_is_written_without_an_exponent(value: float, text: str) -> Non
     assert number(value) == text
 
 
-def test_what_was_measured_once_has_no_spread() -> None:
+def test_a_single_measurement_has_no_spread() -> None:
     assert amount(397.14, "pages/s", 0.3) == "397.1 pages/s ±15%"
     assert amount(0.0, "", 0.0) == "0"
     assert amount(3.0, "bans", 0.0) == "3 bans"

@@ -32,7 +32,7 @@ class FakeFleet:
         self.crawler: Crawler | None = None
 
     def register(self, crawler: Crawler) -> None:
-        """From now on `fleet_of(crawler)` returns this fleet."""
+        """Make `fleet_of(crawler)` return this fleet."""
         self.crawler = crawler
         register_fleet(crawler, cast("Fleet", self))
 

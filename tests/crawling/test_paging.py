@@ -30,7 +30,7 @@ def shows(refs: Sequence[object], **values: object) -> Results:
 
 
 def walked(paging: Paging, answer: "Answer", until: int | None = None, newest: Newest | None = None) -> list[str]:
-    """Every page that is asked for, each with what it has to remember; a portal that never ends is an error."""
+    """The search pages that are requested, in order. The test fails if a search does not end."""
     asked, waiting = [], [(SEARCH, SearchProgress(until))]
     while waiting:
         search, walk = waiting.pop(0)
@@ -43,7 +43,7 @@ def walked(paging: Paging, answer: "Answer", until: int | None = None, newest: N
 
 
 class Answer:
-    """A portal with so many results, newest (greatest ref) first, and its manner past the end."""
+    """A portal with so many results, newest (greatest ref) first. `past` is the page shown after the last one."""
 
     def __init__(self, count: int, size: int = 10, *, total: bool = False, past: str = "empty") -> None:
         self.refs = list(range(count, 0, -1))
@@ -67,7 +67,7 @@ def test_without_a_total_pages_are_read_until_one_shows_nothing_new(past: str) -
 def test_with_a_total_all_pages_are_requested_at_once() -> None:
     answer = Answer(45, total=True)
     assert len(SearchProgress().next_pages(Numbers(size=10), None, SEARCH, answer(SEARCH))) == 4
-    assert len(walked(Numbers(size=10), answer)) == 5, "and no page asks again"
+    assert len(walked(Numbers(size=10), answer)) == 5, "no page is requested twice"
 
 
 def test_no_page_is_requested_beyond_the_last_that_the_portal_shows() -> None:
@@ -113,7 +113,7 @@ def test_a_link_may_be_relative() -> None:
 
 def test_an_incremental_search_stops_after_two_pages_without_anything_new() -> None:
     asked = walked(Numbers(size=10), Answer(1000, total=True), until=985, newest="ref")
-    assert len(asked) == 4, "two with news, two without"
+    assert len(asked) == 4, "two pages with new adverts, two without"
 
 
 def test_old_adverts_among_the_new_do_not_end_the_search() -> None:
@@ -122,7 +122,7 @@ def test_old_adverts_among_the_new_do_not_end_the_search() -> None:
     assert len(asked) == 5
 
 
-def test_with_dates_in_order_the_last_result_decides() -> None:
+def test_if_results_are_sorted_by_date_the_last_one_decides() -> None:
     def answer(search: str) -> Results:
         first = ((whole_number(search, "page") or 1) - 1) * 10
         dated = [found(str(n), dated=NOW - timedelta(hours=n)) for n in range(first, first + 10)]
@@ -190,7 +190,7 @@ def leaves(market: Market, axes: tuple[Axis, ...], reach: int) -> tuple[list[str
 
 
 @given(st.lists(st.one_of(st.integers(0, 3_000_000), st.sampled_from([0, 1, 250_000, 10**9])), max_size=400))
-def test_the_parts_show_everything_once(prices: list[int]) -> None:
+def test_the_parts_together_show_every_advert_once(prices: list[int]) -> None:
     market = Market(prices)
     read, _ = leaves(market, (PRICE, AREA, REGION), 20)
     shown = [home for search in read for home in market.matching(search)]

@@ -103,7 +103,7 @@ def test_a_bad_seed_is_refused_and_becomes_a_dead_letter(spider: ImmowebSpider, 
     assert letter["seed"] == data.decode("utf-8", "backslashreplace")[:2000]
 
 
-def test_subdomains_are_the_portals_own(spider: ImmowebSpider) -> None:
+def test_subdomains_belong_to_the_portal(spider: ImmowebSpider) -> None:
     assert spider.owns("https://api.www.immoweb.be/x")
     assert spider.owns("https://www.immoweb.be:443/x")
     assert not spider.owns("https://immoweb.example/")
@@ -142,7 +142,7 @@ def test_a_broken_page_is_counted_and_becomes_a_dead_letter(
     assert type(error).__name__ in letter["error"]
 
 
-def test_gone_is_neither_broken_nor_a_dead_letter(spider: ImmowebSpider, fleet: FakeFleet) -> None:
+def test_a_gone_listing_is_neither_broken_nor_a_dead_letter(spider: ImmowebSpider, fleet: FakeFleet) -> None:
     def parse(response: Response) -> Iterator[Any]:
         raise ListingGone("expired")
         yield
@@ -155,7 +155,7 @@ def test_gone_is_neither_broken_nor_a_dead_letter(spider: ImmowebSpider, fleet: 
     assert (redirected.ref, redirected.url, redirected.evidence) == ("21000001", LISTING, "absent")
     assert stats(spider) == {"page/extract/gone": 2}
     assert fleet.dead_letters == []
-    assert fleet.jobs.opened == ["j", "j"], "so that the evidence is weighed, whatever the job began with"
+    assert fleet.jobs.opened == ["j", "j"], "the job is opened, so that the evidence is counted"
 
 
 @pytest.mark.parametrize(
@@ -299,5 +299,5 @@ def test_a_request_without_a_response_is_a_dead_letter(
 ) -> None:
     spider.on_failure(failure(error))
     assert stats(spider) == {f"page/extract/{outcome}": 1}
-    assert len(fleet.finished_requests) == 1, "the errback is over, so the lease may end"
+    assert len(fleet.finished_requests) == 1, "the errback has finished, so the lease can end"
     assert [letter["reason"] for letter in fleet.dead_letters] == [reason]

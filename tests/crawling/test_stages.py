@@ -27,7 +27,7 @@ KEY = "https://www.immoweb.be/en/search-results/house/for-sale"
 
 
 class Kept:
-    """A store that only remembers."""
+    """A store that only records calls."""
 
     def __init__(self) -> None:
         self.parts: list[tuple[str, Part]] = []
@@ -140,8 +140,8 @@ def test_an_incremental_job_reads_page_by_page_down_to_the_watermark(spider: Imm
     kept.refs = {"21000001"}
     made = read(spider, answer(90_000, list(range(20)), mode="incremental"))
     (following,) = requests(made, "discover")
-    assert len(requests(made, "extract")) == 19, "what is known is not read again"
-    assert kept.parts[0][1].is_split is False, "however long it is"
+    assert len(requests(made, "extract")) == 19, "known listings are not fetched again"
+    assert kept.parts[0][1].is_split is False, "also if the search is long"
     last = answer(
         90_000, list(range(20, 40)), following.url, "discover", mode="incremental", walk=following.meta["walk"]
     )
@@ -161,7 +161,7 @@ LOCATIONS = (
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_sitemap_is_read_as_it_is(spider: ImmowebSpider, kept: Kept, pack: Callable[[bytes], bytes]) -> None:
+def test_a_sitemap_is_read_without_planning(spider: ImmowebSpider, kept: Kept, pack: Callable[[bytes], bytes]) -> None:
     request = Request("https://www.immoweb.be/sitemap.xml", meta={"stage": "plan", "job": "j"})
     index = pack(INDEX % b"<sitemap><loc>https://www.immoweb.be/classifieds-000.xml</loc></sitemap>")
     (file,) = read(spider, Response(request.url, body=index, request=request))

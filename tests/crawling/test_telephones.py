@@ -69,7 +69,7 @@ def values(spider: Any, body: str, status: int = 200) -> list[Any]:
     return list(spider.read_telephones(answer(body, status), ref="6150007", url=LISTING))
 
 
-# ----- the question
+# ----- the request
 
 
 def test_telephones_are_requested_after_the_listing_through_the_queue(spider: Any) -> None:
@@ -94,7 +94,7 @@ def test_a_new_page_has_no_token_for_the_request(spider: Any) -> None:
     assert len(read(spider, "listing-flat-sale", "https://bina.az/items/6150005")) == 1
 
 
-# ----- the answer
+# ----- the response
 
 
 def test_the_numbers_are_an_item_that_does_not_print_them(spider: Any) -> None:
@@ -136,7 +136,7 @@ def test_a_long_list_of_numbers_is_cut(spider: Any) -> None:
     assert len(item.numbers) == MOST_NUMBERS
 
 
-# ----- what becomes of it
+# ----- storing
 
 
 def contacts_of(crawler: Crawler, item: Telephones) -> list[Contacts]:
@@ -168,7 +168,7 @@ def test_with_contacts_off_the_pipeline_drops_them_too(crawler: Crawler) -> None
     assert contacts_of(crawler, Telephones(portal="bina", ref="1", numbers=NUMBERS)) == []
 
 
-def test_they_are_stored_encrypted_beside_those_of_the_page(
+def test_telephones_are_stored_encrypted_beside_the_contacts_of_the_page(
     make_crawler: Callable[..., Crawler], store: PostgresStore, sql: Callable[..., list[tuple[Any, ...]]]
 ) -> None:
     crawler = make_crawler(BinaSpider, STORE_URL=store.url, CONTACTS=True, CONTACTS_KEYS=[KEY])
@@ -196,4 +196,4 @@ def test_they_are_stored_encrypted_beside_those_of_the_page(
         ("asked", ("+994501234567",), True),
         ("page", ("+994701234567",), True),
     ]
-    assert stored == items, "the answer is acknowledged when it is stored"
+    assert stored == items, "the response is acknowledged when it is stored"

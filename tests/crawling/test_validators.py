@@ -25,7 +25,7 @@ REFS = ("1000001", "1000002", "1000003")
 
 
 class Kept:
-    """A store that knows two pages, one of what is let by the month."""
+    """A store that knows two pages, one of them a monthly rent."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
@@ -69,7 +69,7 @@ def page(status: int = 200, **meta: Any) -> HtmlResponse:
 
 
 def shown(spider: Any, period: str | None, mode: str = "full") -> dict[str, Any]:
-    """What the requests for a search page's results carry."""
+    """The validators of the requests for a search page's results."""
 
     def parse(response: Response) -> Results:
         return Results([spider.found(f"/{ref}-a.html", rent_period=period) for ref in REFS], total=3)

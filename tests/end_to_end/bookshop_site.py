@@ -66,7 +66,7 @@ def running_shop() -> Iterator[Shop]:
             self.wfile.write(body)
 
         def log_message(self, *args: Any) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True

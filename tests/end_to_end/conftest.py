@@ -183,7 +183,7 @@ def finished(server: Redis, *portals: str, patience: float = PATIENCE) -> None:
     until(lambda: all(look(server, portal).finished for portal in portals), what, patience)
 
 
-def letters(redis_url: str, portal: str) -> list[dict[str, Any]]:
+def dead_letters(redis_url: str, portal: str) -> list[dict[str, Any]]:
     """The portal's dead letters, newest first."""
 
     async def read() -> list[dict[str, Any]]:

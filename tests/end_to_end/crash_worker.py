@@ -1,7 +1,7 @@
 """A worker that dies at a named point, as if the machine had: `python -m tests.end_to_end.crash_worker POINT MARKER`.
 
-The product's own code runs; only the point is wrapped, so that the process kills itself there. What was hit stands in
-MARKER. Further arguments, NAME=number, change settings.
+The product's own code runs; only the point is wrapped, so that the process kills itself there and writes the point into
+the file MARKER. Further arguments, NAME=number, change settings.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from realestate.queue.seeds import SeedList
 from realestate.storage.postgres import PostgresStore
 
 MARKER = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(os.devnull)
-#: Listings that pass before one meets its point.
+#: So many listings pass the point before the worker dies there.
 BEFORE = 20
 
 
@@ -59,7 +59,7 @@ def wrap(owner: type, name: str, wrapper: Callable[[Any], Any]) -> None:
 
 
 def at_signal(signal: object, dies: Callable[[Request], None]) -> None:
-    """When Scrapy sends the signal of a listing's page."""
+    """Call `dies` when Scrapy sends the signal for a listing's page."""
 
     def handler(request: Request, **_: Any) -> None:
         if request.meta.get("stage") == "extract" and late():
@@ -79,14 +79,14 @@ def at_signal(signal: object, dies: Callable[[Request], None]) -> None:
 
 
 def taken() -> None:
-    """Leased, nothing of it sent."""
+    """Requests are leased; none is sent."""
 
     def wrapper(take: Any) -> Any:
         async def run(self: RequestQueue, *asked: Any) -> Taken:
-            answer: Taken = await take(self, *asked)
-            if sum(lease.stage == "extract" for lease in answer.leases) > 1:
-                die(leases=len(answer.leases))
-            return answer
+            reply: Taken = await take(self, *asked)
+            if sum(lease.stage == "extract" for lease in reply.leases) > 1:
+                die(leases=len(reply.leases))
+            return reply
 
         return run
 
@@ -94,17 +94,17 @@ def taken() -> None:
 
 
 def downloading() -> None:
-    """The answer's first bytes are here, its page is not."""
+    """The headers of a response have arrived; the body has not."""
     at_signal(signals.headers_received, lambda request: die(url=request.url))
 
 
 def downloaded() -> None:
-    """The page is here, its callback has not begun."""
+    """A page has arrived; its callback has not started."""
     at_signal(signals.response_received, lambda request: die(url=request.url))
 
 
 def callback_done() -> None:
-    """The callback is over; its item is on its way through the pipelines, not in the batch."""
+    """The callback has finished; its item is in the pipelines and not in the batch."""
 
     def wrapper(process_item: Any) -> Any:
         def run(self: StorePipeline, item: Any) -> Any:
@@ -118,7 +118,7 @@ def callback_done() -> None:
 
 
 def in_the_batch(acknowledged: bool = False) -> None:
-    """The batch is full, nothing of it written; what was acknowledged too early has arrived."""
+    """The batch is full and not written. With `acknowledged`, early acknowledgements have reached Redis."""
 
     def wrapper(write: Any) -> Any:
         async def run(self: StorePipeline, items: list[Any]) -> Any:
@@ -135,7 +135,7 @@ def in_the_batch(acknowledged: bool = False) -> None:
 
 
 def committed() -> None:
-    """The database has the batch, Redis does not know."""
+    """The batch is committed; its requests are not acknowledged."""
 
     def wrapper(write: Any) -> Any:
         def run(self: PostgresStore, *batch: Any) -> Any:
@@ -150,13 +150,13 @@ def committed() -> None:
 
 
 def outbox_unsent() -> None:
-    """A search page is over; neither its end nor its children have left the process."""
+    """A search page is done; neither its acknowledgement nor its children have been sent."""
     settling(lambda settlements: any(ending.children for ending in settlements), send_endings=False)
 
 
 def children_unsent() -> None:
-    """A search page is acknowledged; what was to be sent early has not left the process, so all rests on the
-    children that the acknowledgement itself carries."""
+    """A search page is acknowledged. Children that should have been sent earlier were not sent, so only the children in
+    the acknowledgement reach Redis."""
     settling(lambda settlements: any(ending.children for ending in settlements), send_endings=True)
 
 
@@ -175,7 +175,7 @@ def settling(which: Callable[[list[Settlement]], bool], *, send_endings: bool) -
 
 
 def seed_taken() -> None:
-    """A seed is in the worker's own list, nothing of it in the queue."""
+    """A seed is in the worker's own list and not in the queue."""
 
     def wrapper(take: Any) -> Any:
         async def run(self: SeedList, seconds: int) -> bytes | None:
@@ -190,12 +190,12 @@ def seed_taken() -> None:
 
 
 def seed_enqueued() -> None:
-    """A seed is in the queue, and in the worker's own list still."""
+    """A seed is in the queue and still in the worker's own list."""
     removing(first=True)
 
 
 def seed_half_removed() -> None:
-    """Of the two commands that forget a seed, one is done."""
+    """One of the two commands that remove a seed is done."""
     removing(first=False)
 
 
@@ -217,13 +217,13 @@ def removing(*, first: bool) -> None:
 
 
 def acknowledged_too_early() -> None:
-    """A wrong worker: a page is done when its callback is, whatever becomes of its items."""
+    """A wrong worker: it acknowledges a page when the callback has finished, before the items are stored."""
     Held.complete = property(lambda held: held.callback_finished)  # type: ignore[assignment,method-assign]
     in_the_batch(acknowledged=True)
 
 
 def slow_farewell() -> None:
-    """A worker whose store takes its time to close: what else happens then?"""
+    """A worker whose store is slow to close."""
 
     def wrapper(close: Any) -> Any:
         def run(self: PostgresStore) -> None:
@@ -236,14 +236,14 @@ def slow_farewell() -> None:
 
 
 def after_the_other() -> None:
-    """A sound worker, loaded but not at work before the other has died: as quick to recover as one that runs beside,
-    without taking the other's pages before."""
+    """A correct worker that is loaded and starts when the other has died. It recovers as fast as a running worker and
+    takes no pages of the other before."""
     while not MARKER.exists():
         time.sleep(0.05)
 
 
 def patient() -> None:
-    """A worker whose batch waits to be full or old, although nothing more is on its way."""
+    """A worker that writes a batch only when it is full or old, also when the queue is empty."""
     StorePipeline.scheduler_empty = lambda self: None  # type: ignore[method-assign]
 
 
@@ -267,7 +267,7 @@ SEED_POINTS: dict[str, Callable[[], None]] = {
     "seed enqueued": seed_enqueued,
     "seed half removed": seed_half_removed,
 }
-#: Workers that are wrong or odd, and die at most where they should not.
+#: Workers with another behaviour that do not die at a point of the lists above.
 OTHERS: dict[str, Callable[[], None]] = {
     "acknowledged too early": acknowledged_too_early,
     "slow farewell": slow_farewell,

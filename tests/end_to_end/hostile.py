@@ -1,4 +1,4 @@
-"""A site that serves what sites serve on a bad day, under immoweb's addresses."""
+"""A site with immoweb's addresses that serves broken, empty, hostile and failing responses."""
 
 import gzip
 import json
@@ -61,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Silence: the tests look at the worker, not at this."""
+        """Log nothing: the tests check the worker."""
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from tests.end_to_end.conftest import PYTHON, Simulated, Worker, compared, runni
 PORTAL = "emlak"
 WORK = (PYTHON, "-m", "realestate", "work", PORTAL)
 LISTINGS = 120
-#: So long an outage is longer than a lease, if the workers have this one.
+#: An outage of this length is longer than the short lease of the workers.
 SHORT_OUTAGE = 6.0
 SHORT_LEASE = "LEASE_SECONDS=3"
 #: Requests per second. A crawl of all listings takes some seconds: time enough to disturb it in the middle.

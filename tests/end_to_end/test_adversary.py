@@ -12,7 +12,7 @@ from bench.rig.verdict import Verdict
 from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.storage import Store
-from tests.end_to_end.conftest import PYTHON, finished, letters, running
+from tests.end_to_end.conftest import PYTHON, dead_letters, finished, running
 
 #: The adversary sets the rate: a hostile one allows two requests per second for four good proxies together.
 PATIENCE = 240.0
@@ -45,12 +45,12 @@ class Past:
                 command = [PYTHON, "-m", "realestate", "work", PORTAL]
                 stack.enter_context(running(command, {**self.env, **variables}, log))
             finished(self.server, PORTAL, patience=PATIENCE)
-            dead = [str(letter.get("url")) for letter in letters(self.redis_url, PORTAL)]
+            dead = [str(letter.get("url")) for letter in dead_letters(self.redis_url, PORTAL)]
             return verdict.of_stored(found.truth, list(self.store.records(PORTAL)), dead), found.toll()
 
 
 @pytest.mark.parametrize("listings", [16, pytest.param(60, marks=pytest.mark.slow)])
-def test_a_strict_adversary_gives_everything_to_whoever_keeps_its_limits(past: Past, listings: int) -> None:
+def test_a_crawl_that_keeps_the_limits_gets_everything_from_a_strict_adversary(past: Past, listings: int) -> None:
     judged, toll = past("strict", listings)
     assert judged.faults == ()
     assert (judged.right, judged.wrong, judged.gone) == (listings, 0, 0)
@@ -58,7 +58,9 @@ def test_a_strict_adversary_gives_everything_to_whoever_keeps_its_limits(past: P
 
 
 @pytest.mark.parametrize("listings", [10, pytest.param(40, marks=pytest.mark.slow)])
-def test_what_a_hostile_adversary_keeps_is_accounted_for_and_nothing_is_wrong(past: Past, listings: int) -> None:
+def test_listings_that_a_hostile_adversary_withholds_are_dead_letters_and_no_value_is_wrong(
+    past: Past, listings: int
+) -> None:
     judged, toll = past("hostile", listings)
     assert judged.faults == ()
     assert (judged.lost, judged.wrong, judged.gone) == (0, 0, 0)

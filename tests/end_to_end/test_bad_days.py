@@ -1,4 +1,4 @@
-"""Whatever a site serves: the worker goes on, nothing is lost in silence, every outcome is counted."""
+"""A site serves broken and failing responses: the worker continues, and every outcome is counted."""
 
 import re
 from collections import Counter
@@ -9,13 +9,15 @@ from typing import Any
 import msgpack
 from redis import Redis
 
-from tests.end_to_end.conftest import PYTHON, finished, letters, running
+from tests.end_to_end.conftest import PYTHON, dead_letters, finished, running
 from tests.end_to_end.hostile import PAGES, hostile_site
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 
 
-def test_every_page_of_a_bad_day_has_its_outcome(env: dict[str, str], server: Redis, sql: Ask, tmp_path: Path) -> None:
+def test_every_page_of_a_hostile_site_has_an_outcome(
+    env: dict[str, str], server: Redis, sql: Ask, tmp_path: Path
+) -> None:
     with hostile_site() as site:
         env["SIMULATOR_URL"] = site
         with running([PYTHON, "-m", "realestate", "work", "immoweb"], env, tmp_path / "worker.log") as worker:
@@ -33,8 +35,8 @@ def test_every_page_of_a_bad_day_has_its_outcome(env: dict[str, str], server: Re
     assert quarantine["21000004"].startswith("bedrooms:")
     outcomes = {name: int(count) for name, count in re.findall(r"'page/extract/(\w+)': (\d+)", worker.text())}
     refetched = outcomes.pop("refetched")
-    assert 6 <= refetched <= 2 * 6, "what cannot be read is asked for twice more, unless nothing can be read any more"
+    assert 6 <= refetched <= 2 * 6, "a broken page is fetched twice more, unless all pages are broken"
     assert outcomes == {"ok": 6, "broken": 6, "gone": 3, "failed": 2, "forbidden": 1}
     assert sum(outcomes.values()) == len(PAGES), "each page has one outcome"
-    reasons = Counter(letter["reason"] for letter in letters(env["REDIS_URL"], "immoweb"))
+    reasons = Counter(letter["reason"] for letter in dead_letters(env["REDIS_URL"], "immoweb"))
     assert reasons == {"parse": 6, "ban": 1, "download": 1, "address": 1, "malformed": 1}

@@ -1,4 +1,4 @@
-"""Nothing a worker does for a page holds up its event loop."""
+"""No work for a page blocks the event loop of a worker."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ LONGEST = 0.020
 def crawl(
     simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path
 ) -> Callable[..., dict[str, Any]]:
-    """What the watchdog saw while a portal was crawled; the store has the truth of it."""
+    """Crawl a portal, check that the store has the truth, and return the report of the watchdog."""
 
     def watched(portal: str, what: str, *wrong: str) -> dict[str, Any]:
         simulated, report = simulate(LISTINGS), tmp_path / "report.json"

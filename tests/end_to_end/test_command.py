@@ -27,7 +27,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def laptop(home: Path) -> dict[str, str]:
-    """An environment in which nothing is configured but where to keep the data."""
+    """An environment in which only the folder for data is configured."""
     ours = ("REDIS_", "STORE_", "POSTGRES_", "MONGODB_", "SIMULATOR_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return {**kept, "REALESTATE_HOME": str(home)}
@@ -39,7 +39,7 @@ def run(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str
 
 
 def users_of(folder: Path) -> list[str]:
-    """Processes that have to do with the folder."""
+    """Processes that use the folder."""
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
         line = " ".join(process.info["cmdline"] or ())
@@ -64,7 +64,7 @@ def test_the_demo_stores_the_truth_and_says_so(laptop: dict[str, str], tmp_path:
 @pytest.mark.parametrize(
     ("seen", "codes"),
     [
-        # Still importing: an interrupt in the middle of a dataclass becomes Python's own end by SIGINT, 130 to a shell.
+        # An interrupt during the imports ends Python itself by SIGINT: a shell shows 130.
         pytest.param("worker-1.log", {130, -signal.SIGINT}, id="while it starts"),
         pytest.param("worker-2.log", {130}, id="at work"),
     ],
@@ -118,7 +118,7 @@ def stored_is_true(home: Path, simulated: Simulated, portal: str) -> bool:
     return comparison.right
 
 
-def test_a_third_crawl_begins_anew(laptop: dict[str, str], home: Path, simulate: Simulate) -> None:
+def test_a_third_crawl_starts_from_the_beginning(laptop: dict[str, str], home: Path, simulate: Simulate) -> None:
     simulated = simulate(40)
     env = {**laptop, "SIMULATOR_URL": simulated.url}
     for new in (40, 0):
@@ -130,7 +130,7 @@ def test_a_third_crawl_begins_anew(laptop: dict[str, str], home: Path, simulate:
     assert " WARNING: " not in log
 
 
-def test_a_limit_stops_early_and_says_that_more_waits(laptop: dict[str, str], simulate: Simulate) -> None:
+def test_a_limit_stops_early_and_says_that_requests_are_left(laptop: dict[str, str], simulate: Simulate) -> None:
     env = {**laptop, "SIMULATOR_URL": simulate(300).url, "RATE_LIMIT": "40"}
     done = run(env, "crawl", "emlak", "--limit", "10")
     assert done.returncode == 0, done.stderr
@@ -165,13 +165,13 @@ def status(env: dict[str, str]) -> dict[str, Any]:
     return result
 
 
-def test_status_of_nothing_says_how_to_begin(laptop: dict[str, str]) -> None:
+def test_status_without_data_says_how_to_begin(laptop: dict[str, str]) -> None:
     done = run(laptop, "status")
     assert done.returncode == 0
     assert "realestate crawl" in done.stdout
 
 
-def test_the_doctor_finds_a_laptop_well(laptop: dict[str, str]) -> None:
+def test_the_doctor_finds_no_fault_on_a_laptop(laptop: dict[str, str]) -> None:
     done = run(laptop, "doctor")
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("ok ") == 7
@@ -217,7 +217,9 @@ def test_the_doctor_names_each_fault_with_its_remedy(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_a_wrong_argument_gets_one_clear_line_and_2(laptop: dict[str, str], arguments: list[str], message: str) -> None:
+def test_a_wrong_argument_is_one_line_of_error_and_exit_code_2(
+    laptop: dict[str, str], arguments: list[str], message: str
+) -> None:
     done = run(laptop, *arguments)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -238,7 +240,9 @@ def test_a_wrong_argument_gets_one_clear_line_and_2(laptop: dict[str, str], argu
         ({"STORE_URL": "postgresql://u:p%zz@h/db"}, "STORE_URL cannot be read"),
     ],
 )
-def test_what_is_not_there_is_one_line_and_1(laptop: dict[str, str], variables: dict[str, str], message: str) -> None:
+def test_a_wrong_environment_is_one_line_of_error_and_exit_code_1(
+    laptop: dict[str, str], variables: dict[str, str], message: str
+) -> None:
     done = run({**laptop, **variables}, "crawl", "emlak")
     assert done.returncode == 1
     assert "p%zz" not in done.stdout + done.stderr, "no password in a message"
@@ -246,7 +250,7 @@ def test_what_is_not_there_is_one_line_and_1(laptop: dict[str, str], variables: 
     assert message in line
 
 
-def test_a_busy_port_is_one_line_and_1(laptop: dict[str, str], simulate: Simulate) -> None:
+def test_a_busy_port_is_one_line_of_error_and_exit_code_1(laptop: dict[str, str], simulate: Simulate) -> None:
     port = simulate(40).url.rsplit(":", 1)[1]
     done = run(laptop, "simulate", "--port", port)
     assert done.returncode == 1

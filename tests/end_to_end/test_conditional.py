@@ -14,7 +14,7 @@ from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.storage import WHOLE
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulate, compared, finished, letters, running, until
+from tests.end_to_end.conftest import PYTHON, Simulate, compared, dead_letters, finished, running, until
 from tests.end_to_end.test_days import World, expected, in_order
 
 #: By ETag, and by Last-Modified.
@@ -76,7 +76,7 @@ def begin(
 
 
 @pytest.mark.parametrize("portal", PORTALS)
-def test_on_a_day_without_news_no_page_is_sent_again(
+def test_on_a_day_without_changes_no_page_is_sent_again(
     begin: Callable[[str], Crawled], redis_url: str, portal: str
 ) -> None:
     crawled = begin(portal)
@@ -97,12 +97,12 @@ def test_on_a_day_without_news_no_page_is_sent_again(
     assert refreshed["304"] >= SAME * _pages(refreshed) >= SAME * LISTINGS
     assert crawled.crawl(0, "refresh")["listing"] == 0, "they count as read"
     assert crawled.is_right()
-    assert letters(redis_url, portal) == []
+    assert dead_letters(redis_url, portal) == []
     assert {run.verdict for run in crawled.world.store.jobs(limit=100)} == {"applied"}
 
 
 @pytest.mark.parametrize("portal", PORTALS)
-def test_nothing_that_happens_is_missed(begin: Callable[[str], Crawled], redis_url: str, portal: str) -> None:
+def test_no_change_is_missed(begin: Callable[[str], Crawled], redis_url: str, portal: str) -> None:
     crawled = begin(portal)
     crawled.crawl(0)
     for day in (1, 2):
@@ -110,23 +110,23 @@ def test_nothing_that_happens_is_missed(begin: Callable[[str], Crawled], redis_u
         answers = crawled.crawl(day)
         assert answers["304"] >= 0.5 * answers["listing"], "most adverts stay as they are"
         assert crawled.is_right()
-    assert len(crawled.world.recorded(portal)) > LISTINGS + 15, "days on which nothing happens prove nothing"
-    assert letters(redis_url, portal) == []
+    assert len(crawled.world.recorded(portal)) > LISTINGS + 15, "without any change the test would prove nothing"
+    assert dead_letters(redis_url, portal) == []
 
 
 def _age(store: PostgresStore) -> None:
-    """Let the rows look as if they were fetched a month ago."""
+    """Make the rows look as if they were fetched a month ago."""
     with store.connection.cursor() as cursor:
         cursor.execute("UPDATE listings SET last_fetched_at = now() - interval '30 days'")
 
 
 def _pages(answered: Counter[str]) -> int:
-    """Of listings; a project names its homes by short addresses, which lead to the long ones."""
+    """The number of listing pages, without redirects: a project links to short addresses that redirect."""
     return answered["listing"] - answered["301"] - answered["302"]
 
 
 def _sent(answered: Counter[str]) -> int:
-    """Pages that came whole."""
+    """The number of pages that were sent whole."""
     return answered["search"] + _pages(answered) - answered["304"]
 
 

@@ -77,7 +77,7 @@ class Fleet:
         keys_of = self.server.scan_iter(f"{{emlak}}:held:*:{worker.process.pid}:*")
         return sum(self.server.scard(key) for key in keys_of)
 
-    def beats(self, worker: Worker) -> bool:
+    def is_alive(self, worker: Worker) -> bool:
         return any(f":{worker.process.pid}:" in name for name in look(self.server, "emlak").workers)
 
     def unfinished(self) -> bool:
@@ -132,7 +132,7 @@ def test_a_crawl_stores_the_truth(crawl_of: Crawl) -> None:
     crawl.env["LOG_LEVEL"] = "DEBUG"
     crawl.seed()
     with crawl.worker() as worker:
-        until(lambda: crawl.beats(worker), "the worker")
+        until(lambda: crawl.is_alive(worker), "the worker")
         crawl.finish()
         assert worker.stop() == 0
     crawl.check()
@@ -145,15 +145,17 @@ def test_a_crawl_stores_the_truth(crawl_of: Crawl) -> None:
 def test_killed_at_any_point_a_worker_loses_nothing(point: str, crawl_of: Crawl) -> None:
     crawl = crawl_of(LISTINGS)
     crawl.seed()
-    # A short lease, so that the test is over soon. Requests that are suspected, because a heartbeat named their
-    # download, with the product's own lease.
+    # A short lease makes the test fast. At "downloading" the product's own lease is used: there the last heartbeat
+    # named the downloads, so they are suspected.
     changes = {"HEARTBEAT_SECONDS": 0.05} if point == "downloading" else {"LEASE_SECONDS": SHORT_LEASE}
     with crawl.crashing("after the other") as survivor, crawl.crashing(point, **changes) as victim:
         died = crawl.died(point, victim)
-        assert crawl.held(victim) or point == "acknowledged, children unsent", "who held nothing shows nothing"
+        assert crawl.held(victim) or point == "acknowledged, children unsent", (
+            "a worker that held no request proves nothing"
+        )
         until(lambda: not crawl.held(victim), "the dead worker's requests")
         assert crawl.now() - died <= RECOVERY_SECONDS * crowding()
-        until(lambda: crawl.beats(survivor), "the other worker")
+        until(lambda: crawl.is_alive(survivor), "the other worker")
         crawl.finish()
         assert survivor.stop() == 0
     crawl.check()
@@ -161,15 +163,13 @@ def test_killed_at_any_point_a_worker_loses_nothing(point: str, crawl_of: Crawl)
 
 @IN_BOTH_MODES_IF_SLOW
 @pytest.mark.parametrize("point", SEED_POINTS)
-def test_killed_with_a_seed_in_its_hands_a_worker_loses_neither_it_nor_its_next_push(
-    point: str, crawl_of: Crawl
-) -> None:
+def test_a_worker_killed_with_a_seed_loses_neither_the_seed_nor_its_next_push(point: str, crawl_of: Crawl) -> None:
     crawl = crawl_of(LISTINGS)
     crawl.seed()
     with crawl.crashing(point, LEASE_SECONDS=SHORT_LEASE) as victim:
         crawl.died(point, victim)
     with crawl.worker() as survivor:
-        until(lambda: crawl.beats(survivor) and not crawl.beats(victim), "the dead worker's end")
+        until(lambda: crawl.is_alive(survivor) and not crawl.is_alive(victim), "the dead worker's end")
         crawl.finish()
         crawl.check()
         before = crawl.simulated.requests("emlak")
@@ -180,14 +180,14 @@ def test_killed_with_a_seed_in_its_hands_a_worker_loses_neither_it_nor_its_next_
 
 
 @IN_BOTH_MODES_IF_SLOW
-def test_a_worker_that_acknowledges_before_it_stores_would_be_found_out(crawl_of: Crawl) -> None:
+def test_this_test_finds_a_worker_that_acknowledges_before_it_stores(crawl_of: Crawl) -> None:
     crawl = crawl_of(LISTINGS)
     crawl.seed()
     with crawl.crashing("acknowledged too early", LEASE_SECONDS=SHORT_LEASE) as victim:
         victim.process.wait(60)
     assert crawl.marker.exists()
     with crawl.worker() as survivor:
-        until(lambda: crawl.beats(survivor), "the other worker")
+        until(lambda: crawl.is_alive(survivor), "the other worker")
         crawl.finish()
         assert survivor.stop() == 0
     comparison = compared(crawl.store, crawl.simulated, "emlak")
@@ -202,7 +202,7 @@ def test_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl, kills: i
     crawl = crawl_of(listings)
     chance = random.Random(20)
     crawl.seed()
-    # Slow enough to last for all kills. A page that meets three of them would be given up as poison: not here.
+    # Slow enough to last for all kills. A page that three killed workers held would be given up; not in this test.
     crawl.env["RATE_LIMIT"] = "12"
     with ExitStack() as running_workers:
 
@@ -213,29 +213,29 @@ def test_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl, kills: i
         holding = 0
         for _ in range(kills):
             victim = chance.choice(workers)
-            until(lambda: crawl.beats(victim), "a worker to kill")  # noqa: B023
+            until(lambda: crawl.is_alive(victim), "a worker to kill")  # noqa: B023
             time.sleep(chance.uniform(0, 1))
-            assert crawl.unfinished(), "all kills are to be in the middle of the crawl"
+            assert crawl.unfinished(), "all kills must be in the middle of the crawl"
             holding += crawl.held(victim) > 0
             victim.process.kill()
             victim.process.wait()
             workers[workers.index(victim)] = start()
-        assert holding >= kills / 2, "most of the dead held something"
+        assert holding >= kills / 2, "most of the killed workers held requests"
         for worker in workers:
             worker.process.kill()
             worker.process.wait()
     with crawl.worker(RATE_LIMIT="0") as one, crawl.worker(RATE_LIMIT="0") as two:
-        until(lambda: crawl.beats(one) and crawl.beats(two), "two workers")
+        until(lambda: crawl.is_alive(one) and crawl.is_alive(two), "two workers")
         crawl.finish()
         assert (one.stop(), two.stop()) == (0, 0)
     crawl.check()
 
 
 @IN_BOTH_MODES_IF_SLOW
-def test_a_worker_stopped_past_its_lease_cannot_acknowledge_what_is_anothers(crawl_of: Crawl) -> None:
+def test_a_worker_stopped_past_its_lease_cannot_acknowledge_requests_of_another(crawl_of: Crawl) -> None:
     crawl = crawl_of(LISTINGS)
     crawl.seed()
-    # Its pages wait in the batch; its beats are rare, so that none of them is suspected.
+    # Its pages wait in the batch. Its heartbeats are rare, so that no page is suspected.
     slow = {"LEASE_SECONDS": 2.0, "HEARTBEAT_SECONDS": 1.5, "STORE_BATCH_SECONDS": 600.0, "STORE_BATCH_SIZE": 10_000}
     with crawl.crashing("patient", **slow) as stalled:
         until(lambda: crawl.held(stalled) >= LISTINGS, "a batch that waits")
@@ -244,7 +244,7 @@ def test_a_worker_stopped_past_its_lease_cannot_acknowledge_what_is_anothers(cra
             until(lambda: not crawl.held(stalled), "the stalled worker's requests")
             crawl.finish()
             stalled.process.send_signal(signal.SIGCONT)
-            until(lambda: crawl.beats(stalled), "the stalled worker")
+            until(lambda: crawl.is_alive(stalled), "the stalled worker")
             assert (stalled.stop(), other.stop()) == (0, 0)
     crawl.check()
     late = re.search(r"'queue/stale': (\d+)", stalled.text())
@@ -253,7 +253,7 @@ def test_a_worker_stopped_past_its_lease_cannot_acknowledge_what_is_anothers(cra
 
 
 @IN_BOTH_MODES_IF_SLOW
-def test_stopped_and_started_again_the_fleet_fetches_no_page_that_it_has(crawl_of: Crawl) -> None:
+def test_a_fleet_that_is_stopped_and_started_again_fetches_no_page_twice(crawl_of: Crawl) -> None:
     listings = 300
     crawl = crawl_of(listings)
     crawl.seed()
@@ -266,10 +266,10 @@ def test_stopped_and_started_again_the_fleet_fetches_no_page_that_it_has(crawl_o
     assert not state.finished
     assert (state.in_flight, crawl.held(one), crawl.held(two)) == (0, 0, 0), "handed back at once"
     with crawl.worker() as one, crawl.worker() as two:
-        until(lambda: crawl.beats(one) and crawl.beats(two), "two workers")
+        until(lambda: crawl.is_alive(one) and crawl.is_alive(two), "two workers")
         crawl.finish()
         assert (one.stop(), two.stop()) == (0, 0)
     crawl.check()
-    # None but those that could not be finished in time would be fetched again, and here all could.
+    # Only pages that were not finished in time would be fetched again, and here all are finished.
     pages, robots = listings + -(-listings // 20), 4
     assert crawl.simulated.requests("emlak") <= pages + robots

@@ -46,7 +46,7 @@ class Fleet:
 
     def add(self) -> None:
         log = self.folder / f"worker-{len(self.workers)}.log"
-        # With a short lease what a killed worker held is soon taken by another.
+        # With a short lease, the requests of a killed worker are soon taken by another.
         command = [PYTHON, "-m", "tests.end_to_end.changed_worker", *PORTALS, "LEASE_SECONDS=3"]
         self.workers.append(self._stack.enter_context(running(command, self.env, log)))
 

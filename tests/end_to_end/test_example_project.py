@@ -14,7 +14,7 @@ from redis import Redis
 
 from realestate.queue import keys
 from tests.end_to_end.bookshop_site import PAGES, Shop, running_shop
-from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Worker, letters, until
+from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Worker, dead_letters, until
 
 PROJECT = ROOT / "tests" / "example_project"
 #: The two workers together. One crawl takes some seconds, so there is a middle in which a worker can be killed.
@@ -45,13 +45,13 @@ def crawling(spider: str, redis_url: str, log: Path, *options: str) -> Iterator[
 
 
 def delivered(server: Redis, spider: str) -> list[dict[str, Any]]:
-    """What her own pipeline has written."""
+    """The items that the project's own pipeline has written."""
     found: Any = server.lrange(f"{spider}:books", 0, -1)
     return [json.loads(item) for item in found]
 
 
-def dead_letters(redis_url: str, spider: str) -> list[dict[str, Any]]:
-    """As the command shows them."""
+def shown_dead_letters(redis_url: str, spider: str) -> list[dict[str, Any]]:
+    """The dead letters, as the command shows them."""
     command = [PYTHON, "-m", "realestate", "deadletters", "list", spider, "--json"]
     shown = subprocess.run(
         command, env={**os.environ, "REDIS_URL": redis_url}, cwd=ROOT, capture_output=True, check=True
@@ -84,7 +84,7 @@ def test_a_redis_spider_survives_the_kill_of_a_worker(
     assert len(again) <= 8, "only what the killed worker had begun is fetched twice"
     assert fetched["/book/broken"] >= 3, "RETRY_TIMES = 2"
     assert shop.most_per_second() <= RATE * 1.2 + 1, "one rate limit for both workers"
-    (dead,) = dead_letters(redis_url, "books")
+    (dead,) = shown_dead_letters(redis_url, "books")
     assert (dead["reason"], dead["url"]) == ("http", f"{shop.url}/book/broken")
     assert server.hlen(keys.requests("books")) == 1, "nothing but the dead letter is left"
 
@@ -112,7 +112,9 @@ def test_a_crawl_spider_keeps_its_options(shop: Shop, redis_url: str, server: Re
     assert {item["url"] for item in items} == shop.books
     assert {item["shelf"] for item in items} == {"history"}
     assert len(delivered(server, "catalogue")) == 2 * len(shop.books)
-    assert {letter["reason"] for letter in letters(redis_url, "catalogue")} == {"http"}, "a rule without an errback"
+    assert {letter["reason"] for letter in dead_letters(redis_url, "catalogue")} == {"http"}, (
+        "a rule without an errback"
+    )
     for name in ("SCHEDULER_FLUSH_ON_START", "SCHEDULER_QUEUE_CLASS"):
         assert f"WARNING: queue/setting_ignored: {name}" in worker.text()
     assert "AutoThrottle" in worker.text()

@@ -1,4 +1,4 @@
-"""A broken parser is mended after the crawl; what is erased stays away; all by the commands."""
+"""With the commands: correct the values of a broken parser after the crawl, and erase listings."""
 
 import json
 import subprocess
@@ -50,7 +50,7 @@ def simulated(simulate_alone: Simulate) -> Simulated:
 
 @pytest.fixture(params=["store_url", "mongodb_url"])
 def url(request: pytest.FixtureRequest) -> str:
-    """Of an empty database of either kind."""
+    """The address of an empty database of each kind."""
     return str(request.getfixturevalue(request.param))
 
 
@@ -64,7 +64,7 @@ def store(url: str) -> Iterator[FullStore]:
 
 @pytest.fixture
 def env_of(env: dict[str, str], url: str, simulated: Simulated, tmp_path: Path) -> dict[str, str]:
-    """Every page is kept."""
+    """The environment of workers that store every raw page."""
     return {
         **env,
         "STORE_URL": url,
@@ -82,7 +82,7 @@ def realestate(env: dict[str, str], *arguments: str, code: int = 0) -> Any:
 
 
 def crawl(env: dict[str, str], server: Redis, folder: Path, *commands: list[str]) -> None:
-    """The whole portal, by these workers."""
+    """Crawl the whole portal with these workers."""
     logs = [folder / f"worker-{number}.log" for number in range(len(commands))]
     workers = [running(command, env, log) for command, log in zip(commands, logs, strict=True)]
     started = [worker.__enter__() for worker in workers]
@@ -99,7 +99,7 @@ def crawl(env: dict[str, str], server: Redis, folder: Path, *commands: list[str]
 WORK = [PYTHON, "-m", "realestate", "work", PORTAL]
 
 
-def test_a_mended_parser_corrects_what_a_broken_one_read(
+def test_a_fixed_parser_corrects_the_values_of_a_broken_one(
     store: FullStore, server: Redis, simulated: Simulated, env_of: dict[str, str], tmp_path: Path
 ) -> None:
     crawl(env_of, server, tmp_path, [PYTHON, "-c", BROKEN, "work", PORTAL])
@@ -130,11 +130,11 @@ def test_a_mended_parser_corrects_what_a_broken_one_read(
 
     crawl(env_of, server, tmp_path, WORK)
     assert Counter(each.event.type for each in all_events(store)) == {"listed": LISTINGS, "corrected": wrong}, (
-        "the next crawl finds all as it is"
+        "the next crawl finds no change"
     )
 
 
-def test_what_is_erased_is_not_crawled_again_by_two_workers(
+def test_an_erased_listing_is_not_crawled_again_by_two_workers(
     store: FullStore, server: Redis, simulated: Simulated, env_of: dict[str, str], tmp_path: Path
 ) -> None:
     crawl(env_of, server, tmp_path, WORK, WORK)
@@ -150,8 +150,8 @@ def test_what_is_erased_is_not_crawled_again_by_two_workers(
     crawl(env_of, server, tmp_path, WORK, WORK)
     offered = {each["ref"] for each in simulated.truth(PORTAL)}
     assert offered & set(gone), "the portal still shows them"
-    assert simulated.requests(PORTAL) - before <= len(offered - set(gone)) + 12, "nobody asked for their pages"
+    assert simulated.requests(PORTAL) - before <= len(offered - set(gone)) + 12, "their pages were not requested"
     assert not {row["ref"] for row in store.records(PORTAL)} & set(gone)
     assert not [ref for ref in gone if store.history(PORTAL, ref)]
-    assert not [row.ref for row, _ in pages(str(tmp_path / "raw")) if row.ref in gone], "nor kept one"
+    assert not [row.ref for row, _ in pages(str(tmp_path / "raw")) if row.ref in gone], "no page of them was stored"
     assert "page/extract/erased" in (tmp_path / "worker-0.log").read_text() + (tmp_path / "worker-1.log").read_text()

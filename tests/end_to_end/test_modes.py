@@ -136,7 +136,7 @@ def test_a_sweep_needs_few_requests_and_finds_every_change(days: dict[str, list[
     assert sweep.requests <= 0.15 * full.requests
     assert sweep.offered == sweep.truth, "every new listing, and none that is gone"
     wanted = {each for each in sweep.happened if each[1] in ("listed", "price_changed", "delisted", "relisted")}
-    assert wanted, "a day on which nothing happens proves nothing"
+    assert wanted, "without any change the test would prove nothing"
     assert wanted <= sweep.events
 
 
@@ -235,6 +235,6 @@ def _is_read(crawled: Crawled) -> bool:
 
 
 def _age(store: Any, which: str) -> None:
-    """Let the rows look as if they were fetched a month ago."""
+    """Make the rows look as if they were fetched a month ago."""
     with store.connection.cursor() as cursor:
         cursor.execute(f"UPDATE listings SET last_fetched_at = now() - interval '30 days' WHERE {which}")

@@ -1,4 +1,4 @@
-"""What is no home, through the whole chain: stored is what is true, and a day's changes are its events, each once."""
+"""Items of other kinds in a whole crawl: the stored values are true, and each change of a day is one event."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.storage import WHOLE, Store
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, finished, letters, running
+from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, dead_letters, finished, running
 
 NO_CHANGE = {"portal", "ref", "url", "quoted_at"}
 
@@ -24,7 +24,7 @@ def true(simulated: Simulated, name: str) -> dict[str, Any]:
 
 
 def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """ref -> what a perfect crawler would have recorded that day."""
+    """The record that a perfect crawler would have stored that day, by ref."""
     changed: dict[str, Any] = {}
     for ref, now in after.items():
         was = before.get(ref)
@@ -36,7 +36,7 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["ecommerce", "finance"])
-def test_what_is_stored_is_true_and_a_day_is_told_as_it_was(
+def test_stored_items_are_true_and_the_events_of_a_day_are_exact(
     name: str,
     simulate_alone: Simulate,
     server: "Redis",
@@ -74,5 +74,5 @@ def test_what_is_stored_is_true_and_a_day_is_told_as_it_was(
     assert {event.ref: event.data.get("fields", event.type) for event in events} == wanted
     assert len(events) == len(wanted), "each once"
     assert store.counts() == {name: (len(second), 0)}
-    assert letters(redis_url, name) == []
+    assert dead_letters(redis_url, name) == []
     assert all(run.complete for run in store.jobs(name))

@@ -139,7 +139,7 @@ def too_many(times: list[float], rate: float, at_least: float) -> list[tuple[flo
     ]
 
 
-def test_the_send_slots_of_eight_workers_are_a_tenth_of_a_second_apart(redis_url: str, server: Redis) -> None:
+def test_send_slots_of_eight_workers_are_a_tenth_of_a_second_apart(redis_url: str, server: Redis) -> None:
     granted: dict[str, list[Lease]] = {f"w{number}": [] for number in range(FLEET)}
 
     async def worker(name: str) -> None:
@@ -164,29 +164,29 @@ def test_the_send_slots_of_eight_workers_are_a_tenth_of_a_second_apart(redis_url
     assert len(times) == 60
     gaps = [later - earlier for earlier, later in pairwise(times)]
     assert min(gaps) >= 100
-    assert statistics.mean(gaps) < 115, "and hardly more: a tenth of jitter, nothing wasted"
+    assert statistics.mean(gaps) < 115, "hardly more: a tenth of jitter, and no slot is wasted"
     assert sum(bool(each) for each in granted.values()) > 1, "one worker alone proves nothing"
 
 
-def test_a_site_sees_no_more_of_eight_workers_than_of_one(
+def test_eight_workers_together_keep_the_rate_limit_of_one(
     site: Site, fleet: Fleet, redis_url: str, server: Redis, store: PostgresStore
 ) -> None:
     count = 130
     with fleet(FLEET, rate=10) as workers:
         push(redis_url, [request(site, number) for number in range(count)])
         finished(server)
-        beats = look(server, PORTAL).workers.values()
+        heartbeats = look(server, PORTAL).workers.values()
         assert [worker.stop() for worker in workers] == [0] * FLEET
     times = site.arrivals()
     assert sorted(site.listings()) == sorted(f"/en/classified/{FIRST + number}" for number in range(count))
-    assert sum(beat.pages > 1 for beat in beats) > 1, "more than one worker asked"
+    assert sum(heartbeat.pages > 1 for heartbeat in heartbeats) > 1, "more than one worker sent requests"
     assert most_within(times, 1.0) <= 12
     assert too_many(times, 10, at_least=10) == []
-    assert times[-1] - times[0] < count / 10 * 1.5, "and the rate limit is used up"
+    assert times[-1] - times[0] < count / 10 * 1.5, "the rate limit is used fully"
     assert store.counts()[PORTAL] == (count, 0)
 
 
-def test_a_worker_that_stood_still_does_not_make_up_for_it_in_a_burst(
+def test_a_worker_that_was_suspended_sends_no_burst_afterwards(
     site: Site, fleet: Fleet, redis_url: str, server: Redis, store: PostgresStore
 ) -> None:
     count = 70
@@ -196,7 +196,7 @@ def test_a_worker_that_stood_still_does_not_make_up_for_it_in_a_burst(
             until(lambda: len(site.listings()) > asked, "the middle of the crawl")  # noqa: B023
             for worker in workers:
                 worker.process.send_signal(signal.SIGSTOP)
-            time.sleep(RATE_LIMIT_AHEAD_SECONDS)  # send slots are granted so long ahead: all of them pass
+            time.sleep(RATE_LIMIT_AHEAD_SECONDS)  # send slots are granted this long ahead: all of them pass
             for worker in workers:
                 worker.process.send_signal(signal.SIGCONT)
         finished(server)
@@ -205,9 +205,7 @@ def test_a_worker_that_stood_still_does_not_make_up_for_it_in_a_burst(
     assert store.counts()[PORTAL] == (count, 0)
 
 
-def test_a_paused_portal_is_left_alone_by_all_until_it_is_resumed(
-    site: Site, fleet: Fleet, redis_url: str, server: Redis
-) -> None:
+def test_no_worker_sends_requests_to_a_paused_portal(site: Site, fleet: Fleet, redis_url: str, server: Redis) -> None:
     with fleet(2, rate=20):
         push(redis_url, [request(site, number) for number in range(100)])
         until(lambda: len(site.listings()) > 30, "the middle of the crawl")
@@ -227,7 +225,7 @@ def test_a_paused_portal_is_left_alone_by_all_until_it_is_resumed(
     assert sorted(site.listings()) == sorted(f"/en/classified/{FIRST + number}" for number in range(100)), "once each"
 
 
-def test_a_site_that_refuses_is_left_alone_for_as_long_as_it_says_and_then_asked_slower_and_slowly_faster(
+def test_a_site_that_refuses_gets_no_request_for_as_long_as_it_says_and_then_a_lower_rate_that_rises(
     site: Site, fleet: Fleet, redis_url: str, server: Redis
 ) -> None:
     wait, rate, recover = 4.0, 20.0, 3.0
@@ -238,19 +236,21 @@ def test_a_site_that_refuses_is_left_alone_for_as_long_as_it_says_and_then_asked
         with_queue(redis_url, lambda queue: queue.refuse("429", wait_seconds=wait))
         known = time.monotonic()
         finished(server)
-        pace = look(server, PORTAL).rate_limit
+        rate_limit = look(server, PORTAL).rate_limit
     arrivals = site.arrivals()
     again = refused + wait
     assert [at - known for at in arrivals if known + NOTICE_SECONDS < at < again] == []
     slower = [at for at in arrivals if again <= at < again + recover - 0.5]
-    assert 0 < most_within(slower, 1.0) <= rate / 2 * 1.2, "the silence that it asked for is no sign that it is well"
+    assert 0 < most_within(slower, 1.0) <= rate / 2 * 1.2, (
+        "the pause that the site asked for does not count as recovery"
+    )
     faster = [at for at in arrivals if at >= again + recover]
     assert rate / 2 * 1.2 < most_within(faster, 1.0) <= rate * 1.2
-    assert pace.factor == 1.0, "recovered"
+    assert rate_limit.factor == 1.0, "recovered"
     assert len(site.listings()) == len(set(site.listings())) == 160
 
 
-def test_an_idle_worker_hears_the_bell(site: Site, fleet: Fleet, redis_url: str, server: Redis) -> None:
+def test_an_idle_worker_is_woken_by_a_new_request(site: Site, fleet: Fleet, redis_url: str, server: Redis) -> None:
     delays = []
     with fleet(1, rate=0):
         for number in range(6):

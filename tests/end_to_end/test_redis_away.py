@@ -1,4 +1,4 @@
-"""Redis restarted, away, not there yet, failed over, read-only, full, its answers lost: the workers wait and go on."""
+"""Redis is restarted, away, not started yet, failed over, read-only or full, or replies are lost: workers continue."""
 
 import subprocess
 import time
@@ -69,7 +69,7 @@ def test_nothing_is_lost_when_redis_goes_and_comes_back(
     site.assert_stored_once()
 
 
-def test_a_worker_that_starts_before_redis_waits_for_it_and_hears_seeds_after_every_restart(
+def test_a_worker_that_starts_before_redis_waits_for_it_and_takes_seeds_after_every_restart(
     site: Site, redis_process: RedisProcess
 ) -> None:
     with Redis.from_url(redis_process.url) as server, site.workers(1, REDIS_URL=redis_process.url) as workers:
@@ -87,7 +87,7 @@ def test_a_worker_that_starts_before_redis_waits_for_it_and_hears_seeds_after_ev
 @pytest.mark.slow
 @pytest.mark.parametrize("lost", [False, True], ids=["in step", "the last writes lost"])
 def test_nothing_is_lost_when_sentinel_fails_over(site: Site, tmp_path: Path, lost: bool) -> None:
-    """Replication is asynchronous: what the new master never learned of was acknowledged to a worker all the same."""
+    """Replication is asynchronous: the old master acknowledged writes that the new master does not have."""
     with redis_fleet.watched(tmp_path / "redis") as fleet, site.workers(2, REDIS_URL=fleet.url) as workers:
         with fleet.master.client() as server:
             site.seed(server)
@@ -112,14 +112,14 @@ def fill(server: Any, full: bool) -> None:
 
 
 def forbid_writes(server: Any, forbidden: bool) -> None:
-    """A replica of nobody: it answers, and writes nothing."""
+    """Make Redis a replica of a missing server: it replies to reads and refuses writes."""
     server.replicaof(redis_fleet.HOST, redis_fleet.free_port()) if forbidden else server.replicaof("NO", "ONE")
 
 
 @pytest.mark.parametrize(
     ("disturb", "complaint"), [(fill, "OOM"), (forbid_writes, "read only")], ids=["out of memory", "read-only"]
 )
-def test_nothing_is_lost_while_redis_takes_no_writes(
+def test_nothing_is_lost_while_redis_refuses_writes(
     site: Site, redis: RedisProcess, disturb: Callable[[Any, bool], None], complaint: str
 ) -> None:
     with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=redis.url) as workers:
@@ -141,35 +141,31 @@ def line(redis: RedisProcess) -> Iterator[Line]:
         yield line
 
 
-def test_requests_granted_in_an_answer_that_never_arrived_are_crawled_all_the_same(
-    site: Site, redis: RedisProcess, line: Line
-) -> None:
-    """The worker lives and beats, so nobody else would ever be given them."""
+def test_requests_leased_in_a_lost_reply_are_crawled(site: Site, redis: RedisProcess, line: Line) -> None:
+    """The worker is alive and sends heartbeats, so no other worker would get these requests."""
     with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=line.url) as workers:
         site.seed(server)
         site.until_the_middle(server, after=10)  # before all is leased ahead
-        line.lose_an_answer_to(b"ahead", longer_than=300)  # a take is so long only if it grants something
-        until(line.lost.is_set, "a grant that nobody hears of")
+        line.lose_reply_to(b"ahead", longer_than=300)  # the reply to a take is so long only if it leases requests
+        until(line.lost.is_set, "a lost reply with leases")
         until_finished(server)
         assert_all_live_and_stop(workers)
     site.assert_stored_once()
 
 
-def test_a_seed_moved_in_an_answer_that_never_arrived_is_crawled_all_the_same(
-    site: Site, redis: RedisProcess, line: Line
-) -> None:
+def test_a_seed_moved_in_a_lost_reply_is_crawled(site: Site, redis: RedisProcess, line: Line) -> None:
     with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=line.url) as workers:
         until(lambda: server.hlen(keys.heartbeats(PORTAL)), "the first heartbeat")
         until(lambda: any(client["cmd"] == "blmove" for client in server.client_list()), "the worker to wait")
-        line.lose_an_answer_to(b"BLMOVE", longer_than=20)
+        line.lose_reply_to(b"BLMOVE", longer_than=20)
         site.seed(server)
-        until(line.lost.is_set, "a seed that nobody hears of")
+        until(line.lost.is_set, "a lost reply with a seed")
         until_finished(server)
         assert_all_live_and_stop(workers)
     site.assert_stored_once()
 
 
-def test_a_worker_told_to_stop_while_redis_is_away_hands_its_requests_back_when_it_is_there(
+def test_a_worker_stopped_while_redis_is_away_hands_its_requests_back_when_redis_returns(
     site: Site, redis: RedisProcess
 ) -> None:
     with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=redis.url) as workers:
@@ -188,10 +184,12 @@ def test_a_worker_told_to_stop_while_redis_is_away_hands_its_requests_back_when_
             until_finished(server)
             assert_all_live_and_stop(others)
     site.assert_stored_once()
-    assert site.listings_asked_for() == LISTINGS, "it had kept the acknowledgements, so no page is fetched again"
+    assert site.listings_asked_for() == LISTINGS, (
+        "the worker sent its acknowledgements later, so no page is fetched again"
+    )
 
 
-def test_a_worker_told_to_stop_ends_although_redis_stays_away(site: Site, redis: RedisProcess) -> None:
+def test_a_stopped_worker_ends_although_redis_stays_away(site: Site, redis: RedisProcess) -> None:
     command = worker_with("realestate.queue.fleet.LEAVING_SECONDS=3")
     with Redis.from_url(redis.url) as server, site.workers(1, command, REDIS_URL=redis.url) as workers:
         site.seed(server)
@@ -207,7 +205,7 @@ def test_a_worker_told_to_stop_ends_although_redis_stays_away(site: Site, redis:
     site.assert_stored_once()
 
 
-def test_a_crawl_over_a_cluster(site: Site, tmp_path: Path) -> None:
+def test_a_crawl_uses_a_redis_cluster(site: Site, tmp_path: Path) -> None:
     with redis_fleet.cluster(tmp_path / "redis") as nodes:
         url = "redis+cluster://" + ",".join(f"{redis_fleet.HOST}:{node.port}" for node in nodes)
         with connect_blocking(url) as server, site.workers(2, REDIS_URL=url) as workers:

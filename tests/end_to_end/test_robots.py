@@ -1,4 +1,4 @@
-"""robots.txt of a site that says what a test tells it to, asked for and obeyed by a fleet of real workers."""
+"""A fleet of real workers fetches and obeys the robots.txt of a site that the test controls."""
 
 import signal
 import threading
@@ -14,7 +14,7 @@ from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.settings import LEASE_SECONDS
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Fleet, Simulate, letters, running, until
+from tests.end_to_end.conftest import PYTHON, Fleet, Simulate, dead_letters, running, until
 from tests.end_to_end.test_rate_limit import FIRST, PORTAL, Handler, Site, most_within, push, request
 from tests.redis_process import RedisProcess
 
@@ -23,7 +23,7 @@ COUNT = 30
 
 
 class Talking(Site):
-    """A site whose robots.txt can change, or be away, or never come."""
+    """A site whose robots.txt can change, fail, or never be sent."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,29 +74,31 @@ def assert_all_asked_for_once(site: Site, count: int = COUNT) -> None:
 
 
 @pytest.mark.parametrize("rate", [0, 20])
-def test_a_fleet_asks_once_and_keeps_the_pace(
+def test_a_fleet_fetches_robots_txt_once_and_keeps_the_rate_limit(
     site: Talking, fleet: Fleet, redis_url: str, server: Redis, rate: float
 ) -> None:
     with fleet(3, rate) as workers:
         pushed(redis_url, site, 60)
         finished(server)
         server.lpush(keys.start_urls(PORTAL), f"{site.url}/_private/1")
-        until(lambda: letters(redis_url, PORTAL), "the dead letter")
+        until(lambda: dead_letters(redis_url, PORTAL), "the dead letter")
         assert [worker.stop() for worker in workers] == [0] * 3
     assert site.times_asked() == 1
     assert "/_private/1" not in [path for _, path in site.asked]
-    assert [letter["reason"] for letter in letters(redis_url, PORTAL)] == ["robots"]
+    assert [letter["reason"] for letter in dead_letters(redis_url, PORTAL)] == ["robots"]
     assert_all_asked_for_once(site, 60)
     assert site.asked[0][1] == "/robots.txt", "before anything else"
     if rate:
         assert most_within(site.arrivals(), 1.0) <= rate + 2, "robots.txt too"
-    with fleet(1, rate):  # a worker that comes later knows it
+    with fleet(1, rate):  # a worker that starts later knows robots.txt
         pushed(redis_url, site, 1, first=60)
         finished(server)
     assert site.times_asked() == 1
 
 
-def test_who_is_killed_while_it_asks_is_replaced(site: Talking, fleet: Fleet, redis_url: str, server: Redis) -> None:
+def test_another_worker_replaces_one_that_is_killed_while_it_fetches_robots_txt(
+    site: Talking, fleet: Fleet, redis_url: str, server: Redis
+) -> None:
     site.hold.clear()
     with fleet(2) as workers:
         pushed(redis_url, site)
@@ -111,17 +113,17 @@ def test_who_is_killed_while_it_asks_is_replaced(site: Talking, fleet: Fleet, re
         finished(server)
     assert site.times_asked() == 2
     assert_all_asked_for_once(site)
-    assert letters(redis_url, PORTAL) == []
+    assert dead_letters(redis_url, PORTAL) == []
 
 
 @pytest.mark.parametrize("status", [503, 403])
-def test_nothing_is_lost_while_it_cannot_be_asked(
+def test_nothing_is_lost_while_robots_txt_cannot_be_fetched(
     site: Talking, fleet: Fleet, redis_url: str, server: Redis, store: PostgresStore, status: int
 ) -> None:
     site.robots = (status, b"not now")
     with fleet(2):
         pushed(redis_url, site)
-        until(lambda: site.times_asked() >= 3, "it to be asked again")
+        until(lambda: site.times_asked() >= 3, "robots.txt to be fetched again")
         assert site.listings() == []
         state = look(server, PORTAL)
         assert not state.finished
@@ -129,11 +131,11 @@ def test_nothing_is_lost_while_it_cannot_be_asked(
         site.robots = (200, TEXT)
         finished(server)
     assert_all_asked_for_once(site)
-    assert letters(redis_url, PORTAL) == []
+    assert dead_letters(redis_url, PORTAL) == []
     assert store.counts()[PORTAL] == (COUNT, 0)
 
 
-def test_who_cannot_be_asked_for_too_long_is_given_up_and_kept(
+def test_requests_become_dead_letters_if_robots_txt_cannot_be_fetched_for_too_long(
     site: Talking, fleet: Fleet, redis_url: str, server: Redis
 ) -> None:
     site.robots = (500, b"")
@@ -142,7 +144,7 @@ def test_who_cannot_be_asked_for_too_long_is_given_up_and_kept(
         finished(server)
         assert workers[0].stop() == 0
     assert site.listings() == []
-    dead = letters(redis_url, PORTAL)
+    dead = dead_letters(redis_url, PORTAL)
     assert {(letter["reason"], letter["error"]) for letter in dead} == {
         ("robots", "robots.txt cannot be fetched: status 500")
     }
@@ -150,7 +152,7 @@ def test_who_cannot_be_asked_for_too_long_is_given_up_and_kept(
     assert "'page/extract/forbidden': 3" in workers[0].text()
 
 
-def test_an_old_copy_is_gone_by_while_the_site_cannot_be_asked(
+def test_an_old_copy_of_robots_txt_is_used_while_it_cannot_be_fetched(
     site: Talking, fleet: Fleet, redis_url: str, server: Redis
 ) -> None:
     with fleet(1, ROBOTSTXT_SECONDS=1.0):
@@ -163,10 +165,10 @@ def test_an_old_copy_is_gone_by_while_the_site_cannot_be_asked(
         finished(server)
     assert site.times_asked() >= 2
     assert_all_asked_for_once(site)
-    assert [letter["error"] for letter in letters(redis_url, PORTAL)] == ["Forbidden by robots.txt"]
+    assert [letter["error"] for letter in dead_letters(redis_url, PORTAL)] == ["Forbidden by robots.txt"]
 
 
-def test_redis_may_be_restarted_and_even_forget(site: Talking, fleet: Fleet, redis_process: RedisProcess) -> None:
+def test_redis_may_be_restarted_or_emptied(site: Talking, fleet: Fleet, redis_process: RedisProcess) -> None:
     redis_process.start()
     with Redis.from_url(redis_process.url) as server, fleet(2, 20, redis_process.url) as workers:
         pushed(redis_process.url, site)
@@ -175,9 +177,9 @@ def test_redis_may_be_restarted_and_even_forget(site: Talking, fleet: Fleet, red
         time.sleep(1)
         redis_process.start()
         finished(server)
-        assert site.times_asked() == 1, "what was known is known"
+        assert site.times_asked() == 1, "robots.txt is still known"
         server.flushall()
-        until(lambda: server.hlen(keys.heartbeats(PORTAL)) == 2, "the workers' hearts")
+        until(lambda: server.hlen(keys.heartbeats(PORTAL)) == 2, "the workers' heartbeats")
         pushed(redis_process.url, site, COUNT)
         finished(server)
         assert [worker.process.poll() for worker in workers] == [None, None]
@@ -186,7 +188,7 @@ def test_redis_may_be_restarted_and_even_forget(site: Talking, fleet: Fleet, red
     assert most_within(site.arrivals(), 1.0) <= 22
 
 
-def test_a_worker_that_asks_in_vain_ends_when_it_is_told_to(
+def test_a_worker_that_cannot_fetch_robots_txt_can_be_stopped(
     site: Talking, fleet: Fleet, redis_url: str, server: Redis
 ) -> None:
     site.robots = (503, b"")
@@ -196,24 +198,24 @@ def test_a_worker_that_asks_in_vain_ends_when_it_is_told_to(
         assert workers[0].stop() == 0
     state = look(server, PORTAL)
     assert state.in_flight == state.dead == 0
-    assert state.ready + state.delayed == COUNT, "all of it waits for another worker"
+    assert state.ready + state.delayed == COUNT, "all requests wait for another worker"
 
 
-def test_a_crawl_delay_is_kept_by_all(site: Talking, fleet: Fleet, redis_url: str, server: Redis) -> None:
+def test_all_workers_keep_a_crawl_delay(site: Talking, fleet: Fleet, redis_url: str, server: Redis) -> None:
     site.robots = (200, TEXT + b"Crawl-delay: 0.5\n")
     with fleet(2):
         pushed(redis_url, site, 8)
         finished(server)
-    moments = site.arrivals()[2:]  # what was granted before it was known was put off or on its way
-    assert len(moments) == 7
-    assert most_within(moments, 1.0) <= 3
+    arrivals = site.arrivals()[2:]  # the first were sent before the crawl delay was known
+    assert len(arrivals) == 7
+    assert most_within(arrivals, 1.0) <= 3
     assert look(server, PORTAL).rate_limit.crawl_delay_seconds == 0.5
 
 
-def test_a_simulated_portal_sees_one_question_of_two_workers(
+def test_two_workers_fetch_the_robots_txt_of_a_simulated_portal_once(
     simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path
 ) -> None:
-    """And one that has nothing but sitemaps is found by what its robots.txt names."""
+    """A portal with only sitemaps is crawled through the sitemaps that its robots.txt names."""
     simulated = simulate(40)
     env["SIMULATOR_URL"] = simulated.url
     command = [PYTHON, "-m", "realestate", "work", "generic"]
@@ -226,5 +228,5 @@ def test_a_simulated_portal_sees_one_question_of_two_workers(
         until(lambda: look(server, "generic").finished, "the end")
         assert [first.stop(), second.stop()] == [0, 0]
     seen = simulated.by_kind("generic")
-    assert (seen["robots"], seen["search"]) == (2, 1), "to obey it, and to read its sitemaps"
+    assert (seen["robots"], seen["search"]) == (2, 1), "once to obey it, once to read its sitemaps"
     assert sum(store.counts()["generic"]) == seen["listing"] == len(simulated.truth("generic"))

@@ -1,4 +1,4 @@
-"""Scrapy's own commands behave as any Scrapy user expects, also where no Redis and no database is."""
+"""Scrapy's own commands behave as a Scrapy user expects, also without Redis and without a database."""
 
 import subprocess
 
@@ -41,6 +41,6 @@ def test_the_shell_takes_no_work_from_the_fleet(env: dict[str, str], server: Red
     assert (server.zcard("{emlak}:ready"), server.llen("emlak:start_urls")) == (1, 1)
 
 
-def test_settings_are_read_as_everywhere(env: dict[str, str]) -> None:
+def test_scrapy_settings_shows_the_project_settings(env: dict[str, str]) -> None:
     done = scrapy(env, "settings", "--get", "SCHEDULER")
     assert done.stdout.strip() == "realestate.queue.scheduler.Scheduler"

@@ -13,7 +13,7 @@ from tests.end_to_end.hostile import page
 
 
 class SlowSite:
-    """Holds the answer for one listing until it is let go."""
+    """A site that holds the response for one listing until the test releases it."""
 
     def __init__(self) -> None:
         self.asked: set[str] = set()

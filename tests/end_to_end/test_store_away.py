@@ -31,11 +31,11 @@ from tests.end_to_end.site import (
 from tests.postgres_process import Pair, PostgresProcess
 from tests.relay import Line
 
-#: What a batch is written with.
+#: A part of the statement that writes a batch.
 WRITES = "INSERT INTO listings"
 #: A worker that waits for the database tries again at least every second.
 SHORT_WAITS = "realestate.pipelines.store.LONGEST_DELAY_SECONDS=1"
-#: A worker that is told to stop waits so long for the database.
+#: How long a worker that is stopped waits for the database.
 SHORT_CLOSING = "realestate.pipelines.store.CLOSING_SECONDS=2"
 
 
@@ -49,7 +49,7 @@ def shared_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgr
 
 @pytest.fixture
 def postgres(shared_postgres: PostgresProcess) -> Iterator[PostgresProcess]:
-    """Running, with its usual settings; a test may leave it as it likes."""
+    """A running PostgreSQL with its usual settings. A test may stop or change it."""
     yield shared_postgres
     shared_postgres.change()
     shared_postgres.restart()
@@ -81,7 +81,7 @@ def finish(site: Site, server: "Redis", workers: list[Worker]) -> None:
 
 
 def assert_stored_once(site: Site) -> None:
-    """No row missing or twice, and of each listing the one event that happened to it."""
+    """Check that each listing is stored once, with its one event."""
     site.assert_stored_once()
     events = [numbered.event for numbered in site.store.events(limit=10 * LISTINGS)]
     assert [event.type for event in events] == ["listed"] * LISTINGS
@@ -111,7 +111,7 @@ def test_nothing_is_lost_while_the_database_is_away(
         assert waits(*workers)
         postgres.start()
         finish(site, server, workers)
-    assert site.listings_asked_for() == LISTINGS, "they had kept what they had fetched"
+    assert site.listings_asked_for() == LISTINGS, "the workers kept the fetched items, so no page is fetched again"
 
 
 def test_a_worker_that_starts_before_the_database_waits_for_it_and_for_every_restart(
@@ -130,7 +130,7 @@ def test_a_worker_that_starts_before_the_database_waits_for_it_and_for_every_res
 
 @contextmanager
 def locked(url: str, mode: str) -> Iterator[Any]:
-    """Somebody holds a lock on the table of listings; a cursor of his."""
+    """Lock the table of listings. Yield the cursor that holds the lock."""
     connection = psycopg2.connect(url)
     try:
         with connection.cursor() as cursor:
@@ -141,7 +141,7 @@ def locked(url: str, mode: str) -> Iterator[Any]:
 
 
 def writing(cursor: Any) -> bool:
-    """Whether a batch is being written just now, and held up."""
+    """Whether a batch is being written and waits for the lock."""
     cursor.execute("SELECT FROM pg_locks WHERE relation = 'listings'::regclass AND NOT granted")
     return bool(cursor.rowcount)
 
@@ -201,11 +201,11 @@ def test_a_batch_whose_acknowledgement_is_lost_is_written_again_and_changes_noth
         site.seed(server)
         site.until_the_middle(server, after=10)
         for _ in range(3):
-            line.lose_an_answer_to(WRITES.encode())
-            until(line.lost.is_set, "an answer that nobody hears")
+            line.lose_reply_to(WRITES.encode())
+            until(line.lost.is_set, "a lost reply")
             line.hold()
-            (beat,) = look(server, PORTAL).workers.values()
-            assert stored(site) > beat.stored, "it is committed, and the worker does not know"
+            (heartbeat,) = look(server, PORTAL).workers.values()
+            assert stored(site) > heartbeat.stored, "the batch is committed and its acknowledgement is lost"
             line.release()
         finish(site, server, workers)
         assert waits(*workers)
@@ -230,7 +230,7 @@ def test_nothing_is_lost_when_others_take_all_connections(
 
 @contextmanager
 def exhausted(postgres: PostgresProcess) -> Iterator[None]:
-    """Everybody else is thrown out and finds no room."""
+    """Close all other connections and take all free ones."""
     with ExitStack() as taken:
         cursor = taken.enter_context(postgres.session())
         others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE client_port > 0 AND pid <> ALL (%s)"
@@ -262,10 +262,10 @@ def test_a_synchronous_standby_takes_over_without_loss(
         site.store.close()
 
 
-def test_what_a_standby_that_lags_never_heard_of_is_stored_by_the_next_run(
+def test_listings_that_a_lagging_standby_did_not_have_are_stored_by_the_next_job(
     simulate: Simulate, env: dict[str, str], server: "Redis", tmp_path: Path
 ) -> None:
-    """It was acknowledged, so nobody fetches it again before: docs/operations.md says so."""
+    """They were acknowledged, so no worker fetches them again before that. See docs/operations.md."""
     with Pair.running(tmp_path / "postgres", synchronous=False) as pair:
         site = Site(simulate(LISTINGS), PostgresStore(pair.address), {**env, "STORE_URL": pair.address}, tmp_path)
         site.store.migrate()
@@ -303,22 +303,20 @@ def stand_still(site: Site) -> bool:
     return site.requests() == before
 
 
-def test_the_crawl_waits_for_a_database_that_is_far_behind(
-    site: Site, server: "Redis", postgres: PostgresProcess
-) -> None:
+def test_the_crawl_waits_for_a_slow_database(site: Site, server: "Redis", postgres: PostgresProcess) -> None:
     with site.workers(1, CAREFUL) as workers:
         site.seed(server)
         site.until_the_middle(server, after=10)
         postgres.stop()
         until(lambda: stand_still(site), "the crawl to wait")
         assert site.listings_asked_for() < LISTINGS // 2
-        (beat,) = look(server, PORTAL).workers.values()
-        assert 10 < beat.unstored <= 10 + 5 + 16, beat
+        (heartbeat,) = look(server, PORTAL).workers.values()
+        assert 10 < heartbeat.unstored <= 10 + 5 + 16, heartbeat
         postgres.start()
         finish(site, server, workers)
 
 
-def test_a_worker_told_to_stop_ends_although_the_crawl_waits_for_a_database_that_stays_away(
+def test_a_stopped_worker_ends_although_the_crawl_waits_for_a_database_that_stays_away(
     site: Site, server: "Redis", postgres: PostgresProcess
 ) -> None:
     with site.workers(1, CAREFUL) as workers:
@@ -335,7 +333,7 @@ def test_a_worker_told_to_stop_ends_although_the_crawl_waits_for_a_database_that
             finish(site, server, others)
 
 
-def test_a_worker_told_to_stop_ends_although_the_database_says_nothing(site: Site, server: "Redis", line: Line) -> None:
+def test_a_stopped_worker_ends_although_the_database_is_silent(site: Site, server: "Redis", line: Line) -> None:
     with site.workers(1, worker_with(SHORT_CLOSING), STORE_URL=line.url) as workers:
         site.seed(server)
         site.until_the_middle(server)

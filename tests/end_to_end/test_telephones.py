@@ -1,4 +1,4 @@
-"""With CONTACTS on, a portal is asked for telephones: they are in the store, sealed, and nowhere else."""
+"""With CONTACTS on, telephones are requested from a portal. They are stored sealed and are nowhere else."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from realestate.storage.snapshots import pages
 from realestate.storage.vault import Vault
 from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, compared, finished, running
 
-#: As the simulated sellers have them.
+#: The form of the simulated sellers' numbers.
 NUMBER = re.compile(rb"\(0(?:50|55|70)\) 000-\d\d-00|994(?:50|55|70)000\d\d00")
 
 
@@ -26,7 +26,7 @@ def crawl(simulated: Simulated, server: "Redis", env: dict[str, str], log: Path,
         finished(server, "bina", patience=300)
 
 
-def test_they_are_kept_sealed_and_shown_nowhere(
+def test_telephones_are_stored_sealed_and_shown_nowhere(
     simulate: Simulate, server: "Redis", store: PostgresStore, env: dict[str, str], tmp_path: Path
 ) -> None:
     simulated, key, log = simulate(60), Fernet.generate_key().decode(), tmp_path / "worker.log"
@@ -38,17 +38,17 @@ def test_they_are_kept_sealed_and_shown_nowhere(
     asked = [record for part, record in store.everything() if part == "contacts" and record.source == "asked"]
     raw: list[Any] = [page for _, page in pages(str(tmp_path / "pages"))]
     old = [page for page in raw if b"csrf-token" in page.body]
-    assert len(asked) == len(old) > 0, "each page that has a token was asked by"
+    assert len(asked) == len(old) > 0, "one request for each page that has a token"
     for record in asked:
         contacts = Vault([key]).open(record.sealed)
         assert contacts.phones
         assert all(NUMBER.fullmatch(phone.removeprefix("+").encode()) for phone in contacts.phones)
     assert not any("/phones" in page.url or NUMBER.search(page.body) for page in raw)
     assert not NUMBER.search(log.read_bytes())
-    assert b"/phones" in log.read_bytes(), "the log tells that they were asked for"
+    assert b"/phones" in log.read_bytes(), "the log shows that they were requested"
 
 
-def test_off_no_request_is_made_for_them(
+def test_with_contacts_off_no_telephone_is_requested(
     simulate: Simulate, server: "Redis", store: PostgresStore, env: dict[str, str], tmp_path: Path
 ) -> None:
     simulated = simulate(60)

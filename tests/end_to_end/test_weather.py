@@ -1,4 +1,4 @@
-"""A site that fails for a day: no listing that lives is delisted, and the next good day finds what is gone."""
+"""A site fails for a day: no live listing is delisted, and the next good day finds the removed ones."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,14 +18,14 @@ WEATHERS = {
     "emlak": ("down", "blocked", "half_empty", "half_pages", "error_page", "all_404", "all_redirected"),
     "immoweb": ("error_page", "all_404", "all_redirected"),
 }
-#: These would delist the whole portal if each page were believed. A redirect counts only where the portal is known to
+#: These would delist the whole portal if each page counted. A redirect counts only where the portal is known to
 #: redirect from removed listings; elsewhere it means nothing before the second sweep.
 TOO_MANY = (("emlak", "all_404"), ("emlak", "all_redirected"), ("immoweb", "all_404"))
 
 
 @pytest.fixture(scope="module")
 def world(services: Services, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, Fleet]]:
-    """All tests of this file share it: each lets a day pass, and leaves the store as the portal is."""
+    """One portal for all tests of this file: each test lets a day pass and leaves the store up to date."""
     folder = tmp_path_factory.mktemp("weather")
     with ExitStack() as stack:
         url = stack.enter_context(simulator_process(folder / "simulator.log", LISTINGS, 7))
@@ -41,7 +41,7 @@ def world(services: Services, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.mark.parametrize(("portal", "kind"), [(portal, kind) for portal, kinds in WEATHERS.items() for kind in kinds])
-def test_bad_weather_delists_nothing_and_the_next_fine_day_finds_what_is_gone(
+def test_a_failing_site_delists_nothing_and_the_next_good_day_finds_removed_listings(
     world: tuple[World, Fleet], portal: str, kind: str
 ) -> None:
     crawls, fleet = world
@@ -53,14 +53,14 @@ def test_bad_weather_delists_nothing_and_the_next_fine_day_finds_what_is_gone(
     crawls.simulated.weather(portal, kind)
     run = crawl(crawls, portal)
     gone = delisted(expected(crawls, portal)[happened:])
-    assert gone, "a day on which no listing goes proves nothing"
+    assert gone, "without removed listings the test would prove nothing"
     found = delisted(crawls.recorded(portal)[stored:])
-    assert found <= gone, "bad weather delists no listing that lives"
+    assert found <= gone, "a failing site delists no live listing"
     if kind not in ("half_empty", "all_404", "all_redirected"):
         (record,) = [each for each in crawls.store.jobs(portal) if each.job == run]
         assert record.complete is False
     if (portal, kind) in TOO_MANY:
-        assert found == set(), "too many at once: none is believed"
+        assert found == set(), "too many gone listings at once: none is delisted"
         new_lines = [worker.text()[before:] for worker, before in zip(fleet.workers, logged, strict=True)]
         assert "delist/withheld" in "".join(new_lines)
     crawls.simulated.weather(portal, "fine")

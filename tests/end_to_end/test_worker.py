@@ -9,7 +9,7 @@ from redis import Redis
 
 from realestate.storage import open_store
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulate, compared, finished, letters, running, until
+from tests.end_to_end.conftest import PYTHON, Simulate, compared, dead_letters, finished, running, until
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 
@@ -22,7 +22,7 @@ def test_two_workers_store_the_truth_of_both_portals(
     env |= {"SIMULATOR_URL": simulated.url, "ACCELERATE": acceleration}
     command = [PYTHON, "-m", "realestate", "work"]
     with running(command, env, tmp_path / "1.log") as one, running(command, env, tmp_path / "2.log") as two:
-        # Bare addresses, as a person pushes them.
+        # Plain URLs, as a person pushes them.
         immoweb, emlak = simulated.portals["immoweb"], simulated.portals["emlak"]
         for kind in ("house-and-apartment", "office", "business", "industry", "land", "garage", "kot"):
             for deal in ("for-sale", "for-rent"):
@@ -55,7 +55,7 @@ def test_a_worker_stores_the_truth_in_mongodb(
     assert "ERROR" not in worker.text()
 
 
-def test_a_second_day_is_stored_over_the_first_but_for_prices_that_are_doubted(
+def test_a_second_day_replaces_the_first_except_for_suspect_prices(
     simulate_alone: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, sql: Ask, tmp_path: Path
 ) -> None:
     simulated = simulate_alone(100)
@@ -73,7 +73,7 @@ def test_a_second_day_is_stored_over_the_first_but_for_prices_that_are_doubted(
     assert (comparison.missing, comparison.duplicates) == ((), 0)
     doubted = {ref for (ref,) in sql("SELECT ref FROM listings WHERE suspect_price IS NOT NULL")}
     assert {fault.partition(":")[0] for fault in comparison.wrong} == {f"{ref}.price" for ref in doubted}
-    assert set(comparison.unexpected) <= before, "what is no longer advertised is kept, and nothing else"
+    assert set(comparison.unexpected) <= before, "only listings that are no longer advertised are left"
     stats = worker.stats()
     assert stats["downloader/request_count"] == simulated.requests("emlak"), "Scrapy's own statistics are counted"
     assert stats["downloader/response_count"] == stats["downloader/request_count"]
@@ -94,7 +94,7 @@ def test_bad_seeds_are_refused_and_the_worker_goes_on(
         finished(server, "emlak")
         assert worker.stop() == 0
     assert compared(store, simulated, "emlak").right
-    assert [letter["reason"] for letter in letters(env["REDIS_URL"], "emlak")] == ["seed"] * 6
+    assert [letter["reason"] for letter in dead_letters(env["REDIS_URL"], "emlak")] == ["seed"] * 6
     assert worker.text().count("seed/refused") >= 6
 
 
@@ -106,4 +106,4 @@ def test_a_worker_without_work_ends_at_once_with_0(
     with running([PYTHON, "-m", *command], env, tmp_path / "worker.log") as worker:
         until(lambda: server.hlen("{emlak}:beats"), "the first heartbeat")
         assert worker.stop() == 0
-    assert server.hlen("{emlak}:beats") == 0, "a worker that stops says farewell"
+    assert server.hlen("{emlak}:beats") == 0, "a worker that stops removes its heartbeat"

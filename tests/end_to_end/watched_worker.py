@@ -1,11 +1,11 @@
 """A worker whose event loop is watched: `python -m tests.end_to_end.watched_worker PORTAL REPORT WHAT [PIPELINE…]`.
 
-The product's own code runs with its own settings, but on asyncio's loop: uvloop's callbacks cannot be looked into. Two
-things hold a loop up, and on a busy machine a clock tells neither. WHAT is `cpu`: each callback is timed by the CPU
-time of its thread. Or it is `waits`: each call of C code is looked at, whether it is one that waits for somebody.
+The product's own code runs with its own settings, but on asyncio's loop: callbacks of uvloop cannot be observed. Two
+things block a loop, and on a busy machine a clock shows neither. WHAT is `cpu`: the CPU time of each callback is
+measured. Or it is `waits`: each call of C code is checked for functions that wait.
 
-What was seen after the first pages goes to REPORT when the worker ends: those load tables and modules, once. Further
-pipelines come before the others.
+When the worker ends, the results go to the file REPORT, without those of the first pages, which load modules and tables
+once. Further pipelines are put before the others.
 """
 
 import asyncio
@@ -24,17 +24,17 @@ from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from realestate import settings
 from realestate.jobs.work import project_settings
 
-#: Pages after which everything that is loaded once has been.
+#: After so many pages, everything that is loaded once is loaded.
 WARM = 60
-#: Shorter ones are of no interest.
+#: Shorter callbacks are not recorded.
 LONG_SECONDS = 0.005
-#: Of time, os, select and subprocess; of a socket that may wait; of a connection to PostgreSQL.
+#: Functions of time, os, select, subprocess and a PostgreSQL connection that wait.
 WAITING = {"sleep", "fsync", "waitpid", "poll", "select", "getaddrinfo", "execute", "commit", "rollback", "copy_expert"}
 OF_SOCKETS = {"connect", "recv", "recv_into", "send", "sendall", "accept"}
 
 
 class Watchdog:
-    """`longest` are the callbacks that took the most CPU, `waits` the calls in a callback that waited for somebody."""
+    """`longest` are the callbacks that took the most CPU time, `waits` the calls in a callback that waited."""
 
     def __init__(self) -> None:
         self.is_on = False
@@ -77,7 +77,7 @@ class Watchdog:
 
 def _waits(called: Any) -> bool:
     if called.__name__ in OF_SOCKETS and isinstance(called.__self__, socket.socket):
-        return called.__self__.gettimeout() != 0  # asyncio's have no time to wait
+        return called.__self__.gettimeout() != 0  # sockets of asyncio do not wait
     return called.__name__ in WAITING
 
 
@@ -85,7 +85,7 @@ watchdog = Watchdog()
 
 
 class Switch:
-    """An extension: the watchdog is on from the first pages to the end."""
+    """An extension that switches the watchdog on after the first pages."""
 
     def __init__(self) -> None:
         self.pages = 0
@@ -108,7 +108,7 @@ class Switch:
 
 
 class HogPipeline:
-    """Wrong: it calculates on the loop, for every twentieth item."""
+    """A wrong pipeline: it calculates on the loop for every twentieth item."""
 
     def __init__(self) -> None:
         self.items = 0
@@ -122,7 +122,7 @@ class HogPipeline:
 
 
 class SleepyPipeline:
-    """Wrong: it waits on the loop."""
+    """A wrong pipeline: it sleeps on the loop."""
 
     def process_item(self, item: Any) -> Any:
         time.sleep(0.001)

@@ -25,12 +25,12 @@ def test_the_state_counts_what_is_in_redis(server: Redis) -> None:
     server.hset(keys.open_jobs("bina"), "j", "{}")
     seen = look(server, "bina")
     assert (seen.seeds, seen.ready, seen.delayed, seen.in_flight, seen.dead) == (3, 2, 1, 2, 1)
-    assert {worker: beat.pages for worker, beat in seen.workers.items()} == {"w": 7}
+    assert {worker: heartbeat.pages for worker, heartbeat in seen.workers.items()} == {"w": 7}
     assert (seen.waiting, seen.open_jobs) == (6, 1)
     assert str(seen.rate_limit) == "free"
 
 
-def test_finished_when_nothing_waits_and_nothing_is_in_flight() -> None:
+def test_a_crawl_is_finished_when_no_request_waits_or_is_in_flight() -> None:
     assert state().finished
     assert state(dead=5).finished
     for name in ("seeds", "ready", "delayed", "in_flight", "open_jobs"):

@@ -1,4 +1,4 @@
-"""Today's parser over real files of pages; only the store is a stand-in."""
+"""Parse real files of raw pages again. Only the store is a fake."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,26 +30,26 @@ HTML = (("Content-Type", "text/html; charset=utf-8"),)
 
 
 def recorded(name: str, **changes: Any) -> Page:
-    """A recorded page as a worker would have kept it."""
-    told = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    """A recorded page as a worker would have stored it."""
+    expected = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
     portal, _, short = name.partition("/")
     body = FOLDER / f"{name}.html"
     kept = Page(
         portal=portal,
-        url=told["url"],
+        url=expected["url"],
         status=200,
         headers=HTML if body.exists() else (("Content-Type", "application/json"),),
         body=(body if body.exists() else FOLDER / f"{name}.page.json").read_bytes(),
         fetched_at=FETCHED,
         kind="sampled",
         stage="extract" if short.startswith("listing") else "discover",
-        hints=told.get("hints", {}),
+        hints=expected.get("hints", {}),
     )
     return replace(kept, **changes)
 
 
 def as_stored(page: Page, **changes: Any) -> Listing:
-    """The row that the page made."""
+    """The stored listing of the page."""
     parser = Parser(page.portal)
     (listing,) = (parser.through_pipelines(item) for item in parser.items(page))
     assert isinstance(listing, Listing)
@@ -57,7 +57,7 @@ def as_stored(page: Page, **changes: Any) -> Listing:
 
 
 class Book:
-    """The border to the store: rows by ref, and what was asked of it."""
+    """A fake store: listings by ref, and the calls that it got."""
 
     repriced = False
 
@@ -86,7 +86,7 @@ class Book:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Any]:
-    """Reparse pages that were really kept."""
+    """Return a function that writes raw pages to files and reparses them."""
     with closing(a_writer(tmp_path)) as writer:
 
         def act(book: Book, *kept: Page, dry_run: bool = False) -> Reparsed:
@@ -100,54 +100,54 @@ def run(tmp_path: Path) -> Iterator[Any]:
 HOUSE = "immoweb/listing-house-sale"
 
 
-def test_the_border_is_as_it_is_written() -> None:
+def test_the_fake_store_has_the_methods_of_the_protocol() -> None:
     assert isinstance(Book(), Corrections)
 
 
-def test_a_page_that_reads_as_before_changes_nothing(run: Any) -> None:
+def test_a_page_with_the_same_values_changes_nothing(run: Any) -> None:
     page = recorded(HOUSE)
     book = Book(as_stored(page))
-    told = run(book, page)
-    assert (dict(told.pages), dict(told.listings)) == ({"ok": 1}, {"unchanged": 1})
+    result = run(book, page)
+    assert (dict(result.pages), dict(result.listings)) == ({"ok": 1}, {"unchanged": 1})
     assert not book.corrected
     assert not book.released
 
 
-def test_a_better_parser_corrects_field_by_field(run: Any) -> None:
+def test_a_better_parser_corrects_single_fields(run: Any) -> None:
     page = recorded(HOUSE)
     right = as_stored(page)
     book = Book(rehashed(replace(right, area_m2=1.0, title="wrong", city=None)))
-    told = run(book, page)
-    assert {(change.ref, change.name, change.old, change.new) for change in told.changes} == {
+    result = run(book, page)
+    assert {(change.ref, change.name, change.old, change.new) for change in result.changes} == {
         ("21500123", "area_m2", 1.0, 176.0),
         ("21500123", "title", "wrong", right.title),
         ("21500123", "city", None, right.city),
     }
-    assert dict(told.fields) == {"area_m2": 1, "title": 1, "city": 1}
+    assert dict(result.fields) == {"area_m2": 1, "title": 1, "city": 1}
     (listing,) = book.corrected
     assert (listing.area_m2, listing.last_fetched_at) == (176.0, FETCHED)
     assert run(book, page).listings["corrected"] == 0, "the second time there is nothing to correct"
 
 
-def test_a_dry_run_tells_the_same_and_changes_nothing(run: Any) -> None:
+def test_a_dry_run_reports_the_same_and_changes_nothing(run: Any) -> None:
     page = recorded(HOUSE)
     book = Book(as_stored(page, area_m2=1.0))
-    told = run(book, page, replace(recorded("immoweb/listing-project"), kind="failed"), dry_run=True)
-    assert [(change.name, change.old, change.new) for change in told.changes] == [("area_m2", 1.0, 176.0)]
-    assert told.listings["released"] == 1
+    result = run(book, page, replace(recorded("immoweb/listing-project"), kind="failed"), dry_run=True)
+    assert [(change.name, change.old, change.new) for change in result.changes] == [("area_m2", 1.0, 176.0)]
+    assert result.listings["released"] == 1
     assert not book.corrected
     assert not book.released
 
 
-def test_an_old_page_does_not_correct_a_newer_reading(run: Any) -> None:
+def test_an_old_page_does_not_correct_newer_values(run: Any) -> None:
     page = recorded(HOUSE)
     book = Book(as_stored(page, price=1, last_fetched_at=FETCHED + timedelta(days=3)))
     assert run(book, page).listings["stale"] == 1
     assert not book.corrected
 
 
-def test_what_is_no_longer_kept_does_not_come_back(run: Any) -> None:
-    """Erased on somebody's demand, or past its days."""
+def test_a_listing_that_is_no_longer_stored_is_not_restored(run: Any) -> None:
+    """It was erased, or it has expired."""
     book = Book()
     assert run(book, recorded(HOUSE)).listings["stale"] == 1
     assert book.rows == {}
@@ -179,20 +179,22 @@ def test_several_failed_pages_of_one_listing_are_released_in_their_order(run: An
         ("sampled", None, "stale"),
         ("failed", None, "release"),
         ("failed", timedelta(days=-1), "release"),
-        ("failed", timedelta(), "correct"),  # it was released, and can be read even better now
+        ("failed", timedelta(), "correct"),  # it was released before and can be corrected now
         ("failed", timedelta(seconds=-1), "release"),
         ("failed", timedelta(seconds=1), "stale"),
     ],
 )
-def test_whether_a_page_speaks_for_what_is_stored(kind: Any, read_after: timedelta | None, verdict: str) -> None:
+def test_a_page_is_compared_with_the_stored_listing_by_time(
+    kind: Any, read_after: timedelta | None, verdict: str
+) -> None:
     row = None if read_after is None else a_listing(last_fetched_at=FETCHED + read_after)
     assert judge(kind, FETCHED, row) == verdict
 
 
-def test_every_page_has_its_outcome_and_none_ends_the_run(run: Any) -> None:
+def test_every_page_has_an_outcome_and_none_stops_the_reparse(run: Any) -> None:
     good = recorded(HOUSE)
     url = good.url
-    told = run(
+    result = run(
         Book(as_stored(good)),
         replace(good, body=b"<html>a wall</html>", kind="failed"),
         replace(good, body=b"", kind="failed"),
@@ -203,23 +205,23 @@ def test_every_page_has_its_outcome_and_none_ends_the_run(run: Any) -> None:
         recorded("immoweb/search"),
         good,
     )
-    assert dict(told.pages) == {"broken": 4, "gone": 1, "ok": 3}
-    assert dict(told.listings) == {"invalid": 1, "unchanged": 1}
-    assert (url, "BrokenPage: no window.classified") in told.broken
+    assert dict(result.pages) == {"broken": 4, "gone": 1, "ok": 3}
+    assert dict(result.listings) == {"invalid": 1, "unchanged": 1}
+    assert (url, "BrokenPage: no window.classified") in result.broken
 
 
-def test_the_hints_of_the_search_page_are_given_again(run: Any) -> None:
+def test_the_hints_of_the_search_page_are_used_again(run: Any) -> None:
     page = recorded("emlak/listing-house-rent-daily")
     book = Book(as_stored(page, rent_period="month"))
     assert [(change.name, change.new) for change in run(book, page).changes] == [("rent_period", "day")]
 
 
 def test_a_status_is_no_correction() -> None:
-    """A page of last week does not say that a listing is active today."""
+    """A page of last week does not show that a listing is active today."""
     assert differences(Current(State(a_listing(status="delisted"), 1)), a_listing(status="active"), FETCHED) == []
 
 
-def test_the_portals_clock_is_corrected_and_the_same_moment_elsewhere_is_the_same() -> None:
+def test_the_update_time_is_corrected_and_equal_times_in_other_time_zones_are_equal() -> None:
     row, baku = Current(State(a_listing(posted_at=FETCHED), 1)), ZoneInfo("Asia/Baku")
     assert differences(row, a_listing(posted_at=FETCHED.astimezone(baku)), FETCHED) == []
     (change,) = differences(row, a_listing(posted_at=FETCHED.replace(tzinfo=baku)), FETCHED)
@@ -238,9 +240,9 @@ def test_the_portals_clock_is_corrected_and_the_same_moment_elsewhere_is_the_sam
     ],
     ids=["repriced", "in doubt"],
 )
-def test_a_price_that_others_have_told_since_is_not_taken_back(row: Current) -> None:
-    told = differences(row, a_listing(price=Decimal(2000), title="New"), FETCHED)
-    assert [change.name for change in told] == ["title"]
+def test_a_price_that_changed_since_is_not_replaced(row: Current) -> None:
+    changes = differences(row, a_listing(price=Decimal(2000), title="New"), FETCHED)
+    assert [change.name for change in changes] == ["title"]
 
 
 @pytest.mark.parametrize(
@@ -258,7 +260,7 @@ def test_a_price_that_others_have_told_since_is_not_taken_back(row: Current) -> 
         ((("Content-Type", "image/png"),), b"\x89PNG\r\n\x1a\n\0", Response, None),
     ],
 )
-def test_a_response_is_as_the_spider_got_it(
+def test_a_response_is_the_one_that_the_spider_got(
     headers: tuple[tuple[str, str], ...], body: bytes, kind: type[Response], text: str | None
 ) -> None:
     response = response_of(recorded(HOUSE, headers=headers, body=body, status=203, hints={"a": [1]}))
@@ -268,16 +270,18 @@ def test_a_response_is_as_the_spider_got_it(
         assert response.text == text
 
 
-def test_a_person_and_a_program_can_read_what_came_of_it(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_result_is_printed_as_text_and_as_json(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
     page = recorded(HOUSE)
-    told = run(Book(as_stored(page, area_m2=1.0, description="x" * 9000)), page, replace(page, body=b"", kind="failed"))
-    print_result(told, dry_run=True, as_json=False)
+    result = run(
+        Book(as_stored(page, area_m2=1.0, description="x" * 9000)), page, replace(page, body=b"", kind="failed")
+    )
+    print_result(result, dry_run=True, as_json=False)
     out = capsys.readouterr().out
     assert "21500123: area_m2: 1.0 -> 176.0\n" in out
     assert f"still cannot be parsed: {page.url}: " in out
     assert "immoweb: 2 pages: 1 ok, 1 broken" in out
     assert max(map(len, out.splitlines())) < 300
-    print_result(told, dry_run=True, as_json=True)
+    print_result(result, dry_run=True, as_json=True)
     read = json.loads(capsys.readouterr().out)
     assert read["pages"] == {"ok": 1, "broken": 1}
     assert read["fields"]["area_m2"] == 1

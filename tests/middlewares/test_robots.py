@@ -69,8 +69,8 @@ class Worker:
 
     async def register(self) -> None:
         asked_at = monotonic_ms()
-        pulse = await self.scheduler.fleet.queue.heartbeat(self.scheduler.fleet.worker, b"{}", [])
-        self.scheduler.fleet.buffer.set_clock(pulse.now, asked_at)
+        reply = await self.scheduler.fleet.queue.heartbeat(self.scheduler.fleet.worker, b"{}", [])
+        self.scheduler.fleet.buffer.set_clock(reply.now, asked_at)
 
     async def check(self, url: str = PAGE, /, **meta: Any) -> Any:
         """The seconds that a request has to wait; None if it may be sent; or the text of the error."""

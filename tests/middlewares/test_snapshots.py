@@ -1,4 +1,4 @@
-"""Which raw pages are kept, and what their leases wait for."""
+"""Which raw pages are stored, and what their leases wait for."""
 
 import asyncio
 import logging
@@ -118,7 +118,7 @@ def desk(make_crawler: Callable[..., Crawler], tmp_path: Path) -> Desk:
     return Desk(make_crawler, tmp_path)
 
 
-def test_a_page_that_could_not_be_read_is_kept_with_all_its_parser_needs(desk: Desk) -> None:
+def test_a_page_that_could_not_be_parsed_is_stored_with_everything_its_parser_needs(desk: Desk) -> None:
     async def act() -> None:
         await desk.serve(desk.page(), flags=("broken",))
 
@@ -130,7 +130,7 @@ def test_a_page_that_could_not_be_read_is_kept_with_all_its_parser_needs(desk: D
     assert desk.stat("failed") == 1
 
 
-def test_a_good_page_is_not_kept_and_its_lease_ends(desk: Desk) -> None:
+def test_a_good_page_is_not_stored_and_its_lease_ends(desk: Desk) -> None:
     async def act() -> None:
         response = desk.page()
         desk.middleware.process_spider_input(response)
@@ -144,13 +144,15 @@ def test_a_good_page_is_not_kept_and_its_lease_ends(desk: Desk) -> None:
     assert not desk.middleware._watched
 
 
-def test_a_page_whose_listing_goes_to_quarantine_is_kept_once(desk: Desk) -> None:
+def test_a_page_whose_listing_goes_to_quarantine_is_stored_once(desk: Desk) -> None:
     desk.run(lambda: desk.serve(desk.page(), BAD, a_listing(), BAD))
     assert [page.kind for page in desk.kept()] == ["failed"]
 
 
 @pytest.mark.parametrize(("signal", "kinds"), [(scrapys.item_error, ["failed"]), (scrapys.item_dropped, [])])
-def test_an_item_that_got_lost_is_a_failure_unless_on_purpose(desk: Desk, signal: Any, kinds: list[str]) -> None:
+def test_a_dropped_item_is_a_failure_unless_it_was_dropped_on_purpose(
+    desk: Desk, signal: Any, kinds: list[str]
+) -> None:
     async def act() -> None:
         response = desk.page()
         desk.middleware.process_spider_input(response)
@@ -173,7 +175,7 @@ def test_the_lease_of_a_failed_page_waits_for_its_row(desk: Desk) -> None:
 
     async def act() -> None:
         await desk.serve(desk.page(), flags=("broken",))
-        assert [row.ref for row in index.rows] == ["21000001"], "safe before anybody hears of it"
+        assert [row.ref for row in index.rows] == ["21000001"], "the page is on disk before its row is announced"
         assert not desk.ended
         index.store()
         assert len(desk.ended) == 1
@@ -190,7 +192,7 @@ def test_without_an_index_the_file_is_enough(desk: Desk) -> None:
     assert len(desk.kept()) == 1
 
 
-def test_the_sample_holds_no_lease_and_its_rows_are_in_the_last_batch(
+def test_sampled_pages_hold_no_lease_and_their_rows_are_in_the_last_batch(
     make_crawler: Callable[..., Crawler], tmp_path: Path
 ) -> None:
     desk = Desk(make_crawler, tmp_path, sample=1.0)
@@ -206,7 +208,7 @@ def test_the_sample_holds_no_lease_and_its_rows_are_in_the_last_batch(
     assert desk.stat("all") == 1
 
 
-def test_a_sampled_page_that_finds_no_room_is_dropped_and_counted(
+def test_a_sampled_page_above_the_limit_is_dropped_and_counted(
     make_crawler: Callable[..., Crawler], tmp_path: Path
 ) -> None:
     desk = Desk(make_crawler, tmp_path, sample=1.0, SNAPSHOTS_WAITING_BYTES=10)
@@ -221,7 +223,7 @@ def test_a_sampled_page_that_finds_no_room_is_dropped_and_counted(
     assert len(desk.ended) == 2
 
 
-def test_a_page_that_cannot_be_written_is_told_and_holds_nobody_up(
+def test_a_page_that_cannot_be_written_is_reported_and_delays_nothing(
     make_crawler: Callable[..., Crawler], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("in the way")
@@ -237,7 +239,7 @@ def test_a_page_that_cannot_be_written_is_told_and_holds_nobody_up(
 
 
 @pytest.mark.parametrize("flags", [(), ("broken",)])
-def test_an_answer_that_is_a_persons_is_never_kept(
+def test_a_response_with_personal_data_is_never_stored(
     make_crawler: Callable[..., Crawler], tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
     desk = Desk(make_crawler, tmp_path, sample=1.0)
@@ -247,11 +249,11 @@ def test_an_answer_that_is_a_persons_is_never_kept(
 
     desk.run(act)
     assert desk.kept() == []
-    assert len(desk.ended) == 1, "and nobody waits for it"
+    assert len(desk.ended) == 1, "no lease waits for it"
 
 
 def test_a_refused_page_passes_untouched(desk: Desk) -> None:
-    """HttpError raised before this middleware saw it; its errback's output comes by all the same."""
+    """HttpError was raised before this middleware saw the page. The output of its errback still passes through."""
 
     async def act() -> None:
         response = desk.page()
@@ -262,12 +264,12 @@ def test_a_refused_page_passes_untouched(desk: Desk) -> None:
     assert desk.kept() == []
 
 
-def test_what_is_not_a_workers_is_not_kept(desk: Desk) -> None:
+def test_pages_outside_of_a_crawl_are_not_stored(desk: Desk) -> None:
     asyncio.run(desk.serve(desk.page(), a_listing(), flags=("broken",)))
     assert desk.kept() == []
 
 
-def test_a_callback_cut_short_by_the_end_of_the_worker_is_no_failure(desk: Desk) -> None:
+def test_a_callback_interrupted_by_the_end_of_the_worker_is_not_a_failure(desk: Desk) -> None:
     async def act() -> None:
         response = desk.page()
         desk.middleware.process_spider_input(response)
@@ -278,7 +280,7 @@ def test_a_callback_cut_short_by_the_end_of_the_worker_is_no_failure(desk: Desk)
     assert not desk.ended
 
 
-def test_a_page_whose_callback_closes_the_spider_is_no_failure(desk: Desk) -> None:
+def test_a_page_whose_callback_closes_the_spider_is_not_a_failure(desk: Desk) -> None:
     desk.run(lambda: desk.serve(desk.page(), CloseSpider("store_failed")))
     assert desk.kept() == []
     assert len(desk.ended) == 1

@@ -1,4 +1,4 @@
-"""Leases wait for their moment by Redis' clock, and a moment that went by is gone."""
+"""Leases wait for their send slot by Redis' clock. A slot that has passed is missed."""
 
 import pytest
 
@@ -6,12 +6,12 @@ from realestate.queue import buffer
 from realestate.queue.buffer import Buffer
 from realestate.queue.request_queue import Lease
 
-#: Redis' clock is so far ahead of the process'.
+#: Redis' clock is this far ahead of the clock of the process.
 AHEAD = 1_000_000.0
 
 
 class Clock:
-    """The process' own, in milliseconds."""
+    """The clock of the process, in milliseconds."""
 
     def __init__(self) -> None:
         self.ms = 500.0
@@ -28,7 +28,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def answered(buffer: Buffer, clock: Clock, *, there: float, back: float, ahead: float = AHEAD) -> None:
-    """Redis is asked for the time: the question takes so long, and the answer."""
+    """Read the time of Redis. The request and the reply each take so long."""
     asked_at = clock.ms
     clock.ms += there
     redis_now = int(clock.ms + ahead)
@@ -40,7 +40,7 @@ def lease(send_at: float) -> Lease:
     return Lease(b"id", "1", send_at, 0, 0, "j", "extract", b"")
 
 
-def test_the_clock_is_late_by_the_quickest_answer_and_never_early(clock: Clock) -> None:
+def test_the_clock_is_late_by_the_fastest_reply_and_never_early(clock: Clock) -> None:
     waiting = Buffer()
     for back in (40.0, 5.0, 400.0, 90.0):
         answered(waiting, clock, there=10.0, back=back)
@@ -67,13 +67,13 @@ def test_the_clock_follows_redis_when_that_is_set_back(clock: Clock) -> None:
         (1000.0, 101.0, True),
     ],
 )
-def test_a_moment_is_missed_when_an_interval_has_gone_by(clock: Clock, rate: float, late: float, missed: bool) -> None:
+def test_a_send_slot_is_missed_after_one_interval(clock: Clock, rate: float, late: float, missed: bool) -> None:
     waiting = Buffer(rate)
     answered(waiting, clock, there=0.0, back=0.0)
     assert waiting.is_missed(lease(waiting.now() - late)) is missed
 
 
-def test_nothing_leaves_before_its_moment(clock: Clock) -> None:
+def test_no_lease_leaves_before_its_send_slot(clock: Clock) -> None:
     waiting = Buffer(1.0)
     answered(waiting, clock, there=0.0, back=0.0)
     waiting.add("first", lease(waiting.now() + 100))

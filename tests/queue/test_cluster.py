@@ -1,4 +1,4 @@
-"""Every script and every seed on a real Redis Cluster of three nodes: one portal is one slot."""
+"""Every script and every seed command on a real Redis Cluster of three nodes: one portal is one slot."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -23,7 +23,7 @@ from tests.redis_fleet import HOST, Node
 
 
 class DummyStats:
-    """Counts nothing."""
+    """Statistics that count nothing."""
 
     def inc_value(self, name: str) -> None: ...
 
@@ -105,7 +105,7 @@ def test_every_script_runs_on_the_node_that_has_the_portal(run: Run, portal: str
     run(act, portal)
 
 
-def test_what_a_dead_worker_held_is_reclaimed(run: Run) -> None:
+def test_requests_of_a_dead_worker_are_reclaimed(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[str]:
         await queue.push([request("suspect"), request("innocent")])
         leases = (await queue.take("dead", 2)).leases
@@ -164,9 +164,7 @@ def test_a_seed_is_moved_named_removed_given_back_and_recovered(run: Run) -> Non
     run(act)
 
 
-def test_all_that_a_portal_writes_is_in_its_slot_and_the_portals_are_on_three_nodes(
-    run: Run, nodes: list[Node]
-) -> None:
+def test_all_keys_of_a_portal_are_in_its_slot_and_the_portals_are_on_three_nodes(run: Run, nodes: list[Node]) -> None:
     async def act(queue: RequestQueue) -> None:
         await queue.push([request(number) for number in range(50)])
         for lease in (await queue.take("w", 20)).leases:
@@ -190,8 +188,8 @@ def test_all_that_a_portal_writes_is_in_its_slot_and_the_portals_are_on_three_no
     assert holders == {0, 1, 2}
 
 
-def test_the_queue_goes_on_when_its_node_was_restarted(run: Run, nodes: list[Node]) -> None:
-    """Its scripts are loaded again there, and what it held is still held."""
+def test_the_queue_continues_after_a_restart_of_its_node(run: Run, nodes: list[Node]) -> None:
+    """The scripts are loaded again, and the leases are still valid."""
 
     async def act(queue: RequestQueue) -> list[bool]:
         await queue.push([request("a"), request("b")])

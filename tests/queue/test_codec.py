@@ -19,7 +19,7 @@ def spider() -> ImmowebSpider:
     return ImmowebSpider()
 
 
-def test_a_request_comes_back_as_it_was(spider: ImmowebSpider) -> None:
+def test_a_request_is_decoded_as_it_was_encoded(spider: ImmowebSpider) -> None:
     request = Request(
         "https://www.immoweb.be/x?page=2",
         callback=spider.read_listing,
@@ -36,23 +36,23 @@ def test_a_request_comes_back_as_it_was(spider: ImmowebSpider) -> None:
     assert again.to_dict(spider=spider) == request.to_dict(spider=spider)
 
 
-def test_a_request_of_another_process_cannot_travel(spider: ImmowebSpider) -> None:
+def test_a_request_with_a_foreign_callback_cannot_be_stored(spider: ImmowebSpider) -> None:
     with pytest.raises(NotShareable):
         encode(Request("https://x.example/", callback=print), spider)
 
 
-def test_a_request_that_carries_an_object_cannot_travel(spider: ImmowebSpider) -> None:
+def test_a_request_that_carries_an_object_cannot_be_stored(spider: ImmowebSpider) -> None:
     with pytest.raises(NotShareable, match="object"):
         encode(Request("https://x.example/", meta={"thing": object()}), spider)
 
 
-def test_a_huge_request_cannot_travel(spider: ImmowebSpider) -> None:
+def test_a_huge_request_cannot_be_stored(spider: ImmowebSpider) -> None:
     with pytest.raises(NotShareable, match="bytes"):
         encode(Request("https://x.example/", body=b"x" * MAX_BYTES), spider)
 
 
 @pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")
-def test_a_form_and_json_travel_as_plain_requests(spider: ImmowebSpider) -> None:
+def test_form_and_json_requests_are_stored_as_plain_requests(spider: ImmowebSpider) -> None:
     """scrapy-redis makes a FormRequest of every seed."""
     form = FormRequest("https://x.example/", formdata={"a": "1"}, flags=["mine"])
     for request in (form, JsonRequest("https://x.example/", data={"a": 1})):
@@ -63,19 +63,19 @@ def test_a_form_and_json_travel_as_plain_requests(spider: ImmowebSpider) -> None
 
 
 class OwnRequest(Request):
-    """With a class of somebody's own, which no stored value may name."""
+    """A request of another class. A stored value must not name a class."""
 
 
-def test_other_kinds_of_requests_do_not_travel(spider: ImmowebSpider) -> None:
+def test_other_kinds_of_requests_are_not_stored(spider: ImmowebSpider) -> None:
     with pytest.raises(NotShareable, match="OwnRequest"):
         encode(OwnRequest("https://x.example/"), spider)
 
 
 class LinkText(str):
-    """As lxml returns texts."""
+    """A subclass of `str`, as lxml returns."""
 
 
-def test_a_kind_of_text_travels_as_text(spider: ImmowebSpider) -> None:
+def test_a_subclass_of_text_is_stored_as_text(spider: ImmowebSpider) -> None:
     again = decode(encode(Request("https://x.example/", meta={"link_text": LinkText("next")}), spider), spider)
     assert again.meta == {"link_text": "next"}
     assert type(again.meta["link_text"]) is str
@@ -90,7 +90,7 @@ class AnySpider(RedisCrawlSpider):  # type: ignore[misc]
     def failed(self, failure: Any) -> None: ...
 
 
-def test_any_method_of_her_own_is_a_callback_of_an_ordinary_spider() -> None:
+def test_any_method_of_an_ordinary_spider_can_be_a_callback() -> None:
     spider = AnySpider()
     for name in ("page", "parse", "_parse", "_callback", "parse_start_url"):
         request = Request("https://x.example/", callback=getattr(spider, name))
@@ -98,13 +98,13 @@ def test_any_method_of_her_own_is_a_callback_of_an_ordinary_spider() -> None:
 
 
 @pytest.mark.parametrize("name", ["__init__", "close", "setup_redis", "start", "rules", "_set_crawler", "nothing"])
-def test_no_stored_request_calls_what_is_no_callback_of_an_ordinary_spider(name: str) -> None:
+def test_a_stored_request_cannot_call_a_method_that_is_not_a_callback(name: str) -> None:
     with pytest.raises(MalformedRequest):
         decode(packed({"url": "https://x.example/", "callback": name}), AnySpider())
 
 
 @pytest.mark.parametrize(("rule", "kept"), [(0, False), (1, True)])
-def test_the_errback_of_a_rule_travels_only_if_there_is_one(rule: int, kept: bool) -> None:
+def test_the_errback_of_a_rule_is_stored_only_if_there_is_one(rule: int, kept: bool) -> None:
     """A CrawlSpider gives every request an errback; without one of the rule it would only hide the failure."""
     spider = AnySpider()
     request = Request("https://x.example/", spider._callback, errback=spider._errback, meta={"rule": rule})
@@ -143,6 +143,6 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_value_is_data_never_code(spider: ImmowebSpider, value: bytes) -> None:
+def test_a_hostile_value_is_never_executed(spider: ImmowebSpider, value: bytes) -> None:
     with pytest.raises(MalformedRequest):
         decode(value, spider)

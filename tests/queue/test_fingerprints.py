@@ -1,4 +1,4 @@
-"""A plain address is what Scrapy would have made of it."""
+"""A plain URL is one that Scrapy would not change."""
 
 import pytest
 from hypothesis import given
@@ -37,24 +37,24 @@ OTHER = (
     "https://x.example/\u0663",
     "ftp://x.example/a",
 )
-#: Such addresses, and what is nearly one.
+#: Plain URLs, and URLs that are almost plain.
 ADDRESSES = st.from_regex(plain_urls._PLAIN, fullmatch=True) | st.text(
     st.sampled_from("az09AZ.-_~/:%?=&;@#"), max_size=20
 ).map("http://".__add__)
 
 
 @pytest.mark.parametrize("url", PLAIN)
-def test_most_pages_have_a_plain_address(url: str) -> None:
+def test_most_pages_have_a_plain_url(url: str) -> None:
     assert is_plain(url)
 
 
 @pytest.mark.parametrize("url", OTHER)
-def test_what_scrapy_would_change_or_refuse_is_not_plain(url: str) -> None:
+def test_a_url_that_scrapy_would_change_or_refuse_is_not_plain(url: str) -> None:
     assert not is_plain(url)
 
 
 @given(ADDRESSES)
-def test_a_plain_address_is_safe_and_canonical(url: str) -> None:
+def test_a_plain_url_is_safe_and_canonical(url: str) -> None:
     if is_plain(url):
         assert safe_url_string(url) == url == canonicalize_url(url)
 

@@ -201,7 +201,7 @@ def test_a_page_waits_until_its_items_have_left_the_pipelines(run: Run) -> None:
     run(act)
 
 
-def test_a_page_waits_for_those_who_hold_its_lease(run: Run) -> None:
+def test_a_page_waits_for_every_holder_of_its_lease(run: Run) -> None:
     """Such as the store, for an item that waits in its batch."""
 
     async def act(book: Book) -> None:
@@ -244,7 +244,7 @@ def test_a_callback_that_raises_makes_a_dead_letter_when_its_children_are_handle
 
 
 def test_a_callback_that_raises_at_once_makes_a_dead_letter(run: Run) -> None:
-    """It is no generator: Scrapy has no output to read."""
+    """It is not a generator: Scrapy has no output to read."""
 
     async def act(book: Book) -> None:
         book.middleware.process_spider_input(book.response)
@@ -265,7 +265,7 @@ def test_an_error_that_passes_no_middleware_makes_a_dead_letter(run: Run) -> Non
     run(act)
 
 
-def test_what_a_middleware_yields_after_it_handled_an_error_is_counted_too(run: Run) -> None:
+def test_output_of_a_middleware_that_handled_an_error_is_counted_too(run: Run) -> None:
     """Scrapy reads it directly after the output of the callback, as a second output of the same page."""
 
     async def act(book: Book) -> None:
@@ -416,7 +416,7 @@ def test_an_errback_that_returns_nothing_settles_the_request(run: Run) -> None:
 
 
 @pytest.mark.parametrize("form", ["list", "one", "generator", "async generator", "coroutine"])
-def test_what_an_errback_yields_is_counted(run: Run, form: str) -> None:
+def test_output_of_an_errback_is_counted(run: Run, form: str) -> None:
     child = Request(CHILD)
 
     def generator(failure: Failure) -> Any:

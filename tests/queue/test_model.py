@@ -1,6 +1,6 @@
-"""The queue against a simple model, under any interleaving: nothing vanishes, nothing is in two places.
+"""The queue against a simple model, under any interleaving: no request is lost, and none is in two places.
 
-Time is short-cut, not slept: a worker dies by being moved past its deadline in Redis, and what is delayed is made due.
+The test does not sleep: a worker dies when its deadline in Redis is set to the past, and delayed requests are made due.
 """
 
 import asyncio
@@ -106,14 +106,14 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(worker=WORKERS)
     def die(self, worker: str) -> None:
-        """Its deadline passes, and somebody else asks for work without getting any."""
+        """The deadline of the worker passes, and another worker asks for work and gets none."""
         if self.server.zscore(keys.workers("p"), worker) is None:
             return
         self.server.zadd(keys.workers("p"), {worker: 1})
         self.do(self.queue.take("undertaker", 0))
         for id, holder in list(self.holder.items()):
             if holder == worker and self.where[id] == "in flight":
-                self.where[id] = "ready"  # its lease stays valid until somebody takes it
+                self.where[id] = "ready"  # its lease stays valid until another worker takes it
 
     @rule(worker=WORKERS)
     def leave(self, worker: str) -> None:
@@ -140,7 +140,7 @@ class QueueMachine(RuleBasedStateMachine):
         dead = [id for id, place in self.where.items() if place == "dead"]
         count = self.do(self.queue.drop(dead) if drop else self.queue.replay(dead, 0))
         assert count == len(dead)
-        self.do(self.queue.take("undertaker", 0))  # what is replayed is due at once
+        self.do(self.queue.take("undertaker", 0))  # a replayed request is due at once
         self.where.update(dict.fromkeys(dead, "done" if drop else "ready"))
 
     @invariant()
@@ -159,7 +159,7 @@ class QueueMachine(RuleBasedStateMachine):
                 found[id] = place
         assert found == {id: place for id, place in self.where.items() if place != "done"}
         bodies: Any = self.server.hkeys(keys.requests("p"))
-        assert set(bodies) == set(found), "a body for each, and none left behind"
+        assert set(bodies) == set(found), "one body for each request, and no other"
         pending: Any = self.server.smembers(keys.job("p", "j"))
         assert pending == {id for id, place in found.items() if place != "dead"}
 
@@ -173,7 +173,7 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(600)
-def test_nothing_vanishes_under_any_interleaving(redis_url: str, server: Redis) -> None:
+def test_no_request_is_lost_under_any_interleaving(redis_url: str, server: Redis) -> None:
     QueueMachine.url = redis_url
     run_state_machine_as_test(
         QueueMachine,

@@ -27,7 +27,7 @@ def run(redis_url: str, server: Redis) -> Run:
     return with_jobs
 
 
-def test_the_first_to_open_a_job_says_what_it_is(run: Run) -> None:
+def test_the_first_worker_that_opens_a_job_sets_its_fields(run: Run) -> None:
     async def act(jobs: OpenJobs) -> list[Any]:
         before = await jobs.is_open("j")
         await jobs.open("j", "sweep", "all")
@@ -56,7 +56,9 @@ def test_one_worker_at_a_time_concludes_a_job(run: Run, server: Redis) -> None:
         return [*claims, await jobs.claim("j")]
 
     assert run(act) == [True, False, True, True]
-    assert 0 < server.ttl(keys.finishing("p", "j")) <= 30, "who dies meanwhile holds nobody up for long"
+    assert 0 < server.ttl(keys.finishing("p", "j")) <= 30, (
+        "a worker that dies meanwhile blocks the others only for a short time"
+    )
 
 
 def test_very_many_jobs_are_all_seen_in_turns(run: Run) -> None:
@@ -73,7 +75,7 @@ def test_very_many_jobs_are_all_seen_in_turns(run: Run) -> None:
     assert len(run(act)) == 3_000
 
 
-def test_a_garbled_job_is_passed_over(run: Run, server: Redis) -> None:
+def test_a_damaged_job_is_skipped(run: Run, server: Redis) -> None:
     server.hset(keys.open_jobs("p"), mapping={"bad": "\x80", "odd": "{}", "good": '{"mode": "full"}'})
 
     async def act(jobs: OpenJobs) -> Any:
@@ -82,7 +84,7 @@ def test_a_garbled_job_is_passed_over(run: Run, server: Redis) -> None:
     assert run(act) == {"good": OpenJob("full")}
 
 
-def test_the_dead_of_a_stage_are_counted(run: Run, server: Redis) -> None:
+def test_the_dead_letters_of_a_stage_are_counted(run: Run, server: Redis) -> None:
     server.hset(keys.counts("p", "j"), "discover:dead", 3)
 
     async def act(jobs: OpenJobs) -> list[int]:

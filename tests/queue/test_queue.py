@@ -1,4 +1,4 @@
-"""The scripts, one act at a time, on a real Redis."""
+"""The scripts, one call at a time, on a real Redis."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,7 +21,7 @@ BUCKETS = 64
 
 @pytest.fixture
 def run(redis_url: str, server: Redis) -> Run:
-    """Run a test's coroutine with a queue of its own."""
+    """Run a test's coroutine with an empty queue."""
 
     def with_queue(act: Act, **limits: Any) -> Any:
         async def inside() -> Any:
@@ -63,7 +63,7 @@ def test_a_job_sees_a_request_once_and_another_job_again(run: Run) -> None:
     assert run(act) == [True, False, True, True]
 
 
-def test_what_is_done_stays_seen(run: Run) -> None:
+def test_a_done_request_stays_in_the_duplicate_filter(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[bool]:
         await queue.push([request("a")])
         (lease,) = (await queue.take("w", 1)).leases
@@ -73,7 +73,7 @@ def test_what_is_done_stays_seen(run: Run) -> None:
     assert run(act) == [False]
 
 
-def test_a_page_is_done_and_its_children_there_in_one_act(run: Run) -> None:
+def test_a_page_is_acknowledged_and_its_children_stored_in_one_call(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[str]:
         await queue.push([request("page")])
         (lease,) = (await queue.take("w", 1)).leases
@@ -96,7 +96,7 @@ def test_a_lease_can_be_ended_once_and_only_by_its_token(run: Run) -> None:
     assert run(act) == [False, True, False]
 
 
-def test_a_dead_workers_requests_are_taken_by_another_and_its_late_word_is_refused(run: Run) -> None:
+def test_requests_of_a_dead_worker_are_taken_by_another_and_its_late_acknowledgement_is_refused(run: Run) -> None:
     async def act(queue: RequestQueue) -> tuple[list[str], list[bool], list[bool]]:
         await queue.push([request("a"), request("b")])
         dead = (await queue.take("dead", 2)).leases
@@ -111,7 +111,7 @@ def test_a_dead_workers_requests_are_taken_by_another_and_its_late_word_is_refus
     assert run(act, lease=150) == (["a", "b"], [False, False], [True, True])
 
 
-def test_an_expired_lease_that_nobody_took_may_still_be_ended(run: Run, server: Redis) -> None:
+def test_an_expired_lease_that_was_not_taken_can_still_be_ended(run: Run, server: Redis) -> None:
     async def act(queue: RequestQueue) -> list[bool]:
         await queue.push([request("a")])
         (lease,) = (await queue.take("slow", 1)).leases
@@ -122,12 +122,12 @@ def test_an_expired_lease_that_nobody_took_may_still_be_ended(run: Run, server: 
             await queue.take("living", 1)
         return await queue.settle([ended(lease)])
 
-    # Paused, a take still reclaims what the dead held, and grants nothing.
+    # While the portal is paused, a take still reclaims requests of dead workers, and leases none.
     assert run(act, lease=150) == [True]
     assert server.zcard(keys.ready("p")) == 0
 
 
-def test_a_beat_keeps_every_lease(run: Run) -> None:
+def test_a_heartbeat_renews_every_lease(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[bool]:
         await queue.push([request("a"), request("b")])
         leases = (await queue.take("w", 2)).leases
@@ -140,11 +140,11 @@ def test_a_beat_keeps_every_lease(run: Run) -> None:
     assert run(act, lease=200) == [True, True]
 
 
-def test_after_a_silence_of_all_the_living_are_heard_before_anybody_is_taken_for_dead(run: Run) -> None:
+def test_after_an_outage_workers_can_send_a_heartbeat_before_any_is_taken_for_dead(run: Run) -> None:
     async def act(queue: RequestQueue) -> tuple[list[Lease], list[bool]]:
         await queue.push([request("a")])
         (lease,) = (await queue.take("w", 1)).leases
-        await asyncio.sleep(0.5)  # Redis was away: nobody could beat, and the lease is long over
+        await asyncio.sleep(0.5)  # Redis was away: no worker could send a heartbeat, and the lease has expired long ago
         taken = (await queue.take("other", 1)).leases
         await queue.heartbeat("w", b"{}", [])
         return taken, await queue.settle([ended(lease)])
@@ -162,7 +162,7 @@ def test_a_worker_that_leaves_hands_everything_back_at_once(run: Run) -> None:
     assert run(act) == ["a", "b"]
 
 
-def test_what_is_handed_back_keeps_its_place(run: Run) -> None:
+def test_a_request_that_is_handed_back_keeps_its_place(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[str]:
         await queue.push([request("a"), request("b"), request("c")])
         first = (await queue.take("w", 2)).leases
@@ -202,7 +202,7 @@ def test_a_delayed_request_is_taken_when_it_is_due(run: Run) -> None:
     assert run(act) == ["now", "later"]
 
 
-def test_a_request_that_takes_workers_down_travels_alone_and_then_dies(run: Run) -> None:
+def test_a_request_that_kills_workers_is_leased_alone_and_then_becomes_a_dead_letter(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[list[str]]:
         await queue.push([request("poison"), request("innocent")])
         rounds = []
@@ -225,7 +225,7 @@ def test_a_request_that_takes_workers_down_travels_alone_and_then_dies(run: Run)
     assert run(act, lease=150, poison=2) == [["poison"], ["poison"], ["innocent"], ["poison"]]
 
 
-def test_a_suspect_does_not_wait_for_the_end_of_all_other_work(run: Run) -> None:
+def test_a_suspected_request_does_not_wait_for_the_end_of_all_other_work(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[str]:
         await queue.push([request("suspect", priority=9)])
         (lease,) = (await queue.take("victim", 1)).leases
@@ -236,7 +236,7 @@ def test_a_suspect_does_not_wait_for_the_end_of_all_other_work(run: Run) -> None
             await asyncio.sleep(0.02)
             await queue.heartbeat("living", b"{}", [])
             busy += (await queue.take("living", 0)).leases
-        assert (await queue.take("living", 5)).leases == [], "its hands grow empty first"
+        assert (await queue.take("living", 5)).leases == [], "the worker finishes its other requests first"
         await queue.settle([ended(each) for each in busy])
         return names((await queue.take("living", 5)).leases)
 
@@ -273,18 +273,18 @@ def test_no_more_dead_letters_are_kept_than_allowed(run: Run, server: Redis) -> 
     assert run(act, dead_letters_keep=3) == ["4", "3", "2"]
 
 
-def test_the_pace_spaces_what_the_fleet_is_granted(run: Run) -> None:
+def test_the_rate_limit_spaces_the_send_slots_of_the_fleet(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[float]:
         await queue.push([request(number) for number in range(40)])
         taken = [await queue.take(f"w{number}", 10) for number in range(4)]
         return sorted(lease.send_at for each in taken for lease in each.leases)
 
-    moments = run(act, rate=20, ahead=1500)
-    assert len(moments) > 20
-    assert min(later - earlier for earlier, later in pairwise(moments)) >= 50
+    send_times = run(act, rate=20, ahead=1500)
+    assert len(send_times) > 20
+    assert min(later - earlier for earlier, later in pairwise(send_times)) >= 50
 
 
-def test_a_refusal_halves_the_rate_and_blocks_everybody(run: Run) -> None:
+def test_a_refusal_halves_the_rate_and_blocks_all_workers(run: Run) -> None:
     async def act(queue: RequestQueue) -> tuple[float, float]:
         await queue.push([request(number) for number in range(40)])
         await queue.refuse("429", wait_seconds=1)
@@ -307,7 +307,7 @@ def test_a_crawl_delay_limits_the_rate(run: Run) -> None:
     assert run(act, rate=100, ahead=5000) >= 500
 
 
-def test_concurrency_is_the_fleets(run: Run) -> None:
+def test_the_concurrency_limit_counts_for_the_whole_fleet(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[int]:
         await queue.push([request(number) for number in range(10)])
         first = await queue.take("w1", 10)
@@ -318,19 +318,19 @@ def test_concurrency_is_the_fleets(run: Run) -> None:
     assert run(act, concurrency=3) == [3, 0, 1]
 
 
-def test_a_paused_portal_gives_nothing_until_it_is_resumed(run: Run) -> None:
+def test_a_paused_portal_leases_nothing_until_it_is_resumed(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[Any]:
         await queue.push([request("a")])
         await queue.pause()
         paused = await queue.take("w", 1)
-        pulse = await queue.heartbeat("w", b"{}", [])
+        reply = await queue.heartbeat("w", b"{}", [])
         await queue.resume()
-        return [paused.paused, paused.leases, pulse.paused, names((await queue.take("w", 1)).leases)]
+        return [paused.paused, paused.leases, reply.paused, names((await queue.take("w", 1)).leases)]
 
     assert run(act) == [True, [], True, ["a"]]
 
 
-def test_what_is_forgotten_may_be_crawled_again(run: Run) -> None:
+def test_a_request_removed_from_the_duplicate_filter_can_be_crawled_again(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[bool]:
         first = await queue.push([request("a"), request("b"), request("a", job="other")])
         await queue.forget("j", identify("j", b"a", BUCKETS))
@@ -341,7 +341,7 @@ def test_what_is_forgotten_may_be_crawled_again(run: Run) -> None:
     assert run(act) == [True, True, True, True, False, True, True, False]
 
 
-def test_the_whole_portal_may_share_one_memory(run: Run) -> None:
+def test_all_jobs_of_a_portal_can_share_one_duplicate_filter(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[bool]:
         shared = identify("", b"a", BUCKETS)
         one, other = (Pushed.of(shared, 0, job, "extract", b"a") for job in ("one", "other"))
@@ -352,7 +352,7 @@ def test_the_whole_portal_may_share_one_memory(run: Run) -> None:
     assert run(act, scope="portal") == [True, False, True]
 
 
-def test_a_memory_of_times_says_when_a_request_was_last_seen(run: Run) -> None:
+def test_a_duplicate_filter_with_times_says_when_a_request_was_last_seen(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[Any]:
         seen = identify("j", b"a", BUCKETS)
         before = await queue.last_seen("j", seen)
@@ -385,7 +385,7 @@ def test_only_the_newest_jobs_are_named(run: Run) -> None:
     assert run(act) == 1_000
 
 
-def test_the_bell_rings_for_a_push(run: Run) -> None:
+def test_a_push_wakes_waiting_workers(run: Run) -> None:
     async def act(queue: RequestQueue) -> bool:
         waiting = asyncio.ensure_future(queue.wait_for_wake_up(30))
         await asyncio.sleep(0)
@@ -396,7 +396,7 @@ def test_the_bell_rings_for_a_push(run: Run) -> None:
     assert run(act)
 
 
-def test_the_jobs_own_requests_are_known_exactly(run: Run, server: Redis) -> None:
+def test_the_requests_of_a_job_are_counted_exactly(run: Run, server: Redis) -> None:
     async def act(queue: RequestQueue) -> None:
         await queue.push([request("a"), request("b"), request("c", job="other")])
         for lease in (await queue.take("w", 3)).leases:

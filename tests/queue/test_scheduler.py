@@ -1,4 +1,4 @@
-"""Who settles a lease, by everything that can become of a request. The engine does not turn; Redis is real."""
+"""How leases are settled for every outcome of a request. The engine does not run; Redis is real."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -80,7 +80,7 @@ async def taken(scheduler: Scheduler) -> Request:
     return await next_request(scheduler)
 
 
-def test_nothing_is_taken_before_the_spider_serves(run: Run, server: Redis) -> None:
+def test_nothing_is_leased_before_the_worker_serves(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> None:
         scheduler.enqueue_request(listing(scheduler))
         await scheduler.fleet.outbox.flush()
@@ -92,7 +92,7 @@ def test_nothing_is_taken_before_the_spider_serves(run: Run, server: Redis) -> N
     assert where(server) == {"ready": 1}
 
 
-def test_a_shells_request_stays_in_its_process(run: Run, server: Redis) -> None:
+def test_a_request_of_the_shell_stays_in_its_process(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> None:
         own = Request(LISTING, callback=print)
         assert scheduler.enqueue_request(own)
@@ -115,7 +115,7 @@ def test_a_request_may_ask_to_be_sent_later(run: Run, server: Redis) -> None:
     assert run(act) == {"delayed": 1}
 
 
-def test_a_page_is_done_when_its_callback_is_over(run: Run, server: Redis) -> None:
+def test_a_page_is_done_when_its_callback_has_finished(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> None:
         request = await taken(scheduler)
         assert where(server) == {"in flight": 1}
@@ -140,7 +140,7 @@ def test_a_page_is_not_done_before_its_items_are_durable(run: Run, server: Redis
     run(act)
 
 
-def test_children_go_out_before_their_page_is_done(run: Run, server: Redis) -> None:
+def test_children_are_sent_before_their_page_is_done(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> None:
         request = await taken(scheduler)
         scheduler.fleet.stop_serving()
@@ -155,7 +155,7 @@ def test_children_go_out_before_their_page_is_done(run: Run, server: Redis) -> N
     run(act)
 
 
-def test_a_redirect_goes_on_under_the_same_lease(run: Run, server: Redis) -> None:
+def test_a_redirect_keeps_its_lease(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> None:
         request = await taken(scheduler)
         redirected = request.replace(url=LISTING + "?redirected")
@@ -168,7 +168,7 @@ def test_a_redirect_goes_on_under_the_same_lease(run: Run, server: Redis) -> Non
     run(act, RATE_LIMIT=0)
 
 
-def test_a_redirect_at_a_site_with_a_pace_asks_for_its_moment(run: Run, server: Redis) -> None:
+def test_a_redirect_at_a_site_with_a_rate_limit_gets_its_own_send_slot(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> None:
         request = await taken(scheduler)
         scheduler.enqueue_request(request.replace(url=LISTING + "?redirected"))
@@ -177,7 +177,7 @@ def test_a_redirect_at_a_site_with_a_pace_asks_for_its_moment(run: Run, server: 
         assert again.meta[LEASE] != request.meta[LEASE]
         held = scheduler.fleet.ledger.get(again.meta[LEASE])
         assert held is not None
-        assert held.lease.tries == 0, "a redirect is no failure"
+        assert held.lease.tries == 0, "a redirect is not a failure"
         scheduler.fleet.finished(again)
         await until(lambda: where(server) == {})
 
@@ -200,7 +200,7 @@ def test_a_retry_waits_in_the_queue_for_any_worker(run: Run, server: Redis) -> N
     run(act, RETRY_DELAY_SECONDS=0.2)
 
 
-def test_what_is_given_up_is_a_dead_letter_once_its_callback_is_over(run: Run, server: Redis) -> None:
+def test_a_request_that_is_given_up_becomes_a_dead_letter_after_its_callback(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> dict[str, Any]:
         request = await taken(scheduler)
         scheduler.fleet.give_up("http", "status 403", request, url=request.url, status=403)
@@ -233,7 +233,7 @@ def test_a_malformed_value_is_a_dead_letter_and_the_next_is_taken(run: Run, serv
     assert run(act) == "malformed"
 
 
-def test_a_request_that_a_middleware_swallows_is_not_held_for_ever(run: Run, server: Redis) -> None:
+def test_a_request_that_a_middleware_swallows_is_not_held_forever(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> str:
         await taken(scheduler)
         for _ in range(SWALLOWED_HEARTBEATS):
@@ -246,7 +246,7 @@ def test_a_request_that_a_middleware_swallows_is_not_held_for_ever(run: Run, ser
     assert run(act) == "swallowed"
 
 
-def test_a_request_on_its_way_is_not_taken_for_swallowed(run: Run, server: Redis) -> None:
+def test_a_request_in_download_is_not_taken_for_swallowed(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> None:
         request = await taken(scheduler)
         assert scheduler.crawler.engine is not None
@@ -259,7 +259,7 @@ def test_a_request_on_its_way_is_not_taken_for_swallowed(run: Run, server: Redis
     run(act)
 
 
-def test_who_stops_hands_back_at_once_what_was_not_sent(run: Run, server: Redis) -> None:
+def test_a_worker_that_stops_hands_back_requests_that_were_not_sent(run: Run, server: Redis) -> None:
     async def act(scheduler: Scheduler) -> None:
         request = await taken(scheduler)
         for number in range(5):
@@ -288,7 +288,7 @@ def test_a_paused_portal_gets_its_buffer_back(run: Run, server: Redis) -> None:
     run(act)
 
 
-def test_while_redis_is_away_nothing_is_raised_and_nothing_lost(run: Run, redis_process: RedisProcess) -> None:
+def test_while_redis_is_away_nothing_is_raised_and_nothing_is_lost(run: Run, redis_process: RedisProcess) -> None:
     async def act(scheduler: Scheduler) -> set[str]:
         scheduler.fleet.serve()
         assert scheduler.enqueue_request(listing(scheduler, url=f"{LISTING}1"))

@@ -48,7 +48,7 @@ def test_a_queue_of_scrapy_redis_is_replaced_and_named(caplog: pytest.LogCapture
     assert "SCHEDULER_QUEUE_CLASS = scrapy_redis.queue.LifoQueue" in caplog.text
 
 
-def test_what_becomes_of_a_crawl_that_does_not_persist_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_crawl_that_does_not_persist_gets_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     applied(SCHEDULER_PERSIST=False)
     assert "a worker that stops never clears the queue" in caplog.text
 

@@ -1,4 +1,4 @@
-"""A seed is taken once, whatever happens between the question and its answer."""
+"""A seed is taken once, also when a reply of Redis is lost or late."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ def taking(redis_url: str, act: Callable[[SeedList, Any], Awaitable[None]]) -> N
     asyncio.run(asyncio.wait_for(inside(), 30))
 
 
-def test_one_that_is_removed_while_the_list_is_asked_for_is_not_taken_again(
+def test_a_seed_that_is_removed_while_the_list_is_read_is_not_taken_again(
     redis_url: str, server: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.rpush(keys.start_urls(PORTAL), "https://x.example/1")
@@ -46,7 +46,7 @@ def test_one_that_is_removed_while_the_list_is_asked_for_is_not_taken_again(
     assert server.llen(keys.taken_seeds(PORTAL, "w")) == 0
 
 
-def test_one_that_was_moved_in_a_lost_answer_is_taken(redis_url: str, server: Redis) -> None:
+def test_a_seed_that_was_moved_in_a_lost_reply_is_taken(redis_url: str, server: Redis) -> None:
     server.rpush(keys.taken_seeds(PORTAL, "w"), "https://x.example/1", "https://x.example/1")
 
     async def act(seeds: SeedList, client: Any) -> None:

@@ -1,4 +1,4 @@
-"""What was held up on its way to the site asks for another moment; on a real queue."""
+"""A request that was delayed on its way to the site gets another send slot. On a real queue."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ Run = Callable[..., Any]
 
 
 class Worker:
-    """One of the fleet, with a middleware and no site."""
+    """A worker with the middleware and without a site."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.stats = crawler.stats
@@ -40,7 +40,7 @@ class Worker:
             await asyncio.sleep(0.01)
         return taken
 
-    def moment(self, request: Request) -> float:
+    def send_at(self, request: Request) -> float:
         held = self.scheduler.fleet.ledger.get(request.meta[LEASE])
         assert held is not None
         return held.lease.send_at
@@ -72,7 +72,7 @@ def run(redis_url: str, server: Redis, make_crawler: Callable[..., Crawler]) -> 
     return inside
 
 
-def test_what_is_in_time_goes_on(run: Run) -> None:
+def test_a_request_in_time_is_sent(run: Run) -> None:
     async def act(worker: Worker) -> None:
         (request,) = await worker.take(1)
         assert worker.middleware.process_request(request) is None
@@ -81,10 +81,10 @@ def test_what_is_in_time_goes_on(run: Run) -> None:
     run(act, rate=0.01)
 
 
-def test_what_was_held_up_together_is_spaced_out_again(run: Run, server: Redis) -> None:
+def test_requests_that_were_delayed_together_are_spaced_again(run: Run, server: Redis) -> None:
     async def act(worker: Worker) -> None:
         held_up = await worker.take(2)
-        time.sleep(0.3)  # the process stands still
+        time.sleep(0.3)  # the process is suspended
         for request in held_up:
             again = worker.middleware.process_request(request)
             assert again is not None
@@ -94,15 +94,15 @@ def test_what_was_held_up_together_is_spaced_out_again(run: Run, server: Redis) 
         later = await worker.take(2)
         assert {request.url for request in later} == {request.url for request in held_up}
         assert [request.meta[MISSED] for request in later] == [1, 1]
-        assert all("retry_times" not in request.meta for request in later), "it was not their fault"
-        first, second = sorted(map(worker.moment, later))
+        assert all("retry_times" not in request.meta for request in later), "the delay does not count as a retry"
+        first, second = sorted(map(worker.send_at, later))
         assert second - first >= 100
 
     run(act, rate=10, count=2)
 
 
-def test_who_is_always_late_goes_after_all(run: Run) -> None:
-    """Where all that comes before takes longer than an interval, nothing would ever be sent."""
+def test_a_request_that_is_always_late_is_sent_in_the_end(run: Run) -> None:
+    """If the middlewares before take longer than an interval, nothing would ever be sent."""
 
     async def act(worker: Worker) -> None:
         for _ in range(MISSED_MAX):
@@ -120,13 +120,13 @@ def test_who_is_always_late_goes_after_all(run: Run) -> None:
     run(act, rate=10)
 
 
-def test_what_nobody_granted_a_moment_has_none_to_miss(run: Run) -> None:
+def test_a_request_without_a_send_slot_cannot_miss_it(run: Run) -> None:
     async def act(worker: Worker) -> None:
         assert worker.middleware.process_request(Request("https://www.immoweb.be/robots.txt")) is None
 
     run(act, rate=10, count=0)
 
 
-def test_without_a_pace_there_is_nothing_to_look_at(make_crawler: Callable[..., Crawler]) -> None:
+def test_without_a_rate_limit_send_slots_are_not_checked(make_crawler: Callable[..., Crawler]) -> None:
     with pytest.raises(NotConfigured):
         SendSlotMiddleware.from_crawler(make_crawler(ImmowebSpider, RATE_LIMIT=0))

@@ -109,7 +109,7 @@ def site() -> Iterator[str]:
 
 @pytest.fixture(scope="module", params=["on", "off"], ids=["accelerated", "stock"])
 def crawl(request: pytest.FixtureRequest, site: str, services: Any) -> dict[str, Any]:
-    """One crawl, at which all tests of this module look."""
+    """One crawl for all tests of this module."""
     server = Redis.from_url(services.redis_url)
     server.flushall()
     Site.fetched.clear()

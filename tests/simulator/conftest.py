@@ -1,4 +1,4 @@
-"""A small world, and ways to ask for its pages without a network where the network is not the point."""
+"""A small world, and functions that get its pages without a network."""
 
 import json
 from collections.abc import Callable
@@ -51,12 +51,12 @@ def tap(world: World) -> Site:
 
 @pytest.fixture
 def simulator() -> Simulator:
-    """One of its own, for tests that let days pass; somebody has asked for every portal."""
+    """A world only for one test that lets days pass. Every portal has been requested once."""
     return opened(Simulator(World(seed=5, listings=200), BASES))
 
 
 class Lived:
-    """A simulator that lived some days, and what it said about each of them. Only to be read."""
+    """A simulator after some days, and its records of each day. Tests must not change it."""
 
     def __init__(self, world: World, days: int) -> None:
         self.simulator = opened(Simulator(world, BASES))
@@ -65,7 +65,7 @@ class Lived:
 
 @pytest.fixture(scope="session")
 def after_many_days() -> Lived:
-    """Many tests look at it: a day of all portals takes a tenth of a second."""
+    """Shared by many tests: one day of all portals takes a tenth of a second."""
     return Lived(World(seed=5, listings=200), 13)
 
 
@@ -77,7 +77,7 @@ def opened(simulator: Simulator) -> Simulator:
 
 @pytest.fixture
 def embedded() -> Callable[[bytes], dict[str, Any]]:
-    """Reads `window.classified` as a careful reader would: up to its own closing brace."""
+    """Read `window.classified` up to its own closing brace."""
 
     def read(page: bytes) -> dict[str, Any]:
         script = page.decode().partition("window.classified = ")[2]

@@ -28,7 +28,7 @@ def meet(profile: str | None, check: Check, *, listings: int = 60, seed: int = 2
 
 
 class Came(NamedTuple):
-    """What really came over the wire, and how it ended."""
+    """The received bytes, and how the connection ended."""
 
     status: int = 0
     headers: dict[str, str] = {}  # noqa: RUF012
@@ -37,7 +37,7 @@ class Came(NamedTuple):
 
 
 async def ask(url: str, address: str = "127.0.0.1", method: str = "GET", **headers: str) -> Came:
-    """Without a client library, which might ask again by itself."""
+    """Send one request without a client library, which might retry by itself."""
     authority, _, path = url.removeprefix("http://").partition("/")
     host, port = authority.split(":")
     reader, writer = await asyncio.open_connection(host, int(port), local_addr=(address, 0))
@@ -57,7 +57,7 @@ async def ask(url: str, address: str = "127.0.0.1", method: str = "GET", **heade
 
 
 async def statuses(url: str, times: int, address: str, **headers: str) -> list[int]:
-    """Of requests one after the other, as fast as they go; 0 for none at all."""
+    """The statuses of requests sent one after the other without delay; 0 if there is no response."""
     return [(await ask(url, address, **{**BROWSER, **headers})).status for _ in range(times)]
 
 
@@ -90,7 +90,7 @@ def test_each_address_has_a_limit_of_its_own(profile: str, excess: int) -> None:
     meet(profile, check)
 
 
-def test_a_refusal_says_when_to_come_back_and_then_it_is_so() -> None:
+def test_a_refusal_says_when_to_return_and_then_requests_are_accepted() -> None:
     async def check(simulator: Simulator) -> None:
         url = page(simulator)
         await statuses(url, 60, "127.0.0.4")
@@ -117,7 +117,7 @@ def test_a_ban_is_a_403_until_it_is_over() -> None:
     meet("hostile", check)
 
 
-def test_robots_is_never_refused_nor_faulted_nor_counted() -> None:
+def test_robots_txt_is_never_refused_or_faulted_or_counted() -> None:
     async def check(simulator: Simulator) -> None:
         for name in PORTALS:
             url = simulator.bases[name] + "/robots.txt"
@@ -132,7 +132,7 @@ def test_robots_is_never_refused_nor_faulted_nor_counted() -> None:
 
 
 @pytest.mark.parametrize(("profile", "status"), [("gentle", 200), ("normal", 200), ("strict", 403), ("hostile", 403)])
-def test_only_the_watchful_look_at_headers(profile: str, status: int) -> None:
+def test_only_strict_profiles_check_headers(profile: str, status: int) -> None:
     async def check(simulator: Simulator) -> None:
         url = page(simulator, "immoweb")
         assert await statuses(url, 1, "127.0.0.2", **{"User-Agent": "python-requests/2"}) == [status]
@@ -144,7 +144,7 @@ def test_only_the_watchful_look_at_headers(profile: str, status: int) -> None:
     meet(profile, check)
 
 
-def test_without_an_adversary_everybody_is_welcome() -> None:
+def test_without_an_adversary_no_request_is_refused() -> None:
     async def check(simulator: Simulator) -> None:
         seen = await statuses(page(simulator), 100, "127.0.0.2", **{"User-Agent": "curl/8"})
         assert set(seen) == {200}
@@ -171,7 +171,7 @@ def test_the_same_seed_gives_the_same_faults_to_the_same_requests() -> None:
 
 
 def in_the_manner(manner: Manner, check: Callable[[str, bytes], Awaitable[None]]) -> None:
-    """Meet an adversary that sends every page like this."""
+    """Get a page from an adversary that has this fault on every page."""
 
     async def go(simulator: Simulator) -> None:
         adversary = simulator.adversaries["emlak"]
@@ -182,7 +182,7 @@ def in_the_manner(manner: Manner, check: Callable[[str, bytes], Awaitable[None]]
     meet("gentle", go)
 
 
-def test_a_reset_is_one() -> None:
+def test_a_reset_closes_the_connection_with_an_error() -> None:
     async def check(url: str, body: bytes) -> None:
         assert (await ask(url)).was_reset
 
@@ -205,7 +205,7 @@ def test_lengths_can_be_wrong_both_ways(
     in_the_manner(manner, check)
 
 
-def test_a_drip_comes_in_drops_and_whole_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_response_is_complete_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "DRIP_SECONDS", 0.001)
 
     async def check(url: str, body: bytes) -> None:
@@ -215,7 +215,7 @@ def test_a_drip_comes_in_drops_and_whole_in_the_end(monkeypatch: pytest.MonkeyPa
     in_the_manner("drip", check)
 
 
-def test_who_leaves_a_drip_leaves_no_trace(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_client_that_leaves_a_slow_response_causes_no_error(caplog: pytest.LogCaptureFixture) -> None:
     async def check(url: str, body: bytes) -> None:
         reader, writer = await asyncio.open_connection(*url.removeprefix("http://").split("/")[0].split(":"))
         writer.write(f"GET /{url.split('/', 3)[3]} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
@@ -236,10 +236,10 @@ def test_a_head_is_sent_as_it_is(manner: Manner) -> None:
     in_the_manner(manner, check)
 
 
-def test_every_fault_of_the_hostile_one_reaches_a_visitor_and_none_breaks_the_simulator(
+def test_every_fault_of_the_hostile_profile_occurs_and_none_breaks_the_simulator(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Many addresses ask three times each, which is what one may do at once."""
+    """Many addresses send three requests each, which is allowed at once."""
     monkeypatch.setattr(sending, "DRIP_SECONDS", 0.0)
     monkeypatch.setattr(sending, "PROMISE_SECONDS", 0.0)
 
@@ -258,7 +258,7 @@ def test_every_fault_of_the_hostile_one_reaches_a_visitor_and_none_breaks_the_si
     assert caplog.records == []
 
 
-def test_a_bomb_is_sent_packed() -> None:
+def test_a_decompression_bomb_is_sent_compressed() -> None:
     async def check(simulator: Simulator) -> None:
         adversary = simulator.adversaries["emlak"]
         adversary._fault = lambda visit: ("bomb", adversary._dice())  # type: ignore[method-assign]

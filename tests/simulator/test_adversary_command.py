@@ -15,7 +15,7 @@ from realestate.simulator import PROFILES
 from realestate.simulator.portals import PORTALS
 
 
-def test_it_prints_the_proxies_for_a_shell_and_tells_what_it_is(tmp_path: Path) -> None:
+def test_the_command_prints_the_proxies_for_a_shell_and_its_profile(tmp_path: Path) -> None:
     log = tmp_path / "log"
     options = ("--adversary", "strict", "--proxies", "8", "--proxy-password", "s3cret")
     with simulator_process(log, 20, 1, *options) as control:
@@ -35,5 +35,5 @@ def test_the_command_knows_every_profile() -> None:
 
 
 @pytest.mark.parametrize("options", [("--adversary", "kind"), ("--proxies", "-1"), ("--proxies", "x")])
-def test_nonsense_is_refused(options: tuple[str, str]) -> None:
+def test_invalid_arguments_are_refused(options: tuple[str, str]) -> None:
     assert CliRunner().invoke(app, ["simulate", "--port", "0", *options]).exit_code == 2

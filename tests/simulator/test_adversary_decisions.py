@@ -1,4 +1,4 @@
-"""What the adversary decides: the same for the same seed, in the shares of its profile. No network, and our clock."""
+"""The adversary decides the same for the same seed, in the shares of its profile. No network, and a fake clock."""
 
 from collections import Counter
 from itertools import count
@@ -17,12 +17,12 @@ PAGE = Answer("listing", b'<html><body class="home">' + b"a home " * 500 + b"</b
 
 
 def adversary(profile: str, *, seed: int = 3, listings: int = 10**9) -> Adversary:
-    """By default before so large a portal that neither the spell nor the new layout is reached."""
+    """An adversary. By default the portal is so large that neither the empty pages nor the new layout are reached."""
     return Adversary(profile, "emlak", BASE, seed=seed, size=lambda: listings)
 
 
 class Crawl:
-    """Asks so slowly that nobody minds, at intervals of no rule."""
+    """A visitor that sends requests slowly, at irregular intervals."""
 
     def __init__(self, adversary: Adversary) -> None:
         self.adversary = adversary
@@ -52,7 +52,7 @@ def test_the_faults_are_those_of_the_profile_in_its_shares(profile: str) -> None
     assert record["fault_share"] == pytest.approx(sum(shares.values()), rel=0.15, abs=0.001)
 
 
-def test_what_happens_follows_from_the_seed_the_address_and_how_often_it_was_asked() -> None:
+def test_a_decision_depends_on_the_seed_the_url_and_the_number_of_requests_for_it() -> None:
     def outcomes(seed: int, address: str) -> list[tuple[Any, ...]]:
         crawl = Crawl(adversary("hostile", seed=seed))
         return [outcome(crawl.ask(f"/{number % 40}.html", address)) for number in range(200)]
@@ -62,14 +62,14 @@ def test_what_happens_follows_from_the_seed_the_address_and_how_often_it_was_ask
     assert outcomes(3, "127.0.0.2") != outcomes(3, "127.0.0.3")
 
 
-def test_who_asks_first_changes_nothing_for_the_others() -> None:
+def test_the_order_of_visitors_does_not_change_decisions() -> None:
     targets = [f"/{number}.html" for number in range(100)]
     forth, back = Crawl(adversary("hostile")), Crawl(adversary("hostile"))
     outcomes = {target: outcome(forth.ask(target)) for target in targets}
     assert {target: outcome(back.ask(target)) for target in reversed(targets)} == outcomes
 
 
-def test_who_asks_again_gets_the_page() -> None:
+def test_a_repeated_request_gets_the_page() -> None:
     crawl, attempts = Crawl(adversary("hostile")), Counter[int]()
     for number in range(1_000):
         tries = next(n for n in count(1) if outcome(crawl.ask(f"/{number}.html"))[:3] == ("whole", 200, PAGE.body))
@@ -78,7 +78,7 @@ def test_who_asks_again_gets_the_page() -> None:
     assert max(attempts) < 10
 
 
-def test_a_loop_never_ends_and_the_way_out_is_to_ask_again() -> None:
+def test_a_redirect_loop_never_ends_but_the_first_url_works_when_requested_again() -> None:
     crawl = Crawl(adversary("hostile"))
     first = next(f"/{n}" for n in count() if LOOP_PATH in (crawl.ask(f"/{n}").answer.location or ""))
     nowhere = Answer("other", b"not found", 404)
@@ -92,14 +92,14 @@ def test_a_loop_never_ends_and_the_way_out_is_to_ask_again() -> None:
     assert any(crawl.ask(first).answer.status == 200 for _ in range(5))
 
 
-def test_there_are_no_loops_and_no_login_where_nobody_is_led_to_them() -> None:
+def test_profiles_without_these_faults_have_no_loops_and_no_login_page() -> None:
     nowhere = Answer("other", b"not found", 404)
     for profile in ("gentle", "normal"):
         crawl = Crawl(adversary(profile))
         assert [crawl.ask(target, answer=nowhere).answer for target in (LOOP_PATH + "a", "/login")] == [nowhere] * 2
 
 
-def test_for_a_spell_half_of_the_pages_are_empty_and_later_the_layout_is_another() -> None:
+def test_for_some_time_half_of_the_pages_are_empty_and_later_the_layout_changes() -> None:
     listings = 2_000
     crawl = Crawl(adversary("hostile", listings=listings))
     empty, relaid = [], []
@@ -115,7 +115,7 @@ def test_for_a_spell_half_of_the_pages_are_empty_and_later_the_layout_is_another
     assert crawl.adversary.as_record()["faults"]["empty"] == len(empty)
 
 
-def test_an_answer_without_content_is_not_damaged() -> None:
+def test_a_response_without_a_body_is_not_damaged() -> None:
     crawl, moved = Crawl(adversary("hostile")), Answer("listing", b"", 301, location="/elsewhere")
     feedback = {crawl.ask(f"/{number}", answer=moved).manner for number in range(2_000)}
     assert feedback == {"whole", "reset"}
@@ -135,7 +135,7 @@ def test_refusals_are_counted_by_address_and_reason() -> None:
     assert (record["requests"], record["refused"], record["refused_share"]) == (7, 4, 4 / 7)
 
 
-def test_bans_are_counted_and_what_they_refuse() -> None:
+def test_bans_and_the_requests_they_refuse_are_counted() -> None:
     hostile = adversary("hostile")
     for _ in range(10):
         hostile.treat(Visit("127.0.0.2", "/", HONEST), PAGE, 50.0)

@@ -30,7 +30,7 @@ def minded(*without: str, **changed: str) -> str | None:
     return objection(CIMultiDict({**headers, **{name.replace("_", "-"): value for name, value in changed.items()}}))
 
 
-def test_a_browsers_headers_are_not_minded() -> None:
+def test_headers_of_a_browser_are_accepted() -> None:
     assert minded() is None
     assert minded(User_Agent=PIXEL, Sec_CH_UA_Mobile="?1", Sec_CH_UA_Platform='"Android"') is None
     assert minded("Sec-CH-UA", "Sec-CH-UA-Mobile", "Sec-CH-UA-Platform", User_Agent=FIREFOX) is None
@@ -61,16 +61,16 @@ def test_a_browsers_headers_are_not_minded() -> None:
         ("proxy", (), {"Forwarded": "for=10.0.0.1"}),
     ],
 )
-def test_contradictions_libraries_and_proxies_are_minded(
+def test_contradictions_libraries_and_proxies_are_detected(
     reason: str, without: tuple[str, ...], changed: dict[str, str]
 ) -> None:
     assert minded(*without, **changed) == reason
 
 
-def test_an_honest_name_is_not_minded() -> None:
+def test_an_honest_user_agent_is_accepted() -> None:
     assert objection(CIMultiDict(named("realestate/1.0 (+mailto:crawl@example.org)", "en").headers)) is None
 
 
-def test_the_identities_of_our_own_crawlers_hold_together() -> None:
+def test_the_identities_of_our_crawler_have_no_contradiction() -> None:
     minded = {agent.text for agent in known_agents() if objection(CIMultiDict(browser("x", agent, "en").headers))}
     assert minded == set()

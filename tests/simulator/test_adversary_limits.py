@@ -1,4 +1,4 @@
-"""How often an address may come, and what it gets when it comes more often. The clock is ours."""
+"""How many requests an address may send, and what it gets for more. The clock is a fake."""
 
 from itertools import accumulate
 from random import Random
@@ -26,14 +26,14 @@ def statuses(limits: Limits, *times: float) -> list[int]:
 
 
 def after_a_burst(profile: str, now: float = 100.0) -> Limits:
-    """Of an address that has just come as often as it may."""
+    """Limits of an address that has just used up its rate."""
     limits = Limits(PROFILES[profile])
     assert statuses(limits, *[now] * ALLOWED[profile]) == [200] * ALLOWED[profile]
     return limits
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_burst_of_a_windows_worth_is_let_in_and_no_more(profile: str) -> None:
+def test_a_burst_of_one_window_is_accepted_and_no_more(profile: str) -> None:
     window = RateWindow(PROFILES[profile].rate)
     assert [window.admits(50.0) for _ in range(ALLOWED[profile] + 1)] == [True] * ALLOWED[profile] + [False]
     assert not window.admits(50.0 + IN_SECONDS[profile] - 0.01)
@@ -41,40 +41,40 @@ def test_a_burst_of_a_windows_worth_is_let_in_and_no_more(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_who_keeps_the_rate_is_never_refused(profile: str) -> None:
+def test_an_address_that_keeps_the_rate_is_never_refused(profile: str) -> None:
     rate, rng, limits = PROFILES[profile].rate, Random(1), Limits(PROFILES[profile])
     times = accumulate(rng.uniform(1, 1.6) / rate for _ in range(500))
     assert set(statuses(limits, *times)) == {200}
 
 
-def test_excess_is_429_with_a_time_to_wait_and_who_waits_it_is_let_in() -> None:
+def test_excess_is_429_with_a_time_to_wait_and_is_accepted_after_it() -> None:
     limits = after_a_burst("normal")
     assert limits.refusal(100.1) == Refusal("rate", 429, 2)
     assert statuses(limits, *[102.1] * 15) == [200] * 15
 
 
-def test_what_was_on_its_way_is_refused_but_not_held_against_anybody() -> None:
+def test_requests_in_flight_are_refused_but_do_not_count_as_excess() -> None:
     limits = after_a_burst("normal")
     on_their_way = [100.1 + GRACE_SECONDS * 0.9] * 20
     assert set(statuses(limits, 100.1, *on_their_way)) == {429}
     assert limits.refusal(102.2) is None
 
 
-def test_the_time_to_wait_is_what_is_left_of_it() -> None:
+def test_the_time_to_wait_is_the_rest_of_the_window() -> None:
     limits = after_a_burst("gentle")
     waits = [refusal.retry_after for now in (100.0, 100.9, 101.5) if (refusal := limits.refusal(now))]
     assert waits == [2, 2, 1]
     assert limits.refusal(102.0) is None
 
 
-def test_the_gentle_one_never_bans() -> None:
+def test_the_gentle_profile_never_bans() -> None:
     limits = after_a_burst("gentle")
     times = [100.0 + step * 0.02 for step in range(1, 2_000)]
     assert set(statuses(limits, *times)) == {200, 429}
 
 
 @pytest.mark.parametrize(("profile", "seconds"), [("normal", 10.0), ("strict", 20.0)])
-def test_the_third_excess_brings_a_ban_that_ends(profile: str, seconds: float) -> None:
+def test_the_third_excess_causes_a_temporary_ban(profile: str, seconds: float) -> None:
     limits = after_a_burst(profile)
     assert statuses(limits, 100.0, 101.0, 101.5) == [429, 429, 403]
     assert limits.refusal(101.5 + seconds - 0.01) == Refusal("banned", 403)
@@ -88,13 +88,13 @@ def test_excesses_are_forgiven_after_a_while() -> None:
     assert statuses(limits, *[later] * 16) == [200] * 15 + [429]
 
 
-def test_a_new_ban_is_told_apart_from_one_that_goes_on() -> None:
+def test_a_new_ban_differs_from_a_continued_one() -> None:
     limits = after_a_burst("hostile")
     assert limits.refusal(100.0) == Refusal("rate", 403, is_new_ban=True)
     assert limits.refusal(100.1) == Refusal("banned", 403)
 
 
-def test_the_hostile_one_bans_at_once_and_twice_as_long_each_time() -> None:
+def test_the_hostile_profile_bans_at_once_and_twice_as_long_each_time() -> None:
     limits, now, lengths = Limits(PROFILES["hostile"]), 0.0, []
     for _ in range(4):
         assert statuses(limits, *[now] * 4) == [200, 200, 200, 403]
@@ -109,7 +109,7 @@ def test_the_hostile_one_bans_at_once_and_twice_as_long_each_time() -> None:
     assert (limits.refusal(now + 29), limits.refusal(now + 31)) == (Refusal("banned", 403), None)
 
 
-def test_nothing_that_comes_during_a_ban_makes_it_longer() -> None:
+def test_requests_during_a_ban_do_not_extend_it() -> None:
     limits = after_a_burst("hostile")
     assert set(statuses(limits, *[100.0 + step / 10 for step in range(300)])) == {403}
     assert limits.refusal(130.0) is None
@@ -122,7 +122,7 @@ def regularity(jitter: float, seed: int, requests: int = 400) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_machines_intervals_are_noticed_and_anybody_elses_are_not(seed: int) -> None:
+def test_regular_intervals_are_detected_and_irregular_ones_are_not(seed: int) -> None:
     assert regularity(0.01, seed)
     assert not regularity(0.5, seed)
 
@@ -135,7 +135,7 @@ def test_it_takes_some_intervals_to_be_sure() -> None:
 @pytest.mark.parametrize(
     ("profile", "minds"), [("gentle", False), ("normal", False), ("strict", True), ("hostile", True)]
 )
-def test_only_the_watchful_mind_intervals_within_the_rate(profile: str, minds: bool) -> None:
+def test_only_strict_profiles_check_intervals_within_the_rate(profile: str, minds: bool) -> None:
     limits = Limits(PROFILES[profile])
     reasons = {refusal.reason for step in range(30) if (refusal := limits.refusal(step * 4.0))}
     assert ("regular" in reasons) is minds

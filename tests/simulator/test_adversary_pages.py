@@ -1,4 +1,4 @@
-"""What stands in place of a page, and what is done to one."""
+"""Pages that replace a page, and changes of a page."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ PAGE = Answer("listing", b"<html><body>" + bytes(range(32, 127)) * 200 + b"</bod
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_wall_is_one_of_the_kinds_that_are_recognised(kind: str) -> None:
+def test_every_ban_page_is_of_a_kind_that_is_recognised(kind: str) -> None:
     met = wall(kind, "listing", "http://portal.test")
     if kind == "login":
         assert met.location == f"http://portal.test{LOGIN_PATH}"
@@ -67,17 +67,17 @@ def test_a_search_is_found_in_the_new_layout_too(emlak: Site) -> None:
     assert after == before
 
 
-def test_data_has_no_layout(immoweb: Site) -> None:
+def test_json_has_no_layout(immoweb: Site) -> None:
     answer = immoweb.answer("/en/search-results/house/for-sale")
     assert relaid(answer) is answer
 
 
-def test_an_empty_page_has_the_form_of_what_was_asked_for() -> None:
+def test_an_empty_page_has_the_form_of_the_requested_page() -> None:
     assert emptied(PAGE).body.strip().endswith(b"<main></main></body></html>")
     assert json.loads(emptied(Answer("search", b'{"results": [1]}', content_type=JSON)).body) == {}
 
 
-def test_no_garbled_page_is_what_it_says() -> None:
+def test_a_garbled_page_has_a_wrong_encoding_or_charset() -> None:
     seen = set()
     for seed in range(40):
         answer = garbled(PAGE, Random(seed))
@@ -93,7 +93,7 @@ def test_no_garbled_page_is_what_it_says() -> None:
     assert len(seen) >= 4
 
 
-def test_a_bomb_is_small_until_it_goes_off() -> None:
+def test_a_decompression_bomb_is_small_until_it_is_decompressed() -> None:
     packed = bomb(PAGE)
     assert packed.extra == {"Content-Encoding": "gzip"}
     assert len(packed.body) < BOMB_BYTES / 500

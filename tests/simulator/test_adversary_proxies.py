@@ -1,4 +1,4 @@
-"""The simulator's proxies: whence they leave, what they refuse, and how the bad ones are bad."""
+"""The simulator's proxies: their addresses, what they refuse, and the faults of bad ones."""
 
 import asyncio
 import json
@@ -57,7 +57,7 @@ async def said(proxy: Proxy, request: bytes) -> bytes:
         return await reader.read()
 
 
-def test_each_leaves_from_an_address_of_its_own_and_brings_the_page() -> None:
+def test_each_proxy_has_its_own_address_and_returns_the_page() -> None:
     async def check(simulator: Simulator) -> None:
         url, body = page(simulator)
         for proxy in simulator.proxies:
@@ -70,7 +70,7 @@ def test_each_leaves_from_an_address_of_its_own_and_brings_the_page() -> None:
     through(check)
 
 
-def test_a_request_goes_on_without_what_is_between_client_and_proxy() -> None:
+def test_headers_between_client_and_proxy_are_removed() -> None:
     seen: list[Any] = []
 
     async def check(simulator: Simulator) -> None:
@@ -97,7 +97,7 @@ def test_a_post_arrives_with_its_content() -> None:
     through(check)
 
 
-def test_a_tunnel_carries_whatever_is_said_in_it() -> None:
+def test_a_tunnel_carries_any_bytes() -> None:
     async def check(simulator: Simulator) -> None:
         url, body = page(simulator)
         authority, path = url.removeprefix("http://").split("/", 1)
@@ -113,7 +113,7 @@ def test_a_tunnel_carries_whatever_is_said_in_it() -> None:
     through(check)
 
 
-def test_who_has_no_password_is_told_so() -> None:
+def test_a_request_without_a_password_gets_407() -> None:
     async def check(simulator: Simulator) -> None:
         proxy, (url, body) = simulator.proxies[0], page(simulator)
         assert await get(proxy.url, url) == (200, body)
@@ -148,7 +148,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("request_", "status"), HOSTILE, ids=range(len(HOSTILE)))
-def test_nonsense_and_foreign_places_are_refused(request_: bytes, status: int) -> None:
+def test_invalid_requests_and_other_hosts_are_refused(request_: bytes, status: int) -> None:
     async def check(simulator: Simulator) -> None:
         if status:
             assert int((await said(simulator.proxies[0], request_)).split(b" ", 2)[1]) == status
@@ -171,7 +171,7 @@ def test_nonsense_and_foreign_places_are_refused(request_: bytes, status: int) -
         ("hostile", {"dead": 2, "slow": 1, "lying": 1}),
     ],
 )
-def test_the_profile_says_how_many_are_bad_and_the_seed_which(profile: str | None, bad: dict[str, int]) -> None:
+def test_the_profile_sets_how_many_proxies_are_bad_and_the_seed_which(profile: str | None, bad: dict[str, int]) -> None:
     chosen = [kinds(8, PROFILES[profile] if profile else None, seed) for seed in range(20)]
     assert all(Counter(each) == {"fine": 8 - sum(bad.values()), **bad} for each in chosen)
     assert kinds(8, PROFILES[profile] if profile else None, 3) == chosen[3]
@@ -179,7 +179,7 @@ def test_the_profile_says_how_many_are_bad_and_the_seed_which(profile: str | Non
     assert kinds(0, PROFILES["hostile"], 3) == []
 
 
-def test_one_of_the_dead_refuses_and_the_other_never_answers() -> None:
+def test_one_dead_proxy_refuses_and_the_other_never_responds() -> None:
     async def check(simulator: Simulator) -> None:
         deaf, mute = of_kind(simulator, "dead")
         url, _ = page(simulator)
@@ -192,7 +192,7 @@ def test_one_of_the_dead_refuses_and_the_other_never_answers() -> None:
     through(check, profile="hostile", count=8)
 
 
-def test_the_slow_one_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_slow_proxy_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     async def check(simulator: Simulator) -> None:
         (slow,) = of_kind(simulator, "slow")
         monkeypatch.setattr(proxies, "SLOW_SECONDS", 60.0)
@@ -204,7 +204,7 @@ def test_the_slow_one_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     through(check, profile="hostile", count=8)
 
 
-def test_the_lying_one_gives_itself_away_puts_something_in_or_shows_its_own() -> None:
+def test_the_lying_proxy_adds_headers_changes_pages_or_returns_its_own() -> None:
     async def check(simulator: Simulator) -> None:
         (liar,) = of_kind(simulator, "lying")
         robots = simulator.bases["emlak"] + "/robots.txt"
@@ -213,7 +213,7 @@ def test_the_lying_one_gives_itself_away_puts_something_in_or_shows_its_own() ->
         seen: Counter[str] = Counter()
         url, body = page(simulator)
         for _ in range(30):
-            adversary._limits.clear()  # lies are what is looked at here
+            adversary._limits.clear()  # this test checks only the lies
             _, came = await get(liar.url, url)
             kind = "replace" if b"brought to you by nobody" in came else "inject" if b"premium exits" in came else "?"
             seen[kind] += 1
@@ -228,7 +228,7 @@ def test_the_lying_one_gives_itself_away_puts_something_in_or_shows_its_own() ->
     through(check, profile="hostile", count=8)
 
 
-def test_a_lie_cannot_be_told_in_a_tunnel() -> None:
+def test_a_lying_proxy_cannot_change_a_tunnel() -> None:
     async def check(simulator: Simulator) -> None:
         (liar,) = of_kind(simulator, "lying")
         authority = simulator.bases["control"].removeprefix("http://")
@@ -241,7 +241,7 @@ def test_a_lie_cannot_be_told_in_a_tunnel() -> None:
     through(check, profile="hostile", count=8)
 
 
-def test_faults_come_through_as_they_are() -> None:
+def test_faults_pass_through_a_proxy_unchanged() -> None:
     async def check(simulator: Simulator) -> None:
         adversary, url = simulator.adversaries["emlak"], page(simulator)[0]
         request = f"GET {url} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
@@ -255,7 +255,7 @@ def test_faults_come_through_as_they_are() -> None:
     through(check, profile="gentle")
 
 
-def test_it_stops_although_somebody_is_still_waiting() -> None:
+def test_a_proxy_stops_although_a_client_still_waits() -> None:
     async def go() -> None:
         adversity = Adversity(profile="hostile", proxies=8)
         async with AsyncExitStack() as stack, running(World(2, 20), adversity=adversity) as simulator:
@@ -264,6 +264,6 @@ def test_it_stops_although_somebody_is_still_waiting() -> None:
                 _, writer = await stack.enter_async_context(connected(proxy))
                 writer.write(f"CONNECT {authority} HTTP/1.1\r\n\r\n".encode())
             await asyncio.sleep(0.1)
-            assert [proxy.requests for proxy in of_kind(simulator, "dead")] == [0, 1], "one waits for ever"
+            assert [proxy.requests for proxy in of_kind(simulator, "dead")] == [0, 1], "one proxy never responds"
 
     asyncio.run(asyncio.wait_for(go(), 20))

@@ -40,7 +40,7 @@ def nodes(site: Site, **filter: Any) -> list[dict[str, Any]]:
     return [edge["node"] for page in pages(site, **filter) for edge in page["edges"]]
 
 
-def test_the_cursor_leads_through_everything_once_but_for_what_is_promoted(bina: Site) -> None:
+def test_the_cursor_shows_every_advert_once_except_promoted_ones(bina: Site) -> None:
     listed = {str(advert.ref) for advert in bina.world.listed("bina")}
     found = Counter(node["id"] for node in nodes(bina))
     assert set(found) == listed
@@ -50,7 +50,7 @@ def test_the_cursor_leads_through_everything_once_but_for_what_is_promoted(bina:
     assert {page["totalCount"] for page in pages(bina)} == {len(listed)}
 
 
-def test_a_search_shows_what_the_truth_says(bina: Site) -> None:
+def test_a_search_shows_the_true_values(bina: Site) -> None:
     truths = {row["ref"]: row for row in bina.truths()}
     for node in nodes(bina):
         truth = truths[node["id"]]
@@ -72,14 +72,14 @@ def test_filters_find_a_part(bina: Site, filter: dict[str, Any]) -> None:
     assert pages(bina, **filter)[0]["totalCount"] == len({node["id"] for node in found})
 
 
-def test_a_hash_it_does_not_know_is_an_error_and_no_empty_answer(bina: Site) -> None:
+def test_an_unknown_query_hash_is_an_error_and_not_an_empty_response(bina: Site) -> None:
     answer = asked(bina, hash="0" * 64)
     assert "data" not in answer
     assert answer["errors"][0]["message"] == "PersistedQueryNotFound"
 
 
 @pytest.mark.parametrize("variables", [{"first": 17}, {"cursor": "?"}, {"filter": {"price_from": 1}}], ids=str)
-def test_what_it_cannot_answer_is_an_error(bina: Site, variables: dict[str, Any]) -> None:
+def test_an_unknown_query_is_an_error(bina: Site, variables: dict[str, Any]) -> None:
     assert "data" not in asked(bina, **variables)
 
 
@@ -103,7 +103,7 @@ def test_there_are_pages_of_each_form(bina: Site) -> None:
 
 
 @pytest.mark.parametrize("selector", sorted(shape("bina_old")))
-def test_pages_of_the_old_form_have_what_readers_look_for(bina: Site, selector: str) -> None:
+def test_pages_of_the_old_form_have_the_elements_that_parsers_read(bina: Site, selector: str) -> None:
     found = (bina.page(advert).body for advert in bina.world.listed("bina") if facts_of(advert).form == "old")
     assert any(LexborHTMLParser(page).css_first(selector) for page in found)
 
@@ -120,7 +120,7 @@ def test_the_sitemap_names_every_advert(bina: Site) -> None:
     assert set(places) == {row["url"] for row in bina.truths()}
 
 
-def test_telephones_are_told_to_the_pages_own_script_alone(bina: Site) -> None:
+def test_telephones_are_sent_only_to_the_script_of_the_page(bina: Site) -> None:
     advert = next(each for each in bina.world.listed("bina") if facts_of(each).form == "old")
     address = f"{bina.path(advert)}/phones?source_link=x&trigger_button=main"
     assert bina.answer(address).status == 422

@@ -1,4 +1,4 @@
-"""Days as a visitor sees them: pages rendered anew, adverts gone in the ways of each site."""
+"""Days as a visitor sees them: pages change, and adverts are removed in the way of each site."""
 
 import re
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from tests.simulator.conftest import Lived
 
 
 def removed_by(simulator: Simulator, portal: str, how: str) -> Advert:
-    """Let days pass until an advert goes this way."""
+    """Let days pass until an advert is removed in this way."""
     for _ in range(20):
         removed = simulator.advance()["portals"][portal]["removed"]
         for ref, way in removed.items():
@@ -67,7 +67,7 @@ def test_a_removed_advert_is_in_no_search_and_not_in_the_truth(simulator: Simula
         assert gone.isdisjoint(truth["ref"] for truth in site.truths())
 
 
-def test_immoweb_answers_404_or_410_for_what_is_gone(simulator: Simulator) -> None:
+def test_immoweb_responds_404_or_410_for_a_removed_advert(simulator: Simulator) -> None:
     site = simulator.sites["immoweb"]
     for how in ("404", "410"):
         advert = removed_by(simulator, "immoweb", how)
@@ -92,7 +92,7 @@ def test_a_sold_home_keeps_its_page_for_some_days(
     assert advert.gone is None or site.answer(site.path(advert)).status == 404
 
 
-def test_emlak_leads_from_what_is_gone_to_the_search_or_says_it_expired(simulator: Simulator) -> None:
+def test_emlak_redirects_a_removed_advert_to_the_search_or_says_it_expired(simulator: Simulator) -> None:
     site = simulator.sites["emlak"]
     redirected = removed_by(simulator, "emlak", "redirect")
     assert site.answer(site.path(redirected)).location == f"{site.base}/elanlar/?ann_type=3"
@@ -149,7 +149,7 @@ def test_every_search_shows_the_price_of_the_page(
         assert shown == asked.replace(" ", "")
 
 
-def test_charges_are_told_beside_a_monthly_rent_alone(simulator: Simulator) -> None:
+def test_charges_are_shown_only_beside_a_monthly_rent(simulator: Simulator) -> None:
     for _ in range(8):
         simulator.advance()
     rows = [row for row in simulator.sites["immoweb"].truths() if row["operation"] == "rent"]
@@ -159,7 +159,7 @@ def test_charges_are_told_beside_a_monthly_rent_alone(simulator: Simulator) -> N
 
 
 @pytest.mark.parametrize("portal", PORTALS)
-def test_after_many_days_the_parsers_still_read_what_the_truth_says(after_many_days: Lived, portal: str) -> None:
+def test_after_many_days_the_parsers_still_read_the_true_values(after_many_days: Lived, portal: str) -> None:
     simulator = after_many_days.simulator
     site, spider = simulator.sites[portal], spider_class(portal)()
     read: list[dict[str, Any]] = []

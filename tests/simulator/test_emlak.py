@@ -56,7 +56,7 @@ def pages(emlak: Site, adverts: list[Advert]) -> list[tuple[dict[str, Any], Lexb
 Pages = list[tuple[dict[str, Any], LexborHTMLParser]]
 
 
-def test_the_truth_is_what_the_pages_say(pages: Pages) -> None:
+def test_the_truth_equals_the_values_of_the_pages(pages: Pages) -> None:
     for truth, page in pages:
         shown, size = rows(page), number(rows(page)["Sahə"])
         in_sot = shown["Sahə"].endswith("sot")
@@ -126,7 +126,7 @@ def test_search_finds_every_advert_and_repeats_only_the_pinned(emlak: Site, adve
     assert set(pinned.values()) == {10}
 
 
-def test_only_a_card_tells_the_period_of_a_rent(emlak: Site, adverts: list[Advert]) -> None:
+def test_only_the_search_page_shows_the_period_of_a_rent(emlak: Site, adverts: list[Advert]) -> None:
     truths = {emlak.path(advert): emlak.truth(advert) for advert in adverts}
     marks = {"month": " / ay", "day": " / gün"}
     seen = set()
@@ -156,7 +156,7 @@ def test_the_count_filters_and_orders_are_honoured(emlak: Site, adverts: list[Ad
     assert prices == sorted(price for price in prices if price is not None)
 
 
-def test_other_spellings_of_an_address_lead_to_the_right_one(emlak: Site, adverts: list[Advert]) -> None:
+def test_other_spellings_of_a_url_redirect_to_the_right_one(emlak: Site, adverts: list[Advert]) -> None:
     for advert in adverts[:50]:
         right = emlak.path(advert)
         for wrong in (f"/{advert.ref}-x.html", f"/satilir-menzil-s{advert.ref}.html"):
@@ -166,7 +166,7 @@ def test_other_spellings_of_an_address_lead_to_the_right_one(emlak: Site, advert
         assert right.isascii()
 
 
-def test_a_lost_advert_leads_to_the_search_with_an_excuse(emlak: Site) -> None:
+def test_a_removed_advert_redirects_to_the_search_with_a_message(emlak: Site) -> None:
     answer = emlak.answer("/1-satilir.html")
     assert (answer.status, answer.location) == (302, f"{emlak.base}/elanlar/?ann_type=3")
     cookie = (answer.set_cookie or "").partition(";")[0]

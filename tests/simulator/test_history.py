@@ -1,4 +1,4 @@
-"""The history a perfect crawler would write: nothing but what the pages say, each change once."""
+"""The history that a perfect crawler would write: each change that the pages show, once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,37 +48,37 @@ def price(old: int, new: int, percent: float, day: int = 1) -> Event:
     return {"day": day, "type": "price_changed", "old": old, "new": new, "currency": "EUR", "percent": percent}
 
 
-def test_nothing_new_is_no_event() -> None:
+def test_no_change_is_no_event() -> None:
     moved = {**record(), "url": "http://p.test/elsewhere", "updated_at": "2026-09-02T00:00:00+00:00"}
     assert looked(record(), record(), moved) == []
 
 
-def test_a_price_that_moved_is_told_with_its_percentage() -> None:
+def test_a_price_change_has_its_percentage() -> None:
     assert looked(record(), record(price=97_000)) == [price(100_000, 97_000, -3.0)]
     assert looked(record(price=3), record(price=4)) == [price(3, 4, 33.33)]
     assert looked(record(), record(price=160_000)) == [price(100_000, 160_000, 60.0)], "60 is not more than 60"
     assert looked(record(), record(price=40_000)) == [price(100_000, 40_000, -60.0)]
 
 
-def test_a_great_move_is_told_when_it_is_seen_a_second_time() -> None:
+def test_a_large_price_change_is_an_event_when_it_is_seen_a_second_time() -> None:
     low = record(price=30_000)
     assert looked(record(), low) == []
     assert looked(record(), low, low, low) == [price(100_000, 30_000, -70.0, day=2)]
 
 
-def test_a_typing_error_that_is_put_right_is_never_told() -> None:
+def test_a_price_error_that_is_corrected_makes_no_event() -> None:
     assert looked(record(), record(price=1_000_000), record(), record()) == []
     again = looked(record(), record(price=1_000_000), record(), record(price=1_000_000))
     assert again == [], "seen twice, but never two looks running"
 
 
-def test_after_a_great_move_another_price_is_judged_beside_the_one_kept() -> None:
+def test_after_a_large_change_another_price_is_compared_with_the_old_one() -> None:
     assert looked(record(), record(price=1_000_000), record(price=95_000)) == [price(100_000, 95_000, -5.0, day=2)]
     twice = looked(record(), record(price=1_000_000), record(price=900_000), record(price=900_000))
     assert twice == [price(100_000, 900_000, 800.0, day=3)]
 
 
-def test_a_suspect_is_believed_when_it_comes_back_after_an_absence() -> None:
+def test_a_suspect_price_is_accepted_when_the_listing_returns() -> None:
     low = record(price=30_000)
     assert looked(record(), low, "404", low) == [
         {"day": 2, "type": "delisted", "evidence": "404"},
@@ -112,7 +112,7 @@ def test_numbers_that_cannot_be_compared_change_their_meaning_both_ways(change: 
     ]
 
 
-def test_a_change_of_meaning_ends_a_suspicion() -> None:
+def test_a_price_of_another_meaning_replaces_a_suspect_price() -> None:
     on_request = record(price=None, currency=None, price_basis="on_request")
     events = looked(record(), record(price=1_000_000), on_request)
     assert [(event["type"], event["old"]) for event in events] == [("price_meaning_changed", money())]
@@ -124,7 +124,7 @@ def test_other_fields_are_named_in_order() -> None:
     ]
 
 
-def test_an_option_is_an_event_and_its_fall_an_update() -> None:
+def test_a_reservation_is_an_event_and_its_end_is_an_update() -> None:
     reserved = record(status="reserved")
     assert looked(record(), reserved, reserved, record()) == [
         {"day": 1, "type": "reserved"},
@@ -141,7 +141,7 @@ def test_a_page_that_is_gone_delists_once_and_may_come_back(evidence: Evidence) 
     ]
 
 
-def test_a_page_that_says_it_is_over_is_read_for_that_alone() -> None:
+def test_of_a_page_of_an_ended_listing_only_the_status_is_used() -> None:
     assert looked(record(price=90_000), None) == [{"day": 1, "type": "delisted", "evidence": "marker"}]
 
 
@@ -155,12 +155,12 @@ def test_a_sold_home_is_not_delisted_when_its_page_goes(status: str) -> None:
     ]
 
 
-def test_all_that_happened_between_two_looks_is_told_in_order() -> None:
+def test_everything_that_happened_between_two_observations_becomes_events_in_order() -> None:
     events = looked(record(), "410", record(price=90_000, title="Back", status="reserved"))
     assert [event["type"] for event in events] == ["delisted", "relisted", "price_changed", "updated", "reserved"]
 
 
-def test_what_was_never_on_the_market_is_no_listing() -> None:
+def test_a_listing_that_was_never_on_the_market_is_not_listed() -> None:
     history = History("p")
     history.look(1, [Sight("1", None, "404"), Sight("2", record(status="sold"), "marker")])
     assert history.events == []
@@ -252,7 +252,7 @@ def test_every_type_of_event_occurs_within_ten_days(with_rows: WithRows, portal:
 
 
 @pytest.mark.parametrize("portal", PORTALS)
-def test_events_are_in_order_and_each_is_told_once(with_rows: WithRows, portal: str) -> None:
+def test_events_are_in_order_and_each_occurs_once(with_rows: WithRows, portal: str) -> None:
     events = with_rows[0].events(portal)
     # a number in whatever digits, after the host where there is one
     order = [(event["day"], int(event["ref"].rpartition(":")[2], 36)) for event in events]
@@ -262,7 +262,7 @@ def test_events_are_in_order_and_each_is_told_once(with_rows: WithRows, portal: 
     assert all(event["portal"] == portal for event in events)
 
 
-#: Half of `generic`'s pages tell no rent.
+#: Half of `generic`'s pages do not show a rent.
 TELL_ALL = [name for name in PORTALS if name != "generic"]
 
 
@@ -290,7 +290,7 @@ def test_the_world_and_the_history_agree(
 
 
 @pytest.mark.parametrize("portal", PORTALS)
-def test_what_is_only_renewed_is_no_event(after_many_days: Lived, portal: str) -> None:
+def test_a_renewed_listing_makes_no_event(after_many_days: Lived, portal: str) -> None:
     quiet = 0
     leapt_yesterday: set[str] = set()
     events = after_many_days.simulator.events(portal)
@@ -304,8 +304,8 @@ def test_what_is_only_renewed_is_no_event(after_many_days: Lived, portal: str) -
     assert quiet
 
 
-def test_asking_late_or_never_changes_no_event() -> None:
-    """The day's look is taken when it is needed; it must not matter when that is."""
+def test_the_time_of_a_request_does_not_change_the_events() -> None:
+    """The observation of a day is made when it is needed. The time of that must not matter."""
     asked, unasked = (Simulator(World(seed=9, listings=60), BASES) for _ in range(2))
     for _ in range(4):
         for simulator in (asked, unasked):

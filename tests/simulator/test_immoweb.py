@@ -85,7 +85,7 @@ def adverts(world: World) -> list[Advert]:
     return world.listed("immoweb")
 
 
-def test_the_truth_is_what_the_pages_say(immoweb: Site, adverts: list[Advert], embedded: Embedded) -> None:
+def test_the_truth_equals_the_values_of_the_pages(immoweb: Site, adverts: list[Advert], embedded: Embedded) -> None:
     for advert in adverts:
         page, truth = embedded(immoweb.page(advert).body), immoweb.truth(advert)
         assert {field: at(page, path) for field, path in SAME.items()} == {field: truth[field] for field in SAME}
@@ -112,7 +112,7 @@ def test_the_truth_takes_words_and_money_from_the_page(
         assert truth["photos"] == [picture["largeUrl"] for picture in page["media"]["pictures"]]
 
 
-def test_a_title_is_the_sellers_or_else_the_pages(immoweb: Site, adverts: list[Advert], embedded: Embedded) -> None:
+def test_a_title_is_from_the_seller_or_from_the_page(immoweb: Site, adverts: list[Advert], embedded: Embedded) -> None:
     own = 0
     for advert in adverts:
         page, truth = immoweb.page(advert).body, immoweb.truth(advert)
@@ -124,7 +124,7 @@ def test_a_title_is_the_sellers_or_else_the_pages(immoweb: Site, adverts: list[A
     assert 0 < own < len(adverts)
 
 
-def test_texts_hold_snares_for_careless_readers(immoweb: Site, adverts: list[Advert]) -> None:
+def test_texts_contain_traps_for_careless_parsers(immoweb: Site, adverts: list[Advert]) -> None:
     pages = b"".join(immoweb.page(advert).body for advert in adverts)
     for snare in (b"};", b'\\"', rb"<\/script>", "\u00a0".encode(), b"\\n", b"-1", b'+0000"', b'Z"'):
         assert snare in pages
@@ -176,7 +176,7 @@ def test_searches_and_the_pages_of_projects_show_every_advert_once(
     assert seen + Counter(unit["id"] for unit in units) == Counter(advert.ref for advert in adverts)
 
 
-def test_a_projects_page_tells_of_its_homes_what_their_own_pages_do(
+def test_the_page_of_a_project_has_the_values_of_its_homes(
     immoweb: Site, adverts: list[Advert], embedded: Embedded
 ) -> None:
     own = {advert.ref: advert for advert in adverts}
@@ -208,7 +208,7 @@ def test_homes_of_a_project_that_is_gone_are_found_by_searches() -> None:
 
 
 def test_new_projects_come_with_new_homes_and_the_same_whenever_they_are_looked_at() -> None:
-    """Who reads only what is new finds them; and a world that is looked at late is the same world."""
+    """An incremental crawl finds them. A world that is first read later is the same world."""
     worlds = [World(seed=7, listings=1000) for _ in range(2)]
     early, late = (Immoweb(world, "http://immoweb.test") for world in worlds)
     for world in worlds:
@@ -254,7 +254,7 @@ def test_splitting_by_price_loses_nothing(immoweb: Site) -> None:
     assert cheap + dear == whole
 
 
-def test_so_does_splitting_by_region(immoweb: Site) -> None:
+def test_splitting_by_region_loses_nothing(immoweb: Site) -> None:
     whole = ids(immoweb, "house-and-apartment/for-sale?countries=BE")
     regions = [ids(immoweb, f"house-and-apartment/for-sale?regions={each}") for each in REGIONS.values()]
     assert all(regions)
@@ -271,7 +271,7 @@ def test_nothing_is_shown_past_page_333(immoweb: Site, monkeypatch: pytest.Monke
     assert past["totalItems"] > 90
 
 
-def test_other_spellings_of_an_address_lead_to_the_right_one(immoweb: Site, adverts: list[Advert]) -> None:
+def test_other_spellings_of_a_url_redirect_to_the_right_one(immoweb: Site, adverts: list[Advert]) -> None:
     for advert in adverts:
         right = immoweb.path(advert)
         for wrong in (f"/en/classified/{advert.ref}", right.replace("/for-", "/nicely-for-")):

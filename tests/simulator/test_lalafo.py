@@ -37,7 +37,7 @@ def number(value: Any) -> float | None:
     return None if value is None else float(str(value).replace(",", "."))
 
 
-def moment(value: int) -> datetime:
+def time_of(value: int) -> datetime:
     return datetime.fromtimestamp(value / 1000 if value > 10**11 else value, UTC)
 
 
@@ -46,7 +46,7 @@ def adverts(world: World) -> list[Advert]:
     return world.listed("lalafo")
 
 
-def test_the_truth_is_what_the_details_say(lalafo: Site, adverts: list[Advert]) -> None:
+def test_the_truth_equals_the_values_of_the_details(lalafo: Site, adverts: list[Advert]) -> None:
     shapes = set()
     for advert in adverts:
         truth, page = lalafo.truth(advert), details(lalafo, advert.ref)
@@ -63,8 +63,8 @@ def test_the_truth_is_what_the_details_say(lalafo: Site, adverts: list[Advert]) 
         assert truth["floors_total"] == number(named.get("Mərtəbələrin sayı"))
         assert truth["description"] == "\n".join(" ".join(line.split()) for line in page["description"].splitlines())
         assert truth["title"] == " ".join(page["title"].split())
-        assert datetime.fromisoformat(truth["posted_at"]) == moment(page["created_time"])
-        assert datetime.fromisoformat(truth["updated_at"]) == moment(page["updated_time"])
+        assert datetime.fromisoformat(truth["posted_at"]) == time_of(page["created_time"])
+        assert datetime.fromisoformat(truth["updated_at"]) == time_of(page["updated_time"])
         assert truth["latitude"] == (page["lat"] or None)
         shapes.add((type(named.get("Sahə (m2)")), page["updated_time"] > 10**11, type(page["price"]), page["lat"] == 0))
     assert {kind for kind, *_ in shapes} >= {str, float, type(None)}
@@ -73,7 +73,7 @@ def test_the_truth_is_what_the_details_say(lalafo: Site, adverts: list[Advert]) 
     assert {at_sea for *_, at_sea in shapes} == {True, False}
 
 
-def test_without_the_headers_of_its_application_it_says_nothing_of_use(lalafo: Site, adverts: list[Advert]) -> None:
+def test_without_the_headers_of_its_application_the_api_returns_no_data(lalafo: Site, adverts: list[Advert]) -> None:
     for path in ("search?category_id=2029", f"details/{adverts[0].ref}"):
         assert lalafo.answer(f"/api/search/v3/feed/{path}").status == 417
     assert feed(lalafo, ROOT, HEADERS | {"country-id": "12"})["_meta"]["totalCount"] == 0
@@ -106,14 +106,14 @@ def test_the_feed_leaves_out_params_and_unless_asked_the_address(lalafo: Site) -
     assert "mobile" not in item
 
 
-def test_only_the_hyphen_is_heard(lalafo: Site) -> None:
+def test_only_the_parameter_with_a_hyphen_is_used(lalafo: Site) -> None:
     sizes = [
         feed(lalafo, f"{ROOT}&{size}")["_meta"]["perPage"] for size in ("per-page=40", "per_page=40", "per-page=99")
     ]
     assert sizes == [40, 20, 50]
 
 
-def test_past_the_end_it_is_filled_with_whatever_there_is(lalafo: Site) -> None:
+def test_past_the_end_the_feed_is_filled_with_other_adverts(lalafo: Site) -> None:
     answer = feed(lalafo, f"{ROOT}&per-page=40&page=11")
     assert "next" not in answer["_links"]
     assert answer["_meta"]["currentPage"] > answer["_meta"]["pageCount"]
@@ -121,7 +121,7 @@ def test_past_the_end_it_is_filled_with_whatever_there_is(lalafo: Site) -> None:
     assert details(lalafo, answer["items"][-1]["id"])["category_id"] == 1423
 
 
-def test_of_a_query_it_shows_so_many_and_tells_of_no_more(lalafo: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_shows_and_counts_a_limited_number_of_adverts(lalafo: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feeding, "MOST_ROWS", 100)
     assert feed(lalafo, f"{ROOT}&per-page=40")["_meta"]["totalCount"] == 100
     last = feed(lalafo, f"{ROOT}&per-page=40&page=3&sort_by=newest")
@@ -175,7 +175,7 @@ def test_a_removed_advert_is_unknown_or_no_longer_active(simulator: Simulator) -
     assert ways == {"404", "deactivated"}
 
 
-def test_what_was_put_up_again_stands_among_the_new_with_its_old_id(simulator: Simulator) -> None:
+def test_a_renewed_advert_is_among_the_new_ones_with_its_old_id(simulator: Simulator) -> None:
     site, returned = simulator.sites["lalafo"], list[str]()
     while not returned:
         changes = simulator.advance()["portals"]["lalafo"]

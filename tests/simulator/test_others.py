@@ -1,4 +1,4 @@
-"""The sites without homes: the same in every process, another every day, and as forgiving as real ones."""
+"""Sites of other kinds: the same in every process, different every day, and tolerant like real ones."""
 
 from datetime import UTC, datetime
 
@@ -42,7 +42,7 @@ def test_each_item_has_a_page_and_stands_on_one_page_of_the_list(stand: Stand) -
         assert sum(f'href="{path}"' in page for page in pages) == 1
 
 
-def test_a_day_changes_what_it_says_it_changed(stand: Stand) -> None:
+def test_a_day_changes_exactly_the_items_that_it_lists(stand: Stand) -> None:
     before = {each["ref"]: each for each in stand.truths()}
     changes = stand.advance(1, NOW)
     after = {each["ref"]: each for each in stand.truths()}
@@ -53,11 +53,11 @@ def test_a_day_changes_what_it_says_it_changed(stand: Stand) -> None:
 
 
 @pytest.mark.parametrize("target", HOSTILE)
-def test_any_address_is_answered(stand: Stand, target: str) -> None:
+def test_every_url_gets_a_response(stand: Stand, target: str) -> None:
     assert stand.answer(target.format(path=stand.path)).status in (200, 404)
 
 
-def test_it_is_no_part_of_the_homes_world() -> None:
+def test_these_sites_are_not_part_of_the_world_of_homes() -> None:
     bases = {name: f"http://{name}.test" for name in SHOWN}
     simulator = Simulator(World(1, 5), bases)
     assert not {*simulator.sites} & {*simulator.others}

@@ -211,7 +211,7 @@ def test_hostile_requests_never_break_it() -> None:
     ask(check)
 
 
-def test_a_portal_can_be_far_away() -> None:
+def test_a_portal_can_have_a_latency() -> None:
     async def check(simulator: Simulator, session: ClientSession) -> None:
         control, page = simulator.bases["control"], simulator.bases["tap"] + "/robots.txt"
         for seconds in (0.5, 0):
@@ -229,7 +229,7 @@ def test_a_portal_can_be_far_away() -> None:
     ask(check)
 
 
-def test_an_empty_world_is_served_too() -> None:
+def test_an_empty_world_can_be_served() -> None:
     async def check(simulator: Simulator, session: ClientSession) -> None:
         paths = {"immoweb": "/en/search-results/house/for-sale", "emlak": "/elanlar/", "bina": "/items/all"}
         paths["tap"] = "/elanlar/dasinmaz-emlak/menziller"
@@ -241,7 +241,7 @@ def test_an_empty_world_is_served_too() -> None:
     ask(check, listings=0)
 
 
-def test_a_busy_port_is_said_plainly() -> None:
+def test_a_busy_port_is_a_clear_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{port}"):
@@ -259,7 +259,7 @@ def free_ports() -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_runs_on_the_given_ports_and_stops_cleanly_when_told(number: signal.Signals) -> None:
+def test_the_simulator_uses_the_given_ports_and_stops_cleanly_on_a_signal(number: signal.Signals) -> None:
     code = (
         "from realestate.simulator import serve; import json\n"
         "serve({port}, listings=20, seed=1, ready=lambda bases: print(json.dumps(bases), flush=True))"

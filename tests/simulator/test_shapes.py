@@ -55,25 +55,25 @@ def test_details_of_lalafo_have_every_key_of_the_real_ones_and_no_other(lalafo: 
 
 
 @pytest.mark.parametrize("selector", sorted(shape("emlak_detail")))
-def test_advert_pages_of_emlak_have_what_readers_look_for(emlak: Site, selector: str) -> None:
+def test_advert_pages_of_emlak_have_the_elements_that_parsers_read(emlak: Site, selector: str) -> None:
     pages = (emlak.page(advert).body for advert in emlak.world.listed("emlak"))
     assert any(LexborHTMLParser(page).css_first(selector) for page in pages)
 
 
 @pytest.mark.parametrize("selector", sorted(shape("emlak_search")))
-def test_search_pages_of_emlak_have_what_readers_look_for(emlak: Site, selector: str) -> None:
+def test_search_pages_of_emlak_have_the_elements_that_parsers_read(emlak: Site, selector: str) -> None:
     pages = (emlak.answer(f"/elanlar/?ann_type=3&page={number}").body for number in range(1, 6))
     assert any(LexborHTMLParser(page).css_first(selector) for page in pages)
 
 
 @pytest.mark.parametrize("selector", sorted(shape("tap_detail")))
-def test_advert_pages_of_tap_have_what_readers_look_for(tap: Site, selector: str) -> None:
+def test_advert_pages_of_tap_have_the_elements_that_parsers_read(tap: Site, selector: str) -> None:
     pages = (tap.answer(tap.path(advert)).body for advert in tap.world.listed("tap"))
     assert any(LexborHTMLParser(page).css_first(selector) for page in pages)
 
 
 @pytest.mark.parametrize("selector", sorted(shape("tap_search")))
-def test_search_pages_of_tap_have_what_readers_look_for(tap: Site, selector: str) -> None:
+def test_search_pages_of_tap_have_the_elements_that_parsers_read(tap: Site, selector: str) -> None:
     page = tap.answer("/elanlar/dasinmaz-emlak/menziller").body
     assert LexborHTMLParser(page).css_first(selector)
 

@@ -39,7 +39,7 @@ def adverts(world: World) -> list[Advert]:
     return world.listed("tap")
 
 
-def test_both_forms_of_a_page_say_what_the_truth_says(tap: Site, adverts: list[Advert]) -> None:
+def test_both_forms_of_a_page_have_the_true_values(tap: Site, adverts: list[Advert]) -> None:
     forms: Counter[str] = Counter()
     for advert in adverts:
         truth, state = tap.truth(advert), cache(tap, advert)
@@ -110,12 +110,12 @@ def test_a_web_address_finds_the_same(tap: Site) -> None:
         ("", "Parse error"),
     ],
 )
-def test_what_does_not_exist_is_an_error_in_words(tap: Site, query: str, message: str) -> None:
+def test_a_query_for_something_unknown_is_an_error_with_a_message(tap: Site, query: str, message: str) -> None:
     assert graphql(tap, query)["errors"][0]["message"].startswith(message)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"query": 7}', b"\xff", b'{"query":"' + b"{a" * 9000 + b'"}'])
-def test_whatever_is_posted_is_answered(tap: Site, body: bytes) -> None:
+def test_every_invalid_post_gets_an_error_response(tap: Site, body: bytes) -> None:
     assert "errors" in json.loads(tap.answer("/graphql", body=body).body)
 
 
@@ -124,7 +124,7 @@ def test_filters_find_nothing_from_another_source(tap: Site) -> None:
     assert graphql(tap, query, f={}, n=10)["data"]["adSearch"]["ads"]["totalCount"] == 0
 
 
-def test_telephones_are_told_in_both_ways(tap: Site, adverts: list[Advert]) -> None:
+def test_telephones_are_sent_in_both_ways(tap: Site, adverts: list[Advert]) -> None:
     ref = adverts[0].ref
     old = tap.answer(f"/ads/{ref}/phones", body=b"")
     assert old.status == 422
@@ -138,7 +138,7 @@ def test_telephones_are_told_in_both_ways(tap: Site, adverts: list[Advert]) -> N
     assert graphql(tap, query, id="x")["data"]["createCall"]["entity"] is None
 
 
-def test_every_way_to_be_gone(simulator: Simulator) -> None:
+def test_an_advert_can_be_removed_in_every_way(simulator: Simulator) -> None:
     site, ways = simulator.sites["tap"], Counter[str]()
     for _ in range(6):
         simulator.advance()

@@ -55,7 +55,9 @@ def test_a_page_is_not_modified_until_it_is(portal: str) -> None:
         (None, {"If-Modified-Since": OLD}, 200),
     ],
 )
-def test_who_has_it_already(sent: dict[str, str] | None, asked: dict[str, str], status: int) -> None:
+def test_only_a_conditional_request_for_the_current_version_gets_304(
+    sent: dict[str, str] | None, asked: dict[str, str], status: int
+) -> None:
     answer = unless_known(Answer("listing", b"body", extra=sent), asked)
     assert (answer.status, answer.body) == (status, b"" if status == 304 else b"body")
     assert unless_known(Answer("listing", b"gone", 404, extra=sent), asked).status == 404

@@ -158,7 +158,7 @@ def test_each_kind_answers_as_it_says_until_it_is_fine_again(portal: str, kind: 
 
 
 @pytest.mark.parametrize("portal", SEARCHES)
-def test_weather_changes_nothing_of_what_comes_after(portal: str) -> None:
+def test_weather_does_not_change_later_days(portal: str) -> None:
     calm, rough = (Simulator(World(2, 60), BASES) for _ in range(2))
     for kind in WEATHERS:
         rough.set_weather(portal, kind)
@@ -211,7 +211,7 @@ def test_half_of_the_pages_are_empty_though_the_total_is_right(portal: str) -> N
 
 
 @pytest.mark.parametrize("portal", SEARCHES)
-def test_an_error_page_is_no_listing_and_a_wall_says_what_it_is(portal: str) -> None:
+def test_an_error_page_is_not_a_listing_and_a_ban_page_has_its_kind(portal: str) -> None:
     async def check(visitor: Visitor, simulator: Simulator) -> None:
         await visitor.set("error_page")
         for what in ("search", "listing"):
@@ -241,7 +241,7 @@ def test_refusals_are_counted_as_such() -> None:
     visit("emlak", check, listings=60)
 
 
-def test_a_slow_search_keeps_nobody_else_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_search_does_not_delay_other_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     released = asyncio.Event()
     slept: list[float] = []
 
@@ -278,7 +278,7 @@ HOSTILE: list[Any] = [
 ]
 
 
-def test_nonsense_is_refused_and_changes_nothing() -> None:
+def test_invalid_weather_is_refused_and_changes_nothing() -> None:
     async def go() -> None:
         async with running(World(1, 5)) as simulator, ClientSession() as session:
             control = simulator.bases["control"]

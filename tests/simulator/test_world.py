@@ -113,7 +113,7 @@ def assert_prices_of_their_own(homes: list[list[Advert]]) -> None:
     assert all(abs(one - two) <= max(5, 0.15 * two) for one, two in pairs), "rounded"
 
 
-def test_two_sellers_of_one_home_tell_it_in_other_words(simulator: Simulator) -> None:
+def test_two_sellers_of_one_home_use_different_texts(simulator: Simulator) -> None:
     for name, site in simulator.sites.items():
         by_home: dict[str, set[str | None]] = {}
         for advert in simulator.world.listed(name):
@@ -148,7 +148,7 @@ def test_truth_rows_are_valid_listings(simulator: Simulator) -> None:
 
 
 @pytest.mark.parametrize("name", PORTALS)
-def test_a_day_changes_about_what_it_should(name: str) -> None:
+def test_a_day_changes_about_the_expected_number_of_adverts(name: str) -> None:
     world = World(seed=4, listings=1000)
     before = {advert.ref: advert.asking for advert in world.listed(name)}
     changes = world.advance()[name]
@@ -188,7 +188,7 @@ def test_some_of_the_removed_return(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PORTALS)
-def test_a_great_move_stays_or_is_put_right_the_next_day(name: str) -> None:
+def test_a_large_price_change_stays_or_is_corrected_the_next_day(name: str) -> None:
     world = World(seed=4, listings=300)
     stayed, right = 0, 0
     for _ in range(12):

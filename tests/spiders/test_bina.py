@@ -53,7 +53,7 @@ def connection(edges: list[Any], total: Any = 40, more: bool = False, cursor: st
     return {"data": {"itemsConnection": {"totalCount": total, "pageInfo": page, "edges": edges}}}
 
 
-# ----- what an address asks for
+# ----- the query of a URL
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_an_unknown_filter_is_refused(spider: BinaSpider, search: str) -> None:
         spider.search_request("https://bina.az" + search)
 
 
-def test_its_sitemaps_belong_to_it_and_are_requested_as_they_are(spider: BinaSpider) -> None:
+def test_sitemaps_of_the_portal_are_requested_unchanged(spider: BinaSpider) -> None:
     url = "https://bina.azstatic.com/uploads/sitemaps/sitemap_items.xml"
     assert spider.owns(url)
     assert spider.search_request(url).url == url
@@ -115,14 +115,14 @@ def test_a_sitemap_leads_to_the_site(spider: BinaSpider) -> None:
     assert [each.sighting.url for each in results.found] == [LISTING]
 
 
-# ----- answers that are none
+# ----- failed responses
 
 
 UNKNOWN = {"errors": [{"message": "PersistedQueryNotFound", "extensions": {"code": "PERSISTED_QUERY_NOT_FOUND"}}]}
 
 
 @pytest.mark.parametrize("status", [200, 400])
-def test_a_hash_that_the_site_forgot_is_a_ban(
+def test_an_unknown_query_hash_is_a_ban(
     spider: BinaSpider, fleet: FakeFleet, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def read() -> list[Any]:
@@ -181,7 +181,7 @@ def test_a_result_without_an_id_is_counted(spider: BinaSpider) -> None:
         (None, None, None),
     ],
 )
-def test_a_price_that_is_missing_is_none(spider: BinaSpider, price: Any, amount: Any, basis: Any) -> None:
+def test_a_missing_price_is_none(spider: BinaSpider, price: Any, amount: Any, basis: Any) -> None:
     (found,) = spider.parse_search(answered(connection([{"node": {"id": "1", "price": price}}]))).found
     assert isinstance(found, Found)
     assert (found.sighting.price, found.sighting.price_basis) == (amount, basis)
@@ -198,13 +198,13 @@ def recorded(name: str) -> str:
     return (FOLDER / "bina" / f"{name}.html").read_text("utf-8")
 
 
-def test_a_similar_item_is_not_taken_for_the_pages_own(spider: BinaSpider) -> None:
+def test_a_similar_item_is_not_the_item_of_the_page(spider: BinaSpider) -> None:
     with pytest.raises(BrokenPage):
         list(spider.parse_listing(page(recorded("listing-flat-sale"), "https://bina.az/items/6159999")))
 
 
 @pytest.mark.parametrize(
-    ("written", "moment"),
+    ("written", "expected"),
     [
         ("Bugün 10:37", datetime(2026, 9, 2, 10, 37)),
         ("Dünən 23:46", datetime(2026, 9, 1, 23, 46)),
@@ -212,11 +212,11 @@ def test_a_similar_item_is_not_taken_for_the_pages_own(spider: BinaSpider) -> No
         ("13 Oktyabr 2023", datetime(2023, 10, 13)),
     ],
 )
-def test_today_is_the_day_on_which_the_page_was_served(spider: BinaSpider, written: str, moment: datetime) -> None:
+def test_today_means_the_day_on_which_the_page_was_served(spider: BinaSpider, written: str, expected: datetime) -> None:
     text = recorded("listing-flat-old").replace("13 Oktyabr 2023", written)
     served = page(text, "https://bina.az/items/6150007", Date="Wed, 02 Sep 2026 08:00:00 GMT")
     (listing,) = spider.parse_listing(served)
-    assert listing.updated_at == moment.replace(tzinfo=spider.timezone)
+    assert listing.updated_at == expected.replace(tzinfo=spider.timezone)
 
 
 @pytest.mark.parametrize("text", ["", "<html><h1>Elan</h1></html>", '{"pageProps": {}}', "[1]", '{"id": "1"}'])

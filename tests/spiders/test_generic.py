@@ -20,7 +20,7 @@ def read(page: str, url: str = URL) -> Listing:
     "url",
     ["https://homes.be/1", "http://sub.homes.co.uk:8443/x", "https://8.8.8.8/x", "https://xn--bcher-kva.example.net/x"],
 )
-def test_any_public_host_belongs_to_it(url: str) -> None:
+def test_any_public_host_is_accepted(url: str) -> None:
     assert GenericSpider().owns(url)
     assert GenericSpider.refuses(url) is None
 
@@ -43,11 +43,11 @@ def test_any_public_host_belongs_to_it(url: str) -> None:
         "https:///x",
     ],
 )
-def test_a_private_host_does_not(url: str) -> None:
+def test_a_private_host_is_not_accepted(url: str) -> None:
     assert GenericSpider.refuses(url) is not None
 
 
-def test_a_simulator_belongs_to_it_but_not_another_port() -> None:
+def test_the_simulator_is_accepted_but_not_another_port() -> None:
     assert GenericSpider.is_of("http://127.0.0.1:8801", "http://127.0.0.1:8801/homes/1")
     assert not GenericSpider.is_of("http://127.0.0.1:8801", "http://127.0.0.1:6379/homes/1")
 
@@ -73,7 +73,7 @@ def test_each_field_says_where_it_came_from_and_the_first_source_counts() -> Non
     assert (sources["title"], sources["photos"], sources["price"]) == ("json-ld", "opengraph", "json-ld")
 
 
-def test_the_node_of_the_site_itself_is_not_a_home() -> None:
+def test_a_node_that_describes_the_site_is_not_a_home() -> None:
     site = '<script type="application/ld+json">{"@type": "Product", "name": "Homes.net"}</script>'
     with pytest.raises(BrokenPage):
         read(site)
@@ -81,7 +81,7 @@ def test_the_node_of_the_site_itself_is_not_a_home() -> None:
         read("<title>Just a moment...</title>")
 
 
-def test_what_is_sold_is_gone() -> None:
+def test_a_sold_listing_is_gone() -> None:
     with pytest.raises(ListingGone):
         read(
             """<script type="application/ld+json">{"@type": "House", "name": "x", "offers":
@@ -90,7 +90,7 @@ def test_what_is_sold_is_gone() -> None:
 
 
 def robots_txt(body: bytes, status: int = 200) -> list[str]:
-    """What a seed of a site's first page leads to."""
+    """The requests that follow from a seed of a site's first page."""
     spider = GenericSpider()
     response = TextResponse("https://homes.be/robots.txt", status, body=body)
     (results,) = spider.parsed(response, "plan")

@@ -1,4 +1,4 @@
-"""What lalafo's recorded pages cannot show: its requests, how a large search is split, and damaged documents."""
+"""lalafo: its requests, how a large search is split, and damaged documents."""
 
 import json
 from collections.abc import Iterator
@@ -153,7 +153,7 @@ def test_a_price_has_a_currency_or_is_missing(values: dict[str, Any], expected: 
 
 
 def damaged(whole: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Every node of a document dropped, or emptied in its turn."""
+    """Copies of a document, each with one node removed or emptied."""
 
     def at(document: Any) -> Any:
         for step in path:
@@ -189,7 +189,7 @@ def test_a_damaged_value_is_missing_and_never_wrong(name: str) -> None:
                 continue
             is_flagged = field == "rent_period" and "rent_period_assumed" in found["quality_flags"]
             assert is_flagged or (field, path[0]) in {
-                ("url", "url"),  # that of the API, which leads there too
+                ("url", "url"),  # the address of the API, which leads to the page too
                 ("price_basis", "price"),  # null is a price on request
                 ("photos", "images"),
                 ("features", "params"),

@@ -112,7 +112,7 @@ def test_a_page_of_a_challenge_is_broken(spider: TapSpider) -> None:
         lambda ads: ads.update(nodes=[], pageInfo={"hasNextPage": False}),
     ],
 )
-def test_a_search_does_not_end_where_the_portal_does_not_say_so(spider: TapSpider, change: Any) -> None:
+def test_a_search_without_a_sign_of_the_end_goes_on(spider: TapSpider, change: Any) -> None:
     with pytest.raises(BrokenPage):
         spider.parse_search(found(change))
 
@@ -127,7 +127,7 @@ def test_no_results_is_not_a_broken_page(spider: TapSpider) -> None:
     assert not spider.parse_search(answer({"data": {"adSearch": {"ads": nothing}}})).found
 
 
-def test_a_similar_advert_is_not_the_pages_own(spider: TapSpider) -> None:
+def test_a_similar_advert_is_not_the_advert_of_the_page(spider: TapSpider) -> None:
     page = flat(lambda text: text, url="https://tap.az/elanlar/dasinmaz-emlak/menziller/48000777")
     with pytest.raises(BrokenPage):
         list(spider.parse_listing(page))
@@ -167,7 +167,7 @@ def test_half_a_page_is_broken(spider: TapSpider, share: float) -> None:
         list(spider.parse_listing(flat(lambda text: text[: int(len(text) * share)])))
 
 
-def test_today_is_the_day_on_which_the_page_was_served(spider: TapSpider) -> None:
+def test_today_means_the_day_on_which_the_page_was_served(spider: TapSpider) -> None:
     text = (recorded.FOLDER / "tap" / "listing-old-house-sale.html").read_text("utf-8")
     url = "https://tap.az/elanlar/dasinmaz-emlak/heyet-evleri/48000500"
     page = HtmlResponse(
@@ -182,7 +182,7 @@ def test_today_is_the_day_on_which_the_page_was_served(spider: TapSpider) -> Non
 
 
 @pytest.mark.parametrize("date", ["", "soon", "Tue, 99 Sep 2026 09:00:00 GMT"])
-def test_a_page_without_a_date_was_served_now(date: str) -> None:
+def test_a_page_without_a_date_header_counts_as_served_now(date: str) -> None:
     before = datetime.now(UTC)
     assert before <= served_at(HtmlResponse("https://tap.az/", headers={"Date": date} if date else None))
 

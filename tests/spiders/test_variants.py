@@ -1,4 +1,4 @@
-"""Documents in other forms than the recorded ones, which sites are known to serve too."""
+"""Documents in other forms than the recorded ones. Sites serve these too."""
 
 import json
 from typing import Any

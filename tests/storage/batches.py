@@ -1,4 +1,4 @@
-"""What tests write into a store."""
+"""Batches that tests write into a store."""
 
 import time
 from collections.abc import Iterable
@@ -19,9 +19,9 @@ def page(ref: str = "1", **changes: Any) -> Listing:
     return clean(a_listing(ref=ref, url=f"https://www.immoweb.be/en/classified/{ref}", **changes))
 
 
-def card(ref: str = "1", price: Any = None, **told: Any) -> Sighting:
+def card(ref: str = "1", price: Any = None, **fields: Any) -> Sighting:
     amount = None if price is None else Decimal(price)
-    return Sighting(portal=PORTAL, ref=ref, url="https://x.example/", price=amount, **told)
+    return Sighting(portal=PORTAL, ref=ref, url="https://x.example/", price=amount, **fields)
 
 
 def gone(ref: str = "1", evidence: Evidence = "404") -> Gone:
@@ -55,7 +55,7 @@ def record(store: Store, ref: str = "1") -> dict[str, Any]:
 
 
 def later() -> None:
-    """The next moment is another one to every database."""
+    """Wait until the clock of every database has moved on."""
     time.sleep(0.002)
 
 

@@ -61,20 +61,20 @@ def any_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=KINDS)
 def other_url(request: pytest.FixtureRequest) -> str:
-    """Of every kind, whatever the first is."""
+    """The address of a second empty store. Its kind does not depend on the kind of the first."""
     return str(request.getfixturevalue(KINDS[request.param][1]))
 
 
 @pytest.fixture
 def scaled(any_url: str) -> Scaled:
-    """How much to ask of the server: the small one that stands in for MongoDB takes milliseconds for each document."""
+    """Scale a number of documents: the small server that replaces MongoDB takes milliseconds for each document."""
     share = 5 if any_url.startswith("mongodb") else 1
     return lambda number: max(2, number // share)
 
 
 @pytest.fixture
 def open_another(any_url: str) -> Iterator[OpenStore]:
-    """Opens stores on one empty database, each with a connection of its own."""
+    """Return a function that opens stores on one empty database, each with its own connection."""
     opened: list[Store] = []
 
     def open_one() -> Store:

@@ -1,4 +1,4 @@
-"""One file with all a store keeps, proved by the way there and back, on a real server of each kind."""
+"""A backup file contains everything of a store: it is written and restored on a real server of each kind."""
 
 import json
 import re
@@ -42,7 +42,7 @@ HOSTILE = "tab\t newline\n return\r quote' \" backslash\\ \\N None \\x {1,2} %s 
 
 @pytest.fixture
 def other(other_url: str) -> Iterator[FullStore]:
-    """Empty."""
+    """An empty store."""
     store: Any = open_store(other_url)
     store.migrate()
     yield store
@@ -56,7 +56,7 @@ def full(any_store: FullStore) -> FullStore:
 
 
 def fill(store: FullStore) -> None:
-    """Something of everything."""
+    """A store with records of every part."""
     hostile: dict[str, Any] = {"a.b": HOSTILE, "$where": [None, True, 1.5, {"": []}]}
     store.write(
         batch(*pages(30), page("odd", title=HOSTILE, photos=[f"https://x.example/{HOSTILE}"], extra=hostile), job="a")
@@ -84,16 +84,16 @@ def fill(store: FullStore) -> None:
 
 
 def everything(store: FullStore) -> dict[str, list[str]]:
-    """By part, in an order of ours."""
+    """The records of each part, sorted."""
     found: dict[str, list[str]] = {part: [] for part in PARTS}
     for part, record in store.everything():
         found[part].append(plain(record))
-    return {part: sorted(told) for part, told in found.items()}
+    return {part: sorted(records) for part, records in found.items()}
 
 
-def plain(told: Any) -> str:
-    """A moment is kept to the millisecond by some, and a number is a number."""
-    text = msgspec.json.encode(told).decode()
+def plain(value: Any) -> str:
+    """Canonical JSON of a value: times cut to the millisecond, as some stores keep them, and numbers as floats."""
+    text = msgspec.json.encode(value).decode()
     text = re.sub(r"(T[0-9:]{8})(\.\d{1,3})?\d*(Z|\+00:00)", lambda at: at[1] + (at[2] or "").rstrip("0."), text)
     return json.dumps(json.loads(text, parse_int=float), sort_keys=True)
 
@@ -108,7 +108,7 @@ def file(full: FullStore, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def shared_file(services: embedded.Services, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A backup of a PostgreSQL store with something of everything, made once."""
+    """A backup of a PostgreSQL store with records of every part, made once."""
     path = tmp_path_factory.mktemp("backup") / "store.backup"
     with empty_database(services.store_url) as url:
         store = open_store(url)
@@ -120,19 +120,19 @@ def shared_file(services: embedded.Services, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def copied_file(shared_file: Path, tmp_path: Path) -> Path:
-    """In a folder of the test's own, so that it can write beside it."""
+    """A copy of the backup in the test's own folder, so that the test can write beside it."""
     return Path(shutil.copy(shared_file, tmp_path))
 
 
-# ----- there and back
+# ----- back up and restore
 
 
-def test_what_is_restored_is_what_was_there(full: FullStore, other: FullStore, file: Path) -> None:
+def test_a_restored_store_equals_the_original(full: FullStore, other: FullStore, file: Path) -> None:
     before = everything(full)
     assert all(before[part] for part in PARTS)
     header = restore(other, file)
     assert everything(other) == before
-    assert header.counts == {part: len(told) for part, told in before.items()}
+    assert header.counts == {part: len(records) for part, records in before.items()}
     assert plain(list(other.records(PORTAL))) == plain(list(full.records(PORTAL)))
     assert plain(all_events(other)) == plain(all_events(full))
     for ref in range(9):
@@ -143,21 +143,21 @@ def test_what_is_restored_is_what_was_there(full: FullStore, other: FullStore, f
     assert other.counts() == full.counts()
 
 
-def test_contacts_of_an_older_file_are_those_of_pages() -> None:
-    told = b'{"portal":"immoweb","ref":"1","sealed":"AA==","lookups":[],"expires_at":"2026-11-16T00:00:00Z"}'
-    assert msgspec.json.decode(told, type=SealedContacts).source == "page"
+def test_contacts_of_an_older_file_have_the_source_page() -> None:
+    line = b'{"portal":"immoweb","ref":"1","sealed":"AA==","lookups":[],"expires_at":"2026-11-16T00:00:00Z"}'
+    assert msgspec.json.decode(line, type=SealedContacts).source == "page"
 
 
-def test_life_goes_on_as_it_would_have(full: FullStore, other: FullStore, file: Path) -> None:
+def test_a_restored_store_handles_new_writes_like_the_original(full: FullStore, other: FullStore, file: Path) -> None:
     restore(other, file)
     today = batch(*pages(30), page("new"), card("2", 320000), page("3", price=Decimal(35000)), job="e")
     assert other.write(today).events == full.write(today).events
-    told = [(each.seq, each.event.ref, each.event.type) for each in all_events(other)]
-    assert told == [(each.seq, each.event.ref, each.event.type) for each in all_events(full)]
+    events = [(each.seq, each.event.ref, each.event.type) for each in all_events(other)]
+    assert events == [(each.seq, each.event.ref, each.event.type) for each in all_events(full)]
     assert other.erased(PORTAL) == {"29"}
 
 
-def test_a_number_is_not_given_twice_though_its_event_was_erased(
+def test_the_number_of_an_erased_event_is_not_used_again(
     any_store: FullStore, other: FullStore, tmp_path: Path
 ) -> None:
     any_store.write(batch(page("1")))
@@ -170,7 +170,7 @@ def test_a_number_is_not_given_twice_though_its_event_was_erased(
     assert all_events(other)[-1].seq > last
 
 
-def test_an_empty_store_is_restored_too(any_store: FullStore, other: FullStore, tmp_path: Path) -> None:
+def test_an_empty_store_can_be_backed_up_and_restored(any_store: FullStore, other: FullStore, tmp_path: Path) -> None:
     header = backup(any_store, tmp_path / "file", NOW)
     assert set(header.counts) == set(PARTS)
     restore(other, tmp_path / "file")
@@ -178,7 +178,7 @@ def test_an_empty_store_is_restored_too(any_store: FullStore, other: FullStore, 
     assert [each.seq for each in all_events(other)] == [1]
 
 
-def test_a_backup_is_of_one_moment_whoever_writes(
+def test_a_backup_is_consistent_while_others_write(
     any_store: FullStore, other: FullStore, open_another: Callable[[], FullStore], scaled: Scaled, tmp_path: Path
 ) -> None:
     count = scaled(300)
@@ -204,7 +204,7 @@ def test_a_backup_is_of_one_moment_whoever_writes(
     assert len(all_events(other)) > count
 
 
-def test_the_file_is_plain_to_any_tool_and_to_its_owner_alone(file: Path) -> None:
+def test_the_file_is_a_zip_of_json_lines_that_only_its_owner_can_read(file: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     with zipfile.ZipFile(file) as archive:
         assert sorted(archive.namelist()) == sorted(["header.json", *(f"{part}.jsonl" for part in PARTS)])
@@ -215,7 +215,7 @@ def test_the_file_is_plain_to_any_tool_and_to_its_owner_alone(file: Path) -> Non
     assert set(first) == {"listing", "revision", "last_job", "suspect"}
 
 
-def test_a_file_that_is_there_is_not_overwritten(full: FullStore, file: Path) -> None:
+def test_an_existing_file_is_not_overwritten(full: FullStore, file: Path) -> None:
     before = file.read_bytes()
     with pytest.raises(BackupError, match="exists already"):
         backup(full, file, NOW)
@@ -230,21 +230,23 @@ def test_a_backup_cut_short_leaves_no_file(full: FullStore, tmp_path: Path) -> N
     with pytest.raises(KeyboardInterrupt):
         backup(full, tmp_path / "new", NOW, stop)
     assert not list(tmp_path.glob("*new*"))
-    assert full.counts()[PORTAL][0] == 30, "the store goes on"
+    assert full.counts()[PORTAL][0] == 30, "the store still works"
 
 
 def test_the_last_job_that_saw_a_listing_is_in_its_record(any_store: FullStore) -> None:
     any_store.write(batch(*pages(4), job="a"))
     any_store.write(batch(page("1"), page("2", title="New"), card("3"), job="b"))
     any_store.correct([page("0", title="Corrected")], "c")
-    told = {record.listing["ref"]: record.last_job for part, record in any_store.everything() if part == "listings"}
-    assert told == {"0": "a", "1": "b", "2": "b", "3": "b"}
+    last_jobs = {
+        record.listing["ref"]: record.last_job for part, record in any_store.everything() if part == "listings"
+    }
+    assert last_jobs == {"0": "a", "1": "b", "2": "b", "3": "b"}
 
 
-# ----- what is not restored
+# ----- refused files
 
 
-def test_only_an_empty_store_is_restored_into(full: FullStore, other: FullStore, file: Path) -> None:
+def test_only_an_empty_store_can_be_restored(full: FullStore, other: FullStore, file: Path) -> None:
     before = everything(full)
     with pytest.raises(NotEmpty, match="not empty"):
         restore(full, file)
@@ -255,7 +257,7 @@ def test_only_an_empty_store_is_restored_into(full: FullStore, other: FullStore,
 
 
 def is_empty(store: FullStore) -> bool:
-    return [told for part, told in store.everything() if part != "numbering"] == []
+    return [record for part, record in store.everything() if part != "numbering"] == []
 
 
 def changed(file: Path, folder: Path | None = None, /, **members: bytes | None) -> Path:
@@ -284,7 +286,7 @@ def written(records: list[dict[str, Any]]) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (lambda file: changed(file, header=None), "not a backup"),
         (lambda file: changed(file, header=b"[1]"), "not a backup"),
@@ -298,10 +300,10 @@ def written(records: list[dict[str, Any]]) -> bytes:
         (lambda file: changed(file, events=written(lines(file, "events") * 2)), "refuses|has"),
     ],
 )
-def test_what_is_not_a_whole_backup_of_ours_is_refused_in_one_line(
-    other: FullStore, copied_file: Path, spoil: Callable[[Path], Path], told: str
+def test_an_incomplete_or_foreign_file_is_refused_with_one_line(
+    other: FullStore, copied_file: Path, spoil: Callable[[Path], Path], message: str
 ) -> None:
-    with pytest.raises(BackupError, match=told) as error:
+    with pytest.raises(BackupError, match=message) as error:
         restore(other, spoil(copied_file))
     assert "\n" not in str(error.value)
     assert is_empty(other)
@@ -319,7 +321,7 @@ def test_a_file_of_version_1_is_restored(other: FullStore, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("name", "value"), [("kind", "castle"), ("data", {"name": "x", "price": -1}), ("url", "x")])
-def test_what_is_no_home_and_of_no_kind_is_refused(other: FullStore, copied_file: Path, name: str, value: Any) -> None:
+def test_an_item_of_an_unknown_kind_is_refused(other: FullStore, copied_file: Path, name: str, value: Any) -> None:
     records = lines(copied_file, "others")
     records[0][name] = value
     with pytest.raises(BackupError, match="ecommerce/1 is not a valid"):
@@ -327,7 +329,7 @@ def test_what_is_no_home_and_of_no_kind_is_refused(other: FullStore, copied_file
     assert is_empty(other)
 
 
-def test_half_a_file_or_another_is_refused(other: FullStore, copied_file: Path, tmp_path: Path) -> None:
+def test_a_truncated_file_or_another_file_is_refused(other: FullStore, copied_file: Path, tmp_path: Path) -> None:
     whole = copied_file.read_bytes()
     damaged = bytearray(whole)
     damaged[len(whole) // 3] ^= 0xFF
@@ -340,7 +342,7 @@ def test_half_a_file_or_another_is_refused(other: FullStore, copied_file: Path, 
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("price", -5, r"listing immoweb/0: \$\.price"),
         ("rooms", "many", r"\$\.rooms"),
@@ -350,11 +352,11 @@ def test_half_a_file_or_another_is_refused(other: FullStore, copied_file: Path, 
     ],
 )
 def test_a_listing_the_schema_refuses_is_named_and_nothing_is_restored(
-    other: FullStore, copied_file: Path, name: str, value: Any, told: str
+    other: FullStore, copied_file: Path, name: str, value: Any, message: str
 ) -> None:
     records = lines(copied_file, "listings")
     records[0]["listing"][name] = value
-    with pytest.raises(BackupError, match=told):
+    with pytest.raises(BackupError, match=message):
         restore(other, changed(copied_file, listings=written(records)))
     assert is_empty(other)
 
@@ -434,15 +436,15 @@ def test_a_record_is_read_back_as_the_listing_it_was() -> None:
     ],
     ids=lambda record: type(record).__name__,
 )
-def test_a_part_comes_in_alone(any_store: FullStore, record: Any) -> None:
+def test_each_part_can_be_restored_alone(any_store: FullStore, record: Any) -> None:
     (part,) = (name for name, kind in PARTS.items() if kind is type(record))
     any_store.restore([(part, record)])
-    (found,) = (told for name, told in any_store.everything() if name == part)
+    (found,) = (restored for name, restored in any_store.everything() if name == part)
     assert abs(getattr(found, "at", NOW) - NOW) < timedelta(milliseconds=1)
 
 
-def test_a_header_says_what_it_is_of(file: Path) -> None:
+def test_the_header_has_every_field_and_the_time(file: Path) -> None:
     with zipfile.ZipFile(file) as archive:
-        told = json.loads(archive.read("header.json"))
-    assert set(told) == set(Header.__dataclass_fields__)
-    assert datetime.fromisoformat(told["made_at"]) == NOW
+        header = json.loads(archive.read("header.json"))
+    assert set(header) == set(Header.__dataclass_fields__)
+    assert datetime.fromisoformat(header["made_at"]) == NOW

@@ -1,4 +1,4 @@
-"""What happened to a listing: the rules, without a database."""
+"""The rules that turn observations of a listing into events, without a database."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,10 +35,10 @@ def page(**changes: Any) -> Listing:
     return clean(a_listing(**changes))
 
 
-def card(price: Any = None, **told: Any) -> Sighting:
+def card(price: Any = None, **fields: Any) -> Sighting:
     listing = a_listing()
     amount = None if price is None else Decimal(price)
-    return Sighting(portal=listing.portal, ref=listing.ref, url=listing.url, price=amount, **told)
+    return Sighting(portal=listing.portal, ref=listing.ref, url=listing.url, price=amount, **fields)
 
 
 def gone(evidence: Any = "404") -> Gone:
@@ -47,7 +47,7 @@ def gone(evidence: Any = "404") -> Gone:
 
 
 class History:
-    """A store of one listing, which believes everything at once."""
+    """A store of one listing that accepts every observation at once."""
 
     def __init__(self) -> None:
         self.state: State | None = None
@@ -56,7 +56,7 @@ class History:
         self.outcomes: list[Outcome] = []
 
     def see(self, *items: Observed, job: str = "") -> list[str]:
-        """A day later; the types of the events it makes."""
+        """Observe items one day later. Return the types of the new events."""
         self.now += DAY
         return self.apply(decide(self.state, [(item, job or f"day {self.now.day}") for item in items], self.now))
 
@@ -88,7 +88,7 @@ def known() -> History:
 # ----- the first time
 
 
-def test_the_first_time_it_is_listed_with_its_price() -> None:
+def test_a_new_listing_is_listed_with_its_price() -> None:
     history = History()
     assert history.see(page()) == ["listed"]
     ((_, data),) = history.events
@@ -102,24 +102,24 @@ def test_the_first_time_it_is_listed_with_its_price() -> None:
 
 
 @pytest.mark.parametrize("status", ["reserved", "sold", "rented", "delisted"])
-def test_whatever_its_status_when_first_seen_it_is_listed_and_no_more(status: Status) -> None:
+def test_a_new_listing_is_only_listed_whatever_its_status(status: Status) -> None:
     history = History()
     assert history.see(page(status=status)) == ["listed"]
     assert history.events[0][1]["status"] == status
     assert history.listing.delisted_at == ((history.now, history.now) if status == "delisted" else None)
 
 
-def test_a_sighting_alone_is_no_listing() -> None:
+def test_a_sighting_alone_does_not_make_a_listing() -> None:
     outcome = decide(None, [(card(1000), "job")], START)
     assert (outcome.state, outcome.events, outcome.prices) == (None, [], [])
     assert not outcome.changed(None)
 
 
-# ----- nothing new
+# ----- no change
 
 
 @pytest.mark.parametrize("again", [page(), card(), card(350000), card(350000, currency="EUR")])
-def test_the_same_again_is_no_change(known: History, again: Observed) -> None:
+def test_the_same_observation_again_is_no_change(known: History, again: Observed) -> None:
     before = known.state
     assert known.see(again) == []
     assert known.state == before
@@ -135,8 +135,8 @@ def test_a_listing_without_a_hash_is_compared_field_by_field() -> None:
     assert history.see(a_listing(title="Another")) == ["updated"]
 
 
-def test_the_portals_clock_is_kept_without_an_event(known: History) -> None:
-    """Else a listing that was only renewed would be read again in every job."""
+def test_a_new_update_time_of_the_portal_is_stored_without_an_event(known: History) -> None:
+    """Without it, a listing that was only renewed would be read again in every job."""
     assert known.see(page(updated_at=START)) == []
     assert known.listing.updated_at == START
     assert known.state is not None
@@ -146,7 +146,7 @@ def test_the_portals_clock_is_kept_without_an_event(known: History) -> None:
 # ----- money
 
 
-def test_a_price_cut_and_raised_back_are_two_events(known: History) -> None:
+def test_a_price_that_falls_and_rises_again_makes_two_events(known: History) -> None:
     assert known.see(page(price=Decimal(330000))) == ["price_changed"]
     assert known.see(page()) == ["price_changed"]
     assert known.events == [
@@ -155,26 +155,26 @@ def test_a_price_cut_and_raised_back_are_two_events(known: History) -> None:
     ]
 
 
-def test_a_search_page_tells_a_price_too(known: History) -> None:
+def test_a_price_on_a_search_page_counts_too(known: History) -> None:
     assert known.see(card(330000)) == ["price_changed"]
     assert known.prices() == [(Decimal(330000), "search", False)]
     assert known.listing.price == Decimal(330000)
-    assert known.see(page(price=Decimal(330000))) == [], "its own page says the same"
+    assert known.see(page(price=Decimal(330000))) == [], "its own page has the same price"
 
 
-def test_the_price_of_a_square_metre_follows(known: History) -> None:
+def test_the_price_per_square_metre_is_updated_too(known: History) -> None:
     before = known.listing.price_per_m2
     known.see(card(175000))
     assert before is not None
     assert known.listing.price_per_m2 == before / 2
 
 
-def test_a_tenth_of_a_cent_is_no_change(known: History) -> None:
+def test_a_difference_of_a_tenth_of_a_cent_is_no_change(known: History) -> None:
     assert known.see(page(price=Decimal("350000.001"))) == []
 
 
 @pytest.mark.parametrize("price", ["NaN", "Infinity", "0", "-5", "1e13"])
-def test_an_impossible_price_on_a_search_page_is_no_price(known: History, price: str) -> None:
+def test_an_impossible_price_on_a_search_page_is_ignored(known: History, price: str) -> None:
     before = known.state
     assert known.see(card(price)) == []
     assert known.state == before
@@ -188,9 +188,9 @@ def test_a_price_of_another_meaning_on_a_search_page_is_not_compared(known: Hist
 
 
 @pytest.mark.parametrize("price", [Decimal(35000), Decimal(3500000)])
-def test_a_move_of_more_than_60_percent_counts_when_two_runs_saw_it(known: History, price: Decimal) -> None:
+def test_a_price_change_of_more_than_60_percent_counts_when_two_jobs_saw_it(known: History, price: Decimal) -> None:
     assert known.see(page(price=price), job="a") == []
-    assert known.see(page(price=price), job="a") == [], "the same job again is no second witness"
+    assert known.see(page(price=price), job="a") == [], "the same job again does not confirm the price"
     assert (known.listing.price, known.listing.price_per_m2) == (Decimal(350000), Decimal(2500))
     assert known.prices() == [(price, "listing", True)]
     assert known.see(page(price=price), job="b") == ["price_changed"]
@@ -199,19 +199,19 @@ def test_a_move_of_more_than_60_percent_counts_when_two_runs_saw_it(known: Histo
     assert known.state.suspect is None
 
 
-def test_a_search_page_may_be_the_second_witness(known: History) -> None:
+def test_a_search_page_can_confirm_a_suspect_price(known: History) -> None:
     known.see(page(price=Decimal(35000)), job="a")
     assert known.see(card(35000), job="b") == ["price_changed"]
 
 
-def test_a_search_page_may_be_the_first_witness(known: History) -> None:
+def test_a_suspect_price_on_a_search_page_can_be_confirmed_by_a_page(known: History) -> None:
     before = known.listing
     assert known.see(card(35000), job="a") == []
     assert known.listing == before
     assert known.see(card(35000), job="b") == ["price_changed"]
 
 
-def test_exactly_60_percent_is_believed(known: History) -> None:
+def test_a_change_of_exactly_60_percent_is_accepted(known: History) -> None:
     assert known.see(page(price=Decimal(140000))) == ["price_changed"]
 
 
@@ -222,17 +222,17 @@ def test_a_typing_error_corrected_the_next_day_is_no_event(known: History, corre
     assert known.state is not None
     assert (known.state.suspect, known.listing.price) == (None, Decimal(350000))
     assert known.events == []
-    assert known.see(page(price=Decimal(35000))) == [], "the doubt begins anew"
+    assert known.see(page(price=Decimal(35000))) == [], "the price is suspect again"
 
 
-def test_two_different_suspects_confirm_nothing(known: History) -> None:
+def test_two_different_suspect_prices_do_not_confirm_each_other(known: History) -> None:
     known.see(page(price=Decimal(35000)), job="a")
     assert known.see(page(price=Decimal(36000)), job="b") == []
     assert known.state is not None
     assert known.state.suspect == Suspect(Decimal(36000), "b")
 
 
-def test_other_fields_change_while_a_price_is_in_doubt(known: History) -> None:
+def test_other_fields_change_while_a_price_is_suspect(known: History) -> None:
     assert known.see(page(price=Decimal(35000), title="Sold by owner")) == ["updated"]
     assert (known.listing.title, known.listing.price) == ("Sold by owner", Decimal(350000))
 
@@ -246,34 +246,36 @@ def test_other_fields_change_while_a_price_is_in_doubt(known: History) -> None:
         {"operation": "rent", "rent_period": "month"},
     ],
 )
-def test_a_price_of_another_meaning_is_told_as_such(known: History, changes: dict[str, Any]) -> None:
+def test_a_price_of_another_meaning_has_its_own_event(known: History, changes: dict[str, Any]) -> None:
     assert known.see(page(**changes))[:1] == ["price_meaning_changed"]
     _, data = known.events[0]
     assert data["old"] == {"price": 350000, "currency": "EUR", "price_basis": "total", "rent_period": None}
-    told = data["old"] | {name: value for name, value in changes.items() if name in data["old"]}
-    assert data["new"] == told
+    expected = data["old"] | {name: value for name, value in changes.items() if name in data["old"]}
+    assert data["new"] == expected
 
 
-def test_a_new_meaning_ends_a_doubt(known: History) -> None:
+def test_a_price_of_another_meaning_replaces_a_suspect_price(known: History) -> None:
     known.see(page(price=Decimal(35000)))
     assert known.see(page(price=Decimal(35000), currency="USD")) == ["price_meaning_changed"]
     assert known.state is not None
     assert known.state.suspect is None
 
 
-def test_a_search_page_gives_no_price_to_what_is_on_request() -> None:
+def test_a_search_page_gives_no_price_to_a_listing_on_request() -> None:
     history = History()
     history.see(page(price=None, currency=None, price_basis="on_request"))
     assert history.see(card(1000)) == []
     assert history.listing.price is None
 
 
-def test_a_rent_whose_page_does_not_tell_the_period_keeps_the_known_one() -> None:
+def test_a_rent_whose_page_has_no_period_keeps_the_known_period() -> None:
     history = History()
     monthly = {"operation": "rent", "price": Decimal(900), "area_m2": 90.0}
     history.see(page(**monthly, rent_period="month"))
     before = history.state
-    assert history.see(page(**monthly)) == [], "read directly: the card with the period was not seen"
+    assert history.see(page(**monthly)) == [], (
+        "the page was fetched directly: the search result with the period was not seen"
+    )
     assert history.state == before
     assert history.see(page(**monthly | {"price": Decimal(945)})) == ["price_changed"]
     listing = history.listing
@@ -292,7 +294,7 @@ def test_a_rent_of_unknown_period_stays_without_a_price() -> None:
 # ----- other changes
 
 
-def test_an_update_tells_which_fields(known: History) -> None:
+def test_an_update_names_the_changed_fields(known: History) -> None:
     assert known.see(page(title="New", rooms=9, extra={"views": 99})) == ["updated"]
     assert known.events == [("updated", {"fields": ["rooms", "title"]})]
 
@@ -303,36 +305,36 @@ def test_a_price_and_other_fields_are_two_events_of_one_revision(known: History)
 
 
 @pytest.mark.parametrize("status", ["reserved", "sold", "rented"])
-def test_a_status_has_a_word_of_its_own(known: History, status: Status) -> None:
+def test_a_new_status_is_an_event_with_its_own_name(known: History, status: Status) -> None:
     assert known.see(page(status=status)) == [status]
     assert known.listing.status == status
     assert known.see(page(status=status)) == []
 
 
 @pytest.mark.parametrize("status", ["sold", "rented"])
-def test_a_page_of_what_is_sold_is_read_for_that_alone(known: History, status: Status) -> None:
+def test_of_a_page_of_a_sold_listing_only_the_status_is_used(known: History, status: Status) -> None:
     before = known.listing
     assert known.see(page(status=status, price=Decimal(1), title="SOLD")) == [status]
     assert known.listing == replace(before, status=status)
-    assert known.see(page()) == ["relisted"], "and nothing else changed"
+    assert known.see(page()) == ["relisted"], "nothing else changed"
 
 
 @pytest.mark.parametrize("first", OFF_THE_MARKET)
 @pytest.mark.parametrize("then", ["sold", "rented"])
-def test_what_has_left_the_market_leaves_it_once(known: History, first: Status, then: Status) -> None:
+def test_a_listing_that_left_the_market_does_not_leave_it_again(known: History, first: Status, then: Status) -> None:
     leave(known, first)
     before = known.state
     assert known.see(page(status=then)) == []
     assert known.state == before
 
 
-def test_a_doubt_outlasts_an_absence(known: History) -> None:
+def test_a_suspect_price_stays_suspect_while_the_listing_is_delisted(known: History) -> None:
     known.see(page(price=Decimal(35000)))
     leave(known, "delisted")
     assert known.see(page(price=Decimal(35000))) == ["relisted", "price_changed"]
 
 
-def test_all_that_happened_between_two_looks_is_told_in_order(known: History) -> None:
+def test_everything_that_happened_between_two_observations_becomes_events_in_order(known: History) -> None:
     leave(known, "delisted")
     events = known.see(page(price=Decimal(300000), title="Back", status="reserved"))
     assert events == ["relisted", "price_changed", "updated", "reserved"]
@@ -352,19 +354,19 @@ def test_back_on_the_market_with_the_same_content_is_relisted(known: History, st
     assert (known.listing.status, known.listing.delisted_at) == ("active", None)
 
 
-def test_back_and_reserved_at_once(known: History) -> None:
+def test_a_listing_that_returns_reserved_is_relisted_and_reserved(known: History) -> None:
     leave(known, "delisted")
     assert known.see(page(status="reserved")) == ["relisted", "reserved"]
 
 
-def test_back_at_another_price(known: History) -> None:
+def test_a_listing_that_returns_at_another_price_is_relisted_with_a_new_price(known: History) -> None:
     leave(known, "delisted")
     assert known.see(page(price=Decimal(300000))) == ["relisted", "price_changed"]
 
 
 @pytest.mark.parametrize("status", OFF_THE_MARKET)
-def test_a_search_page_brings_nothing_back(known: History, status: Status) -> None:
-    """It may be older than the listing's own page; that one tells."""
+def test_a_search_page_does_not_relist_a_listing(known: History, status: Status) -> None:
+    """It may be older than the listing's own page. Only that page decides."""
     leave(known, status)
     before = known.state
     assert known.see(card(300000)) == []
@@ -392,7 +394,7 @@ def test_a_departure_is_an_interval_with_its_evidence(known: History) -> None:
 
 
 @pytest.mark.parametrize("status", OFF_THE_MARKET)
-def test_what_is_off_the_market_does_not_depart(known: History, status: Status) -> None:
+def test_a_listing_that_is_off_the_market_is_not_delisted(known: History, status: Status) -> None:
     leave(known, status)
     assert known.state is not None
     outcome = depart(known.state, {"evidence": "404"}, known.now, "job", known.now)
@@ -423,7 +425,7 @@ def test_evidence_is_void_when_the_listing_is_seen_afterwards(known: History, se
 # ----- batches
 
 
-def test_a_batch_is_told_in_its_order() -> None:
+def test_the_events_of_a_batch_follow_its_order() -> None:
     history = History()
     prices = (Decimal(100), Decimal(90), Decimal(100))
     assert history.see(*(page(price=price) for price in prices)) == ["listed", "price_changed", "price_changed"]
@@ -431,8 +433,8 @@ def test_a_batch_is_told_in_its_order() -> None:
     assert history.state.revision == 3
 
 
-def test_a_batch_that_leaves_the_listing_as_it_was_tells_nothing(known: History) -> None:
-    """It cannot be told from one that is written again because its answer was lost."""
+def test_a_batch_that_changes_nothing_in_the_end_makes_no_event(known: History) -> None:
+    """It looks the same as an item that is written again because the reply of the database was lost."""
     batch = (page(price=Decimal(300000)), card(310000), page(price=Decimal(310000), title="New"))
     assert known.see(*batch) == ["price_changed", "price_changed", "updated"]
     before = known.state
@@ -446,7 +448,7 @@ def test_without_a_hash_a_batch_is_compared_too() -> None:
     assert history.see(a_listing(title="a"), a_listing(title="b")) == ["updated", "updated"]
 
 
-# ----- older than histories
+# ----- data from before there were histories
 
 
 def test_a_listing_from_before_histories_is_listed_when_it_was_first_seen() -> None:
@@ -465,7 +467,7 @@ def test_a_listing_from_before_histories_is_listed_when_it_was_first_seen() -> N
 # ----- corrections
 
 
-def test_a_correction_is_no_event_of_the_market(known: History) -> None:
+def test_a_correction_is_not_a_market_event(known: History) -> None:
     assert known.state is not None
     better = page(rooms=7, price=Decimal(340000))
     assert known.apply(correct(known.state, better, "reparse", START)) == ["corrected"]
@@ -474,7 +476,7 @@ def test_a_correction_is_no_event_of_the_market(known: History) -> None:
     assert known.see(better) == []
 
 
-def test_a_correction_that_corrects_nothing_is_none(known: History) -> None:
+def test_a_correction_that_changes_nothing_is_not_an_event(known: History) -> None:
     assert known.state is not None
     outcome = correct(known.state, page(), "reparse", START)
     assert (outcome.events, outcome.state) == ([], known.state)
@@ -504,13 +506,13 @@ def test_a_correction_does_not_make_a_doubtful_price_true(known: History) -> Non
     assert known.see(page(price=Decimal(35000), rooms=7)) == ["price_changed"]
 
 
-def test_fields_that_differ_are_found_whatever_the_hash() -> None:
+def test_changed_fields_are_found_unless_the_hashes_are_equal() -> None:
     assert changed_fields(a_listing(), a_listing(rooms=7, price=Decimal(1), status="sold")) == ["rooms"]
     assert changed_fields(page(), page(rooms=7)) == ["rooms"]
     assert changed_fields(page(), replace(page(rooms=7), content_hash=page().content_hash)) == []
 
 
-# ----- whatever comes
+# ----- random observations
 
 RUNS = st.sampled_from(["a", "b", "c"])
 PRICES = st.sampled_from([None, *map(Decimal, (10, 12, 15, 20, 45, 100, 160, 1000))])
@@ -535,7 +537,7 @@ OBSERVED = st.tuples(ITEMS, RUNS)
 
 
 @given(st.lists(st.lists(OBSERVED, min_size=1, max_size=3), max_size=12))
-def test_a_history_is_whole(batches: Sequence[Sequence[tuple[Observed, str]]]) -> None:
+def test_a_random_history_is_consistent(batches: Sequence[Sequence[tuple[Observed, str]]]) -> None:
     state: State | None = None
     names: list[tuple[int, str]] = []
     price: Any = None
@@ -557,15 +559,17 @@ def test_a_history_is_whole(batches: Sequence[Sequence[tuple[Observed, str]]]) -
             assert outcome.state.revision >= state.revision
             assert outcome.changed(state) or outcome.state == state
         state = outcome.state
-    assert len(names) == len(set(names)), "told twice, an event would be one"
+    assert len(names) == len(set(names)), "an event that is written twice would be stored once"
     assert names == sorted(names, key=lambda name: name[0])
     if state is not None:
-        assert state.listing.price == price == last_seen, "events and prices tell the state"
+        assert state.listing.price == price == last_seen, "the events and the prices lead to the state"
         assert (state.listing.status == "delisted") == (state.listing.delisted_at is not None)
 
 
 @given(st.lists(OBSERVED, max_size=8), OBSERVED)
-def test_what_is_observed_twice_in_one_job_changes_once(past: list[tuple[Observed, str]], last: Any) -> None:
+def test_an_item_observed_twice_in_one_job_changes_the_listing_once(
+    past: list[tuple[Observed, str]], last: Any
+) -> None:
     state: State | None = None
     for each in past:
         state = decide(state, [each], START).state
@@ -576,8 +580,10 @@ def test_what_is_observed_twice_in_one_job_changes_once(past: list[tuple[Observe
 
 
 @given(st.lists(st.lists(OBSERVED, max_size=4), max_size=4), st.lists(OBSERVED, max_size=4))
-def test_a_batch_written_twice_changes_once(past: list[list[tuple[Observed, str]]], last: list[Any]) -> None:
-    """With prices near each other: between two that doubt each other, the order would matter."""
+def test_a_batch_written_twice_changes_the_listing_once(
+    past: list[list[tuple[Observed, str]]], last: list[Any]
+) -> None:
+    """The prices are near each other: with suspect prices the order would matter."""
     near = {Decimal(10): Decimal(100), Decimal(12): Decimal(110), Decimal(15): Decimal(120), Decimal(20): Decimal(130)}
     near |= {Decimal(45): Decimal(90), Decimal(160): Decimal(140), Decimal(1000): Decimal(95)}
     batches = [[(_nearer(item, near), job) for item, job in batch] for batch in (*past, last)]
@@ -597,8 +603,8 @@ def _nearer(item: Observed, near: dict[Decimal, Decimal]) -> Observed:
 
 
 @given(st.lists(st.one_of(pages(), st.builds(gone, st.sampled_from(["404", "410", "marker"]))), max_size=10))
-def test_a_look_a_day_tells_what_the_simulator_knows_to_be_true(days: list[Listing | Gone]) -> None:
-    """Two authors, one history."""
+def test_one_observation_a_day_gives_the_events_of_the_simulator(days: list[Listing | Gone]) -> None:
+    """The simulator has its own implementation of the rules."""
     ours, true = History(), simulator_history.History("immoweb")
     first = page(price=Decimal(100), title="x")
     for day, seen in enumerate([first, *days]):
@@ -607,7 +613,9 @@ def test_a_look_a_day_tells_what_the_simulator_knows_to_be_true(days: list[Listi
         for evidence, job in ours.outcomes[-1].evidence:
             ours.apply(depart(ours.state, {"evidence": evidence.evidence}, ours.now, job, ours.now))
         true.look(day, [_sight(seen)])
-    assert [_told(type, data) for type, data in ours.events] == [_told(event["type"], event) for event in true.events]
+    assert [_comparable(type, data) for type, data in ours.events] == [
+        _comparable(event["type"], event) for event in true.events
+    ]
 
 
 def _sight(seen: Listing | Gone) -> simulator_history.Sight:
@@ -617,7 +625,7 @@ def _sight(seen: Listing | Gone) -> simulator_history.Sight:
     return simulator_history.Sight(seen.ref, as_record(seen), "marker" if seen.status == "delisted" else None)
 
 
-def _told(type: str, data: dict[str, Any]) -> tuple[Any, ...]:
+def _comparable(type: str, data: dict[str, Any]) -> tuple[Any, ...]:
     parts = {name: data[name] for name in ("old", "new", "percent", "fields") if name in data}
     evidence = data.get("evidence")
     return type, parts, evidence["evidence"] if isinstance(evidence, dict) else evidence

@@ -12,7 +12,7 @@ from tests.handles import DirectHandle
 
 
 class FakeCrawler:
-    """Has an identity, as a crawler has."""
+    """An object in place of a crawler."""
 
 
 def test_the_handle_of_a_crawler_is_the_one_that_was_provided() -> None:

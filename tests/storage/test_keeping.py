@@ -1,4 +1,4 @@
-"""MaintenanceStore house, on a real server of each kind: quarantine, corrections, what goes, what stays away."""
+"""Maintenance on a real server of each kind: quarantine, corrections, retention, erasure."""
 
 import random
 import threading
@@ -28,22 +28,22 @@ def bad(ref: str = "1", *errors: str, portal: str = PORTAL, **changes: Any) -> Q
 
 
 def read_at(when: datetime, ref: str = "1", **changes: Any) -> Listing:
-    """A page that was fetched then."""
+    """A listing whose page was fetched at that time."""
     return replace(page(ref, **changes), last_fetched_at=when)
 
 
-def moment(text: str) -> datetime:
+def time_of(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def test_the_store_is_as_its_contract_says(any_store: FullStore) -> None:
+def test_the_store_has_every_method_of_its_protocol(any_store: FullStore) -> None:
     assert isinstance(any_store, FullStore)
 
 
 # ----- quarantine
 
 
-def test_quarantine_is_read_as_it_was_written_the_newest_first(any_store: FullStore) -> None:
+def test_quarantine_is_read_back_newest_first(any_store: FullStore) -> None:
     for ref in ("1", "2", "3"):
         any_store.write(Batch(quarantined=[bad(ref, "price: bad", "floor_above_building: 9 of 3")]))
         later()
@@ -89,11 +89,11 @@ def test_faults_are_counted_by_portal_the_most_first(any_store: FullStore) -> No
     assert any_store.faults() == {PORTAL: {"price": 3, "photos": 1}, "emlak": {"city": 1}}
     assert list(any_store.faults()[PORTAL]) == ["price", "photos"]
     assert any_store.faults("emlak") == {"emlak": {"city": 1}}
-    told = {fault_of(error) for entry in any_store.quarantined() for error in entry.errors}
-    assert told == {"price", "photos", "city"}
+    faults = {fault_of(error) for entry in any_store.quarantined() for error in entry.errors}
+    assert faults == {"price", "photos", "city"}
 
 
-def test_dropping_drops_these_and_no_others(any_store: FullStore) -> None:
+def test_dropping_removes_only_the_named_entries(any_store: FullStore) -> None:
     any_store.write(Batch(quarantined=[bad(str(ref)) for ref in range(4)]))
     ids = [entry.id for entry in any_store.quarantined() if entry.ref in ("1", "2")]
     assert any_store.drop_quarantined([*ids, "nothing"]) == 2
@@ -101,10 +101,10 @@ def test_dropping_drops_these_and_no_others(any_store: FullStore) -> None:
     assert any_store.drop_quarantined(ids) == 0
 
 
-# ----- pages read again
+# ----- pages that are parsed again
 
 
-def test_what_is_stored_is_told_with_its_doubts(any_store: FullStore) -> None:
+def test_stored_listings_are_returned_with_their_suspect_prices(any_store: FullStore) -> None:
     any_store.write(batch(*pages(3)))
     any_store.write(batch(card("1", 340000), page("2", price=Decimal(3500)), job="b"))
     found = any_store.current(PORTAL, ["0", "1", "2", "nobody"])
@@ -117,37 +117,37 @@ def test_what_is_stored_is_told_with_its_doubts(any_store: FullStore) -> None:
     assert any_store.current("emlak", ["0"]) == {}
 
 
-def test_the_portals_clock_is_corrected_without_an_event_of_the_market(any_store: FullStore) -> None:
+def test_a_corrected_update_time_makes_no_market_event(any_store: FullStore) -> None:
     any_store.write(batch(page(posted_at=datetime(2026, 9, 1, 6, tzinfo=UTC))))
     assert any_store.correct([page()], "reparse") == {"corrected": 1, "unchanged": 0, "unknown": 0}
-    assert moment(record(any_store)["posted_at"]) == page().posted_at
+    assert time_of(record(any_store)["posted_at"]) == page().posted_at
     (event,) = [event for event in any_store.history(PORTAL, "1") if event.type != "listed"]
     assert (event.type, list(event.data["fields"])) == ("corrected", ["posted_at"])
     assert any_store.correct([page()], "reparse")["corrected"] == 0
     assert any_store.write(batch(page())).events == {}, "the next crawl finds nothing new"
 
 
-def test_what_was_never_stored_is_listed_at_the_time_of_its_page(any_store: FullStore) -> None:
+def test_a_released_listing_is_listed_at_the_time_of_its_page(any_store: FullStore) -> None:
     then = NOW - 3 * DAY
     any_store.write(Batch(quarantined=[bad("1", "price: bad")]))
     assert any_store.release([read_at(then)], "reparse") == {"released": 1}
     found = record(any_store)
     for name in ("first_seen_at", "last_seen_at", "last_fetched_at"):
-        assert abs(moment(found[name]) - then) < timedelta(milliseconds=1)
+        assert abs(time_of(found[name]) - then) < timedelta(milliseconds=1)
     (event,) = any_store.history(PORTAL, "1")
     assert (event.type, event.job) == ("listed", "reparse")
     assert abs(event.at - then) < timedelta(milliseconds=1)
     assert [seen.price for seen in any_store.prices(PORTAL, "1")] == [Decimal(350000)]
 
 
-def test_what_the_market_did_between_is_told_at_its_time(any_store: FullStore) -> None:
+def test_market_events_of_released_pages_have_the_time_of_their_pages(any_store: FullStore) -> None:
     any_store.release([read_at(NOW - 4 * DAY)], "reparse")
     any_store.release([read_at(NOW - 3 * DAY, price=Decimal(330000)), read_at(NOW - 2 * DAY, title="New")], "reparse")
     events = any_store.history(PORTAL, "1")
     assert [event.type for event in events] == ["listed", "price_changed", "price_changed", "updated"]
     days = [round((NOW - event.at) / DAY) for event in events]
     assert days == [4, 3, 2, 2]
-    assert abs(moment(record(any_store)["last_fetched_at"]) - (NOW - 2 * DAY)) < timedelta(milliseconds=1)
+    assert abs(time_of(record(any_store)["last_fetched_at"]) - (NOW - 2 * DAY)) < timedelta(milliseconds=1)
 
 
 def test_releasing_twice_is_the_same_as_once(any_store: FullStore) -> None:
@@ -158,19 +158,19 @@ def test_releasing_twice_is_the_same_as_once(any_store: FullStore) -> None:
     assert (list(any_store.records(PORTAL)), all_events(any_store)) == before
 
 
-def test_a_page_older_than_the_last_sighting_corrects_but_tells_no_price(any_store: FullStore) -> None:
-    """The market has moved on since: what it told later counts."""
+def test_a_page_older_than_the_last_sighting_corrects_fields_but_not_the_price(any_store: FullStore) -> None:
+    """A released record is old. A newer price or status of the market wins over it."""
     any_store.write(batch(page()))
     any_store.write(batch(card("1", 340000), job="b"))
-    told = any_store.release([read_at(NOW - DAY, price=Decimal(320000), title="New")], "reparse")
-    assert told == {"released": 1}
+    result = any_store.release([read_at(NOW - DAY, price=Decimal(320000), title="New")], "reparse")
+    assert result == {"released": 1}
     assert types(any_store) == ["listed", "price_changed", "corrected"]
     found = record(any_store)
     assert (found["title"], found["price"]) == ("New", 340000)
-    assert moment(found["last_fetched_at"]) > NOW - timedelta(hours=1)
+    assert time_of(found["last_fetched_at"]) > NOW - timedelta(hours=1)
 
 
-def test_a_page_from_before_it_left_does_not_bring_it_back(any_store: FullStore) -> None:
+def test_a_page_from_before_the_delisting_does_not_relist(any_store: FullStore) -> None:
     any_store.write(batch(page()))
     later()
     any_store.begin_job("job", PORTAL, "full", "part")
@@ -181,29 +181,29 @@ def test_a_page_from_before_it_left_does_not_bring_it_back(any_store: FullStore)
     assert (record(any_store)["status"], record(any_store)["title"]) == ("delisted", "New")
 
 
-def test_a_page_from_after_it_left_brings_it_back(any_store: FullStore) -> None:
+def test_a_page_from_after_the_delisting_relists(any_store: FullStore) -> None:
     any_store.release([read_at(NOW - 9 * DAY, status="sold")], "reparse")
     any_store.release([read_at(NOW - 2 * DAY)], "reparse")
     assert types(any_store) == ["listed", "relisted"]
     assert record(any_store)["status"] == "active"
 
 
-def test_a_workers_clock_that_is_ahead_makes_no_future(any_store: FullStore) -> None:
+def test_a_time_in_the_future_is_cut_to_the_present(any_store: FullStore) -> None:
     any_store.release([read_at(NOW + 5 * DAY)], "reparse")
-    assert moment(record(any_store)["last_seen_at"]) < NOW + DAY
+    assert time_of(record(any_store)["last_seen_at"]) < NOW + DAY
 
 
-def test_a_release_takes_out_of_quarantine_what_is_not_newer(any_store: FullStore) -> None:
+def test_a_release_removes_quarantine_entries_that_are_not_newer(any_store: FullStore) -> None:
     any_store.write(Batch(quarantined=[bad("1", "price: bad"), bad("1", "city: bad"), bad("2"), bad("1", portal="x")]))
     any_store.release([read_at(NOW - 2 * SLACK)], "reparse")
-    assert len(any_store.quarantined()) == 4, "the page is older than these faults"
+    assert len(any_store.quarantined()) == 4, "the page is older than these entries"
     any_store.release([read_at(datetime.now(UTC))], "reparse")
     assert sorted((entry.portal, entry.ref) for entry in any_store.quarantined()) == [(PORTAL, "2"), ("x", "1")]
 
 
-def test_what_the_database_refuses_is_not_released_and_the_others_are(any_store: FullStore) -> None:
-    told = any_store.release([read_at(NOW, "bad", rooms=2**64), read_at(NOW, "2")], "reparse")
-    assert told == {"refused": 1, "released": 1}
+def test_a_listing_that_the_database_refuses_is_not_released_and_the_others_are(any_store: FullStore) -> None:
+    result = any_store.release([read_at(NOW, "bad", rooms=2**64), read_at(NOW, "2")], "reparse")
+    assert result == {"refused": 1, "released": 1}
     assert [row["ref"] for row in any_store.records(PORTAL)] == ["2"]
 
 
@@ -215,7 +215,7 @@ def a_row(ref: str | None = "1", number: int = 0, file: str = "a", **changes: An
     return SnapshotRef.of(kept, f"immoweb/failed/20261104T120000Z-{file}-1.warc.gz", number * 100, 100)
 
 
-def test_the_index_has_what_was_put_into_it(any_store: FullStore) -> None:
+def test_the_index_returns_its_rows(any_store: FullStore) -> None:
     rows = [a_row(number=number) for number in range(3)]
     other = [a_row("2", 5), a_row(None, 6, job=None), a_row("1", 7, portal="emlak")]
     any_store.reindex(rows[0].file, [*rows, *other])
@@ -224,7 +224,7 @@ def test_the_index_has_what_was_put_into_it(any_store: FullStore) -> None:
     assert any_store.snapshots(PORTAL, "9") == []
 
 
-def test_a_file_is_reindexed_alone(any_store: FullStore) -> None:
+def test_reindexing_a_file_leaves_other_files_alone(any_store: FullStore) -> None:
     first, second = a_row(file="a"), a_row(number=1, file="b")
     any_store.reindex(first.file, [first])
     any_store.reindex(second.file, [second])
@@ -237,7 +237,7 @@ def test_a_file_is_reindexed_alone(any_store: FullStore) -> None:
     assert any_store.snapshots(PORTAL, "1") == []
 
 
-def test_rows_are_forgotten_with_their_days_though_nobody_has_the_file(any_store: FullStore) -> None:
+def test_old_rows_are_dropped_although_their_file_is_not_here(any_store: FullStore) -> None:
     rows = [a_row("1", -number, kind=kind) for number, kind in enumerate(("failed", "sampled") * 3)]
     any_store.reindex(rows[0].file, rows)
     any_store.drop_old_pages("failed", 1.5)
@@ -245,10 +245,10 @@ def test_rows_are_forgotten_with_their_days_though_nobody_has_the_file(any_store
     assert left == [("failed", 0), ("sampled", 1), ("sampled", 3), ("sampled", 5)]
 
 
-# ----- what is past its days
+# ----- retention
 
 
-def test_only_what_is_past_its_days_goes(any_store: FullStore) -> None:
+def test_only_old_entries_expire(any_store: FullStore) -> None:
     any_store.write(Batch(quarantined=[bad("1"), bad("2")]))
     assert any_store.expire(quarantine_days=1, delisted_days=1) == Expired()
     assert any_store.expire(quarantine_days=None, delisted_days=None) == Expired()
@@ -275,7 +275,7 @@ def long_gone(any_store: FullStore) -> FullStore:
     return any_store
 
 
-def test_what_left_long_ago_loses_its_texts_and_keeps_its_history(long_gone: FullStore) -> None:
+def test_a_listing_delisted_long_ago_loses_its_texts_and_keeps_its_history(long_gone: FullStore) -> None:
     before = {row["ref"]: row for row in long_gone.records(PORTAL)}
     events = all_events(long_gone)
     assert long_gone.expire(quarantine_days=None, delisted_days=10, dry_run=True) == Expired(trimmed=2)
@@ -285,10 +285,12 @@ def test_what_left_long_ago_loses_its_texts_and_keeps_its_history(long_gone: Ful
     for row in long_gone.records(PORTAL):
         assert row == before[row["ref"]] | (lost if "long gone" in row["ref"] else {})
     assert all_events(long_gone) == events
-    assert long_gone.expire(quarantine_days=None, delisted_days=10) == Expired(), "the second time there is nothing"
+    assert long_gone.expire(quarantine_days=None, delisted_days=10) == Expired(), (
+        "the second time there is nothing to do"
+    )
 
 
-def test_what_comes_back_after_its_texts_went_is_whole_and_only_relisted(long_gone: FullStore) -> None:
+def test_a_trimmed_listing_that_returns_is_complete_and_only_relisted(long_gone: FullStore) -> None:
     long_gone.expire(quarantine_days=None, delisted_days=10)
     back = page("long gone", description="Sunny.", extra={"phone": "x"})
     long_gone.write(batch(back))
@@ -297,7 +299,7 @@ def test_what_comes_back_after_its_texts_went_is_whole_and_only_relisted(long_go
     assert types(long_gone, "long gone") == ["listed", "sold", "relisted"]
 
 
-def test_many_lose_their_texts(any_store: FullStore, scaled: Scaled) -> None:
+def test_many_listings_are_trimmed(any_store: FullStore, scaled: Scaled) -> None:
     many = scaled(3000)
     any_store.write(batch(*pages(many, status="sold", description="Sunny.")))
     later()
@@ -305,17 +307,17 @@ def test_many_lose_their_texts(any_store: FullStore, scaled: Scaled) -> None:
     assert {row["description"] for row in any_store.records(PORTAL)} == {None}
 
 
-# ----- what stays away
+# ----- erasure
 
 
 def all_of(store: FullStore, ref: str) -> list[Any]:
-    """Whatever the store has that names the listing."""
-    return [told for part, told in store.everything() if part != "erased" and f"'{ref}'" in repr(told)]
+    """Every record of the store that names the listing."""
+    return [record for part, record in store.everything() if part != "erased" and f"'{ref}'" in repr(record)]
 
 
 @pytest.fixture
 def known(any_store: FullStore) -> FullStore:
-    """`1` has left traces everywhere; `2` too."""
+    """A store with records of the listings `1` and `2` in every part."""
     any_store.begin_job("job", PORTAL, "full", "part")
     for ref in ("1", "2"):
         any_store.write(batch(page(ref), page(ref, title="New"), card(ref, 340000), gone(ref), job="job"))
@@ -324,7 +326,7 @@ def known(any_store: FullStore) -> FullStore:
     return any_store
 
 
-def test_nothing_of_what_is_erased_is_left_and_all_of_the_others(known: FullStore) -> None:
+def test_nothing_of_an_erased_listing_is_left_and_the_others_are_untouched(known: FullStore) -> None:
     others = all_of(known, "2")
     erased = known.erase(PORTAL, "1")
     assert (erased.portal, erased.ref) == (PORTAL, "1")
@@ -338,8 +340,8 @@ def test_nothing_of_what_is_erased_is_left_and_all_of_the_others(known: FullStor
         "contacts": 0,
         "validators": 0,
     }
-    assert [told.listing["portal"] for told in all_of(known, "1") if hasattr(told, "listing")] == ["emlak"]
-    assert not [told for told in all_of(known, "1") if f"'{PORTAL}'" in repr(told)]
+    assert [record.listing["portal"] for record in all_of(known, "1") if hasattr(record, "listing")] == ["emlak"]
+    assert not [record for record in all_of(known, "1") if f"'{PORTAL}'" in repr(record)]
     assert all_of(known, "2") == others
     assert known.history(PORTAL, "1") == []
     assert known.prices(PORTAL, "1") == []
@@ -347,7 +349,7 @@ def test_nothing_of_what_is_erased_is_left_and_all_of_the_others(known: FullStor
     assert known.erased("emlak") == frozenset()
 
 
-def test_what_was_erased_is_not_stored_again(known: FullStore) -> None:
+def test_an_erased_listing_is_not_stored_again(known: FullStore) -> None:
     known.erase(PORTAL, "1")
     again: list[Any] = [page("1", title="Newer"), card("1", 1000), gone("1"), page("3")]
     written = known.write(Batch([(item, "job") for item in again], [bad("1", "city: bad")]))
@@ -355,12 +357,12 @@ def test_what_was_erased_is_not_stored_again(known: FullStore) -> None:
     assert known.write(batch(page("1"))).new == 0
     assert known.release([read_at(NOW)], "reparse") == {"erased": 1}
     assert known.correct([page("1")], "reparse")["unknown"] == 1
-    assert not [told for told in all_of(known, "1") if f"'{PORTAL}'" in repr(told)]
+    assert not [record for record in all_of(known, "1") if f"'{PORTAL}'" in repr(record)]
     assert record(known, "3")
-    assert known.erase(PORTAL, "1").removed["listings"] == 0, "again is the same"
+    assert known.erase(PORTAL, "1").removed["listings"] == 0, "erasing again is safe"
 
 
-def test_erasing_what_was_never_there_keeps_it_away(any_store: FullStore) -> None:
+def test_a_listing_can_be_erased_before_it_is_seen(any_store: FullStore) -> None:
     hostile = "a/b' %s \\ ə"
     assert not any(any_store.erase(PORTAL, hostile).removed.values())
     assert any_store.erased(PORTAL) == {hostile}
@@ -368,7 +370,7 @@ def test_erasing_what_was_never_there_keeps_it_away(any_store: FullStore) -> Non
     assert any_store.write(batch(page(f"{hostile}2"))).new == 1
 
 
-def test_numbers_of_erased_events_are_not_given_again(any_store: FullStore) -> None:
+def test_numbers_of_erased_events_are_not_used_again(any_store: FullStore) -> None:
     any_store.write(batch(page("1")))
     any_store.write(batch(page("2")))
     last = all_events(any_store)[-1].seq
@@ -377,8 +379,8 @@ def test_numbers_of_erased_events_are_not_given_again(any_store: FullStore) -> N
     assert all_events(any_store)[-1].seq > last
 
 
-def test_erased_while_two_workers_write_it(any_store: FullStore, open_another: OpenStore) -> None:
-    """Whoever comes first, in the end it is not there."""
+def test_a_listing_is_erased_while_two_workers_write_it(any_store: FullStore, open_another: OpenStore) -> None:
+    """In any order of the writes, it is not there in the end."""
     any_store.write(batch(*pages(20)))
     stop = threading.Event()
     failures: list[BaseException] = []
@@ -424,18 +426,18 @@ def sealed(ref: str = "1", *marks: str, source: Source = "page") -> Sealed:
 
 
 def contacts(store: FullStore) -> list[str]:
-    return [told.ref for part, told in store.everything() if part == "contacts"]
+    return [record.ref for part, record in store.everything() if part == "contacts"]
 
 
-def test_a_page_and_an_answer_do_not_replace_each_other(any_store: FullStore) -> None:
+def test_contacts_of_a_page_and_of_a_telephone_request_are_stored_separately(any_store: FullStore) -> None:
     any_store.keep_contacts([sealed("1", "k:a"), sealed("1", "k:b", source="asked")], 30)
     any_store.keep_contacts([sealed("1", "k:c", source="asked"), sealed("1/asked"), sealed("asked:1")], 30)
-    told = {(each.ref, each.source): each.lookups for part, each in any_store.everything() if part == "contacts"}
+    lookups = {(each.ref, each.source): each.lookups for part, each in any_store.everything() if part == "contacts"}
     page, asked = ("1", "page"), ("1", "asked")
-    assert told == {page: ["k:a"], asked: ["k:c"], ("1/asked", "page"): [], ("asked:1", "page"): []}
+    assert lookups == {page: ["k:a"], asked: ["k:c"], ("1/asked", "page"): [], ("asked:1", "page"): []}
 
 
-def test_a_person_of_a_page_and_an_answer_is_erased_once_and_whole(any_store: FullStore) -> None:
+def test_a_person_is_erased_from_contacts_of_both_sources(any_store: FullStore) -> None:
     both = [sealed("1", "k:a", source="asked"), sealed("1", "k:a"), sealed("2", "k:a", source="asked")]
     any_store.keep_contacts(both, 30)
     assert any_store.erase_contact("k:a") == [(PORTAL, "1"), (PORTAL, "2")]
@@ -444,18 +446,18 @@ def test_a_person_of_a_page_and_an_answer_is_erased_once_and_whole(any_store: Fu
     assert [(each.ref, each.source) for part, each in any_store.everything() if part == "contacts"] == [("2", "asked")]
 
 
-def test_what_was_asked_goes_with_its_listing_too(long_gone: FullStore) -> None:
-    told = [sealed(ref, source=source) for ref in ("offered", "long gone") for source in get_args(Source)]
-    long_gone.keep_contacts([*told, sealed("other", source="asked")], 30)
+def test_requested_contacts_expire_with_their_listing_too(long_gone: FullStore) -> None:
+    both = [sealed(ref, source=source) for ref in ("offered", "long gone") for source in get_args(Source)]
+    long_gone.keep_contacts([*both, sealed("other", source="asked")], 30)
     long_gone.expire(quarantine_days=None, delisted_days=10)
     assert "long gone" not in contacts(long_gone)
     assert contacts(long_gone).count("offered") == 2
     long_gone.keep_contacts([sealed("long gone", source="asked")], 30)
-    assert long_gone.expire(quarantine_days=None, delisted_days=10).trimmed == 1, "its texts are gone already"
+    assert long_gone.expire(quarantine_days=None, delisted_days=10).trimmed == 1, "its texts are removed already"
     assert "long gone" not in contacts(long_gone)
 
 
-def test_contacts_go_with_their_time_and_with_their_listing(long_gone: FullStore) -> None:
+def test_contacts_expire_after_their_time_and_with_their_listing(long_gone: FullStore) -> None:
     long_gone.keep_contacts([sealed("offered"), sealed("left"), sealed("long gone")], 30)
     long_gone.keep_contacts([sealed("other")], 0)
     later()
@@ -485,4 +487,4 @@ def test_upkeep_of_a_healthy_store_finds_no_fault(known: FullStore) -> None:
     assert found
     assert {finding.weight for finding in found} <= {"fine", "repaired"}
     assert list(known.upkeep())
-    assert known.write(batch(page("5"))).new == 1, "it goes on as before"
+    assert known.write(batch(page("5"))).new == 1, "writing still works"

@@ -1,4 +1,4 @@
-"""What is MongoDB's own."""
+"""Behaviour that only the MongoDB store has."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -48,26 +48,26 @@ def another(mongodb_url: str) -> Iterator[MongoStore]:
 
 @pytest.fixture
 def db(mongodb_url: str) -> Iterator[Db]:
-    """Ask the test's database directly, beside the store."""
+    """The test's database, read directly and not through the store."""
     with MongoClient[dict[str, Any]](mongodb_url, tz_aware=True) as client:
         yield client.get_default_database()
 
 
 class Died(BaseException):
-    """In place of a process that is killed there: nobody catches it."""
+    """Stands for a process that is killed: no code catches it."""
 
 
 @contextmanager
 def killed_at(where: Any, name: str, call: int = 1) -> Iterator[None]:
-    """Instead of its so-many-th call."""
+    """Raise `Died` instead of the n-th call."""
     true, calls = getattr(where, name), 0
 
-    def act(*args: Any, **told: Any) -> Any:
+    def act(*args: Any, **options: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == call:
             raise Died
-        return true(*args, **told)
+        return true(*args, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(where, name, act)
@@ -75,7 +75,7 @@ def killed_at(where: Any, name: str, call: int = 1) -> Iterator[None]:
             yield
 
 
-# ----- what it refuses
+# ----- values that MongoDB refuses
 
 
 @pytest.mark.parametrize(
@@ -89,15 +89,15 @@ def killed_at(where: Any, name: str, call: int = 1) -> Iterator[None]:
     ],
     ids=str,
 )
-def test_what_no_field_takes_is_read_back_exactly(store: MongoStore, extra: dict[str, Any]) -> None:
+def test_values_that_do_not_fit_a_field_are_read_back_exactly(store: MongoStore, extra: dict[str, Any]) -> None:
     store.write(batch(page(extra=extra)))
     found = record(store)["extra"]
     assert found == extra
     assert repr(found) == repr(extra), "1.0 is not 1, nor is True"
 
 
-def test_no_number_within_it_is_nothing(store: MongoStore) -> None:
-    """As JSON has it; a server hangs up when it meets one, which would look as if it were away."""
+def test_nan_and_infinity_become_null(store: MongoStore) -> None:
+    """As in JSON. A server closes the connection when it meets one, which would look like an outage."""
     store.write(batch(page(extra={"x": float("nan"), "y": [float("inf")]})))
     assert record(store)["extra"] == {"x": None, "y": [None]}
 
@@ -138,7 +138,7 @@ def test_a_change_it_refuses_leaves_the_listing_as_it_was(store: MongoStore) -> 
     assert types(store, "1") == ["listed"]
 
 
-def test_a_clock_finer_than_its_own_is_no_change(store: MongoStore) -> None:
+def test_microseconds_that_mongodb_does_not_keep_are_no_change(store: MongoStore) -> None:
     listing = page(posted_at=datetime(2026, 9, 1, 1, 2, 3, 456789, UTC))
     store.write(batch(listing))
     assert store.write(batch(listing)) == Written(known=1)
@@ -147,15 +147,22 @@ def test_a_clock_finer_than_its_own_is_no_change(store: MongoStore) -> None:
         assert [each["revision"] for each in database["listings"].find()] == [1]
 
 
-def test_the_places_of_kept_pages_are_kept_with_the_batch(store: MongoStore, db: Db) -> None:
+def test_the_index_of_raw_pages_is_written_with_the_batch(store: MongoStore, db: Db) -> None:
     at = datetime(2026, 9, 1, tzinfo=UTC)
     where = {"file": "a.warc.gz", "offset": 7, "length": 99, "digest": "sha1:X"}
-    told = {"portal": PORTAL, "url": "https://x.example/1", "ref": "1", "stage": "extract", "job": "job", "status": 200}
-    snapshot = SnapshotRef(**told, **where, kind="all", fetched_at=at)  # type: ignore[arg-type]
+    fields = {
+        "portal": PORTAL,
+        "url": "https://x.example/1",
+        "ref": "1",
+        "stage": "extract",
+        "job": "job",
+        "status": 200,
+    }
+    snapshot = SnapshotRef(**fields, **where, kind="all", fetched_at=at)  # type: ignore[arg-type]
     for _ in range(2):
         store.write(Batch([(page(), "job")], snapshots=[snapshot]))
     (found,) = db["snapshots"].find()
-    assert found == {"_id": "a.warc.gz:7", **where, "kind": "all", "fetched_at": at, "job": told.pop("job"), **told}
+    assert found == {"_id": "a.warc.gz:7", **where, "kind": "all", "fetched_at": at, "job": fields.pop("job"), **fields}
     store.write(Batch(snapshots=[replace(snapshot, offset=200, ref=None, job=None)]))
     assert db["snapshots"].count_documents({}) == 2
 
@@ -178,21 +185,23 @@ def make(store: MongoStore, late: Change) -> change.Applied[Change]:
 
 
 @pytest.mark.parametrize("where", ["append", "_append", "_settle"])
-def test_events_of_a_worker_that_died_are_told_once(store: MongoStore, another: MongoStore, where: str) -> None:
-    """Before its events were in the log, in the midst of it, and after."""
+def test_events_of_a_worker_that_died_are_logged_once(store: MongoStore, another: MongoStore, where: str) -> None:
+    """It dies before its events are in the log, while they are written, and after."""
     store.write(batch(*pages(3)))
     with killed_at(Log, where):
         store.write(batch(*pages(3, title="New"), job="a"))
-    told = [each.event.type for each in all_events(another)]
-    assert told == ["listed"] * 3 + ["updated"] * 3
+    types = [each.event.type for each in all_events(another)]
+    assert types == ["listed"] * 3 + ["updated"] * 3
     store.write(batch(*pages(3, title="New"), job="a"))
     assert all_events(another) == all_events(store)
     assert len(all_events(store)) == 6
 
 
 @pytest.mark.parametrize("where", ["append", "_append", "_settle"])
-def test_so_are_those_of_what_is_no_home(store: MongoStore, another: MongoStore, db: Db, where: str) -> None:
-    """Its document lets them go once they are in the log: it may change for ever."""
+def test_events_of_other_kinds_of_a_worker_that_died_are_logged_once(
+    store: MongoStore, another: MongoStore, db: Db, where: str
+) -> None:
+    """The document drops its events when they are in the log, else it would grow without limit."""
     days = [Batch(others=[(product(ref, stock=stock), "a") for ref in "123"]) for stock in (5, 4)]
     store.write(days[0])
     with killed_at(Log, where):
@@ -204,7 +213,7 @@ def test_so_are_those_of_what_is_no_home(store: MongoStore, another: MongoStore,
     assert [event.revision for event in store.history("ecommerce", "2")] == [1, 2]
 
 
-def test_what_the_dead_left_stands_before_what_follows_it(store: MongoStore, db: Db) -> None:
+def test_events_of_a_dead_worker_are_logged_before_later_ones(store: MongoStore, db: Db) -> None:
     store.write(batch(page()))
     with killed_at(Log, "append"):
         store.write(batch(page(title="New")))
@@ -213,7 +222,7 @@ def test_what_the_dead_left_stands_before_what_follows_it(store: MongoStore, db:
     assert [each.event.type for each in all_events(store)] == ["listed", "updated", "price_changed"]
 
 
-def test_what_the_dead_left_is_told_when_the_listing_is_only_seen_again(store: MongoStore, db: Db) -> None:
+def test_events_of_a_dead_worker_are_logged_when_the_listing_is_seen_again(store: MongoStore, db: Db) -> None:
     """Its page was never acknowledged: another worker reads it again."""
     with killed_at(Log, "append"):
         store.write(batch(page()))
@@ -222,18 +231,18 @@ def test_what_the_dead_left_is_told_when_the_listing_is_only_seen_again(store: M
     assert [each["unlogged"] for each in db["listings"].find()] == [[]]
 
 
-def test_a_worker_that_stalls_before_it_tells_tells_nothing_twice(
+def test_a_worker_that_stalls_before_it_logs_writes_no_event_twice(
     store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Meanwhile others told it, and went on."""
+    """Meanwhile another worker has written its events and more."""
     store.write(batch(*pages(3)))
     true: Callable[..., None] = Log.append
 
-    def stalls(log: Log, end: int, told: Any) -> None:
+    def stalls(log: Log, end: int, events: Any) -> None:
         monkeypatch.setattr(Log, "append", true)
         another.write(batch(page("0", title="Newer"), page("5")))
         assert len(all_events(another)) == 8
-        true(log, end, told)
+        true(log, end, events)
 
     monkeypatch.setattr(Log, "append", stalls)
     store.write(batch(*pages(3, title="New")))
@@ -244,7 +253,7 @@ def test_a_worker_that_stalls_before_it_tells_tells_nothing_twice(
     assert names.index(("0", 2)) < names.index(("0", 3))
 
 
-def test_a_worker_that_stalls_as_soon_as_it_wrote_tells_nothing_twice(
+def test_a_worker_that_stalls_after_it_wrote_logs_no_event_twice(
     store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stalls(*args: Any) -> Any:
@@ -258,7 +267,7 @@ def test_a_worker_that_stalls_as_soon_as_it_wrote_tells_nothing_twice(
     assert [each.seq for each in all_events(store)] == [1, 2, 3]
 
 
-def test_a_worker_that_stalls_before_it_writes_moves_nothing_back(store: MongoStore) -> None:
+def test_a_late_write_does_not_replace_a_newer_one(store: MongoStore) -> None:
     store.write(batch(page()))
     late = changed(store, title="Late")
     for title in ("New", "Newer"):
@@ -270,7 +279,7 @@ def test_a_worker_that_stalls_before_it_writes_moves_nothing_back(store: MongoSt
 
 
 @pytest.mark.parametrize("seen", [page(), card(price=340000)], ids=["unchanged", "changed"])
-def test_a_worker_that_stalls_moves_no_time_back(store: MongoStore, monkeypatch: pytest.MonkeyPatch, seen: Any) -> None:
+def test_a_late_write_does_not_move_times_back(store: MongoStore, monkeypatch: pytest.MonkeyPatch, seen: Any) -> None:
     store.write(batch(page()))
     before = record(store)
     monkeypatch.setattr(write, "server_time", lambda database: server_time(database) - timedelta(hours=1))
@@ -279,7 +288,7 @@ def test_a_worker_that_stalls_moves_no_time_back(store: MongoStore, monkeypatch:
     assert (after["last_seen_at"], after["last_fetched_at"]) == (before["last_seen_at"], before["last_fetched_at"])
 
 
-def test_a_listing_deleted_meanwhile_does_not_return_by_a_late_change(store: MongoStore, db: Db) -> None:
+def test_a_late_change_does_not_restore_a_deleted_listing(store: MongoStore, db: Db) -> None:
     store.write(batch(page()))
     late = changed(store, title="Late")
     db["listings"].delete_one({"_id": f"{PORTAL}:1"})
@@ -287,10 +296,10 @@ def test_a_listing_deleted_meanwhile_does_not_return_by_a_late_change(store: Mon
     assert db["listings"].count_documents({}) == 0
 
 
-def test_a_listing_that_changes_while_it_is_seen_is_judged_again(
+def test_a_listing_that_changes_during_a_write_is_compared_again(
     store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else it would be delisted, and seen later than that, and nobody would bring it back."""
+    """Otherwise it would be delisted although it was seen later, and would stay so."""
     store.write(batch(*pages(10)))
     later()
     another.begin_job("a", PORTAL, "full", "all")
@@ -311,7 +320,9 @@ def test_a_listing_that_changes_while_it_is_seen_is_judged_again(
 # ----- the log
 
 
-def test_entries_are_split_and_read_from_their_midst(store: MongoStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_entries_are_split_and_can_be_read_from_the_middle(
+    store: MongoStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("realestate.storage.mongo.event_log._ENTRY_EVENTS", 3)
     store.write(batch(*pages(8)))
     store.write(batch(page("0", title="New", price=Decimal(340000), status="reserved"), page("1", title="New")))
@@ -324,7 +335,7 @@ def test_entries_are_split_and_read_from_their_midst(store: MongoStore, monkeypa
         assert store.events(after, 4) == everything[after : after + 4]
 
 
-def test_great_events_do_not_stand_in_one_entry(store: MongoStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_events_are_not_put_into_one_entry(store: MongoStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("realestate.storage.mongo.event_log._ENTRY_BYTES", 5_000)
     store.write(batch(*pages(5, description="x" * 2_000)))
     store.correct(pages(5, description="y" * 2_000), "reparse")
@@ -336,10 +347,8 @@ def test_great_events_do_not_stand_in_one_entry(store: MongoStore, monkeypatch: 
 # ----- verdicts
 
 
-def test_a_conclusion_interrupted_half_way_goes_on_where_it_was(
-    store: MongoStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The guard is not asked again: half of the listings are gone already."""
+def test_an_interrupted_conclusion_continues(store: MongoStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is not checked again: half of the listings are delisted already."""
     store.write(batch(*pages(20)))
     later()
     store.begin_job("a", PORTAL, "full", "all")
@@ -356,10 +365,10 @@ def test_a_conclusion_interrupted_half_way_goes_on_where_it_was(
     assert record(store, "5")["status"] == "active"
 
 
-def test_of_two_who_weigh_a_job_one_verdict_is_kept_with_what_it_is_about(
+def test_of_two_conclusions_of_a_job_one_verdict_is_kept_with_its_evidence(
     store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second weighed more, later, and had its word stored earlier."""
+    """The second starts later with more evidence, and stores its verdict first."""
     store.write(batch(*pages(10)))
     later()
     store.begin_job("a", PORTAL, "full", "all")
@@ -383,13 +392,13 @@ def test_of_two_who_weigh_a_job_one_verdict_is_kept_with_what_it_is_about(
 # ----- the schema
 
 
-def test_the_questions_people_ask_have_an_index(store: MongoStore, db: Db) -> None:
+def test_common_queries_use_an_index(store: MongoStore, db: Db) -> None:
     indexed = {tuple(field for field, _ in each["key"]) for each in db["listings"].index_information().values()}
     assert indexed >= {("country", "city", "district", "operation"), ("latitude", "longitude"), ("first_seen_at",)}
     assert indexed >= {("operation", "currency", "price"), ("operation", "area_m2"), ("portal", "last_seen_at")}
 
 
-def test_migrations_run_once_although_many_begin_together(
+def test_migrations_run_once_although_several_processes_start_them(
     mongodb_url: str, monkeypatch: pytest.MonkeyPatch, db: Db
 ) -> None:
     done: list[int] = []
@@ -411,10 +420,10 @@ def test_migrations_run_once_although_many_begin_together(
     assert db["schema"].find_one({"_id": "schema"}, {"version": 1}) == {"_id": "schema", "version": len(schema.STEPS)}
 
 
-def test_a_migration_cut_short_is_done_again(
+def test_an_interrupted_migration_is_run_again(
     store: MongoStore, mongodb_url: str, monkeypatch: pytest.MonkeyPatch, db: Db
 ) -> None:
-    """It was killed after its work, before it said so, and its lock has run out."""
+    """It was killed after its work and before it recorded that; its lock has expired."""
     past = datetime.now(UTC) - timedelta(seconds=1)
     db["schema"].update_one({"_id": "schema"}, {"$set": {"version": 0, "locked_until": past}})
     another = MongoStore(mongodb_url)
@@ -425,7 +434,7 @@ def test_a_migration_cut_short_is_done_again(
     assert found["version"] == len(schema.STEPS)
 
 
-def test_looking_does_not_migrate(mongodb_url: str, db: Db) -> None:
+def test_reading_does_not_migrate(mongodb_url: str, db: Db) -> None:
     store = open_store(mongodb_url)
     assert store.counts() == {}
     assert db.list_collection_names() == []
@@ -452,8 +461,8 @@ def test_a_server_that_was_killed_is_found_again_and_has_what_was_acknowledged(m
     store.close()
 
 
-def test_batches_cut_off_at_any_moment_are_written_once(mongo_process: MongoProcess) -> None:
-    """The server is killed again and again, also between a write and its answer; the batch is repeated."""
+def test_batches_that_are_interrupted_at_any_time_are_written_once(mongo_process: MongoProcess) -> None:
+    """The server is killed many times, also between a write and its reply. The batch is repeated."""
     mongo_process.start()
     store = MongoStore(f"{mongo_process.url}test?serverSelectionTimeoutMS=100")
     store.migrate()
@@ -478,13 +487,13 @@ def test_batches_cut_off_at_any_moment_are_written_once(mongo_process: MongoProc
         mongo_process.start()
     writer.join()
     assert cut
-    told = [(each.event.ref, each.event.type) for each in all_events(store)]
-    assert len(told) == len(set(told)) == 48
-    assert all(len(store.prices(PORTAL, ref)) == 2 for ref, _ in told)
+    events = [(each.event.ref, each.event.type) for each in all_events(store)]
+    assert len(events) == len(set(events)) == 48
+    assert all(len(store.prices(PORTAL, ref)) == 2 for ref, _ in events)
     store.close()
 
 
-def test_a_server_that_is_not_there_is_said_in_one_line() -> None:
+def test_an_unreachable_server_is_one_line_of_error() -> None:
     store = open_store("mongodb://127.0.0.1:1/none?serverSelectionTimeoutMS=100")
     with pytest.raises(StoreAway) as caught:
         store.counts()
@@ -503,7 +512,7 @@ def test_a_server_that_is_not_there_is_said_in_one_line() -> None:
         "mongodb+srv://me:secret@127.0.0.1/db",
     ],
 )
-def test_an_address_that_cannot_be_read_is_one_line_without_its_password(url: str) -> None:
+def test_an_invalid_address_is_one_line_of_error_without_its_password(url: str) -> None:
     store = open_store(url)
     with pytest.raises(StoreError) as caught:
         store.counts()
@@ -514,7 +523,7 @@ def test_an_address_that_cannot_be_read_is_one_line_without_its_password(url: st
 
 
 @pytest.mark.parametrize(
-    ("told", "is_away"),
+    ("errors", "is_away"),
     [
         ({"writeConcernErrors": [{"code": 64, "errmsg": "waiting for replication timed out"}]}, True),
         ({"writeErrors": [{"index": 0, "code": 189, "errmsg": "primary stepped down"}]}, True),
@@ -522,13 +531,13 @@ def test_an_address_that_cannot_be_read_is_one_line_without_its_password(url: st
         ({"writeErrors": [{"index": 0, "code": 10334, "errmsg": "too large"}]}, False),
     ],
 )
-def test_only_a_documents_own_fault_is_its_own(told: dict[str, Any], is_away: bool) -> None:
-    """A server that fails must not send a batch to quarantine. No server fails so when it is asked to."""
+def test_only_an_error_of_one_document_quarantines_it(errors: dict[str, Any], is_away: bool) -> None:
+    """A failing server must not send a batch to quarantine. The errors are made here: no server fails on demand."""
     none: dict[str, Any] = {"writeErrors": [], "writeConcernErrors": [], "upserted": [], "nMatched": 0}
 
     class Failing:
         def bulk_write(self, *_: Any, **__: Any) -> Any:
-            raise BulkWriteError({**none, **told})
+            raise BulkWriteError({**none, **errors})
 
     if is_away:
         with pytest.raises(StoreAway):
@@ -537,7 +546,7 @@ def test_only_a_documents_own_fault_is_its_own(told: dict[str, Any], is_away: bo
         assert bulk(Failing(), [InsertOne({})]).refused == {0: "too large"}  # type: ignore[arg-type]
 
 
-def test_a_name_that_is_not_found_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_dns_lookup_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_: Any, **__: Any) -> Any:
         raise NXDOMAIN
 
@@ -548,7 +557,7 @@ def test_a_name_that_is_not_found_is_waited_for(monkeypatch: pytest.MonkeyPatch)
     store.close()
 
 
-def test_a_user_who_is_not_let_in_is_said_in_one_line(mongodb_url: str) -> None:
+def test_a_failed_login_is_one_line_of_error(mongodb_url: str) -> None:
     store = open_store(mongodb_url.replace("mongodb://", "mongodb://me:s%2Fcret@"))
     with pytest.raises(StoreError) as caught:
         store.counts()
@@ -558,12 +567,12 @@ def test_a_user_who_is_not_let_in_is_said_in_one_line(mongodb_url: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_writes_that_nobody_acknowledges_are_refused(mongodb_url: str) -> None:
+def test_unacknowledged_writes_are_refused(mongodb_url: str) -> None:
     with pytest.raises(StoreError, match="w=0"):
         open_store(f"{mongodb_url}?w=0&journal=false").counts()
 
 
-def test_what_the_address_says_is_not_overruled(mongodb_url: str) -> None:
+def test_options_of_the_address_are_kept(mongodb_url: str) -> None:
     store = MongoStore(f"{mongodb_url}?w=1&JOURNAL=false&appName=mine")
     with store.connection.database() as database:
         options = database.client.options
@@ -572,6 +581,6 @@ def test_what_the_address_says_is_not_overruled(mongodb_url: str) -> None:
     store.close()
 
 
-def test_stored_is_what_a_majority_has_in_its_journal(store: MongoStore) -> None:
+def test_a_write_is_acknowledged_when_a_majority_has_it_in_its_journal(store: MongoStore) -> None:
     with store.connection.database() as database:
         assert database.write_concern.document == {"w": "majority", "j": True}

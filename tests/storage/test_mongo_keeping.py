@@ -1,4 +1,4 @@
-"""MaintenanceStore house in MongoDB: right without transactions, whoever dies between two statements."""
+"""Maintenance in MongoDB is correct without transactions, although a process may die between two statements."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -37,7 +37,7 @@ def store(mongodb_url: str) -> Iterator[MongoStore]:
 
 @pytest.fixture
 def another(mongodb_url: str) -> Iterator[MongoStore]:
-    """Beside the first, not connected yet."""
+    """A second store of the same database, not connected yet."""
     store = MongoStore(mongodb_url)
     yield store
     store.close()
@@ -45,26 +45,26 @@ def another(mongodb_url: str) -> Iterator[MongoStore]:
 
 @pytest.fixture
 def db(mongodb_url: str) -> Iterator[Db]:
-    """Ask the test's database directly, beside the store."""
+    """The test's database, read directly and not through the store."""
     with MongoClient[dict[str, Any]](mongodb_url, tz_aware=True) as client:
         yield client.get_default_database()
 
 
 def traces(db: Db, ref: str) -> list[str]:
-    """Where the listing is named, but as something erased."""
+    """The collections that name the listing, except as erased."""
     found = []
     for name in db.list_collection_names():
         for document in db[name].find():
-            told = {key: value for key, value in document.items() if key not in ("_id", "keys")}
-            if name != "erased" and f"'{ref}'" in repr(told):
+            fields = {key: value for key, value in document.items() if key not in ("_id", "keys")}
+            if name != "erased" and f"'{ref}'" in repr(fields):
                 found.append(name)
     return found
 
 
-# ----- what stays away
+# ----- erasure
 
 
-def test_all_that_is_left_of_an_erased_listing_is_its_name(store: MongoStore, db: Db) -> None:
+def test_only_the_id_of_an_erased_listing_is_left(store: MongoStore, db: Db) -> None:
     store.begin_job("job", PORTAL, "full", "part")
     store.write(batch(page("one"), page("two")))
     store.write(batch(gone("one"), job="job"))
@@ -84,7 +84,7 @@ def test_all_that_is_left_of_an_erased_listing_is_its_name(store: MongoStore, db
     [(retention, "_place_tombstone"), (Log, "erase"), (retention, "remove_aside"), (retention, "mark_name")],
 )
 @pytest.mark.parametrize("how", ["again", "retain", "upkeep"])
-def test_an_erasure_cut_short_is_finished(store: MongoStore, db: Db, where: Any, name: str, how: str) -> None:
+def test_an_interrupted_erasure_is_finished(store: MongoStore, db: Db, where: Any, name: str, how: str) -> None:
     store.write(batch(page("one"), page("two")))
     store.write(Batch(quarantined=[quarantined("one")]))
     with killed_at(where, name):
@@ -101,16 +101,16 @@ def test_an_erasure_cut_short_is_finished(store: MongoStore, db: Db, where: Any,
     assert {finding.weight for finding in store.upkeep()} == {"fine"}
 
 
-def test_a_worker_that_stalled_before_it_logged_tells_nothing_of_what_was_erased_since(
+def test_a_worker_that_stalls_before_it_logs_writes_no_event_of_an_erased_listing(
     store: MongoStore, another: MongoStore, db: Db, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     true = Log.append
 
-    def stalls(self: Log, end: int, told: Any) -> None:
+    def stalls(self: Log, end: int, events: Any) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(Log, "append", true)
             another.erase(PORTAL, "one")
-        true(self, end, told)
+        true(self, end, events)
 
     with monkeypatch.context() as patch:
         patch.setattr(Log, "append", stalls)
@@ -119,7 +119,7 @@ def test_a_worker_that_stalled_before_it_logged_tells_nothing_of_what_was_erased
     assert traces(db, "one") == []
 
 
-def test_changed_between_the_look_and_the_tombstone_by_a_worker_that_stalls(
+def test_a_listing_that_a_stalled_worker_changes_during_its_erasure_is_erased(
     store: MongoStore, another: MongoStore, db: Db, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.write(batch(page("one")))
@@ -132,20 +132,20 @@ def test_changed_between_the_look_and_the_tombstone_by_a_worker_that_stalls(
         found = found_of(*asked)
         if looks == 1:
             with monkeypatch.context() as patch:
-                patch.setattr(Log, "append", lambda *told: stalled.append(told))
+                patch.setattr(Log, "append", lambda *arguments: stalled.append(arguments))
                 another.write(batch(page("one", title="New")))
         return found
 
     monkeypatch.setattr(retention, "found_of", looked_then_changed)
     assert store.erase(PORTAL, "one").removed["events"] == 2
-    for told in stalled:
-        append(*told)
+    for arguments in stalled:
+        append(*arguments)
     assert len(stalled) == 1
     assert all_events(store) == []
     assert traces(db, "one") == []
 
 
-def test_erased_between_a_workers_look_and_its_write(
+def test_a_listing_erased_between_a_workers_read_and_its_write_is_not_stored(
     store: MongoStore, another: MongoStore, db: Db, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.write(batch(page("one"), page("two")))
@@ -162,13 +162,13 @@ def test_erased_between_a_workers_look_and_its_write(
         return found
 
     monkeypatch.setattr(write, "known_of", known_then_erased)
-    told: list[Any] = [page("one", title="New"), page("two"), page("new"), gone("left")]
-    written = store.write(Batch([(item, "job") for item in told], [quarantined("bad")]))
+    items: list[Any] = [page("one", title="New"), page("two"), page("new"), gone("left")]
+    written = store.write(Batch([(item, "job") for item in items], [quarantined("bad")]))
     assert (written.new, written.known) == (0, 1)
     assert [traces(db, ref) for ref in ("one", "new", "left", "bad")] == [[]] * 4
 
 
-def test_what_a_worker_wrote_of_it_and_died_before_it_looked_goes_the_next_night(store: MongoStore, db: Db) -> None:
+def test_what_a_dead_worker_wrote_of_an_erased_listing_is_removed_by_maintenance(store: MongoStore, db: Db) -> None:
     store.erase(PORTAL, "one")
     store.erase_contact("k:a")
     with killed_at(write, "_keep_away"):
@@ -184,7 +184,7 @@ def test_what_a_worker_wrote_of_it_and_died_before_it_looked_goes_the_next_night
     assert [each["ref"] for each in db["contacts"].find()] == ["three"]
 
 
-def test_a_contact_erased_while_it_was_being_kept_does_not_stay(
+def test_a_contact_erased_while_it_is_stored_does_not_stay(
     store: MongoStore, another: MongoStore, monkeypatch: pytest.MonkeyPatch, db: Db
 ) -> None:
     true = bulk
@@ -198,16 +198,16 @@ def test_a_contact_erased_while_it_was_being_kept_does_not_stay(
     assert [each["ref"] for each in db["contacts"].find()] == ["two"]
 
 
-# ----- the whole
+# ----- back up and restore
 
 
-def told(store: MongoStore) -> list[str]:
+def parts_of(store: MongoStore) -> list[str]:
     return [part for part, _ in store.everything() if part != "numbering"]
 
 
 @pytest.fixture
 def file(store: MongoStore, db: Db, tmp_path: Path) -> Path:
-    """Of a store that is empty again."""
+    """A backup; the store is empty again."""
     store.write(batch(*pages(5, extra={"number": 2**40})))
     store.write(batch(page("1", title="New"), job="b"))
     store.erase(PORTAL, "2")
@@ -218,7 +218,7 @@ def file(store: MongoStore, db: Db, tmp_path: Path) -> Path:
     return tmp_path / "file"
 
 
-def test_a_restore_that_died_when_it_was_whole_is_finished_by_who_comes_next(
+def test_a_restore_that_died_after_loading_is_finished_by_the_next_store(
     store: MongoStore, another: MongoStore, db: Db, file: Path
 ) -> None:
     with killed_at(schema, "_rename", 4):
@@ -226,7 +226,7 @@ def test_a_restore_that_died_when_it_was_whole_is_finished_by_who_comes_next(
     assert db["listings"].find_one() is None
     assert sorted(row["ref"] for row in another.records(PORTAL)) == ["0", "1", "3", "4"]
     assert types(another, "1") == ["listed", "updated"]
-    assert another.write(batch(page("2"))).new == 0, "what was erased stays away"
+    assert another.write(batch(page("2"))).new == 0, "the erased listing is not stored"
     assert all(finding.weight == "fine" for finding in another.upkeep())
     assert not [name for name in db.list_collection_names() if name.startswith("restoring")]
 
@@ -234,22 +234,22 @@ def test_a_restore_that_died_when_it_was_whole_is_finished_by_who_comes_next(
 @pytest.mark.parametrize(
     ("where", "name"), [(mongo_backup, "make_indexes"), (mongo_backup, "take_over"), (schema, "locked")]
 )
-def test_a_restore_that_died_before_left_the_store_empty(
+def test_a_restore_that_died_while_loading_leaves_the_store_empty(
     store: MongoStore, another: MongoStore, db: Db, file: Path, where: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mongo_backup, "drop_loaded", lambda *asked: None)  # the dead tidy nothing up
+    monkeypatch.setattr(mongo_backup, "drop_loaded", lambda *asked: None)  # a dead process cleans nothing up
     with killed_at(where, name):
         restore(store, file)
-    assert told(another) == []
+    assert parts_of(another) == []
     left = [name for name in db.list_collection_names() if name.startswith("restoring")]
     assert left
     restore(another, file)
     assert sorted(row["ref"] for row in another.records(PORTAL)) == ["0", "1", "3", "4"]
-    assert {finding.weight for finding in another.upkeep()} == {"fine"}, "it may still be alive"
+    assert {finding.weight for finding in another.upkeep()} == {"fine"}, "the restore may still be running"
     assert set(left) <= set(db.list_collection_names())
 
 
-def test_what_a_dead_restore_left_is_dropped_after_a_day(store: MongoStore, db: Db) -> None:
+def test_collections_of_a_dead_restore_are_dropped_after_a_day(store: MongoStore, db: Db) -> None:
     old, young = (new_prefix(NOW - age) + "listings" for age in (DEAD_AFTER * 2, DEAD_AFTER / 2))
     for name in (old, young, "restoring_nonsense"):
         db[name].insert_one({})
@@ -259,7 +259,7 @@ def test_what_a_dead_restore_left_is_dropped_after_a_day(store: MongoStore, db: 
     assert (old in names, young in names, "restoring_nonsense" in names) == (False, True, True)
 
 
-def test_a_store_that_is_written_to_meanwhile_is_not_restored(
+def test_a_store_that_is_written_to_during_a_restore_is_not_restored(
     store: MongoStore, another: MongoStore, db: Db, file: Path
 ) -> None:
     with pytest.raises(NotEmpty, match="not empty: it has events, listings"):
@@ -275,7 +275,7 @@ def test_of_two_restores_at_once_one_is_refused(
 
     def meanwhile(*asked: Any) -> bool:
         with monkeypatch.context() as patch:
-            patch.setattr(mongo_backup, "demand_empty", lambda *asked: None)  # it looked before the first was whole
+            patch.setattr(mongo_backup, "demand_empty", lambda *asked: None)  # it checked before the first was loaded
             with pytest.raises(NotEmpty, match="is being restored already"):
                 restore(another, file)
         return true(*asked)
@@ -302,7 +302,7 @@ def test_a_restore_that_cannot_be_finished_is_a_fault_with_its_remedy(
     assert sorted(row["ref"] for row in another.records(PORTAL)) == ["0", "1", "3", "4"]
 
 
-def test_what_is_erased_while_everything_is_read_is_in_no_file(store: MongoStore, tmp_path: Path) -> None:
+def test_a_listing_erased_during_a_backup_is_in_no_file(store: MongoStore, tmp_path: Path) -> None:
     store.write(batch(page("1"), page("2")))
 
     def erase(part: str, count: int) -> None:
@@ -315,8 +315,10 @@ def test_what_is_erased_while_everything_is_read_is_in_no_file(store: MongoStore
     backup(store, tmp_path / "file", NOW)
 
 
-def test_what_happens_while_everything_is_read_is_told_whole_or_not(store: MongoStore, another: MongoStore) -> None:
-    """Each listing with the history it had when it was read."""
+def test_each_listing_in_a_backup_has_the_history_it_had_when_it_was_read(
+    store: MongoStore, another: MongoStore
+) -> None:
+    """A listing that changes during the backup is written with all of its old history and none of the new."""
     store.write(batch(page("1"), page("2")))
     found: dict[str, list[Any]] = {}
     for part, each in store.everything():
@@ -329,7 +331,7 @@ def test_what_happens_while_everything_is_read_is_told_whole_or_not(store: Mongo
     assert len(all_events(store)) == 4
 
 
-def test_events_a_dead_worker_left_behind_are_in_the_file(store: MongoStore, another: MongoStore) -> None:
+def test_events_that_a_dead_worker_did_not_log_are_in_the_backup(store: MongoStore, another: MongoStore) -> None:
     with killed_at(Log, "append"):
         store.write(batch(page("1")))
     assert [each.event.type for part, each in another.everything() if part == "events"] == ["listed"]
@@ -344,10 +346,10 @@ def test_a_price_without_its_listing_is_refused_and_nothing_is_restored(store: M
         client.get_default_database().drop_collection("events")
     with pytest.raises(ValueError, match=rf"events of {PORTAL}:1, which is no item of the file"):
         another.restore(records)
-    assert told(another) == []
+    assert parts_of(another) == []
 
 
-def test_a_mark_keeps_its_time(store: MongoStore) -> None:
+def test_an_erased_contact_keeps_its_time(store: MongoStore) -> None:
     mark = ErasedMark("listing", f"{PORTAL}/1", NOW.replace(microsecond=0) - timedelta(days=9))
     store.restore([("erased", mark)])
     assert store.erase(PORTAL, "1").removed["listings"] == 0
@@ -364,7 +366,7 @@ def test_a_missing_index_is_built_again(store: MongoStore, db: Db) -> None:
     assert "unlogged" in db["listings"].index_information()
 
 
-def test_events_left_behind_are_logged_and_sizes_are_told(store: MongoStore) -> None:
+def test_events_that_were_not_logged_are_logged_and_sizes_are_shown(store: MongoStore) -> None:
     with killed_at(Log, "append"):
         store.write(batch(page("1")))
     found = {finding.what: finding for finding in store.upkeep()}

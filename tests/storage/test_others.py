@@ -1,4 +1,4 @@
-"""What is no home: stored once, its events among all others under the same numbers, in each kind of store."""
+"""Items of other kinds in each kind of store: stored once, with events in the same numbering as those of listings."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -21,20 +21,20 @@ NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 
 def product(ref: str = "1", **changes: Any) -> Product:
-    told: dict[str, Any] = {"name": "Kettle", "price": Decimal("29.90"), "currency": "EUR", "stock": 5, **changes}
-    return Product(portal="ecommerce", ref=ref, url=f"https://shop.example/p/{ref}", **told)
+    fields: dict[str, Any] = {"name": "Kettle", "price": Decimal("29.90"), "currency": "EUR", "stock": 5, **changes}
+    return Product(portal="ecommerce", ref=ref, url=f"https://shop.example/p/{ref}", **fields)
 
 
 def quote(ref: str = "XX01", **changes: Any) -> Quote:
-    told: dict[str, Any] = {"ticker": "ABC", "price": Decimal("12.345"), "currency": "EUR", "volume": 9, **changes}
-    return Quote(portal="finance", ref=ref, url="https://quotes.example/", **{"quoted_at": NOW, **told})
+    fields: dict[str, Any] = {"ticker": "ABC", "price": Decimal("12.345"), "currency": "EUR", "volume": 9, **changes}
+    return Quote(portal="finance", ref=ref, url="https://quotes.example/", **{"quoted_at": NOW, **fields})
 
 
 def batch(*others: Other, job: str = "job") -> Batch:
     return Batch(others=[(other, job) for other in others])
 
 
-def told(store: Store) -> list[tuple[str, str, int]]:
+def events_of(store: Store) -> list[tuple[str, str, int]]:
     return [(each.event.ref, each.event.type, each.event.revision) for each in all_events(store)]
 
 
@@ -45,14 +45,14 @@ def stored(other: Other) -> StoredOther:
     return decide_other(None, other, "first", NOW).after
 
 
-def test_what_is_new_appears_with_all_that_is_said_of_it() -> None:
+def test_a_new_item_appears_with_all_its_fields() -> None:
     event = decide_other(None, product(), "first", NOW).event
     assert event is not None
     data = {"kind": "product", "name": "Kettle", "price": 29.9, "currency": "EUR", "stock": 5}
     assert (event.type, event.revision, event.data) == ("appeared", 1, data)
 
 
-def test_what_changed_is_told_old_and_new() -> None:
+def test_an_update_has_the_old_and_the_new_values() -> None:
     decided = decide_other(stored(product()), product(price=Decimal(25), stock=0), "second", NOW + timedelta(1))
     assert decided.event is not None
     assert (decided.event.type, decided.event.revision) == ("updated", 2)
@@ -60,19 +60,19 @@ def test_what_changed_is_told_old_and_new() -> None:
     assert (decided.after.first_seen_at, decided.after.last_seen_at) == (NOW, NOW + timedelta(1))
 
 
-def test_equal_amounts_are_no_change_however_they_are_written() -> None:
+def test_equal_amounts_in_another_notation_are_no_change() -> None:
     decided = decide_other(stored(product()), product(price=Decimal("29.9000")), "second", NOW)
     assert (decided.event, decided.after.revision) == (None, 1)
 
 
 @pytest.mark.parametrize("changes", [{"quoted_at": NOW + timedelta(1)}, {"quoted_at": None}])
-def test_that_the_clock_moved_is_kept_and_is_no_event(changes: dict[str, Any]) -> None:
+def test_a_new_quote_time_is_stored_without_an_event(changes: dict[str, Any]) -> None:
     decided = decide_other(stored(quote()), quote(**changes), "second", NOW)
     assert (decided.event, decided.after.revision) == (None, 2)
     assert decided.after.data["quoted_at"] != NOW.isoformat()
 
 
-def test_a_batch_is_one_look_and_its_last_word_counts() -> None:
+def test_the_last_item_of_a_batch_counts() -> None:
     assert list(last_of_each([(product(stock=1), "a"), (product("2"), "a"), (product(stock=3), "b")]).values()) == [
         (product(stock=3), "b"),
         (product("2"), "a"),
@@ -82,7 +82,7 @@ def test_a_batch_is_one_look_and_its_last_word_counts() -> None:
 # ----- the stores
 
 
-def test_it_is_stored_as_it_was_seen(any_store: Store) -> None:
+def test_an_item_is_stored_with_all_its_values(any_store: Store) -> None:
     written = any_store.write(batch(product("2", name="Ə \"'\\ {%s} 家"), product("1", price=None, currency=None)))
     any_store.write(batch(quote()))
     assert (written.others, written.events, written.quarantined) == (2, {"appeared": 2}, 0)
@@ -97,7 +97,7 @@ def test_it_is_stored_as_it_was_seen(any_store: Store) -> None:
     assert any_store.counts() == {"ecommerce": (2, 0), "finance": (1, 0)}
 
 
-def test_written_again_nothing_changes_but_when_it_was_seen(any_store: Store) -> None:
+def test_writing_again_changes_only_the_time_it_was_seen(any_store: Store) -> None:
     any_store.write(batch(product(), product("2")))
     (before, _) = any_store.others("ecommerce")
     later()
@@ -108,11 +108,11 @@ def test_written_again_nothing_changes_but_when_it_was_seen(any_store: Store) ->
     assert len(all_events(any_store)) == 2
 
 
-def test_changes_are_events_among_those_of_homes(any_store: Store) -> None:
+def test_changes_are_events_in_one_numbering_with_those_of_listings(any_store: Store) -> None:
     any_store.write(batch(product()))
     any_store.write(Batch([(page(), "job")], others=[(product(stock=4), "job"), (quote(), "job")]))
     any_store.write(batch(product(stock=4), product(stock=3)))
-    assert sorted(told(any_store)) == sorted(
+    assert sorted(events_of(any_store)) == sorted(
         [("1", "appeared", 1), ("1", "listed", 1), ("1", "updated", 2), ("XX01", "appeared", 1), ("1", "updated", 3)]
     )
     history = any_store.history("ecommerce", "1")
@@ -146,7 +146,9 @@ def test_two_workers_at_once_make_one_event_of_each_change(
 
 
 @pytest.mark.parametrize("bad", [{"name": "half \ud800"}, {"stock": object()}, {"price": Decimal("NaN")}])
-def test_what_no_database_takes_goes_to_quarantine_and_spoils_nothing(any_store: FullStore, bad: Any) -> None:
+def test_an_item_that_the_database_refuses_goes_to_quarantine_and_the_others_are_stored(
+    any_store: FullStore, bad: Any
+) -> None:
     written = any_store.write(batch(product("1"), product("2", **bad), product("3")))
     assert (written.others, written.quarantined) == (2, 1)
     assert [other.ref for other in any_store.others("ecommerce")] == ["1", "3"]
@@ -154,7 +156,7 @@ def test_what_no_database_takes_goes_to_quarantine_and_spoils_nothing(any_store:
     assert (entry.ref, entry.errors[0].partition(":")[0]) == ("2", "refused by the database")
 
 
-def test_what_is_erased_stays_away(any_store: FullStore) -> None:
+def test_an_erased_item_is_not_stored_again(any_store: FullStore) -> None:
     any_store.write(batch(product(), product("2")))
     any_store.write(batch(product(stock=1)))
     erased = any_store.erase("ecommerce", "1")
@@ -165,7 +167,7 @@ def test_what_is_erased_stays_away(any_store: FullStore) -> None:
     assert any_store.history("ecommerce", "1") == []
 
 
-def test_a_backup_has_it_with_its_history(any_store: FullStore, other_url: str, tmp_path: Path) -> None:
+def test_a_backup_has_the_items_with_their_history(any_store: FullStore, other_url: str, tmp_path: Path) -> None:
     any_store.write(Batch([(page(), "job")], others=[(product(), "job"), (quote(), "job")]))
     any_store.write(batch(product(stock=1)))
     any_store.erase("finance", "XX01")
@@ -180,12 +182,14 @@ def test_a_backup_has_it_with_its_history(any_store: FullStore, other_url: str, 
             (each.seq, each.event.type) for each in all_events(any_store)
         ]
         assert [event.type for event in other.history("ecommerce", "1")] == ["appeared", "updated"]
-        assert other.write(batch(product(stock=0), quote())).events == {"updated": 1}, "life goes on, the erased not"
+        assert other.write(batch(product(stock=0), quote())).events == {"updated": 1}, (
+            "the erased item is not stored again"
+        )
     finally:
         other.close()
 
 
-def test_nothing_of_it_is_past_its_days(any_store: FullStore) -> None:
+def test_items_of_other_kinds_do_not_expire(any_store: FullStore) -> None:
     any_store.write(batch(product()))
     any_store.expire(quarantine_days=0, delisted_days=0)
     assert [other.ref for other in any_store.others("ecommerce")] == ["1"]

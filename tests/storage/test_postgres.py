@@ -1,4 +1,4 @@
-"""What is PostgreSQL's own."""
+"""Behaviour that only the PostgreSQL store has."""
 
 import random
 import threading
@@ -26,11 +26,11 @@ from tests.examples import a_listing
 from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, record, types
 
 Ask = Callable[..., list[tuple[Any, ...]]]
-#: No index takes an entry of this size.
+#: Too large for an entry of an index.
 LONG = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=9000))
 
 
-# ----- what it refuses
+# ----- values that PostgreSQL refuses
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ LONG = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=9000))
         {"extra": {"deep": "\0"}},
         {
             "city": "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=9000))
-        },  # no index takes so long an entry
+        },  # too long for an entry of an index
         {"price": "cheap"},
         {"features": frozenset({"a\0"})},
         {"content_hash": "\0"},
@@ -72,22 +72,29 @@ def test_quarantine_replaces_what_cannot_be_written(store: PostgresStore, sql: A
     assert sql("SELECT ref, record->>'title' FROM quarantine") == [("\ufffd", "nul \ufffd, half a pair ?")]
 
 
-def test_of_a_large_table_a_sample_tells_what_is_usual(store: PostgresStore, sql: Ask) -> None:
+def test_medians_of_a_large_table_are_taken_from_a_sample(store: PostgresStore, sql: Ask) -> None:
     store.write(batch(*(page(str(ref), price=Decimal(200_000), area_m2=100.0) for ref in range(20))))
     assert len(store.medians()) == 1
     sql("UPDATE pg_class SET reltuples = 1e12 WHERE oid = 'listings'::regclass RETURNING 1")
-    assert store.medians() == [], "of a billion pages not one is looked at here"
+    assert store.medians() == [], "the sample of so large a table reads none of these rows"
 
 
-def test_the_places_of_kept_pages_are_kept_with_the_batch(store: PostgresStore, sql: Ask) -> None:
+def test_the_index_of_raw_pages_is_written_with_the_batch(store: PostgresStore, sql: Ask) -> None:
     at = datetime(2026, 9, 1, tzinfo=UTC)
     where = {"file": "a.warc.gz", "offset": 7, "length": 99, "digest": "sha1:X"}
-    told = {"portal": PORTAL, "url": "https://x.example/1", "ref": "1", "stage": "extract", "job": "job", "status": 200}
-    snapshot = SnapshotRef(**told, **where, kind="all", fetched_at=at)  # type: ignore[arg-type]
+    fields = {
+        "portal": PORTAL,
+        "url": "https://x.example/1",
+        "ref": "1",
+        "stage": "extract",
+        "job": "job",
+        "status": 200,
+    }
+    snapshot = SnapshotRef(**fields, **where, kind="all", fetched_at=at)  # type: ignore[arg-type]
     for _ in range(2):
         store.write(Batch([(page(), "job"), (page("bad", title="\0"), "job")], snapshots=[snapshot]))
     found = sql('SELECT portal, ref, url, stage, job, kind, status, fetched_at, file, "offset", length FROM snapshots')
-    assert found == [(PORTAL, "1", told["url"], "extract", "job", "all", 200, at, "a.warc.gz", 7, 99)]
+    assert found == [(PORTAL, "1", fields["url"], "extract", "job", "all", 200, at, "a.warc.gz", 7, 99)]
     store.write(Batch(snapshots=[replace(snapshot, offset=200, ref=None, job=None)]))
     assert sql("SELECT count(*) FROM snapshots") == [(2,)]
 
@@ -100,7 +107,7 @@ def test_the_table_has_a_column_for_every_field(store: PostgresStore, sql: Ask) 
     assert columns >= {*FIELDS, "revision", "last_job", "suspect_price", "suspect_job"}
 
 
-def test_being_seen_again_touches_no_index(store: PostgresStore, sql: Ask) -> None:
+def test_a_sighting_updates_no_index(store: PostgresStore, sql: Ask) -> None:
     many = batch(*pages(200))
     store.write(many)
     sql("VACUUM listings")
@@ -111,10 +118,10 @@ def test_being_seen_again_touches_no_index(store: PostgresStore, sql: Ask) -> No
         cursor.execute("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'listings'")
         updates, hot = cursor.fetchone()
     assert updates == 600
-    assert hot > 550, "every version of a row finds room on its page"
+    assert hot > 550, "every version of a row fits on its page"
 
 
-def test_a_small_table_is_not_read_as_a_whole(store: PostgresStore) -> None:
+def test_a_small_table_is_not_scanned(store: PostgresStore) -> None:
     def whole_reads() -> int:
         with store.connection.cursor() as cursor:
             cursor.execute("SELECT pg_stat_force_next_flush()")
@@ -127,7 +134,7 @@ def test_a_small_table_is_not_read_as_a_whole(store: PostgresStore) -> None:
     assert whole_reads() == before
 
 
-def test_of_a_batch_each_listing_is_told_as_what_it_is(store: PostgresStore) -> None:
+def test_each_listing_of_a_batch_is_counted_by_its_outcome(store: PostgresStore) -> None:
     store.write(batch(*(page(ref) for ref in "12345")))
     store.write(batch(page("5", rooms=7)))
     seen: list[Observed] = [page("0"), page("5", rooms=7), page("2", rooms=9), card("3"), gone("4"), page("1")]
@@ -139,7 +146,7 @@ def test_of_a_batch_each_listing_is_told_as_what_it_is(store: PostgresStore) -> 
     }
 
 
-def test_migrations_run_once_although_many_begin_together(store_url: str, sql: Ask) -> None:
+def test_migrations_run_once_although_several_processes_start_them(store_url: str, sql: Ask) -> None:
     together = threading.Barrier(6)
     versions = []
 
@@ -177,7 +184,7 @@ def first_version(sql: Ask) -> Callable[[str], None]:
     return write
 
 
-def test_what_was_stored_before_histories_gets_one(
+def test_a_listing_from_before_histories_gets_a_history(
     store_url: str, first_version: Callable[[str], None], sql: Ask
 ) -> None:
     first_version("1")
@@ -201,7 +208,7 @@ def test_what_was_stored_before_histories_gets_one(
     store.close()
 
 
-def test_what_an_older_worker_still_stores_gets_its_history_when_it_is_seen(
+def test_a_listing_stored_by_an_older_worker_gets_its_history_when_it_is_seen(
     store_url: str, first_version: Callable[[str], None]
 ) -> None:
     store = PostgresStore(store_url)
@@ -221,7 +228,7 @@ def test_a_migration_while_older_and_newer_workers_write_loses_nothing(
     over = threading.Event()
 
     def older(worker: int) -> int:
-        """As the first version writes, on a connection of its own."""
+        """Write as the first version does, on another connection."""
         connection = psycopg2.connect(store_url)
         written = 0
         with connection.cursor() as cursor:
@@ -253,7 +260,7 @@ def test_a_migration_while_older_and_newer_workers_write_loses_nothing(
     assert sql("SELECT count(*) FROM listings WHERE revision > 0 AND ref NOT IN (SELECT ref FROM events)") == [(0,)]
 
 
-def test_looking_does_not_migrate(store_url: str, sql: Ask) -> None:
+def test_reading_does_not_migrate(store_url: str, sql: Ask) -> None:
     store = open_store(store_url)
     assert store.counts() == {}
     assert sql("SELECT to_regclass('listings')") == [(None,)]
@@ -275,7 +282,7 @@ def test_a_listing_that_was_deleted_without_its_history_may_come_back(store: Pos
 
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-    """Has something done after the next batch was read, before it is written."""
+    """Call a function after the next batch is read and before it is written."""
 
     def arrange(act: Callable[[], object]) -> None:
         waiting = [act]
@@ -301,7 +308,7 @@ def other(store_url: str) -> Iterator[PostgresStore]:
     store.close()
 
 
-def test_a_listing_that_was_delisted_meanwhile_is_relisted(
+def test_a_listing_delisted_between_read_and_write_is_relisted(
     store: PostgresStore, other: PostgresStore, meanwhile: Meanwhile
 ) -> None:
     store.write(batch(*pages(10)))
@@ -314,7 +321,7 @@ def test_a_listing_that_was_delisted_meanwhile_is_relisted(
     assert types(store) == ["listed", "delisted", "relisted"]
 
 
-def test_a_listing_that_was_changed_meanwhile_is_compared_again(
+def test_a_listing_changed_between_read_and_write_is_compared_again(
     store: PostgresStore, other: PostgresStore, meanwhile: Meanwhile
 ) -> None:
     store.write(batch(page()))
@@ -323,7 +330,7 @@ def test_a_listing_that_was_changed_meanwhile_is_compared_again(
     assert [event.data.get("old") for event in store.history(PORTAL, "1")] == [None, 350000, 340000]
 
 
-def test_a_listing_that_was_added_meanwhile_is_compared(
+def test_a_listing_added_between_read_and_write_is_compared(
     store: PostgresStore, other: PostgresStore, meanwhile: Meanwhile
 ) -> None:
     meanwhile(lambda: other.write(batch(page("1"), page("2"))))
@@ -334,7 +341,7 @@ def test_a_listing_that_was_added_meanwhile_is_compared(
 # ----- away, slow, elsewhere
 
 
-def test_a_database_that_went_away_is_found_again(store: PostgresStore, sql: Ask) -> None:
+def test_the_store_reconnects_after_an_outage(store: PostgresStore, sql: Ask) -> None:
     store.write(batch(page("1")))
     _end_sessions(sql)
     with pytest.raises(StoreAway):
@@ -342,8 +349,8 @@ def test_a_database_that_went_away_is_found_again(store: PostgresStore, sql: Ask
     assert store.write(batch(page("2"))).new == 1
 
 
-def test_a_batch_whose_answer_was_lost_is_written_once(store: PostgresStore, store_url: str, sql: Ask) -> None:
-    """Connections are cut at any moment, also between a commit and its answer; the batch is repeated."""
+def test_a_batch_whose_reply_was_lost_is_written_once(store: PostgresStore, store_url: str, sql: Ask) -> None:
+    """Connections are cut at any time, also between a commit and its reply. The batch is repeated."""
     batches = [batch(*(page(f"{turn}-{number}") for number in range(30))) for turn in range(15)]
     batches += [batch(*(card(f"{turn}-{number}", 340000) for number in range(30))) for turn in range(15)]
     cut = 0
@@ -363,7 +370,7 @@ def test_a_batch_whose_answer_was_lost_is_written_once(store: PostgresStore, sto
                     break
                 except StoreAway:
                     cut += 1
-                    if cut == 200:  # a machine so slow that no batch gets through
+                    if cut == 200:  # the machine is so slow that no batch was written
                         over.set()
     finally:
         over.set()
@@ -383,8 +390,8 @@ def _end_sessions(sql: Ask) -> None:
     )
 
 
-def test_a_server_that_may_only_be_read_is_waited_for(store: PostgresStore, sql: Ask) -> None:
-    """After a failover, a connection may lead to the server that was the first one until now."""
+def test_a_read_only_server_is_waited_for(store: PostgresStore, sql: Ask) -> None:
+    """After a failover, a connection may lead to the old primary."""
     ((database,),) = sql("SELECT current_database()")
     sql(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
     store.close()
@@ -395,7 +402,7 @@ def test_a_server_that_may_only_be_read_is_waited_for(store: PostgresStore, sql:
 
 
 def test_no_transaction_is_open_between_two_calls(store: PostgresStore, sql: Ask) -> None:
-    """A worker that stalls there holds up nobody."""
+    """A worker that stalls between two calls blocks no other worker."""
     store.write(batch(*pages(3)))
     reading = store.records(PORTAL)
     next(reading)
@@ -407,8 +414,8 @@ def test_no_transaction_is_open_between_two_calls(store: PostgresStore, sql: Ask
             assert cursor.fetchone()[0] not in ("0", "")
 
 
-def test_the_lock_of_a_worker_that_stalls_is_taken_from_it(store: PostgresStore, store_url: str) -> None:
-    """Were a worker ever to hold it open, PostgreSQL ends the session after the timeout that every worker asks for."""
+def test_a_worker_that_stalls_in_a_transaction_loses_its_lock(store: PostgresStore, store_url: str) -> None:
+    """If a worker holds a transaction open, PostgreSQL ends its session after the timeout that every worker sets."""
     with store.connection.cursor() as cursor:
         cursor.execute("SET idle_in_transaction_session_timeout = '100ms'; BEGIN")
         cursor.execute("SELECT pg_advisory_xact_lock(0x7772697465)")
@@ -420,7 +427,7 @@ def test_the_lock_of_a_worker_that_stalls_is_taken_from_it(store: PostgresStore,
     store.close()
 
 
-def test_a_database_that_is_not_there_is_said_in_one_line() -> None:
+def test_an_unreachable_database_is_one_line_of_error() -> None:
     store = open_store("postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(StoreAway) as caught:
         store.counts()
@@ -429,24 +436,22 @@ def test_a_database_that_is_not_there_is_said_in_one_line() -> None:
 
 
 @pytest.mark.parametrize("url", [None, "", "mysql://x/y", "listings.db"])
-def test_an_address_of_no_store_is_refused(url: str | None) -> None:
+def test_an_address_of_an_unknown_kind_of_store_is_refused(url: str | None) -> None:
     with pytest.raises(StoreError, match="STORE_URL"):
         open_store(url)
 
 
-def test_a_password_is_not_repeated_in_an_error() -> None:
+def test_an_error_does_not_contain_the_password() -> None:
     with pytest.raises(StoreError) as caught:
         open_store("postgresql://me:p#ss/w@rd@host:x/db").counts()
     assert "ss/w" not in str(caught.value)
 
 
-# ----- a verdict that was interrupted
+# ----- an interrupted conclusion
 
 
-def test_a_conclusion_interrupted_half_way_goes_on_where_it_was(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The guard is not asked again: half of the listings are gone already."""
+def test_an_interrupted_conclusion_continues(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is not checked again: half of the listings are delisted already."""
     store.write(batch(*pages(20)))
     later()
     store.begin_job("a", PORTAL, "full", "all")

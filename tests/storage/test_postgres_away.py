@@ -1,4 +1,4 @@
-"""PostgreSQL killed at any moment, mute, elsewhere: what was acknowledged is there, once."""
+"""PostgreSQL is killed at any time, silent or failed over: what it acknowledged is stored once."""
 
 import random
 import threading
@@ -33,7 +33,7 @@ def postgres(tmp_path: Path) -> Iterator[PostgresProcess]:
 
 
 class Writer(threading.Thread):
-    """Writes batch after batch, each again and again until it is acknowledged; every listing's price falls once."""
+    """Write batch after batch, each until it is acknowledged. The price of every listing falls once."""
 
     def __init__(self, name: str, url: str) -> None:
         super().__init__(daemon=True)
@@ -65,7 +65,7 @@ class Writer(threading.Thread):
 
 @contextmanager
 def writing(url: str) -> Iterator[list[Writer]]:
-    """Three at once. In the end all that they were told to be written is there, once, and nothing else."""
+    """Three writers at once. Everything that they were asked to write is stored once, and nothing else."""
     store = PostgresStore(url)
     store.migrate()
     writers = [Writer(str(number), url) for number in range(3)]
@@ -82,8 +82,8 @@ def writing(url: str) -> Iterator[list[Writer]]:
     store.close()
     refs = sorted(ref for writer in writers for ref in writer.acknowledged)
     assert [record["ref"] for record in store.records("immoweb")] == refs
-    told = sorted((numbered.event.ref, numbered.event.type) for numbered in all_events(store))
-    assert told == sorted((ref, type) for ref in refs for type in ("listed", "price_changed"))
+    events = sorted((numbered.event.ref, numbered.event.type) for numbered in all_events(store))
+    assert events == sorted((ref, type) for ref in refs for type in ("listed", "price_changed"))
     store.close()
 
 
@@ -91,7 +91,7 @@ def any_has_gone_on(writers: list[Writer], since: list[int]) -> bool:
     return any(len(writer.acknowledged) > count for writer, count in zip(writers, since, strict=True))
 
 
-def test_killed_at_any_moment_it_has_what_it_acknowledged_and_nothing_twice(postgres: PostgresProcess) -> None:
+def test_a_server_killed_at_any_time_has_what_it_acknowledged_and_nothing_twice(postgres: PostgresProcess) -> None:
     with writing(postgres.address) as writers:
         for _ in range(KILLS):
             before = [len(writer.acknowledged) for writer in writers]
@@ -121,8 +121,8 @@ def test_nothing_is_acknowledged_that_a_synchronous_standby_does_not_have(tmp_pa
 WAITING_FOR_STANDBY = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 
 
-def test_a_server_that_says_nothing_is_left(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line is whole, and nobody speaks: as behind a proxy whose server is stuck."""
+def test_a_connection_to_a_silent_server_is_closed(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection is open, but no data comes: as with a proxy whose server hangs."""
     monkeypatch.setattr(connection_module, "LONGEST_SILENCE_SECONDS", 0.3)
     monkeypatch.setattr(connection_module, "LOOK_SECONDS", 0.02)
     with Line(store_url) as line:
@@ -137,7 +137,7 @@ def test_a_server_that_says_nothing_is_left(store_url: str, monkeypatch: pytest.
         store.close()
 
 
-def test_silence_between_two_questions_is_none(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_connection_is_not_closed(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_module, "LONGEST_SILENCE_SECONDS", 5.0)
     monkeypatch.setattr(connection_module, "LOOK_SECONDS", 0.01)
     store = PostgresStore(store_url)
@@ -156,7 +156,7 @@ def test_the_address_may_name_several_hosts(store_url: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["me:secret@host:1,other:x/db", "me:secret/1@host:5432/db"])
-def test_an_address_that_cannot_be_read_is_not_repeated(address: str) -> None:
+def test_an_error_about_an_invalid_address_does_not_contain_it(address: str) -> None:
     with pytest.raises(StoreError) as caught:
         PostgresStore(f"postgresql://{address}").counts()
     assert "secret" not in str(caught.value)

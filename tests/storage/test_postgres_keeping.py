@@ -1,4 +1,4 @@
-"""MaintenanceStore house in PostgreSQL: what only its own tables can show."""
+"""Maintenance in PostgreSQL, checked in its own tables."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -68,15 +68,17 @@ def test_every_row_of_every_table_comes_back(
 
 
 def test_every_table_is_in_a_backup(store: PostgresStore, sql: Sql) -> None:
-    """Who adds a table decides what becomes of it."""
+    """For a new table, decide whether it is in a backup."""
     there = {name for (name,) in sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
-    assert there == {*TABLES, "contacts", "schema_version", "validators"}, "the last are no knowledge: see the table"
+    assert there == {*TABLES, "contacts", "schema_version", "validators"}, (
+        "of these, schema_version and validators are not in a backup"
+    )
 
 
 # ----- upkeep
 
 
-def told(store: PostgresStore) -> dict[str, list[Finding]]:
+def findings(store: PostgresStore) -> dict[str, list[Finding]]:
     found: dict[str, list[Finding]] = {}
     for finding in store.upkeep():
         found.setdefault(finding.what, []).append(finding)
@@ -85,16 +87,16 @@ def told(store: PostgresStore) -> dict[str, list[Finding]]:
 
 def test_tables_are_analysed(store: PostgresStore, sql: Sql) -> None:
     store.write(batch(*pages(20)))
-    assert told(store)["statistics"][0].weight == "repaired"
+    assert findings(store)["statistics"][0].weight == "repaired"
     assert sql("SELECT reltuples FROM pg_class WHERE relname = 'listings'") == [(20,)]
 
 
 def test_an_invalid_index_is_built_again_and_a_leftover_dropped(store: PostgresStore, sql: Sql) -> None:
-    """As a REINDEX CONCURRENTLY that was cut short leaves them."""
+    """An interrupted REINDEX CONCURRENTLY leaves such indexes."""
     sql("CREATE INDEX listings_place_ccnew ON listings (city)")
     sql("UPDATE pg_index SET indisvalid = false WHERE indexrelid::regclass::text = ANY (%s)",
         ["listings_place", "listings_place_ccnew"])  # fmt: skip
-    repaired = told(store)["index"]
+    repaired = findings(store)["index"]
     assert [(finding.found.partition(":")[0], finding.weight) for finding in repaired] == [
         ("listings_place", "repaired"),
         ("listings_place_ccnew", "repaired"),
@@ -103,10 +105,10 @@ def test_an_invalid_index_is_built_again_and_a_leftover_dropped(store: PostgresS
     assert sql("SELECT to_regclass('listings_place') IS NULL, to_regclass('listings_place_ccnew') IS NULL") == [
         (False, True)
     ]
-    assert "index" not in told(store)
+    assert "index" not in findings(store)
 
 
-def test_a_worker_may_not_take_longer_than_before(store: PostgresStore) -> None:
+def test_upkeep_restores_the_statement_timeout(store: PostgresStore) -> None:
     def timeout() -> str:
         with store.connection.cursor() as cursor:
             cursor.execute("SHOW statement_timeout")
@@ -115,7 +117,7 @@ def test_a_worker_may_not_take_longer_than_before(store: PostgresStore) -> None:
     before = timeout()
     list(store.upkeep())
     assert timeout() == before != "0"
-    next(store.upkeep())  # somebody who looks no further
+    next(store.upkeep())  # the caller stops after the first finding
     assert timeout() == before
 
 
@@ -126,10 +128,10 @@ def test_dead_rows_that_autovacuum_left_are_cleaned(store: PostgresStore, sql: S
         sql("UPDATE listings SET url = url || '.', title = title || '.', city = city || '.'")
     sql("SELECT pg_stat_force_next_flush()")
     sql("SELECT pg_stat_clear_snapshot()")
-    (finding,) = told(store)["dead rows"]
+    (finding,) = findings(store)["dead rows"]
     assert finding.weight == "repaired"
     assert finding.found.startswith("listings: ")
-    assert "dead rows" not in told(store)
+    assert "dead rows" not in findings(store)
 
 
 @pytest.fixture
@@ -142,17 +144,17 @@ def old_transaction(store_url: str) -> Iterator[None]:
 
 
 def test_an_old_transaction_is_a_fault(store: PostgresStore, old_transaction: None) -> None:
-    assert told(store)["transactions"][0].weight == "fine"
+    assert findings(store)["transactions"][0].weight == "fine"
     store.limits = Limits(transaction=timedelta())
-    (finding,) = told(store)["transactions"]
+    (finding,) = findings(store)["transactions"]
     assert finding.weight == "fault"
     assert finding.found.startswith("forgotten has had one open for ")
     assert "pg_terminate_backend(" in finding.remedy
 
 
-def test_sizes_and_partitions_are_told(store: PostgresStore) -> None:
+def test_sizes_and_partitions_are_shown(store: PostgresStore) -> None:
     store.write(batch(page()))
-    found = told(store)
+    found = findings(store)
     assert "listings " in found["sizes"][0].found
     assert found["partitions"][0].found == "0 tables are partitioned"
 
@@ -168,7 +170,7 @@ def an_index(**changes: Any) -> Index:
         (an_index(), None),
         (an_index(bytes=90 * MB), "REINDEX INDEX CONCURRENTLY i"),
         (an_index(bytes=90 * MB, is_tree=False), None),
-        (an_index(bytes=9 * MB, entries=1.0), None),  # not worth mending
+        (an_index(bytes=9 * MB, entries=1.0), None),  # too small to be worth a repair
         (an_index(used=False), "if no standby needs it: DROP INDEX CONCURRENTLY i"),
         (an_index(used=False, bytes=9 * MB), None),
     ],
@@ -189,9 +191,9 @@ def test_the_estimate_of_an_index_is_near_the_truth(store: PostgresStore, sql: S
     sql("CREATE INDEX much_a ON much (a)")
     sql("CREATE INDEX much_b ON much (b)")
     store.limits = Limits(smallest_bytes=0, bloat=1.3)
-    assert not [finding for finding in told(store).get("index", []) if "much" in finding.found]
+    assert not [finding for finding in findings(store).get("index", []) if "much" in finding.found]
     sql("DELETE FROM much WHERE mod(b, 5) > 0")
-    assert len([finding for finding in told(store)["index"] if "much" in finding.found]) == 2
+    assert len([finding for finding in findings(store)["index"] if "much" in finding.found]) == 2
 
 
 def test_running_out_of_transaction_numbers_is_a_fault() -> None:

@@ -29,7 +29,7 @@ from tests.storage.batches import (
 
 
 def everything(store: Store) -> tuple[Any, ...]:
-    """All a store keeps, but for when it was seen."""
+    """Everything in a store except the times it was seen."""
     clock = {"last_seen_at", "last_fetched_at"}
     listings = [{name: row[name] for name in FIELDS if name not in clock} for row in store.records(PORTAL)]
     prices = [store.prices(PORTAL, row["ref"]) for row in listings]
@@ -39,13 +39,13 @@ def everything(store: Store) -> tuple[Any, ...]:
 # ----- writing
 
 
-def test_what_is_written_is_read_back(any_store: Store) -> None:
+def test_a_written_listing_is_read_back(any_store: Store) -> None:
     listing = page(price=Decimal("350000.50"), quality_flags=frozenset({"odd"}), parser_version=3)
     any_store.write(batch(listing))
     (found,) = any_store.records(PORTAL)
-    told = {name for name in FIELDS if name not in OURS} | {"price_per_m2", "content_hash", "extra", "parser_version"}
+    names = {name for name in FIELDS if name not in OURS} | {"price_per_m2", "content_hash", "extra", "parser_version"}
     true = as_record(listing)
-    assert {name: found[name] for name in told} == {name: true[name] for name in told}
+    assert {name: found[name] for name in names} == {name: true[name] for name in names}
     assert found["quality_flags"] == ["odd"]
     assert found["first_seen_at"] == found["last_seen_at"] == found["last_fetched_at"]
     assert found["delisted_at"] is None
@@ -60,7 +60,7 @@ def test_hostile_texts_are_read_back(any_store: Store) -> None:
     assert set(found["features"]) == {text, ""}
 
 
-def test_writing_twice_is_the_same_as_once(any_store: Store) -> None:
+def test_writing_a_batch_twice_is_the_same_as_once(any_store: Store) -> None:
     many = Batch([(each, "job") for each in pages(50)], [quarantined()])
     assert any_store.write(many) == Written(new=50, quarantined=1, events={"listed": 50})
     before = everything(any_store)
@@ -80,11 +80,11 @@ def test_a_batch_of_changes_written_twice_is_the_same_as_once(any_store: Store) 
     assert everything(any_store) == before
 
 
-def test_an_empty_batch_is_nothing(any_store: Store) -> None:
+def test_an_empty_batch_writes_nothing(any_store: Store) -> None:
     assert any_store.write(Batch()) == Written()
 
 
-def test_a_listing_twice_in_one_batch_is_told_in_order(any_store: Store) -> None:
+def test_a_listing_twice_in_one_batch_makes_events_in_order(any_store: Store) -> None:
     assert any_store.write(batch(page(), page(title="Newer"))) == Written(new=1, events={"listed": 1, "updated": 1})
     assert record(any_store)["title"] == "Newer"
 
@@ -109,7 +109,7 @@ def test_a_sighting_the_database_refuses_goes_to_quarantine_too(any_store: Store
     assert types(any_store) == ["listed", "price_changed"]
 
 
-def test_quarantine_takes_anything(any_store: Store) -> None:
+def test_quarantine_accepts_any_values(any_store: Store) -> None:
     hostile = {"title": "nul \0, half a pair \ud800", "nested": [{"\0": object()}], 5: 2**80, "x": float("nan")}
     item = Quarantined(portal=PORTAL, ref="\0", url="\ud800", errors=("bad \0",), record=hostile)  # type: ignore[arg-type]
     assert any_store.write(Batch(quarantined=[item])) == Written(quarantined=1)
@@ -136,7 +136,7 @@ def test_each_change_is_an_event_and_each_price_is_kept(any_store: Store) -> Non
     assert record(any_store)["price"] == 350000
 
 
-def test_events_are_numbered_as_they_were_told(any_store: Store) -> None:
+def test_events_are_numbered_in_their_order(any_store: Store) -> None:
     any_store.write(batch(*pages(5)))
     any_store.write(batch(page("3", price=Decimal(340000), title="New", status="reserved")))
     numbered = all_events(any_store, page_size=2)
@@ -157,13 +157,13 @@ def test_a_suspect_price_counts_when_another_job_sees_it(any_store: Store) -> No
     assert record(any_store)["price"] == 35000
 
 
-def test_a_typing_error_that_is_put_right_is_never_told(any_store: Store) -> None:
+def test_a_price_error_that_is_corrected_makes_no_event(any_store: Store) -> None:
     for price, job in ((350000, "a"), (3500000, "b"), (350000, "c"), (3500000, "d")):
         any_store.write(batch(page(price=Decimal(price)), job=job))
     assert types(any_store) == ["listed"]
 
 
-def test_a_sighting_is_seen_but_not_read(any_store: Store) -> None:
+def test_a_sighting_sets_only_the_time_seen(any_store: Store) -> None:
     any_store.write(batch(page()))
     before = record(any_store)
     later()
@@ -177,7 +177,7 @@ def test_a_sighting_is_seen_but_not_read(any_store: Store) -> None:
     assert record(any_store)["first_seen_at"] == before["first_seen_at"]
 
 
-def test_a_change_is_seen_and_read_too(any_store: Store) -> None:
+def test_a_change_sets_the_times_too(any_store: Store) -> None:
     any_store.write(batch(page()))
     before = record(any_store)
     later()
@@ -190,12 +190,12 @@ def test_a_change_is_seen_and_read_too(any_store: Store) -> None:
     assert record(any_store)["last_fetched_at"] > before["last_fetched_at"]
 
 
-def test_a_sighting_of_what_nobody_has_read_is_no_listing(any_store: Store) -> None:
+def test_a_sighting_of_an_unknown_listing_stores_nothing(any_store: Store) -> None:
     assert any_store.write(batch(card(price=1000))) == Written(seen=1)
     assert any_store.counts() == {}
 
 
-def test_what_is_renewed_is_known_to_be_newer(any_store: Store) -> None:
+def test_a_renewed_listing_has_the_new_update_time(any_store: Store) -> None:
     any_store.write(batch(page()))
     renewed = page(updated_at=a_listing().posted_at)
     assert any_store.write(batch(renewed)).events == {}
@@ -205,25 +205,25 @@ def test_what_is_renewed_is_known_to_be_newer(any_store: Store) -> None:
     assert (known["1"].status, known["1"].price, known["1"].currency) == ("active", Decimal(350000), "EUR")
 
 
-def test_a_correction_is_no_event_of_the_market(any_store: Store) -> None:
+def test_a_correction_is_not_a_market_event(any_store: Store) -> None:
     any_store.write(batch(page("1"), page("2"), page("3")))
     any_store.write(batch(card("3", 340000)))
     before = record(any_store)
     later()
-    told = any_store.correct([page("1", rooms=7), page("2"), page("3", bedrooms=2), page("4")], "reparse")
-    assert told == {"corrected": 2, "unchanged": 1, "unknown": 1}
+    result = any_store.correct([page("1", rooms=7), page("2"), page("3", bedrooms=2), page("4")], "reparse")
+    assert result == {"corrected": 2, "unchanged": 1, "unknown": 1}
     assert types(any_store) == ["listed", "corrected"]
-    assert record(any_store)["last_seen_at"] == before["last_seen_at"], "an old page is no sighting"
+    assert record(any_store)["last_seen_at"] == before["last_seen_at"], "an old page is not a sighting"
     third = record(any_store, "3")
     assert (third["bedrooms"], third["price"]) == (2, 340000), "the page is older than the price"
     assert any_store.correct([page("1", rooms=7)], "reparse") == {"corrected": 0, "unchanged": 1, "unknown": 0}
 
 
-# ----- what is gone
+# ----- delisting
 
 
 def sweep(store: Store, job: str, *seen: Any, **ended: Any) -> list[str]:
-    """A whole job over the portal; the refs it missed."""
+    """Run a job over the whole portal. Return the refs that it did not see."""
     store.begin_job(job, PORTAL, ended.pop("mode", "full"), ended.pop("scope", WHOLE))
     later()
     store.write(batch(*seen, job=job))
@@ -236,7 +236,7 @@ def found_gone(store: Store, job: str, *refs: str, evidence: Any = "404") -> Non
     later()
 
 
-def test_a_complete_sweep_tells_what_it_did_not_see(any_store: Store) -> None:
+def test_a_complete_sweep_returns_the_listings_it_did_not_see(any_store: Store) -> None:
     any_store.write(batch(*pages(4), page("sold", status="sold"), page("x", portal="emlak")))
     later()
     assert sweep(any_store, "a", page("0"), card("2")) == ["1", "3"]
@@ -248,13 +248,13 @@ def test_a_complete_sweep_tells_what_it_did_not_see(any_store: Store) -> None:
 @pytest.mark.parametrize(
     "how", [{"complete": False, "reason": "blocked"}, {"scope": "namur"}, {"mode": "incremental"}, {"mode": "refresh"}]
 )
-def test_no_other_job_can_miss_a_listing(any_store: Store, how: dict[str, Any]) -> None:
+def test_only_a_complete_sweep_returns_unseen_listings(any_store: Store, how: dict[str, Any]) -> None:
     any_store.write(batch(*pages(2)))
     later()
     assert sweep(any_store, "a", page("0"), **how) == []
 
 
-def test_runs_are_kept_as_they_went(any_store: Store) -> None:
+def test_jobs_are_stored_with_their_state(any_store: Store) -> None:
     sweep(any_store, "a", complete=False, reason="3 pages given up")
     assert not any_store.begin_job("a", PORTAL, "sweep", "elsewhere")
     later()
@@ -262,25 +262,25 @@ def test_runs_are_kept_as_they_went(any_store: Store) -> None:
     newest, first = any_store.jobs()
     assert (newest.job, newest.portal, newest.mode, newest.scope) == ("b", "emlak", "sweep", "baku")
     assert (newest.swept_at, newest.complete, newest.verdict, newest.concluded_at) == (None, None, None, None)
-    assert (first.job, first.mode, first.scope) == ("a", "full", WHOLE), "the first word counts"
+    assert (first.job, first.mode, first.scope) == ("a", "full", WHOLE), "the first begin counts"
     assert (first.complete, first.reason) == (False, "3 pages given up")
     assert [job.job for job in any_store.jobs(PORTAL)] == ["a"]
     assert [job.job for job in any_store.jobs(limit=1)] == ["b"]
 
 
 @pytest.mark.parametrize("ask", [lambda store: store.end_sweep("?", complete=True), lambda store: store.conclude("?")])
-def test_a_job_nobody_began_is_said_to_be_none(any_store: Store, ask: Any) -> None:
+def test_an_unknown_job_is_an_error(any_store: Store, ask: Any) -> None:
     with pytest.raises(StoreError, match=r"no job '\?'"):
         ask(any_store)
 
 
 @pytest.mark.parametrize("evidence", ["404", "410", "marker"])
-def test_what_a_job_found_gone_is_delisted_when_it_is_over(any_store: Store, evidence: Any) -> None:
+def test_listings_that_a_job_found_gone_are_delisted_when_it_is_concluded(any_store: Store, evidence: Any) -> None:
     any_store.write(batch(*pages(10)))
     later()
     sweep(any_store, "a", *pages(9), complete=False)
     found_gone(any_store, "a", "9", evidence=evidence)
-    assert types(any_store, "9") == ["listed"], "a page alone decides nothing"
+    assert types(any_store, "9") == ["listed"], "one page alone does not delist"
     conclusion = any_store.conclude("a")
     assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 1, 10, 1)
     listed, delisted = any_store.history(PORTAL, "9")
@@ -303,7 +303,7 @@ def test_a_job_that_found_nothing_gone_is_concluded_too(any_store: Store) -> Non
     assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 0, 2, 0)
 
 
-def test_too_much_at_once_delists_nothing_unless_a_person_insists(any_store: Store) -> None:
+def test_too_many_gone_listings_are_withheld_unless_forced(any_store: Store) -> None:
     any_store.write(batch(*pages(10)))
     later()
     sweep(any_store, "a")
@@ -314,11 +314,11 @@ def test_too_much_at_once_delists_nothing_unless_a_person_insists(any_store: Sto
     assert {row["status"] for row in any_store.records(PORTAL)} == {"active"}
     any_store.write(batch(page("3")))
     conclusion = any_store.conclude("a", force=True)
-    assert (conclusion.verdict, conclusion.found, conclusion.delisted) == ("applied", 2, 2), "one was seen since"
+    assert (conclusion.verdict, conclusion.found, conclusion.delisted) == ("applied", 2, 2), "one was seen again"
     assert any_store.conclude("a") == conclusion
 
 
-def test_a_fifth_is_not_too_much(any_store: Store) -> None:
+def test_a_fifth_of_the_listings_is_not_too_many(any_store: Store) -> None:
     any_store.write(batch(*pages(10)))
     later()
     sweep(any_store, "a")
@@ -336,7 +336,7 @@ def test_evidence_of_one_listing_counts_once(any_store: Store) -> None:
 
 
 @pytest.mark.parametrize("seen", [page("1"), card("1"), page("1", title="New")])
-def test_evidence_is_void_if_the_listing_was_seen_after_it(any_store: Store, seen: Any) -> None:
+def test_evidence_does_not_count_if_the_listing_was_seen_after_it(any_store: Store, seen: Any) -> None:
     any_store.write(batch(*pages(10)))
     later()
     sweep(any_store, "a")
@@ -346,7 +346,7 @@ def test_evidence_is_void_if_the_listing_was_seen_after_it(any_store: Store, see
     assert record(any_store)["status"] == "active"
 
 
-def test_evidence_that_comes_late_does_not_change_a_verdict(any_store: Store) -> None:
+def test_evidence_after_the_conclusion_does_not_change_the_verdict(any_store: Store) -> None:
     any_store.write(batch(*pages(10)))
     later()
     sweep(any_store, "a")
@@ -356,7 +356,7 @@ def test_evidence_that_comes_late_does_not_change_a_verdict(any_store: Store) ->
     assert {row["status"] for row in any_store.records(PORTAL)} == {"active"}
 
 
-def test_what_is_sold_is_not_delisted_when_its_page_goes(any_store: Store) -> None:
+def test_a_sold_listing_is_not_delisted_when_its_page_is_gone(any_store: Store) -> None:
     any_store.write(batch(*pages(9), page("9", status="sold")))
     later()
     sweep(any_store, "a")
@@ -365,7 +365,7 @@ def test_what_is_sold_is_not_delisted_when_its_page_goes(any_store: Store) -> No
     assert record(any_store, "9")["status"] == "sold"
 
 
-def test_a_page_that_says_it_has_ended_is_evidence(any_store: Store) -> None:
+def test_a_page_that_says_it_has_ended_counts_as_evidence(any_store: Store) -> None:
     any_store.write(batch(*pages(10)))
     later()
     sweep(any_store, "a", *pages(9))
@@ -421,7 +421,7 @@ def test_a_listing_that_returns_is_relisted_by_its_own_page(any_store: Store) ->
 # ----- reading
 
 
-def test_a_watermark_stands_where_it_was_set_last(any_store: Store) -> None:
+def test_a_watermark_keeps_its_last_value(any_store: Store) -> None:
     assert any_store.watermark(PORTAL, "namur") is None
     any_store.set_watermark(PORTAL, "namur", "2026-09-01", "a")
     any_store.set_watermark(PORTAL, "namur", "2026-09-02", "b")
@@ -429,7 +429,7 @@ def test_a_watermark_stands_where_it_was_set_last(any_store: Store) -> None:
     assert (any_store.watermark(PORTAL, "namur"), any_store.watermark(PORTAL, "liege")) == ("2026-09-02", "5")
 
 
-def test_the_parts_of_a_job_are_kept_once(any_store: Store) -> None:
+def test_the_parts_of_a_job_are_stored_once(any_store: Store) -> None:
     whole = Part(portal=PORTAL, search="https://x.example/?a=1", parent=None, total=900, is_split=True, newest=2**40)
     part = Part(portal=PORTAL, search="https://x.example/?a=1&to=5", parent=whole.search, total=None)
     for each in (part, whole, replace(part, total=400)):
@@ -444,14 +444,14 @@ def test_the_parts_of_a_job_are_kept_once(any_store: Store) -> None:
     ("seen_days", "read_days", "revision", "is_due"),
     [
         (100, 1, 1, False),
-        (100, 15, 1, True),  # nothing waits longer
-        (20, 4, 1, False),  # every 16 days a change, as far as we know: due after eight
+        (100, 15, 1, True),  # the longest wait
+        (20, 4, 1, False),  # one change in 16 days: due after eight
         (20, 9, 1, True),
-        (20, 4, 4, True),  # oftener changed: due after two
-        (20, 0.5, 1000, False),  # and none sooner than after a day
+        (20, 4, 4, True),  # more changes: due after two
+        (20, 0.5, 1000, False),  # never due before one day
     ],
 )
-def test_what_changes_often_is_due_sooner(
+def test_a_listing_that_changes_often_is_due_sooner(
     any_store: FullStore, seen_days: float, read_days: float, revision: int, is_due: bool
 ) -> None:
     now = datetime.now(UTC)
@@ -475,14 +475,14 @@ def test_the_longest_overdue_come_first(any_store: FullStore) -> None:
     assert [each.ref for each in any_store.due(PORTAL, limit=2)] == ["2", "3"]
 
 
-def test_records_come_in_order_however_many(any_store: Store) -> None:
+def test_many_records_come_in_order(any_store: Store) -> None:
     for first in range(0, 1200, 400):
         any_store.write(batch(*(page(f"{number:05}") for number in range(first, first + 400))))
     assert [row["ref"] for row in any_store.records(PORTAL)] == [f"{number:05}" for number in range(1200)]
     assert list(any_store.records("nobody")) == []
 
 
-def test_the_market_tells_medians_by_place_and_operation(any_store: Store) -> None:
+def test_the_market_has_medians_by_place_and_operation(any_store: Store) -> None:
     prices = (100_000, 200_000, 900_000)
     rent = {"operation": "rent", "area_m2": None}
     any_store.write(
@@ -500,7 +500,7 @@ def test_the_market_tells_medians_by_place_and_operation(any_store: Store) -> No
     assert any_store.market("AZ") == []
 
 
-def test_medians_are_told_wherever_a_city_is_known(any_store: Store) -> None:
+def test_medians_exist_for_every_known_city(any_store: Store) -> None:
     prices = (100_000, 200_000, 300_000, 400_000, 900_000)
     many = [page(str(price), price=Decimal(price), area_m2=100.0) for price in prices]
     nowhere, sold = page("nowhere", city=None), page("sold", status="sold", price=Decimal(10))
@@ -512,7 +512,7 @@ def test_medians_are_told_wherever_a_city_is_known(any_store: Store) -> None:
 
 
 @pytest.mark.parametrize("url", ["store_url", "mongodb_url"])
-def test_looking_into_an_empty_database_makes_nothing(url: str, request: pytest.FixtureRequest) -> None:
+def test_reading_an_empty_database_finds_nothing(url: str, request: pytest.FixtureRequest) -> None:
     from realestate.storage import open_store
 
     store = open_store(str(request.getfixturevalue(url)))

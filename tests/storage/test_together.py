@@ -1,4 +1,4 @@
-"""Many workers on one store, and workers that die: nothing lost, nothing twice, on a real server of each kind."""
+"""Several workers write to one store, and some are killed: nothing is lost and nothing is stored twice."""
 
 import random
 import signal
@@ -19,7 +19,7 @@ from tests.storage.writer_process import SIZE, batches
 
 
 def together(acts: Sequence[Callable[[], None]]) -> None:
-    """All at once; what one raises is raised here."""
+    """Run all functions at the same time. Raise the error of any of them."""
     failures: list[BaseException] = []
     barrier = threading.Barrier(len(acts))
 
@@ -48,7 +48,7 @@ def writer(store: Store, *of: Batch) -> Callable[[], None]:
 
 
 def histories_are_whole(store: Store) -> None:
-    """Each listing was listed once; each price follows from the one before; the last is the one it has."""
+    """Check that each listing is listed once, that each price follows the one before, and that the last is current."""
     assert store.counts()[PORTAL][1] == 0, "nothing was refused"
     events = all_events(store)
     names = [(each.event.portal, each.event.ref, each.event.revision, each.event.type) for each in events]
@@ -56,11 +56,11 @@ def histories_are_whole(store: Store) -> None:
     assert [each.seq for each in events] == sorted({each.seq for each in events})
     now = {row["ref"]: row for row in store.records(PORTAL)}
     for ref, row in now.items():
-        told = [each.event for each in events if each.event.ref == ref]
-        assert [event.type for event in told].count("listed") == 1
-        assert [event.revision for event in told] == sorted(event.revision for event in told)
-        price = told[0].data["price"]
-        for event in told:
+        history = [each.event for each in events if each.event.ref == ref]
+        assert [event.type for event in history].count("listed") == 1
+        assert [event.revision for event in history] == sorted(event.revision for event in history)
+        price = history[0].data["price"]
+        for event in history:
             if event.type == "price_changed":
                 assert event.data["old"] == price, "an update was lost"
                 price = event.data["new"]
@@ -68,7 +68,7 @@ def histories_are_whole(store: Store) -> None:
         assert store.prices(PORTAL, ref)[-1].price == Decimal(price)
 
 
-def test_workers_that_write_the_same_listings_neither_deadlock_nor_double(
+def test_workers_that_write_the_same_listings_do_not_deadlock_or_store_twice(
     any_store: Store, open_another: OpenStore, scaled: Scaled
 ) -> None:
     size, half = scaled(200), scaled(100)
@@ -76,13 +76,15 @@ def test_workers_that_write_the_same_listings_neither_deadlock_nor_double(
     changed = pages(size, title="New")
     acts = [writer(open_another(), batch(*order), batch(*changed), batch(*changed[::-1])) for order in orders]
     together(acts)
-    told = Counter(each.event.type for each in all_events(any_store))
-    assert told["listed"] == size
+    counts = Counter(each.event.type for each in all_events(any_store))
+    assert counts["listed"] == size
     histories_are_whole(any_store)
     assert {row["title"] for row in any_store.records(PORTAL)} == {"New"}
 
 
-def test_one_event_of_what_two_workers_saw_at_once(any_store: Store, open_another: OpenStore, scaled: Scaled) -> None:
+def test_a_change_that_two_workers_see_at_once_makes_one_event(
+    any_store: Store, open_another: OpenStore, scaled: Scaled
+) -> None:
     size = scaled(100)
     any_store.write(batch(*pages(size)))
     cut = pages(size, price=Decimal(340000))
@@ -91,7 +93,7 @@ def test_one_event_of_what_two_workers_saw_at_once(any_store: Store, open_anothe
 
 
 def test_no_update_is_lost(any_store: Store, open_another: OpenStore, scaled: Scaled) -> None:
-    """Everybody changes the price of the same few listings, from their pages and from search pages."""
+    """All workers change the prices of the same few listings, from pages and from search pages."""
     any_store.write(batch(*pages(5)))
     turns = scaled(15)
 
@@ -114,7 +116,7 @@ def test_no_update_is_lost(any_store: Store, open_another: OpenStore, scaled: Sc
     assert Counter(each.event.type for each in all_events(any_store))["price_changed"] > turns * 7
 
 
-def test_a_reader_who_pages_by_number_misses_no_event(
+def test_a_reader_that_pages_by_number_misses_no_event(
     any_store: Store, open_another: OpenStore, scaled: Scaled
 ) -> None:
     read: list[Any] = []
@@ -150,10 +152,10 @@ def test_a_reader_who_pages_by_number_misses_no_event(
     assert len(everything) == len(list(any_store.records(PORTAL)))
 
 
-def test_a_listing_seen_while_its_job_is_concluded_is_not_delisted_and_stays_so(
+def test_a_listing_seen_while_its_job_is_concluded_is_active_in_the_end(
     any_store: Store, open_another: OpenStore, scaled: Scaled
 ) -> None:
-    """Either it was seen first, and the evidence is void; or it was delisted first, and its page brings it back."""
+    """Either it was seen first and the evidence does not count, or it was delisted first and its page relists it."""
     any_store.write(batch(*pages(100)))
     for number in range(scaled(10)):
         job, seen = f"job {number}", pages(10)
@@ -170,12 +172,12 @@ def test_a_listing_seen_while_its_job_is_concluded_is_not_delisted_and_stays_so(
         assert {record(any_store, str(ref))["status"] for ref in range(10)} == {"active"}
     histories_are_whole(any_store)
     for ref in map(str, range(10)):
-        told = [event.type for event in any_store.history(PORTAL, ref)]
-        assert told[1:] == ["delisted", "relisted"] * (len(told) // 2)
+        types = [event.type for event in any_store.history(PORTAL, ref)]
+        assert types[1:] == ["delisted", "relisted"] * (len(types) // 2)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_worker_killed_while_it_writes_leaves_nothing_half_done(any_store: Store, any_url: str, seed: int) -> None:
+def test_a_worker_killed_while_it_writes_leaves_no_partial_write(any_store: Store, any_url: str, seed: int) -> None:
     dice = random.Random(seed)
     for _ in range(3):
         worker = subprocess.Popen(

@@ -107,7 +107,7 @@ def test_every_part_names_its_job_as_before(store: FullStore) -> None:
     assert {each.event.job for each in parts["events"]} == {"a", "b", "c"}
 
 
-def test_jobs_and_what_they_decided_are_there(store: FullStore) -> None:
+def test_jobs_and_their_verdicts_are_there(store: FullStore) -> None:
     found = {each.job: each for each in store.jobs(PORTAL)}
     assert (found["c"].verdict, found["c"].departures, found["c"].complete) == ("applied", 2, None)
     assert (found["d"].complete, found["d"].reason) == (False, "2 pages were given up")
@@ -139,7 +139,7 @@ def test_a_suspect_price_waits_for_another_job_than_the_one_that_saw_it(store: F
     assert types(store, "3") == ["listed", "price_changed"]
 
 
-def test_numbers_of_events_go_on(store: FullStore) -> None:
+def test_the_numbering_of_events_continues(store: FullStore) -> None:
     last = all_events(store)[-1].seq
     store.write(batch(page("new"), job="e"))
     assert [(each.seq, each.event.job) for each in all_events(store) if each.seq > last] == [(last + 1, "e")]
@@ -191,7 +191,7 @@ def look_at_mongo(url: str) -> list[Any]:
 
 @pytest.mark.parametrize("how", ["upgraded"], indirect=True)
 @pytest.mark.parametrize("kind", ["mongodb"], indirect=True)
-def test_no_document_speaks_of_runs(store: FullStore, url: str) -> None:
+def test_no_document_has_a_field_of_runs(store: FullStore, url: str) -> None:
     with MongoClient[Any](url) as client:
         database = client.get_default_database()
         assert "runs" not in database.list_collection_names()
@@ -202,7 +202,7 @@ def test_no_document_speaks_of_runs(store: FullStore, url: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["mongodb"], indirect=True)
-def test_an_upgrade_cut_short_is_finished_by_the_next(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_upgrade_is_finished_by_the_next(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fill_mongo(url)
     with monkeypatch.context() as patch:
         patch.setattr(schema, "_rename_runs", lambda documents: 1 / 0)

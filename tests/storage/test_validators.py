@@ -1,4 +1,4 @@
-"""By what a page is asked for again: only while the store has what was read from it."""
+"""Validators (ETag, Last-Modified) are used only while the store has the values of the page they belong to."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,16 +19,16 @@ from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, 
 ETAG, CHANGED, NOW = '"v1"', "Mon, 05 Oct 2026 07:00:00 GMT", "Tue, 06 Oct 2026 07:00:00 GMT"
 
 
-def read(listing: Listing, **told: str) -> PageRead:
-    headers = {"etag": ETAG, "last_modified": CHANGED, "date": NOW, **told}
+def read(listing: Listing, **changed: str) -> PageRead:
+    headers = {"etag": ETAG, "last_modified": CHANGED, "date": NOW, **changed}
     found = page_read(listing, listing.url, **headers)
     assert found is not None
     return found
 
 
-def keep(store: FullStore, *listings: Listing, **told: str) -> None:
+def keep(store: FullStore, *listings: Listing, **headers: str) -> None:
     store.write(batch(*listings))
-    store.keep_validators([read(each, **told) for each in listings])
+    store.keep_validators([read(each, **headers) for each in listings])
 
 
 def holding(store: FullStore, *refs: str, **asked: Any) -> dict[str, Validators]:
@@ -39,11 +39,11 @@ def unchanged(ref: str = "1") -> Sighting:
     return Sighting(portal=PORTAL, ref=ref, url="https://x.example/", is_read=True)
 
 
-# ----- what is kept of a page's headers
+# ----- which headers are stored
 
 
 @pytest.mark.parametrize("etag", ['"a"', 'W/"a"', '"' + "a" * (LONGEST - 2) + '"'])
-def test_an_etag_is_kept_as_it_was_told(etag: str) -> None:
+def test_an_etag_is_stored_unchanged(etag: str) -> None:
     assert read(page(), etag=etag, last_modified="").etag == etag
 
 
@@ -64,7 +64,7 @@ HOSTILE_ETAGS = [
 
 
 @pytest.mark.parametrize("etag", HOSTILE_ETAGS, ids=lambda etag: repr(etag[:12]))
-def test_a_hostile_etag_is_not_kept(etag: str) -> None:
+def test_a_hostile_etag_is_not_stored(etag: str) -> None:
     headers = {"etag": etag, "date": NOW}
     assert page_read(page(), "https://x.example/", last_modified="", **headers) is None
     beside = page_read(page(), "https://x.example/", last_modified=CHANGED, **headers)
@@ -84,28 +84,28 @@ def test_a_hostile_etag_is_not_kept(etag: str) -> None:
     ],
     ids=lambda changed: repr(changed[:40]),
 )
-def test_a_hostile_date_is_not_kept(changed: str) -> None:
+def test_a_hostile_date_is_not_stored(changed: str) -> None:
     assert page_read(page(), "https://x.example/", etag="", last_modified=changed, date=NOW) is None
 
 
 @pytest.mark.parametrize("ref", ["", "\0", "a\ud800", "9" * 5000])
-def test_what_no_table_takes_is_not_kept(ref: str) -> None:
+def test_a_ref_or_url_that_does_not_fit_a_table_is_not_stored(ref: str) -> None:
     assert page_read(page(ref), "https://x.example/", etag=ETAG, last_modified="", date="") is None
     assert page_read(page(), f"https://x.example/{'a' * 5000}", etag=ETAG, last_modified="", date="") is None
 
 
-def test_without_a_clock_any_date_is_believed() -> None:
+def test_without_a_date_header_any_last_modified_is_accepted() -> None:
     assert read(page(), etag="", date="").last_modified == CHANGED
 
 
-# ----- when they hold
+# ----- when validators are valid
 
 
-def test_what_was_kept_is_told(any_store: FullStore) -> None:
+def test_stored_validators_are_returned(any_store: FullStore) -> None:
     rent = page("2", operation="rent", rent_period="month")
     keep(any_store, page("1"), rent)
-    told = holding(any_store, "1", "2", "3")
-    assert told == {
+    validators = holding(any_store, "1", "2", "3")
+    assert validators == {
         "1": Validators(page("1").url, ETAG, CHANGED, None),
         "2": Validators(rent.url, ETAG, CHANGED, "month"),
     }
@@ -114,7 +114,7 @@ def test_what_was_kept_is_told(any_store: FullStore) -> None:
     assert "etag" not in record(any_store)
 
 
-def test_the_last_word_counts(any_store: FullStore) -> None:
+def test_the_last_validators_count(any_store: FullStore) -> None:
     keep(any_store, page())
     keep(any_store, page(), etag='"v2"', last_modified="")
     any_store.keep_validators([read(page(), etag='"old"'), read(page(), etag='"v3"', last_modified="")])
@@ -129,21 +129,21 @@ Happened = Callable[[FullStore], Any]
     "happened",
     [
         pytest.param(lambda store: store.write(batch(card(price=340_000), job="b")), id="a card's price"),
-        pytest.param(lambda store: store.write(batch(card(price=1_000), job="b")), id="a doubt"),
+        pytest.param(lambda store: store.write(batch(card(price=1_000), job="b")), id="a suspect price"),
         pytest.param(lambda store: store.write(batch(page(title="New"), job="b")), id="another page"),
         pytest.param(lambda store: store.write(batch(page(status="sold"), job="b")), id="sold"),
         pytest.param(lambda store: store.correct([page(title="Mended")], "b"), id="corrected"),
         pytest.param(lambda store: store.erase(PORTAL, "1"), id="erased"),
     ],
 )
-def test_they_hold_only_while_the_listing_is_what_was_read(any_store: FullStore, happened: Happened) -> None:
+def test_validators_are_valid_only_while_the_listing_is_unchanged(any_store: FullStore, happened: Happened) -> None:
     keep(any_store, page())
     assert holding(any_store)
     happened(any_store)
     assert holding(any_store) == {}
 
 
-def test_a_listing_of_which_we_think_that_it_is_gone_is_read(any_store: FullStore) -> None:
+def test_a_delisted_listing_has_no_validators(any_store: FullStore) -> None:
     keep(any_store, *(page(str(number)) for number in range(10)))
     any_store.begin_job("b", PORTAL, "full", "")
     any_store.write(batch(gone("1"), job="b"))
@@ -151,7 +151,7 @@ def test_a_listing_of_which_we_think_that_it_is_gone_is_read(any_store: FullStor
     assert set(holding(any_store, *map(str, range(10)))) == set(map(str, range(10))) - {"1"}
 
 
-def test_a_page_is_read_whole_in_the_end(any_store: FullStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_validators_expire(any_store: FullStore, monkeypatch: pytest.MonkeyPatch) -> None:
     assert timedelta(days=7) < rules.TRUSTED < timedelta(days=60)
     keep(any_store, page())
     for module in (in_mongo, in_postgres):
@@ -160,7 +160,7 @@ def test_a_page_is_read_whole_in_the_end(any_store: FullStore, monkeypatch: pyte
     assert holding(any_store) == {}
 
 
-def test_contacts_that_are_wanted_and_not_kept_are_read(any_store: FullStore) -> None:
+def test_without_the_wanted_contacts_there_are_no_validators(any_store: FullStore) -> None:
     keep(any_store, page("1"), page("2"), page("3"))
     any_store.keep_contacts([Sealed(PORTAL, "1", b"s", ()), Sealed(PORTAL, "2", b"s", (), "asked")], 30)
     assert set(holding(any_store, "1", "2", "3")) == {"1", "2", "3"}
@@ -168,7 +168,7 @@ def test_contacts_that_are_wanted_and_not_kept_are_read(any_store: FullStore) ->
     assert set(holding(any_store, "1", "2", "3", contacts="asked")) == {"2"}
 
 
-def test_what_was_erased_stays_away(any_store: FullStore) -> None:
+def test_validators_of_an_erased_listing_are_not_stored(any_store: FullStore) -> None:
     keep(any_store, page("1"), page("2"))
     assert any_store.erase(PORTAL, "1").removed["validators"] == 1
     any_store.keep_validators([read(page("1"))])
@@ -176,24 +176,24 @@ def test_what_was_erased_stays_away(any_store: FullStore) -> None:
     assert set(holding(any_store, "1", "2")) == {"2"}
 
 
-def test_of_what_is_not_stored_nothing_holds(any_store: FullStore) -> None:
+def test_a_listing_that_is_not_stored_has_no_validators(any_store: FullStore) -> None:
     any_store.keep_validators([read(page())])
     assert holding(any_store) == {}
     any_store.write(batch(page(title="Another")))
     assert holding(any_store) == {}
 
 
-def test_many_at_once(any_store: FullStore) -> None:
+def test_many_validators_are_looked_up_at_once(any_store: FullStore) -> None:
     listings = [page(str(number)) for number in range(1200)]
     any_store.keep_validators([replace(read(page()), ref=each.ref) for each in listings])
     any_store.write(batch(page("7"), page("1100")))
     assert set(holding(any_store, *(each.ref for each in listings))) == {"7", "1100"}
 
 
-# ----- a page that is as it was
+# ----- an unchanged page
 
 
-def test_unchanged_is_seen_and_read_and_no_event(any_store: FullStore) -> None:
+def test_an_unchanged_page_sets_the_times_and_makes_no_event(any_store: FullStore) -> None:
     any_store.write(batch(page("1"), page("2")))
     before, other = record(any_store), record(any_store, "2")
     later()
@@ -207,7 +207,7 @@ def test_unchanged_is_seen_and_read_and_no_event(any_store: FullStore) -> None:
     assert record(any_store, "2") == other
 
 
-def test_a_card_alone_is_not_read(any_store: FullStore) -> None:
+def test_a_search_result_alone_does_not_set_the_fetch_time(any_store: FullStore) -> None:
     any_store.write(batch(page()))
     before = record(any_store)
     later()
@@ -215,7 +215,7 @@ def test_a_card_alone_is_not_read(any_store: FullStore) -> None:
     assert record(any_store)["last_fetched_at"] == before["last_fetched_at"] < record(any_store)["last_seen_at"]
 
 
-def test_with_its_card_in_one_batch(any_store: FullStore) -> None:
+def test_an_unchanged_page_and_its_search_result_can_be_in_one_batch(any_store: FullStore) -> None:
     any_store.write(batch(page()))
     before = record(any_store)
     later()
@@ -224,13 +224,13 @@ def test_with_its_card_in_one_batch(any_store: FullStore) -> None:
     assert record(any_store)["last_fetched_at"] > before["last_fetched_at"]
 
 
-def test_what_was_never_stored_is_not_made_by_it(any_store: FullStore) -> None:
+def test_an_unchanged_page_of_an_unknown_listing_stores_nothing(any_store: FullStore) -> None:
     any_store.write(batch(unchanged()))
     assert list(any_store.records(PORTAL)) == []
     assert all_events(any_store) == []
 
 
-def test_it_brings_nothing_back_and_voids_the_evidence_before_it(any_store: FullStore) -> None:
+def test_an_unchanged_page_does_not_relist_and_cancels_earlier_evidence(any_store: FullStore) -> None:
     any_store.write(batch(*(page(str(number)) for number in range(10))))
     any_store.begin_job("b", PORTAL, "full", "")
     any_store.write(batch(gone("1"), gone("2"), job="b"))

@@ -11,7 +11,7 @@ SIZE = 15
 
 
 def batches() -> list[Batch]:
-    """Two for each price: the pages, and what a search page and a check tell of them."""
+    """Two batches for each price: the pages, then their search results and gone pages."""
     made = []
     for number, price in enumerate((350000, 340000, 330000)):
         refs = [str(ref) for ref in range(SIZE)]

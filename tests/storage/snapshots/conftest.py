@@ -1,4 +1,4 @@
-"""Writers that end with their test."""
+"""Writers that are closed at the end of their test."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -13,7 +13,7 @@ from tests.storage.snapshots.examples import a_writer
 
 @pytest.fixture
 def make_writer() -> Iterator[Callable[..., SnapshotWriter]]:
-    """Closed with the test."""
+    """Make writers that are closed at the end of the test."""
     with ExitStack() as stack:
 
         def make(url: str | Path, **changes: Any) -> SnapshotWriter:

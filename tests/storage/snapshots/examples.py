@@ -35,22 +35,22 @@ def a_writer(url: str | Path, **changes: Any) -> SnapshotWriter:
 
 
 def numbered(number: int) -> Page:
-    """Random bytes, which no compression makes small: most of the time goes into writing."""
+    """A page of random bytes, which do not compress: most of the time is spent writing."""
     body = Random(number).randbytes(300_000)
     return a_page(url=f"https://www.immoweb.be/en/classified/{number}", ref=str(number), body=body)
 
 
-def told(ref: SnapshotRef) -> str:
+def as_json(ref: SnapshotRef) -> str:
     return json.dumps(asdict(ref), default=str)
 
 
 def write_for_ever(url: str, spool: str) -> None:
-    """Says each page's row once the page is safe."""
+    """Write pages without end. Print the row of each page when the page is on disk."""
     writer = a_writer(url, spool=Path(spool), max_bytes=1 << 30)
     for number in range(10**9):
         ref = writer.write(numbered(number))
         writer.flush()
-        print(told(ref), flush=True)
+        print(as_json(ref), flush=True)
 
 
 if __name__ == "__main__":

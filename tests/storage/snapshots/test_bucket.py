@@ -1,4 +1,4 @@
-"""The same in a bucket, over a real S3 API: what is written here arrives there, whatever happens on the way."""
+"""Raw pages in a bucket, over a real S3 API: every page arrives although uploads fail or workers are killed."""
 
 import builtins
 import time
@@ -32,7 +32,7 @@ def url(bucket: str, request: pytest.FixtureRequest) -> str:
     return f"s3://{bucket}{request.param}"
 
 
-def test_a_closed_writers_pages_are_in_the_bucket(url: str, tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_the_pages_of_a_closed_writer_are_in_the_bucket(url: str, tmp_path: Path, make_writer: MakeWriter) -> None:
     writer = make_writer(url, spool=tmp_path)
     kept = [a_page(ref=str(number)) for number in range(5)]
     rows = [writer.write(page) for page in kept]
@@ -43,7 +43,7 @@ def test_a_closed_writers_pages_are_in_the_bucket(url: str, tmp_path: Path, make
     assert not list(tmp_path.rglob("*.warc.gz"))
 
 
-def test_keys_stand_below_the_prefix_and_one_page_is_one_range(
+def test_keys_begin_with_the_prefix_and_one_page_is_one_range(
     bucket: str, s3: Any, tmp_path: Path, make_writer: MakeWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = f"s3://{bucket}/raw"
@@ -64,7 +64,9 @@ def test_keys_stand_below_the_prefix_and_one_page_is_one_range(
     assert fetched == [rows[1].length]
 
 
-def test_a_page_on_its_way_is_read_from_the_spool(bucket: str, tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_a_page_that_is_not_uploaded_yet_is_read_from_the_spool(
+    bucket: str, tmp_path: Path, make_writer: MakeWriter
+) -> None:
     url = f"s3://{bucket}"
     row = make_writer(url, spool=tmp_path).write(a_page())
     assert read(url, row, spool=tmp_path) == a_page()
@@ -73,7 +75,7 @@ def test_a_page_on_its_way_is_read_from_the_spool(bucket: str, tmp_path: Path, m
         read(url, row)
 
 
-def test_a_file_that_is_large_or_old_goes_at_once(bucket: str, tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_a_large_or_old_file_is_uploaded_at_once(bucket: str, tmp_path: Path, make_writer: MakeWriter) -> None:
     url, clock = f"s3://{bucket}", Clock()
     writer = make_writer(url, spool=tmp_path, max_bytes=500_000, max_seconds=60, clock=clock)
     for number in range(3):
@@ -85,12 +87,12 @@ def test_a_file_that_is_large_or_old_goes_at_once(bucket: str, tmp_path: Path, m
     assert [page for _, page in pages(url)] == [numbered(number) for number in range(3)]
 
 
-def test_what_a_killed_worker_left_is_uploaded_by_the_next(
+def test_files_of_a_killed_worker_are_uploaded_by_the_next(
     bucket: str, tmp_path: Path, make_writer: MakeWriter
 ) -> None:
     url = f"s3://{bucket}/raw"
     rows = killed_while_writing(url, tmp_path, 4)
-    assert not list(pages(url)), "nothing was due"
+    assert not list(pages(url)), "no file was large or old enough"
     make_writer(url, spool=tmp_path)
     until(lambda: len(list(pages(url))) >= len(rows), "the dead worker's file")
     for number, row in enumerate(rows):
@@ -120,14 +122,14 @@ def test_two_workers_on_one_machine_upload_each_file_once(
     assert sorted(each["Key"] for each in versions) == sorted({row.file for row in rows})
 
 
-def test_a_bucket_that_is_away_gets_its_files_later(tmp_path: Path, s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_gets_its_files_after_an_outage(tmp_path: Path, s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     url, spool = "s3://pages-away", Folder(spool_of("s3://pages-away", tmp_path))
     monkeypatch.setattr("realestate.storage.snapshots.places._CLIENT", {"retries": {"total_max_attempts": 1}})
     writer = a_writer(url, spool=tmp_path)
     row = writer.write(a_page())
     writer.close()
-    assert read(str(spool.path), row) == a_page(), "it waits"
+    assert read(str(spool.path), row) == a_page(), "the file stays in the spool"
     with pytest.raises(SnapshotError, match="s3://pages-away"):
         sweep(spool, Bucket(url))
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
@@ -141,7 +143,7 @@ def test_a_bucket_that_is_away_gets_its_files_later(tmp_path: Path, s3: Any, mon
     server.stop()
 
 
-def test_an_empty_file_is_not_worth_a_key(bucket: str, tmp_path: Path) -> None:
+def test_an_empty_file_is_not_uploaded(bucket: str, tmp_path: Path) -> None:
     url = f"s3://{bucket}"
     empty = spool_of(url, tmp_path) / "immoweb/failed/20261104T120000Z-w-0001.warc.gz"
     empty.parent.mkdir(parents=True)
@@ -175,7 +177,7 @@ def test_more_files_than_s3_deletes_at_once(bucket: str, s3: Any, monkeypatch: p
     assert [each["Key"] for each in s3.list_objects_v2(Bucket=bucket)["Contents"]] == ["somebody/elses.gz"]
 
 
-def test_no_bucket_is_one_clear_line(s3: Any) -> None:
+def test_a_missing_bucket_is_one_line_of_error(s3: Any) -> None:
     row = SnapshotRef.of(a_page(), "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 10)
     with pytest.raises(SnapshotError, match=r"s3://no-such-bucket: .*NoSuchBucket"):
         read("s3://no-such-bucket", row)

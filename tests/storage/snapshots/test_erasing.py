@@ -1,4 +1,4 @@
-"""A page that is erased can be read nowhere; all others can."""
+"""An erased page cannot be read anywhere; all other pages can."""
 
 import zlib
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def written(writer: SnapshotWriter, count: int = 5) -> list[SnapshotRef]:
 
 
 def bytes_below(folder: Path) -> bytes:
-    """Whatever files hold, compressed or not, whole or not."""
+    """All bytes of the files: as they are, and decompressed as far as possible."""
     found = b""
     for path in folder.rglob("*"):
         data = path.read_bytes() if path.is_file() else b""
@@ -46,7 +46,7 @@ def bytes_below(folder: Path) -> bytes:
     return found
 
 
-def test_the_page_is_gone_and_the_others_are_where_the_rows_say(tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_the_page_is_gone_and_the_rows_of_the_others_are_correct(tmp_path: Path, make_writer: MakeWriter) -> None:
     before = written(make_writer(tmp_path))
     assert SECRET in bytes_below(tmp_path)
     done = rewrite(str(tmp_path), before[0].file, is_second)
@@ -61,7 +61,7 @@ def test_the_page_is_gone_and_the_others_are_where_the_rows_say(tmp_path: Path, 
     assert (again.outcome, again.erased, again.rows) == ("done", 0, done.rows)
 
 
-def test_a_file_of_nothing_else_goes(tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_a_file_with_only_erased_pages_is_removed(tmp_path: Path, make_writer: MakeWriter) -> None:
     (row,) = written(make_writer(tmp_path), 1)
     done = rewrite(str(tmp_path), row.file, lambda page: True)
     assert (done.outcome, done.erased, done.rows) == ("done", 1, [])
@@ -69,7 +69,7 @@ def test_a_file_of_nothing_else_goes(tmp_path: Path, make_writer: MakeWriter) ->
     assert rewrite(str(tmp_path), row.file, is_second).outcome == "missing"
 
 
-def test_half_a_page_goes_too(tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_an_incomplete_page_is_erased_too(tmp_path: Path, make_writer: MakeWriter) -> None:
     rows = written(make_writer(tmp_path))
     path = tmp_path / rows[0].file
     whole = path.read_bytes()
@@ -80,7 +80,7 @@ def test_half_a_page_goes_too(tmp_path: Path, make_writer: MakeWriter) -> None:
     assert SECRET not in bytes_below(tmp_path)
 
 
-def test_a_file_that_is_written_to_stays_as_it_is(tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_a_file_that_is_being_written_is_not_changed(tmp_path: Path, make_writer: MakeWriter) -> None:
     writer = make_writer(tmp_path)
     row = writer.write(numbered(2))
     writer.flush()
@@ -90,7 +90,7 @@ def test_a_file_that_is_written_to_stays_as_it_is(tmp_path: Path, make_writer: M
     assert rewrite(str(tmp_path), row.file, is_second).outcome == "done"
 
 
-def test_a_disk_that_is_full_leaves_the_file_as_it_was(
+def test_a_full_disk_leaves_the_file_unchanged(
     tmp_path: Path, make_writer: MakeWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = written(make_writer(tmp_path))
@@ -104,11 +104,11 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_was(
             rewrite(str(tmp_path), rows[0].file, is_second)
     assert [row for row, _ in pages(str(tmp_path))] == rows
     rewrite(str(tmp_path), rows[0].file, is_second)
-    assert SECRET not in bytes_below(tmp_path), "what was left half-way is gone too"
+    assert SECRET not in bytes_below(tmp_path), "the incomplete copy is removed too"
 
 
 @pytest.mark.parametrize("name", ["../immoweb/failed/20261104T120000Z-w-1.warc.gz", "/etc/passwd", "x.warc.gz"])
-def test_a_name_out_of_a_database_leads_nowhere_else(tmp_path: Path, name: str) -> None:
+def test_a_file_name_from_the_database_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
     with pytest.raises(SnapshotError, match="no file of snapshots"):
         rewrite(str(tmp_path), name, is_second)
 
@@ -117,12 +117,12 @@ def test_a_name_out_of_a_database_leads_nowhere_else(tmp_path: Path, name: str) 
 
 
 def bytes_in(s3: Any, bucket: str, tmp_path: Path) -> bytes:
-    """Of all versions of all objects."""
+    """The bytes of all versions of all objects."""
     folder = tmp_path / "versions"
     folder.mkdir(exist_ok=True)
     for number, each in enumerate(s3.list_object_versions(Bucket=bucket).get("Versions", ())):
-        told = s3.get_object(Bucket=bucket, Key=each["Key"], VersionId=each["VersionId"])
-        (folder / str(number)).write_bytes(told["Body"].read())
+        version = s3.get_object(Bucket=bucket, Key=each["Key"], VersionId=each["VersionId"])
+        (folder / str(number)).write_bytes(version["Body"].read())
     found = bytes_below(folder)
     for path in folder.iterdir():
         path.unlink()
@@ -131,7 +131,7 @@ def bytes_in(s3: Any, bucket: str, tmp_path: Path) -> bytes:
 
 @pytest.mark.parametrize("versions", [False, True], ids=["plain", "with versions"])
 @pytest.mark.parametrize("left", [5, 0], ids=["others stay", "nothing stays"])
-def test_in_a_bucket_it_is_gone_from_every_version(
+def test_a_page_is_erased_from_every_version_in_a_bucket(
     bucket: str, s3: Any, tmp_path: Path, make_writer: MakeWriter, versions: bool, left: int
 ) -> None:
     url = f"s3://{bucket}/raw"
@@ -149,7 +149,9 @@ def test_in_a_bucket_it_is_gone_from_every_version(
     assert rewrite(url, "immoweb/failed/20261104T120000Z-w-1.warc.gz", is_second).outcome == "missing"
 
 
-def test_what_is_on_its_way_arrives_without_it(bucket: str, s3: Any, tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_a_file_that_is_uploaded_later_does_not_contain_it(
+    bucket: str, s3: Any, tmp_path: Path, make_writer: MakeWriter
+) -> None:
     url = f"s3://{bucket}"
     rows = written(make_writer(tmp_path / "elsewhere"))
     spool = spool_of(url, tmp_path / "spool")
@@ -162,10 +164,10 @@ def test_what_is_on_its_way_arrives_without_it(bucket: str, s3: Any, tmp_path: P
     assert SECRET not in bytes_in(s3, bucket, tmp_path)
 
 
-def test_an_upload_that_began_before_does_not_bring_it_back(
+def test_an_upload_that_began_before_does_not_restore_it(
     bucket: str, s3: Any, tmp_path: Path, make_writer: MakeWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has the file open and waits for its lock, while the file is replaced."""
+    """The upload has the file open and waits for its lock while the file is replaced."""
     url = f"s3://{bucket}"
     rows = written(make_writer(tmp_path / "elsewhere"))
     spool = spool_of(url, tmp_path / "spool")

@@ -14,7 +14,7 @@ PATIENCE = 60.0
 
 
 class Slow:
-    """A disk that takes nothing before it is let go."""
+    """A disk that writes nothing until the test allows it."""
 
     def __init__(self) -> None:
         self.go = threading.Event()
@@ -50,7 +50,7 @@ def taken(future: "Future[SnapshotRef] | None") -> "Future[SnapshotRef]":
     return future
 
 
-def test_pages_are_kept_and_their_rows_told(tmp_path: Path) -> None:
+def test_pages_are_written_and_their_rows_returned(tmp_path: Path) -> None:
     writing = recorder(a_writer(tmp_path))
     kept = [a_page(ref=str(number)) for number in range(20)]
     futures = [taken(writing.take(page)) for page in kept]
@@ -60,7 +60,7 @@ def test_pages_are_kept_and_their_rows_told(tmp_path: Path) -> None:
     assert [row for row, _ in pages(str(tmp_path))] == rows
 
 
-def test_a_slow_disk_costs_the_sample_and_nothing_that_failed() -> None:
+def test_a_slow_disk_drops_sampled_pages_and_no_failed_page() -> None:
     disk = Slow()
     writing = recorder(disk)
     sampled = [writing.take(a_page(kind="sampled", body=b"x" * 30_000)) for _ in range(10)]
@@ -73,7 +73,7 @@ def test_a_slow_disk_costs_the_sample_and_nothing_that_failed() -> None:
     writing.close()
 
 
-def test_empty_pages_take_room_too() -> None:
+def test_empty_pages_count_towards_the_limit_too() -> None:
     disk = Slow()
     writing = recorder(disk)
     refused = [writing.take(a_page(kind="sampled", body=b"")) for _ in range(1000)].count(None)
@@ -82,7 +82,7 @@ def test_empty_pages_take_room_too() -> None:
     writing.close()
 
 
-def test_nobody_hears_of_a_page_before_it_is_safe_and_a_crowd_shares_one_fsync() -> None:
+def test_a_row_is_returned_after_fsync_and_many_pages_share_one_fsync() -> None:
     disk = Slow()
     writing = recorder(disk, 10**9)
     futures = [taken(writing.take(a_page())) for _ in range(50)]
@@ -95,7 +95,7 @@ def test_nobody_hears_of_a_page_before_it_is_safe_and_a_crowd_shares_one_fsync()
     writing.close()
 
 
-def test_a_page_that_cannot_be_written_does_not_spoil_the_next() -> None:
+def test_a_page_that_cannot_be_written_does_not_affect_the_next() -> None:
     disk = Slow()
     disk.go.set()
     writing = recorder(disk)
@@ -111,7 +111,7 @@ def test_a_page_that_cannot_be_written_does_not_spoil_the_next() -> None:
     writing.close()
 
 
-def test_closing_waits_for_what_was_taken() -> None:
+def test_closing_waits_for_pages_that_were_accepted() -> None:
     disk = Slow()
     writing = recorder(disk)
     futures = [taken(writing.take(a_page())) for _ in range(30)]
@@ -120,7 +120,7 @@ def test_closing_waits_for_what_was_taken() -> None:
     assert all(future.done() for future in futures)
 
 
-def test_who_gives_up_waiting_does_not_stop_the_writing() -> None:
+def test_a_cancelled_wait_does_not_stop_the_writing() -> None:
     disk = Slow()
     writing = recorder(disk)
     future = taken(writing.take(a_page()))
@@ -130,7 +130,7 @@ def test_who_gives_up_waiting_does_not_stop_the_writing() -> None:
     writing.close()
 
 
-def test_a_folder_that_cannot_be_written_is_told_page_by_page(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error_of_each_page(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     writing = recorder(a_writer(tmp_path / "file"))
     with pytest.raises(SnapshotError, match="NotADirectoryError"):

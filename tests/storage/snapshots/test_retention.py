@@ -13,7 +13,7 @@ MakeWriter = Callable[..., SnapshotWriter]
 
 @pytest.fixture
 def folder(tmp_path: Path, make_writer: MakeWriter) -> str:
-    """A page of each kind a day, ten days long."""
+    """A folder with one page of each kind per day, for ten days."""
     clock = Clock()
     writer = make_writer(tmp_path, max_seconds=60, clock=clock)
     for day in range(10):
@@ -32,12 +32,12 @@ def test_each_kind_is_kept_for_its_own_days(folder: str) -> None:
     removed = prune(folder, {"failed": 8, "sampled": 3.5}, NOON + timedelta(days=9, hours=1))
     assert kept(folder, "failed") == [2, 3, 4, 5, 6, 7, 8, 9]
     assert kept(folder, "sampled") == [6, 7, 8, 9]
-    assert kept(folder, "all") == list(range(10)), "a kind without days is kept for ever"
+    assert kept(folder, "all") == list(range(10)), "a kind without a limit is kept forever"
     assert len(removed) == 2 + 6
     assert prune(folder, {"failed": 8, "sampled": 3.5}, NOON + timedelta(days=9, hours=1)) == []
 
 
-def test_rows_are_forgotten_before_their_files_go(folder: str) -> None:
+def test_rows_are_dropped_before_their_files_are_removed(folder: str) -> None:
     seen: list[int] = []
 
     def forget(files: object) -> None:
@@ -47,10 +47,10 @@ def test_rows_are_forgotten_before_their_files_go(folder: str) -> None:
     with pytest.raises(ConnectionError):
         prune(folder, {"failed": 1}, NOON + timedelta(days=9), drop_rows=forget)
     assert seen == [10]
-    assert len(kept(folder, "failed")) == 10, "the next run finds them again"
+    assert len(kept(folder, "failed")) == 10, "the next call finds them again"
 
 
-def test_a_file_that_is_written_to_stays(tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_a_file_that_is_being_written_stays(tmp_path: Path, make_writer: MakeWriter) -> None:
     clock = Clock()
     writer = make_writer(tmp_path, clock=clock)
     row = writer.write(a_page())
@@ -62,5 +62,5 @@ def test_a_file_that_is_written_to_stays(tmp_path: Path, make_writer: MakeWriter
     assert not list(pages(str(tmp_path)))
 
 
-def test_an_empty_place_has_nothing_to_remove(tmp_path: Path) -> None:
+def test_a_missing_folder_has_nothing_to_remove(tmp_path: Path) -> None:
     assert prune(str(tmp_path / "never"), dict.fromkeys(KINDS, 0), NOON) == []

@@ -1,4 +1,4 @@
-"""A page comes back as it was written, whatever it holds, and other tools can read it."""
+"""Every page is read back as it was written, and other tools can read the files."""
 
 import gzip
 from datetime import datetime, timedelta, timezone
@@ -29,7 +29,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
-def test_any_body_comes_back(body: bytes) -> None:
+def test_any_body_is_read_back(body: bytes) -> None:
     page = a_page(body=body)
     assert warc.decode(warc.encode(page)) == page
 
@@ -41,7 +41,7 @@ def test_any_body_comes_back(body: bytes) -> None:
     hints=st.dictionaries(st.text(max_size=9), st.none() | st.integers() | st.text(max_size=9) | st.booleans()),
     status=st.integers(100, 999),
 )
-def test_whatever_a_site_sends_is_one_record(
+def test_any_response_is_one_record(
     body: bytes, headers: list[tuple[bytes, bytes]], url: str, hints: dict[str, Any], status: int
 ) -> None:
     sent = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
@@ -52,13 +52,13 @@ def test_whatever_a_site_sends_is_one_record(
     assert page.fit_to_keep() == page
 
 
-def test_what_is_kept_of_a_good_page_is_what_was_sent() -> None:
+def test_a_good_page_is_stored_as_it_was_sent() -> None:
     odd = (("Content-Disposition", "attachment; filename=\xe9v.html"), ("X-Utf8", "\xc3\xa9"), ("x-empty", ""))
     page = a_page(headers=odd)
     assert warc.decode(warc.encode(page.fit_to_keep())).headers == odd
 
 
-def test_a_header_cannot_make_lines_of_its_own() -> None:
+def test_a_header_cannot_add_lines() -> None:
     evil = (
         ("X-A", "1\r\nSet-Cookie: id=1\r\n\r\n<html>"),
         ("X-B\r\nSet-Cookie", "id=2"),
@@ -76,24 +76,24 @@ def test_a_header_cannot_make_lines_of_its_own() -> None:
     "name",
     ["Set-Cookie", "set-cookie2", "Authorization", "WWW-Authenticate", "X-CSRF-Token", "X-Session-Id", "X-Api-Key"],
 )
-def test_no_secret_is_kept(name: str) -> None:
+def test_no_secret_is_stored(name: str) -> None:
     record = gzip.decompress(warc.encode(a_page(headers=((name, "s3cr3t"), ("Server", "x"))).fit_to_keep()))
     assert b"s3cr3t" not in record
     assert b"Server: x" in record
 
 
-def test_a_login_in_an_address_is_not_kept() -> None:
+def test_a_login_in_an_address_is_not_stored() -> None:
     page = a_page(url="https://me:s3cr3t@x.example:8080/a?b=c@d#e").fit_to_keep()
     assert page.url == "https://x.example:8080/a?b=c@d#e"
 
 
-def test_a_moment_keeps_its_microseconds_in_any_zone() -> None:
+def test_a_time_keeps_its_microseconds_in_any_time_zone() -> None:
     baku = timezone(timedelta(hours=4))
-    moment = datetime(2026, 11, 4, 16, 0, 0, 123456, tzinfo=baku)
-    assert warc.decode(warc.encode(a_page(fetched_at=moment))).fetched_at == NOON
+    fetched_at = datetime(2026, 11, 4, 16, 0, 0, 123456, tzinfo=baku)
+    assert warc.decode(warc.encode(a_page(fetched_at=fetched_at))).fetched_at == NOON
 
 
-def test_hints_as_long_as_a_request_may_be() -> None:
+def test_hints_may_be_as_long_as_a_request() -> None:
     page = a_page(hints={"text": "ə" * 200_000})
     assert warc.decode(warc.encode(page)) == page
 
@@ -111,7 +111,7 @@ def test_other_tools_read_the_files_and_agree_about_the_digests() -> None:
     assert found == [(first.url, "200", first.body), (second.url, "404", b"")]
 
 
-def test_that_check_can_fail() -> None:
+def test_the_check_of_digests_can_fail() -> None:
     plain = gzip.decompress(warc.encode(a_page())).replace(b"</html>", b"</HTML>")
     with pytest.raises(ArchiveLoadFailed):
         [record.raw_stream.read() for record in ArchiveIterator(BytesIO(plain), check_digests="raise")]
@@ -156,6 +156,6 @@ NOT_OURS = {
 
 
 @pytest.mark.parametrize("data", NOT_OURS.values(), ids=NOT_OURS)
-def test_what_is_not_one_record_of_ours_is_damage(data: bytes) -> None:
+def test_bytes_that_are_not_one_record_of_ours_are_damage(data: bytes) -> None:
     with pytest.raises(DamagedSnapshot):
         warc.decode(data)

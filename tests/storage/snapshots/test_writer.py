@@ -1,4 +1,4 @@
-"""Files of pages: what is written is whole and found again, whatever happens to the writer."""
+"""Files of raw pages: written pages are complete and found again, also when the writer is killed."""
 
 import json
 import resource
@@ -21,7 +21,7 @@ WRITE_FOR_EVER = [sys.executable, "-m", "tests.storage.snapshots.examples"]
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """A clock that only moves when a test moves it."""
 
     def __init__(self) -> None:
         self.now = NOON
@@ -34,7 +34,7 @@ def all_of(folder: Path) -> list[tuple[SnapshotRef, Page]]:
     return list(pages(str(folder)))
 
 
-def test_a_row_leads_to_its_page_at_once(tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_a_page_can_be_read_by_its_row_at_once(tmp_path: Path, make_writer: MakeWriter) -> None:
     writer = make_writer(tmp_path)
     kept = [a_page(ref=str(number), body=bytes([number]) * 100) for number in range(5)]
     rows = [writer.write(page) for page in kept]
@@ -45,7 +45,7 @@ def test_a_row_leads_to_its_page_at_once(tmp_path: Path, make_writer: MakeWriter
     assert all_of(tmp_path) == list(zip(rows, kept, strict=True))
 
 
-def test_a_row_says_where_and_what_and_nothing_of_the_page(tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_a_row_has_no_content_of_the_page(tmp_path: Path, make_writer: MakeWriter) -> None:
     row = make_writer(tmp_path).write(a_page())
     assert (row.portal, row.ref, row.stage, row.job, row.kind, row.status, row.fetched_at) == (
         *("immoweb", "21000001", "extract", "j1", "failed", 200),
@@ -56,7 +56,7 @@ def test_a_row_says_where_and_what_and_nothing_of_the_page(tmp_path: Path, make_
     assert not hasattr(row, "hints")
 
 
-def test_an_address_with_a_login_is_in_neither(tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_a_login_of_an_address_is_in_neither_row_nor_file(tmp_path: Path, make_writer: MakeWriter) -> None:
     writer = make_writer(tmp_path)
     row = writer.write(a_page(url="https://me:s3cr3t@x.example/a"))
     assert row.url == read(str(tmp_path), row).url == "https://x.example/a"
@@ -97,7 +97,7 @@ def test_a_file_ends_when_it_is_old_even_if_no_page_comes(tmp_path: Path, make_w
     assert not writer._open
 
 
-def test_pages_since_a_moment(tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_pages_since_a_time(tmp_path: Path, make_writer: MakeWriter) -> None:
     clock = Clock()
     writer = make_writer(tmp_path, clock=clock)
     for hour in range(0, 100, 10):
@@ -107,7 +107,7 @@ def test_pages_since_a_moment(tmp_path: Path, make_writer: MakeWriter) -> None:
     assert found == ["70", "80", "90"]
 
 
-def test_two_workers_at_once_do_not_meet(tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_two_workers_write_to_different_files(tmp_path: Path, make_writer: MakeWriter) -> None:
     one, two = make_writer(tmp_path, worker="host:1:aaa"), make_writer(tmp_path, worker="host:1:bbb")
     rows = [writer.write(numbered(number)) for number in range(10) for writer in (one, two)]
     assert len({row.file for row in rows}) == 2 * len({row.file for row in rows if "aaa" in row.file})
@@ -116,7 +116,7 @@ def test_two_workers_at_once_do_not_meet(tmp_path: Path, make_writer: MakeWriter
 
 
 def killed_while_writing(url: str, spool: Path, after: int) -> list[SnapshotRef]:
-    """The rows that a process told before it was killed, after so many at the earliest."""
+    """Kill a process after at least so many rows, and return the rows that it printed before."""
     process = subprocess.Popen([*WRITE_FOR_EVER, url, str(spool)], stdout=subprocess.PIPE, cwd=ROOT)
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(after)]
@@ -129,17 +129,17 @@ def killed_while_writing(url: str, spool: Path, after: int) -> list[SnapshotRef]
 
 
 @pytest.mark.parametrize("after", [1, 2, 5, 9])
-def test_kill_9_leaves_every_page_that_was_told(tmp_path: Path, after: int) -> None:
+def test_kill_9_loses_no_page_whose_row_was_printed(tmp_path: Path, after: int) -> None:
     rows = killed_while_writing(str(tmp_path), tmp_path, after)
     assert len(rows) >= after
     for number, row in enumerate(rows):
         assert read(str(tmp_path), row) == numbered(number)
     found = all_of(tmp_path)
     assert [row for row, _ in found][: len(rows)] == rows
-    assert [page for _, page in found] == [numbered(number) for number in range(len(found))], "and no half page"
+    assert [page for _, page in found] == [numbered(number) for number in range(len(found))], "no incomplete page"
 
 
-def test_the_next_worker_does_not_append_to_a_dead_ones_file(tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_a_worker_does_not_append_to_the_file_of_a_dead_one(tmp_path: Path, make_writer: MakeWriter) -> None:
     rows = killed_while_writing(str(tmp_path), tmp_path, 1)
     (file,) = {row.file for row in rows}
     with (tmp_path / file).open("ab") as half:
@@ -151,7 +151,7 @@ def test_the_next_worker_does_not_append_to_a_dead_ones_file(tmp_path: Path, mak
 
 FULL_DISK = """
 import resource, sys
-from tests.storage.snapshots.examples import a_writer, numbered, told
+from tests.storage.snapshots.examples import a_writer, numbered, as_json
 writer = a_writer(sys.argv[1], max_bytes=1 << 30)
 for number in range(20):
     if number == 3:  # the fourth page finds room for half of it
@@ -159,7 +159,7 @@ for number in range(20):
     if number == 5:
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     try:
-        print(told(writer.write(numbered(number))), flush=True)
+        print(as_json(writer.write(numbered(number))), flush=True)
     except OSError as error:
         print(f"refused {number}", flush=True)
 writer.close()
@@ -167,7 +167,7 @@ writer.close()
 
 
 @pytest.mark.skipif(resource.getrlimit(resource.RLIMIT_FSIZE)[1] != resource.RLIM_INFINITY, reason="a limit is set")
-def test_a_full_disk_costs_the_page_that_found_it_full(tmp_path: Path) -> None:
+def test_a_full_disk_loses_only_the_page_that_did_not_fit(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", FULL_DISK, str(tmp_path)], capture_output=True, text=True, cwd=ROOT, check=True
     )
@@ -195,19 +195,19 @@ def test_a_row_for_another_page_is_noticed(tmp_path: Path, make_writer: MakeWrit
         *("../failed/20261104T120000Z-w-1.warc.gz", "a/failed/20269904T120000Z-w-1.warc.gz", ""),
     ],
 )
-def test_a_row_leads_nowhere_else(tmp_path: Path, file: str) -> None:
+def test_a_row_cannot_leave_the_folder(tmp_path: Path, file: str) -> None:
     row = SnapshotRef.of(a_page(), file, 0, 10)
     with pytest.raises(SnapshotError, match="no file of snapshots"):
         read(str(tmp_path), row)
 
 
-def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
+def test_a_missing_file_is_one_line_of_error(tmp_path: Path) -> None:
     row = SnapshotRef.of(a_page(), "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 10)
     with pytest.raises(SnapshotError, match="no snapshots immoweb/failed/20261104T120000Z-w-1"):
         read(str(tmp_path), row)
 
 
-def test_what_else_lies_in_the_folder_is_left_alone(tmp_path: Path, make_writer: MakeWriter) -> None:
+def test_other_files_in_the_folder_are_left_alone(tmp_path: Path, make_writer: MakeWriter) -> None:
     make_writer(tmp_path).write(a_page())
     for name in ("immoweb/failed/notes.txt", "immoweb/failed/x.warc.gz", "README"):
         (tmp_path / name).write_text("mine")
@@ -215,7 +215,7 @@ def test_what_else_lies_in_the_folder_is_left_alone(tmp_path: Path, make_writer:
 
 
 @pytest.mark.parametrize("url", ["https://x.example/a", "ftp://x", "gs://bucket"])
-def test_an_address_of_another_kind_is_one_clear_line(url: str, make_writer: MakeWriter) -> None:
+def test_an_address_of_another_kind_is_one_line_of_error(url: str, make_writer: MakeWriter) -> None:
     with pytest.raises(SnapshotError, match="SNAPSHOTS_URL begins with"):
         make_writer(url)
 
