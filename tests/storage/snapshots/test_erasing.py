@@ -109,7 +109,7 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_was(
 
 @pytest.mark.parametrize("name", ["../immoweb/failed/20261104T120000Z-w-1.warc.gz", "/etc/passwd", "x.warc.gz"])
 def test_a_name_out_of_a_database_leads_nowhere_else(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SnapshotError, match="no file of snapshots"):
+    with pytest.raises(SnapshotError, match="not the name of a snapshot file"):
         rewrite(str(tmp_path), name, is_second)
 
 
