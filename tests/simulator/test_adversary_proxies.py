@@ -215,7 +215,7 @@ def test_the_lying_one_gives_itself_away_puts_something_in_or_shows_its_own() ->
         for _ in range(30):
             adversary._limits.clear()  # lies are what is looked at here
             _, came = await get(liar.url, url)
-            kind = "replace" if b"brought to you by nobody" in came else "inject" if b"premium exits" in came else "?"
+            kind = "replace" if b"brought to you by nobody" in came else "inject" if b"premium proxies" in came else "?"
             seen[kind] += 1
             if kind == "replace":
                 assert len(came) < len(body) / 10
