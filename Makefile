@@ -1,9 +1,9 @@
 # Each target sets up what it needs. A fresh machine needs only make and Python 3.11 or newer
-# (3.11 and 3.12 bring their own Redis; above, `redis-server` must be on the PATH).
+# (for 3.11 and 3.12 pip installs a Redis; for newer versions `redis-server` must be on the PATH).
 PYTHON ?= $(firstword $(foreach python,python3.12 python3.11 python3 python,\
 	$(if $(shell $(python) -c 'import sys, venv; sys.version_info >= (3, 11) and print(1)' 2>/dev/null),$(python))))
-# `SCRAPY=latest make quick` tests with the newest Scrapy instead of the locked one, in an environment of its own, and
-# without acceleration: that part alone depends on Scrapy's internals.
+# `SCRAPY=latest make quick` tests with the newest Scrapy instead of the locked one, in a separate environment and
+# without acceleration: only that part depends on Scrapy's internals.
 ifeq ($(SCRAPY),latest)
 VENV := .venv-latest
 export ACCELERATE := off
@@ -13,7 +13,7 @@ endif
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-# One file of tests stays in one process, so that what its tests share is started once. The long files come first.
+# All tests of a file run in one process, so that shared servers are started once. The long files come first.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 # Rooms whose tests start many processes and servers: not for `make quick`.
 NOT_QUICK := end_to_end bench simulator storage embedded
@@ -26,17 +26,17 @@ endif
 demo: $(READY)
 	$(BIN)/realestate demo
 
-# At each save.
+# For each save.
 quick: $(READY)
 	$(PYTEST) -m "not slow" $(NOT_QUICK:%=--ignore=tests/%)
 
-# Before each commit. The server that MongoDB's tests may need is built first: otherwise all test processes would wait
+# For each commit. The server that MongoDB's tests may need is built first: otherwise all test processes would wait
 # for it, each until its timeout.
 test: $(READY)
 	$(BIN)/python -m tests.mongodb
 	$(PYTEST) -m "not slow"
 
-# And the tests that need minutes, marked `slow`.
+# All tests, with those marked `slow`, which take minutes.
 test-all: $(READY)
 	$(BIN)/python -m tests.mongodb
 	$(PYTEST)
@@ -48,15 +48,15 @@ lint: $(READY)
 
 check: lint test
 
-# Beside peers. It takes an hour or two; the machine must have nothing else to do.
+# Comparison with other projects. It takes an hour or two, on a machine that does nothing else.
 bench: peers
 	$(BIN)/python -m bench
 
-# The same, and write the numbers and the picture to docs/performance.md.
+# The same, and writes the numbers and the picture to docs/performance.md.
 performance: peers
 	$(BIN)/python -m bench --write docs
 
-# A peer that cannot be installed is left out of the tables.
+# A project that cannot be installed is left out of the tables.
 peers: $(READY)
 	-$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[bench]'
 

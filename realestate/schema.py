@@ -1,4 +1,4 @@
-"""The JSON Schema of each kind of item: what others may rely on, derived from the dataclass."""
+"""The JSON Schema of each kind of item, derived from its dataclass."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from realestate.items.others import OTHERS
 
 
 def listing_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a record as `as_record` makes it."""
+    """Return the JSON Schema (draft 2020-12) of a record that `as_record` returns."""
     return _schema(Listing, _RULES)
 
 
 def other_schemas() -> dict[str, dict[str, Any]]:
-    """Of the other kinds, by their names: of a record as `other_record` makes it."""
+    """Return kind -> JSON Schema of a record that `other_record` returns."""
     return {name: _schema(kind, [_PRICE_AND_CURRENCY]) for name, kind in OTHERS.items()}
 
 
@@ -56,13 +56,13 @@ def _rule(name: str, says: str, condition: dict[str, Any]) -> dict[str, Any]:
 _IS_SALE = {"properties": {"operation": {"const": "sale"}}}
 _IS_RENT = {"properties": {"operation": {"const": "rent"}}}
 _PRICE_AND_CURRENCY = _rule(
-    "price_and_currency_apart", "`currency` is there exactly when `price` is", _exactly_when("currency", "price")
+    "price_and_currency_apart", "`currency` is present exactly when `price` is", _exactly_when("currency", "price")
 )
 
-#: What must hold between fields; pipelines/rules.py has what a schema cannot say.
+#: Rules between fields. Rules that a schema cannot express are in pipelines/rules.py.
 _RULES = [
-    _rule("operation_missing", "`operation` is always there", _present("operation")),
-    _rule("property_type_missing", "`property_type` is always there", _present("property_type")),
+    _rule("operation_missing", "`operation` is always present", _present("operation")),
+    _rule("property_type_missing", "`property_type` is always present", _present("property_type")),
     _PRICE_AND_CURRENCY,
     _rule(
         "rent_period_of_a_sale",
@@ -71,19 +71,19 @@ _RULES = [
     ),
     _rule(
         "rent_without_period",
-        "a rent with a `price` has its `rent_period`",
+        "a rent with a `price` has a `rent_period`",
         {"if": {"allOf": [_present("price"), _IS_RENT]}, "then": _present("rent_period")},
     ),
     _rule(
         "latitude_and_longitude_apart",
-        "`longitude` is there exactly when `latitude` is",
+        "`longitude` is present exactly when `latitude` is",
         _exactly_when("longitude", "latitude"),
     ),
 ]
 
 
 def _money_as_number(part: Any) -> Any:
-    """msgspec writes Decimal as text; a record carries money as a number."""
+    """Return the schema with numbers for money. msgspec describes Decimal as text, but a record has numbers."""
     if isinstance(part, list):
         return [_money_as_number(each) for each in part]
     if not isinstance(part, dict):
@@ -95,7 +95,7 @@ def _money_as_number(part: Any) -> Any:
 
 
 def _or_null(part: dict[str, Any]) -> dict[str, Any]:
-    """`anyOf` with null written as one type: the same values pass, and an error names the true reason."""
+    """Return `anyOf` with null as a list of types. The same values are valid, and errors are easier to understand."""
     match part:
         case {"anyOf": [dict(part), {"type": "null"}], **rest} if "enum" in part:
             return {**part, "enum": [*part["enum"], None], **rest}

@@ -1,2 +1,2 @@
--- For the profile `demo` alone: simulated listings never stand beside real ones.
+-- For the profile `demo` only: simulated listings must not be stored with real ones.
 CREATE DATABASE demo;

@@ -1,6 +1,7 @@
-"""WHAT a listing is: one typed record, the words it may use, and how it is written as plain JSON.
+"""The items: a listing with its fields and the values they may have, other observations, and conversion to JSON.
 
-This room imports nothing of ours, so every other room may import it. `items.others` has what is no home.
+This package imports nothing else of the project, so every other package may import it. `items.others` has items that
+are not homes.
 """
 
 from collections.abc import Callable
@@ -29,25 +30,25 @@ Currency = Annotated[str, Meta(pattern="^[A-Z]{3}$")]
 Money = Annotated[Decimal, Meta(extra_json_schema={"exclusiveMinimum": 0, "maximum": 1e12})]
 SquareMetres = Annotated[float, Meta(gt=0, le=1e9)]
 Count = Annotated[int, Meta(ge=0, le=1000)]
-#: As text it must tell its offset: a moment of unknown zone is hours wrong. (Validators need not check formats.)
+#: A time with a time zone. Validators of JSON Schema need not check formats, so a pattern demands the offset.
 Moment = Annotated[datetime, Meta(tz=True, extra_json_schema={"pattern": r"(Z|[+-]\d\d:\d\d(:\d\d)?)$"})]
 Address = Annotated[str, Meta(pattern="^https?://")]
 
 
 @dataclass(kw_only=True, slots=True)
 class Listing:
-    """One advert on one portal, as seen at one time. Missing is None: never 0, "" or -1."""
+    """One advert on one portal, as seen at one time. A missing value is None, never 0, "" or -1."""
 
     # --- identity
 
     portal: Text
-    """Name of the spider that saw it; with ref, the identity of the listing."""
+    """Name of the spider that read it. Portal and ref identify the listing."""
 
     ref: Text
-    """The portal's own id, as text; never derived from anything that can change."""
+    """The portal's id of the listing, as text. It never changes."""
 
     url: Address
-    """Where the advert can be read."""
+    """Address of the advert."""
 
     country: Country
     """ISO 3166-1 alpha-2 code of the country the home is in."""
@@ -58,13 +59,13 @@ class Listing:
     """Whether the home is for sale or for rent."""
 
     rent_period: RentPeriod | None = None
-    """The time one rent payment covers; only for rent."""
+    """The period of one rent payment. Only for rents."""
 
     property_type: PropertyType | None = None
-    """The kind of property, in our words."""
+    """The kind of property, the same words for all portals."""
 
     subtype: Text | None = None
-    """The portal's finer kind, lower case with underscores."""
+    """The portal's more exact kind of property, lower case with underscores."""
 
     is_new_building: bool | None = None
     """Whether the portal says the building is newly built."""
@@ -72,19 +73,19 @@ class Listing:
     # --- money
 
     price: Money | None = None
-    """Asking price in currency: the whole for a sale, one rent_period's for a rent, charges excluded."""
+    """Asking price in currency, without charges. For a rent it is the price of one rent_period."""
 
     currency: Currency | None = None
-    """ISO 4217 code of price and charges; present exactly when price is."""
+    """ISO 4217 code of price and charges. Present exactly when price is."""
 
     price_basis: PriceBasis | None = None
-    """What price stands for: the whole home, one square metre, or nothing because it is on request."""
+    """What the price is for: the whole home, one square metre, or no price because it is on request."""
 
     charges: Money | None = None
     """Costs on top of the rent for the same period."""
 
     price_per_m2: Money | None = None
-    """price divided by area_m2, or by plot_m2 for land; derived, two decimals."""
+    """price divided by area_m2, or by plot_m2 for land. Two decimals."""
 
     # --- size
 
@@ -104,7 +105,7 @@ class Listing:
     """Bathrooms, shower rooms not included."""
 
     floor: Annotated[int, Meta(ge=-10, le=200)] | None = None
-    """Storey the home is on; 0 is the ground floor where the portal counts so."""
+    """Storey of the home. 0 is the ground floor if the portal counts so."""
 
     floors_total: Annotated[int, Meta(ge=0, le=200)] | None = None
     """Storeys of the building."""
@@ -121,7 +122,7 @@ class Listing:
     """Energy performance class."""
 
     energy_kwh_m2: Annotated[float, Meta(ge=-500, le=5000)] | None = None
-    """Primary energy use a year; negative for a home that yields energy."""
+    """Primary energy use a year. Negative if the home produces more than it uses."""
 
     heating: Text | None = None
     """Source of heat, lower case."""
@@ -130,7 +131,7 @@ class Listing:
     """Free-standing sides of the building."""
 
     features: frozenset[str] = frozenset()
-    """What else the home has, as words in English, lower case with underscores."""
+    """Other features of the home, as words in English, lower case with underscores."""
 
     has_deed: bool | None = None
     """Whether a title deed (Azerbaijan: kupça) exists."""
@@ -141,13 +142,13 @@ class Listing:
     # --- place
 
     region: Text | None = None
-    """Largest part of the country the portal names."""
+    """Region, province or state, as the portal names it."""
 
     city: Text | None = None
     """City or municipality."""
 
     district: Text | None = None
-    """Part of the city or, where the portal says so, the administrative district."""
+    """Part of the city, or the administrative district if the portal shows that."""
 
     metro_station: Text | None = None
     """Nearest metro station, without the word for it."""
@@ -165,7 +166,7 @@ class Listing:
     """WGS 84 longitude of the home, never of the agency."""
 
     geo_precision: GeoPrecision | None = None
-    """Whether the coordinates are the home's own or only near it; None without coordinates."""
+    """Whether the coordinates are exact or only near the home. None without coordinates."""
 
     # --- text
 
@@ -173,64 +174,64 @@ class Listing:
     """Headline of the advert."""
 
     description: Text | None = None
-    """Body text of the advert, one paragraph a line."""
+    """Body text of the advert, one line for each paragraph."""
 
     photos: list[Address] = field(default_factory=list)
-    """Addresses of the photographs, in the portal's order; the pictures are not fetched."""
+    """Addresses of the photos, in the portal's order. The photos are not fetched."""
 
     # --- seller
 
     seller_type: SellerType | None = None
-    """Who sells."""
+    """What kind of seller it is."""
 
     agency_name: Text | None = None
-    """Name of the firm; never that of a private person."""
+    """Name of the firm. Never the name of a private person."""
 
     agency_ref: Text | None = None
-    """The firm's own reference code for the home."""
+    """The firm's reference code for the home."""
 
     # --- time
 
     posted_at: Moment | None = None
-    """When the portal says the advert was made."""
+    """When the advert was created, as the portal says."""
 
     updated_at: Moment | None = None
-    """When the portal says the advert was last changed."""
+    """When the advert was last changed, as the portal says."""
 
     first_seen_at: Moment | None = None
-    """When we saw it first; set by the store."""
+    """When it was first seen. Set by the store."""
 
     last_seen_at: Moment | None = None
-    """When we saw it last, on any page; set by the store."""
+    """When it was last seen on any page. Set by the store."""
 
     last_fetched_at: Moment | None = None
-    """When its own page was last read; set by the store."""
+    """When its detail page was last fetched. Set by the store."""
 
     delisted_at: tuple[Moment, Moment] | None = None
-    """Last time seen, and first time known to be gone; set by the store."""
+    """When it was last seen, and when it was first known to be gone. Set by the store."""
 
     # --- state
 
     status: Status = "active"
-    """Where the advert stands."""
+    """State of the advert."""
 
     content_hash: Annotated[str, Meta(pattern="^[0-9a-f]{32}$")] | None = None
-    """Fingerprint of what the portal says of the home; equal hashes mean nothing changed."""
+    """Hash of the content. If two hashes are equal, nothing changed."""
 
     quality_flags: frozenset[str] = frozenset()
-    """Warnings that did not block the listing."""
+    """Names of validation warnings."""
 
     parser_version: Annotated[int, Meta(ge=1)] = 1
-    """Version of the spider's parser that read it."""
+    """Version of the parser that read it."""
 
     extra: dict[str, Any] = field(default_factory=dict)
-    """Values of the portal that no field above takes; never dropped."""
+    """Values of the portal that fit no other field."""
 
 
 @dataclass(kw_only=True, slots=True)
 class Sighting:
-    """A listing is there, and perhaps at this price: a search page shows it, or its own says that nothing changed. What
-    is None was not shown."""
+    """A listing was seen on a search page, perhaps with a price, or its detail page is unchanged. What is None was not
+    shown."""
 
     portal: str
     ref: str
@@ -240,19 +241,19 @@ class Sighting:
     price_basis: PriceBasis | None = None
     rent_period: RentPeriod | None = None
     is_read: bool = False
-    """Whether its own page was asked for, and is as it was when it was last read."""
+    """Whether its detail page was requested, and is unchanged since it was last read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sightings:
-    """What one search page shows, in one item: thirty would each go through all pipelines for nothing."""
+    """All sightings of one search page. One item instead of about thirty saves calls of all pipelines."""
 
     seen: tuple[Sighting, ...]
 
 
 @dataclass(kw_only=True, slots=True)
 class Gone:
-    """A listing's own page is no more: by the portal's own word, or `absent`: it shows something else."""
+    """A listing's detail page says that it is gone, or does not exist, or (`absent`) shows something else."""
 
     portal: str
     ref: str
@@ -263,8 +264,8 @@ class Gone:
 
 @dataclass(kw_only=True, slots=True)
 class Telephones:
-    """What the portal answered when it was asked for a listing's telephones; only with CONTACTS on. Its repr, which a
-    log may show, says whose they are and nothing more."""
+    """The portal's response to a request for a listing's telephone numbers. Only with CONTACTS on. The repr shows
+    portal and ref only, because it may get into a log."""
 
     portal: str
     ref: str
@@ -273,41 +274,41 @@ class Telephones:
 
 @dataclass(kw_only=True, slots=True)
 class Part:
-    """A search, or a part of one, as it was planned: all parts together show whether a run looked everywhere."""
+    """A search, or a part of one, as it was planned. All parts together show whether a job covered everything."""
 
     portal: str
     search: str
-    """Its address, without a page."""
+    """Its URL without a page number."""
     parent: str | None
     """The search it is a part of."""
     total: int | None
-    """How many results it has, by the portal's word."""
+    """How many results it has, as the portal says."""
     is_split: bool = False
-    """Whether it was too long, and its parts were read in its place."""
+    """Whether it had too many results, so that its parts were read instead."""
     newest: int | None = None
-    """The watermark its first page leads to."""
+    """The new watermark by its first page."""
 
 
 FIELDS = tuple(f.name for f in fields(Listing))
 
-#: Fields the portal does not tell: ours to derive or to keep.
+#: Fields that do not come from the portal: they are derived, or set by the store.
 OURS = frozenset(
     {"price_per_m2", "first_seen_at", "last_seen_at", "last_fetched_at", "delisted_at"}
     | {"content_hash", "quality_flags", "parser_version", "extra"}
 )
 
-#: Fields whose change is not a change of the advert: identity, our own, and the portal's clock
-#: (some portals show one date, of posting or of renewal).
+#: Fields whose change is not a change of the advert: its identity, fields that we set, and the portal's times (some
+#: portals show one date, of posting or of renewal).
 _NOT_CONTENT = OURS | {"portal", "ref", "url", "posted_at", "updated_at"}
 CONTENT = tuple(name for name in FIELDS if name not in _NOT_CONTENT)
 
 
 _VALUES, _CONTENT_VALUES = attrgetter(*FIELDS), attrgetter(*CONTENT)
-_CONTENT_ENCODER = msgspec.json.Encoder(order="deterministic")  # a set's words in one order
+_CONTENT_ENCODER = msgspec.json.Encoder(order="deterministic")  # sets in a fixed order
 
 
 def as_record(listing: Listing) -> dict[str, Any]:
-    """The listing as plain JSON values: numbers for money, ISO 8601 for moments, sorted lists for sets."""
+    """Return the listing as JSON values: numbers for money, ISO 8601 for times, sorted lists for sets."""
     return {
         name: value if type(value) in _AS_IS else plain(value)
         for name, value in zip(FIELDS, _VALUES(listing), strict=True)
@@ -315,22 +316,22 @@ def as_record(listing: Listing) -> dict[str, Any]:
 
 
 def content_hash(listing: Listing) -> str:
-    """Fingerprint of what the portal says of the home, the same in every process.
+    """Return a hash of the fields of CONTENT. It is the same in every process.
 
-    Equal amounts hash alike, however they were written: 350000 and 350000.00.
+    Equal amounts have the same hash, however they were written: 350000 and 350000.00.
     """
     values = [_number(value) if type(value) is Decimal else value for value in _CONTENT_VALUES(listing)]
     return blake2b(_CONTENT_ENCODER.encode(values), digest_size=16).hexdigest()
 
 
 def plain(value: Any) -> Any:
-    """A field's value as plain JSON; TypeError if it cannot be."""
+    """Return a field's value as a JSON value. Raises TypeError if it has none."""
     for kind, convert in _CONVERTERS.items():
         if isinstance(value, kind):
             return convert(value)
     if isinstance(value, tuple(_AS_IS)):
         return value
-    raise TypeError(f"an item cannot carry {type(value).__name__}")
+    raise TypeError(f"an item cannot have a value of type {type(value).__name__}")
 
 
 def _number(value: Decimal) -> int | float:

@@ -1,5 +1,5 @@
-"""What else can be collected than homes: a product of a shop, a quote of a market. Each kind is a dataclass like
-Listing, with an identity and a page; the chain carries them all, and knows of a kind only what stands here."""
+"""Items of other kinds: a product of a shop, a quote of a market. Each kind is a dataclass like Listing, with portal,
+ref and URL. Pipelines and stores handle all kinds alike; they need no more than this module says of a kind."""
 
 from dataclasses import dataclass, fields
 from math import isfinite
@@ -17,54 +17,54 @@ class Product:
     """Something a shop sells, as seen at one time."""
 
     portal: Text
-    """Name of the spider that saw it; with ref, the identity of the product."""
+    """Name of the spider that read it. Portal and ref identify the product."""
 
     ref: Text
-    """The shop's own number of it, as text."""
+    """The shop's id of it, as text."""
 
     url: Address
-    """Where it can be seen."""
+    """Address of its page."""
 
     name: Text
-    """What the shop calls it."""
+    """Its name in the shop."""
 
     price: Money | None = None
-    """What one of it costs; None where the shop does not say."""
+    """Price of one piece. None if the shop does not show it."""
 
     currency: Currency | None = None
-    """ISO 4217 code of price; present exactly when price is."""
+    """ISO 4217 code of price. Present exactly when price is."""
 
     stock: Pieces | None = None
-    """How many there are; 0 is sold out, None where the shop does not say."""
+    """Number of pieces in stock. 0 is sold out, None if the shop does not show it."""
 
 
 @dataclass(kw_only=True, slots=True)
 class Quote:
-    """What something is traded at, as seen at one time."""
+    """The price at which something is traded, as seen at one time."""
 
     portal: Text
-    """Name of the spider that saw it; with ref, the identity of what is traded."""
+    """Name of the spider that read it. Portal and ref identify what is traded."""
 
     ref: Text
-    """The market's own number of it (an ISIN, say): a ticker may be given to another."""
+    """The market's id of it, for example an ISIN. Not the ticker, which may be reused."""
 
     url: Address
-    """Where it can be read."""
+    """Address of its page."""
 
     ticker: Text
-    """The short name it is traded under."""
+    """Short name of what is traded."""
 
     price: Money | None = None
-    """The last price of one share; None where there was no trade."""
+    """The last price of one share. None if there was no trade."""
 
     currency: Currency | None = None
-    """ISO 4217 code of price; present exactly when price is."""
+    """ISO 4217 code of price. Present exactly when price is."""
 
     volume: Pieces | None = None
-    """How many were traded on the day of the quote."""
+    """Number of shares traded on the day of the quote."""
 
     quoted_at: Moment | None = None
-    """When the market said so."""
+    """Time of the quote, as the market says."""
 
 
 Other = Product | Quote
@@ -72,9 +72,9 @@ OTHERS: dict[str, type[Other]] = {"product": Product, "quote": Quote}
 
 _KINDS = {kind: name for name, kind in OTHERS.items()}
 _NAMES = {kind: tuple(each.name for each in fields(kind)) for kind in OTHERS.values()}
-#: What does not change with what is said of it.
+#: Fields that identify an item. They are not part of its data.
 IDENTITY = ("portal", "ref", "url")
-#: The portal's clock: that it moves on is no change of what it dates.
+#: The portal's times. If only they change, there is no event.
 CLOCK = frozenset({"quoted_at"})
 
 
@@ -83,9 +83,9 @@ def kind_of(other: Other) -> str:
 
 
 def other_record(other: Other) -> dict[str, Any]:
-    """As plain JSON values, like `as_record` of a listing. ValueError where one is no number: JSON has none."""
+    """Return the item as JSON values, like `as_record` of a listing. Raises ValueError for NaN and infinity."""
     record = {name: plain(getattr(other, name)) for name in _NAMES[type(other)]}
     for name, value in record.items():
         if isinstance(value, float) and not isfinite(value):
-            raise ValueError(f"{name}: {value} is no number")
+            raise ValueError(f"{name}: {value} is not a number")
     return record

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from realestate.queue.request_queue import Lease
 
-#: A process may be so many milliseconds late: at high rates that is more than an interval.
+#: A request may be so many milliseconds late. At high rates that is longer than an interval.
 PROMPT_MS = 100.0
 
 
 class Buffer:
-    """Leases in the order they were granted, with Redis' clock as this process knows it."""
+    """Leases in the order in which they were granted, and an estimate of Redis' clock."""
 
     def __init__(self, rate: float = 0.0) -> None:
         """`rate` is the site's rate limit; without one no send slot can be missed."""
@@ -24,17 +24,18 @@ class Buffer:
         return len(self._leases)
 
     def set_clock(self, redis_now: float, asked_at: float) -> None:
-        """Redis looked at its clock, in whole milliseconds, between `asked_at` and now.
+        """Adjust the estimate. Redis read its clock, in whole milliseconds, between `asked_at` and now.
 
-        As if it had been just now: so ours is late by the way of an answer, early never, and of all answers the
-        quickest tells best. What was learned stands until it cannot be true any more.
+        The estimate assumes that Redis read it just now. So it may be late by the time a response takes, but never
+        early. It is changed only if it contradicts the new reading.
         """
-        least, most = redis_now - monotonic_ms(), redis_now + 1 - asked_at
+        least = redis_now - monotonic_ms()
+        most = redis_now + 1 - asked_at
         if not least <= self._ahead <= most:
             self._ahead = least
 
     def now(self) -> float:
-        """Redis' time, in milliseconds."""
+        """Return Redis' time in milliseconds, by the estimate."""
         return monotonic_ms() + self._ahead
 
     def add(self, key: str, lease: Lease) -> None:
@@ -53,7 +54,7 @@ class Buffer:
         return max(0.0, (self._leases[0][1].send_at - self.now()) / 1000) if self._leases else None
 
     def drain(self, proxy_id: str | None = None) -> Iterator[str]:
-        """Take out everything that is not sent yet, or what would go through one proxy."""
+        """Remove and yield all leases that are not sent yet, or those of one proxy."""
         leases, self._leases = self._leases, deque()
         for key, lease in leases:
             if proxy_id is None or lease.proxy_id == proxy_id:

@@ -31,12 +31,12 @@ _NO_CALLBACKS = frozenset(dir(RedisCrawlSpider)) - _SCRAPYS_CALLBACKS
 
 
 class MalformedRequest(ValueError):
-    """A value in the queue that is no request of ours."""
+    """A value in the queue that is not a request of this project."""
 
 
 class NotShareable(ValueError):
-    """A request no other process could run: `scrapy shell`'s, whose callback is not the spider's, or one that
-    carries an object."""
+    """A request that no other process could run: its callback is not a method of the spider (as in `scrapy shell`), or
+    its meta holds an object."""
 
 
 _PLAIN_KINDS: tuple[type[Any], ...] = (str, bytes, int, float, dict, list, tuple)
@@ -54,7 +54,7 @@ _ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain)
 
 
 def encode(request: Request, spider: Spider, *, meta: Mapping[str, Any] | None = None) -> bytes:
-    """The request as bytes. If `meta` is given, it is stored instead of the request's own."""
+    """The request as bytes. If `meta` is given, it is stored instead of the request's meta."""
     if type(request) not in _LIKE_PLAIN:
         raise NotShareable(f"a {type(request).__name__} cannot be stored; use Request, FormRequest or JsonRequest")
     # Not `Request.to_dict`: it looks through all members of the spider, twice a request, which takes longer than
@@ -103,7 +103,7 @@ def _name(method: Any, spider: Spider) -> str | None:
     name: str = getattr(method, "__name__", "")
     function = getattr(method, "__func__", None)
     if function is None or getattr(type(spider), name, None) is not function:
-        raise NotShareable(f"{method} is no method of {spider}")
+        raise NotShareable(f"{method} is not a method of {spider}")
     return name
 
 

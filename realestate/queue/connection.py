@@ -1,4 +1,4 @@
-"""The connection to Redis: one pool a worker.
+"""The connection to Redis: one pool for each worker.
 
 An address is `redis://…`, `sentinel://[:password@]host:port,host:port/service/db` or
 `redis+cluster://[:password@]host:port,host:port`.
@@ -25,7 +25,7 @@ _TIMEOUTS: dict[str, Any] = {"socket_timeout": ANSWER_SECONDS, "socket_connect_t
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The addresses of several servers in one."""
+    """The addresses of several servers in one URL."""
 
     hosts: list[tuple[str, int]]
     password: str | None
@@ -65,7 +65,7 @@ def connect(settings: BaseSettings) -> "Redis":
 
 
 def connect_to(url: str) -> "Redis":
-    """Nothing is sent yet. Patience is the caller's (`queue.redis_retry`), so the client itself does not retry."""
+    """Return a client that is not connected yet. It does not retry: callers do (`queue.redis_retry`)."""
     options = {**_TIMEOUTS, "retry": Retry(NoBackoff(), 0)}
     match urlsplit(url).scheme:
         case "sentinel":
@@ -81,7 +81,7 @@ def connect_to(url: str) -> "Redis":
 
 
 def connect_blocking(url: str) -> "redis.Redis":
-    """For commands that end soon, outside a worker."""
+    """Return a blocking client, for short commands outside a worker."""
     match urlsplit(url).scheme:
         case "sentinel":
             at = _Group.read(url, 26379)

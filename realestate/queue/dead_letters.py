@@ -11,18 +11,18 @@ from realestate.queue import keys
 from realestate.queue.request_queue import RequestQueue
 
 Reason = Literal[
-    "seed",  # a seed that is no request
-    "http",  # an answer that is no page
+    "seed",  # a seed that is not a request
+    "http",  # a response with an error status
     "ban",  # the site refuses us
     "timeout",
-    "download",  # any other failure on the way
+    "download",  # any other download error
     "robots",  # forbidden by robots.txt
-    "address",  # of this machine, its network or its cloud
+    "address",  # an address of this machine, its network or its cloud
     "ignored",  # a middleware dropped it
-    "parse",  # a page that is not what its address promises
-    "malformed",  # a value in Redis that is no request
-    "poison",  # took several workers down
-    "swallowed",  # left no trace
+    "parse",  # a page that could not be parsed
+    "malformed",  # a value in Redis that is not a request
+    "poison",  # several workers died with it
+    "swallowed",  # a middleware dropped it without an error
 ]
 
 #: Statuses by which a site refuses us, whatever the page says. A request that ends with one is given up as `ban`.
@@ -97,7 +97,7 @@ class DeadLetters:
         return fields if fields.get("reason") == "seed" and fields.get("seed") is not None else None
 
     async def _push_seed(self, fields: dict[str, Any]) -> None:
-        """To where it came from."""
+        """Push the seed again to the key that it came from."""
         key = fields.get("seeds_key") or keys.start_urls(self.portal)
         if fields.get("seeds_kind") == "set":
             await self.server.sadd(key, fields["seed"])

@@ -1,6 +1,6 @@
-"""Seen before? One job never fetches a page twice; another job starts afresh.
+"""The duplicate filter: one job does not fetch a page twice, another job fetches it again.
 
-The look and the push are one script (`lua/common.lua`); this class only says what a request is known by.
+Redis checks and enqueues in one script (`lua/common.lua`). This class only computes the id of a request.
 """
 
 from typing import Self
@@ -16,7 +16,7 @@ from realestate.queue.request_queue import Scope
 
 
 class DupeFilter(RFPDupeFilter):  # type: ignore[misc]
-    """scrapy-redis' filter with Scrapy's own fingerprints, in sets of integers that expire by themselves."""
+    """scrapy-redis' filter with Scrapy's fingerprints, in sets of integers that expire."""
 
     def __init__(
         self, portal: str, fingerprinter: RequestFingerprinterProtocol, buckets: int, scope: Scope = "job"
@@ -35,8 +35,10 @@ class DupeFilter(RFPDupeFilter):  # type: ignore[misc]
         return cls(spider.name, spider.crawler.request_fingerprinter, buckets, settings["DUPEFILTER_SCOPE"])
 
     def identify(self, request: Request, job: str, *, seed: str | None = None, child: bytes | None = None) -> Identity:
-        """By what it asks for: the same page in the same job is the same request. A seed is fetched even if seen
-        before, and what is not to be filtered is known by its place among its page's children."""
+        """Return the id of a request. The same page in the same job has the same id.
+
+        A seed has the id of its name, so that it is fetched even if seen before. A child with dont_filter has the id of
+        its place among the children of its page."""
         if seed:
             return self._by(f"seed:{seed}".encode(), job)
         if request.dont_filter:
@@ -47,4 +49,4 @@ class DupeFilter(RFPDupeFilter):  # type: ignore[misc]
         return identify(job, what, self.buckets)
 
     def close(self, reason: str = "") -> None:
-        """Unlike the parent, keeps what the fleet has seen."""
+        """Keep the fingerprints, unlike the parent class: other workers use them."""

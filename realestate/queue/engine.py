@@ -1,4 +1,4 @@
-"""What the queue reads of Scrapy's engine beside its documented methods. It works without, only later."""
+"""Undocumented parts of Scrapy's engine that the queue uses. Without them it still works, with some delay."""
 
 from contextlib import suppress
 

@@ -19,10 +19,10 @@ logger = logging.getLogger(__name__)
 
 #: `request.meta` key: the names of the headers that an identity has set.
 IDENTITY_HEADERS = "identity_headers"
-#: `request.meta` key: the URL of a gateway that is fetched in place of the request's own URL.
+#: `request.meta` key: the URL of a gateway that is fetched instead of the request's URL.
 GATEWAY_URL = "gateway_url"
-#: `request.meta` key: whose TLS certificates are accepted: a PEM file's name beside the usual authorities, or False for
-#: any certificate.
+#: `request.meta` key: which TLS certificates are accepted. The name of a PEM file adds its authorities to the usual
+#: ones, False accepts any certificate.
 TRUSTED_CA = "trusted_ca"
 #: All `request.meta` keys that belong to one proxy and one identity.
 _IDENTITY_META = frozenset({IDENTITY_HEADERS, GATEWAY_URL, TRUSTED_CA, "proxy", "_auth_proxy", "cookiejar"})
@@ -44,15 +44,15 @@ def remove_identity(request: Request) -> None:
 
 
 def has_identity(request: Request) -> bool:
-    """Whether our own middleware chose its proxy and identity. A proxy or cookie jar that a spider chose stays."""
+    """Whether our middleware chose its proxy and identity. A proxy or cookie jar that a spider chose stays."""
     return IDENTITY_HEADERS in request.meta
 
 
 class Feedback:
     """Called by the middlewares with the result of each request.
 
-    `soon` runs something in the background; `hand_back` gives requests that are not sent yet back to the queue, all of
-    them or those of one proxy.
+    `soon` runs a coroutine in the background. `hand_back` returns requests that are not sent yet to the queue: all of
+    them, or those of one proxy.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Feedback:
     def request_failed(
         self, request: Request, fault: Fault | None, reason: str, wait_seconds: float, *, slows: bool = False
     ) -> None:
-        """No good response came. `fault` is the proxy's part in it; over the direct connection it is the fleet's."""
+        """No good response came. `fault` is the proxy's fault, or that of the fleet over the direct connection."""
         proxy_id = request.meta.get(PROXY_ID)
         if proxy_id and fault:
             if fault != "failed":
@@ -106,7 +106,7 @@ class Feedback:
             self.site_refused(reason, wait_seconds)
 
     def refetch_succeeded(self, request: Request) -> None:
-        """A page could be parsed that could not before: the proxy of that time had replaced it."""
+        """A page that could not be parsed before is good now: the earlier proxy had replaced it."""
         if suspect := request.meta.get(SUSPECT_PROXY):
             proxy_id, sent_at = suspect
             self._soon(
@@ -122,11 +122,11 @@ class Feedback:
         self._soon(partial(self.queue.refuse, reason, wait_seconds), "slowing down")
 
     def set_crawl_delay(self, seconds: float, origin: str) -> None:
-        """The Crawl-delay of one of the site's hosts; 0 for none."""
+        """Set the Crawl-delay of one of the site's hosts. 0 means none."""
         self._soon(partial(self.queue.set_crawl_delay, seconds, origin), "setting the Crawl-delay")
 
     def pause(self) -> None:
-        """Stop the portal until somebody resumes it."""
+        """Pause the portal until a person resumes it."""
         self._hand_back()
         self._soon(self.queue.pause, "pausing")
 

@@ -1,4 +1,4 @@
-"""What a request is known by: Scrapy's own fingerprint, in a fifth of its time for plain addresses, as most are."""
+"""Scrapy's request fingerprint, computed in a fifth of the time for plain URLs, as most are."""
 
 from hashlib import sha1
 
@@ -9,7 +9,7 @@ from realestate.queue.plain_urls import is_plain
 
 
 class Fingerprinter(RequestFingerprinter):
-    """Scrapy's. Of a plain address that is asked for without a body, the text of which it takes the hash is known."""
+    """Returns the same fingerprints as Scrapy's. For a GET of a plain URL the text that Scrapy hashes is known."""
 
     def fingerprint(self, request: Request) -> bytes:
         url, method = request.url, request.method

@@ -1,6 +1,6 @@
 """The fleet's handle: what spiders, middlewares, pipelines and extensions may ask of the queue.
 
-`fleet_of(crawler)` returns it. Nobody else reaches into Scrapy's engine for the scheduler.
+`fleet_of(crawler)` returns it. No other module gets the scheduler from Scrapy's engine.
 Nothing here waits for Redis inside Scrapy's path: one task refills the buffer that requests come from, another empties
 the outbox.
 """
@@ -46,9 +46,9 @@ logger = logging.getLogger(__name__)
 
 #: An idle worker looks into the queue this often, in case a wake-up was missed.
 WAKE_UP_SECONDS = 5
-#: Heartbeats after which a request that nobody works on any more counts as swallowed.
+#: A request that is in no part of Scrapy any more counts as swallowed after so many heartbeats.
 SWALLOWED_HEARTBEATS = 3
-#: A worker that stops waits this long for a Redis that is away; then its leases expire by themselves.
+#: A worker that stops waits this long for Redis. Then its leases expire.
 LEAVING_SECONDS = 20.0
 
 #: A warning is logged for so many different causes why a request cannot be stored.
@@ -196,7 +196,7 @@ class Fleet:
         self._hand_back()
 
     def check(self, request: Request) -> None:
-        """Raises NotShareable for a request that the fleet could not take."""
+        """Raises NotShareable for a request that other workers could not send."""
         self.packer.payload(request)
 
     async def next_seed(self, seconds: float = WAKE_UP_SECONDS) -> tuple[bytes, str] | None:
@@ -323,8 +323,8 @@ class Fleet:
         return True
 
     def _go_on(self, request: Request, held: Held) -> None:
-        """A retry waits its time in the queue, where any worker may take it; so does what is put off, at no cost. A
-        redirect goes on at once, unless the site or its proxy has a rate limit: then it waits for a send slot."""
+        """Return a retry or a delayed request to the queue, where any worker may take it. A delay does not count as a
+        retry. A redirect is sent at once, or waits for a send slot if the site or its proxy has a rate limit."""
         key = request.meta[LEASE]
         if (seconds := request.meta.get(DELAY)) is not None:
             self.ledger.end(key, "retry", (int(seconds * 1000), self.packer.payload(request), 0))
@@ -404,7 +404,7 @@ class Fleet:
             self.ledger.end(key, "dead", dead_letter("swallowed", "no callback was ever called", **what))
 
     def _soon(self, act: Callable[[], Awaitable[None]], what: str) -> None:
-        """Done in the background, and before the worker ends."""
+        """Run this in the background, at the latest before the worker ends."""
         task = asyncio.ensure_future(retry_until_available(act, self.stats, what))
         self._background.add(task)
         task.add_done_callback(self._background.discard)

@@ -1,13 +1,13 @@
-"""The id of a request: its fingerprint within its job, so that the queue recognises what it has seen.
+"""The id of a request: a hash of its fingerprint and its job, by which the queue recognises duplicates.
 
-80 bits: at 100 million requests the odds of one collision stay below 1e-7. The low 64 are a member of a set of
-integers, which Redis packs into 8 bytes each; the high ones choose the set.
+It has 80 bits: at 100 million requests the probability of one collision is below 1e-7. The low 64 bits are a member of
+a set of integers, which Redis stores in 8 bytes each. The high bits choose the set.
 """
 
 from hashlib import blake2b
 from typing import NamedTuple
 
-#: Redis keeps a set of integers packed up to this many (set-max-intset-entries).
+#: Redis stores a set of integers compactly up to this size (set-max-intset-entries).
 PACKED = 512
 
 
@@ -24,11 +24,12 @@ def identify(job: str, what: bytes, buckets: int) -> Identity:
 
 
 def child(parent: bytes, ordinal: int) -> bytes:
-    """What identifies a child that is not to be filtered: the same page makes the same children."""
+    """Return what identifies a child with dont_filter: a page that is parsed again makes the same children."""
     return b"child:" + parent + ordinal.to_bytes(4, "big")
 
 
 def buckets_for(expected: int) -> int:
-    """Sets enough that twice the expected number still packs, as a power of two; 2^16 at most."""
+    """Return how many sets are needed so that twice the expected number is stored compactly: a power of two, at most
+    2^16."""
     wanted = max(1, 2 * expected // PACKED)
     return min(1 << (wanted - 1).bit_length(), 1 << 16)

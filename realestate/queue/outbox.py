@@ -1,4 +1,4 @@
-"""What is on its way to Redis: kept here until Redis has it, however long it is away."""
+"""Settlements and new requests that are sent to Redis in batches. They are kept here until Redis has them."""
 
 import asyncio
 import logging
@@ -13,14 +13,14 @@ from realestate.queue.request_queue import Pushed, RequestQueue, Settlement
 
 logger = logging.getLogger(__name__)
 
-#: Acts gathered for one round trip. Long enough for a batch, too short to be noticed.
+#: How long to collect entries for one round trip: long enough for a batch, too short to delay a crawl.
 GATHER_SECONDS = 0.02
-#: No script works on more at a time, so that none holds Redis up for long.
+#: The most entries for one script, so that it does not block Redis for long.
 MAXIMUM = 256
 
 
 class Outbox:
-    """Endings and early children, sent in batches by one task. Sending twice does no harm."""
+    """Settlements and early children, sent in batches by one task. Sending one twice does no harm."""
 
     def __init__(self, queue: RequestQueue, stats: StatsCollector) -> None:
         self.queue = queue
@@ -36,7 +36,7 @@ class Outbox:
         return len(self._settlements) + len(self._early) + len(self._sending)
 
     def leases(self) -> list[bytes]:
-        """The requests whose end Redis may not know of yet."""
+        """Return the ids of requests whose settlement Redis may not have yet."""
         return [settlement.id for settlement in (*self._sending, *self._settlements)]
 
     def end(self, settlement: Settlement) -> None:
@@ -44,8 +44,8 @@ class Outbox:
         self._wake.set()
 
     def push(self, request: Pushed, then: Callable[[], Awaitable[None]] | None = None) -> None:
-        """A child goes out before its page is settled: the next page of a search need not wait for this one's items.
-        `then` is called when Redis has it."""
+        """Send a child before its page is settled, so that the next page of a search does not wait for the items of
+        this one. `then` is called when Redis has it."""
         self._early.append((request, then))
         self._wake.set()
 
@@ -59,7 +59,7 @@ class Outbox:
             self._stopped.set()
 
     async def close(self) -> None:
-        """Let what is being sent arrive, then send the rest; cut short it would be fetched again."""
+        """Wait for the batch that is being sent, then send the rest. Pages that are not settled are fetched again."""
         self._closing = True
         self._wake.set()
         await self._stopped.wait()
@@ -79,7 +79,8 @@ class Outbox:
             self._count(settlements, ours)
 
     async def _send(self, settlements: list[Settlement], early: list[Pushed]) -> list[bool]:
-        """What Redis refuses for good is found by halves and left out, so that it holds nothing else up."""
+        """Send a batch. If Redis refuses it for good, it is halved until the refused entry is alone. That one is
+        dropped, so that it does not hold up the others. Return for each settlement whether the lease was still ours."""
         try:
             return await retry_until_available(partial(self.queue.settle, settlements, early), self.stats, "settling")
         except ResponseError as error:

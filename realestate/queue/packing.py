@@ -1,4 +1,4 @@
-"""A request as it goes to Redis: known by its identity, without what is of this process and this time."""
+"""Converts a request to its form in Redis: with its id, without values that belong to one process or one lease."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,10 +13,11 @@ from realestate.queue.ledger import Ledger
 from realestate.queue.refetch import PROXY_ID, SENT
 from realestate.queue.request_queue import Pushed
 
-#: The keys under which a child carries its page's lease, a seed's request its name, and any request the seconds before
-#: which it is not to be sent.
+#: `request.meta` key of a child: the lease of its page.
 PARENT = "lease_parent"
+#: `request.meta` key of a seed's request: the name of the seed.
 SEED = "seed_name"
+#: `request.meta` key: the request must not be sent before so many seconds have passed.
 DELAY = "delay_seconds"
 _OF_THIS_LEASE = (
     LEASE,
@@ -32,14 +33,14 @@ _OF_THIS_LEASE = (
 
 
 def put_off(request: Request, seconds: float) -> Request:
-    """Back to the queue, at no expense of its tries."""
+    """Return a copy of the request that waits so long in the queue. This does not count as a retry."""
     again = request.copy()
     again.meta[DELAY] = seconds
     return again
 
 
 class Packer:
-    """`now` is Redis' time in milliseconds."""
+    """Packs the requests of one spider. `now` returns Redis' time in milliseconds."""
 
     def __init__(self, spider: Spider, df: DupeFilter, ledger: Ledger, now: Callable[[], float]) -> None:
         self.spider = spider
@@ -57,8 +58,8 @@ class Packer:
         return Pushed.of(identity, request.priority, job, meta.get("stage", "none"), self.payload(request), due)
 
     def payload(self, request: Request) -> bytes:
-        """Raises NotShareable for a request that the fleet could not take."""
-        if has_identity(request):  # no credentials in Redis, and another worker is somebody else
+        """Return the encoded request. Raises NotShareable for a request that other workers could not send."""
+        if has_identity(request):  # Redis must not hold credentials, and another worker has other identities
             request = request.copy()
             remove_identity(request)
         kept = {name: value for name, value in request.meta.items() if name not in _OF_THIS_LEASE}

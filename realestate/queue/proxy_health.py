@@ -24,7 +24,7 @@ Condition = Literal["healthy", "cooling", "banned", "probation"]
 Fault = Literal["refused", "banned", "failed", "bad"]
 """Why a proxy rests.
 
-`refused`: it sent requests too often. `banned`: the site does not want this address. `failed`: no connection or no
+`refused`: it sent requests too often. `banned`: the site bans its address. `failed`: no connection or no
 response. `bad`: the response was not the site's page.
 """
 
@@ -73,7 +73,7 @@ class ProxyRef(NamedTuple):
 
 
 class ProxyHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known about one proxy at one site. Stored as JSON; times are Redis' own, in milliseconds."""
+    """What is known about one proxy at one site. Stored as JSON. Times are Redis' time in milliseconds."""
 
     condition: Condition = "healthy"
     rate: float = START_RATE
@@ -94,7 +94,7 @@ class ProxyHealth(msgspec.Struct, frozen=True, kw_only=True):
     session: int = 0
     """How many times it had to change its identity."""
     one_at_a_time: bool = msgspec.field(default=True, name="alone")
-    """Whether it gets the next request only after the last one was answered."""
+    """Whether it gets the next request only after the response to the last one."""
     responses: int = msgspec.field(default=0, name="answers")
     """All good responses so far."""
     refusals: int = 0
@@ -202,14 +202,14 @@ def after_fault(
 
 
 def _slower(health: ProxyHealth, limits: SiteLimits) -> ProxyHealth:
-    """Back to the proven rate; well below it if the proven rate itself was refused."""
+    """Return the health with the proven rate, or well below it if the proven rate was refused."""
     proven = max((rate for rate in (health.proven, limits.proven) if rate < health.rate), default=0.0)
     rate = proven or max(health.rate * CUT, LEAST_RATE)
     return replace(health, rate=rate, ceiling=health.rate, proven=min(health.proven, rate))
 
 
 def most_are_refused(healths: Sequence[ProxyHealth], now: float) -> bool:
-    """Whether so many proxies were refused at once that the site must mean us."""
+    """Whether so many proxies were refused at once that the site refuses us, not single proxies."""
     refused = sum(now - each.refused_at <= WINDOW_MS for each in healths if each.refused_at)
     return len(healths) > 1 and refused > MOST_SHARE * len(healths)
 
@@ -230,7 +230,7 @@ class ProxyHealthStore:
             await self._change(id, partial(after_success, times=count, limits=limits, leads=id == limits.leader))
 
     async def record_fault(self, id: str, fault: Fault, sent_at: float, wait_seconds: float = 0.0) -> bool:
-        """Record a fault of one proxy. Returns whether the site refuses most proxies now, and so means us."""
+        """Record a fault of one proxy. Return whether the site refuses most proxies now."""
         now = self.now()
         limits = site_limits(self._in_use(await self.all()), now)
         wait_ms = wait_seconds * 1000

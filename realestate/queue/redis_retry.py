@@ -31,7 +31,7 @@ TEMPORARY_ERRORS = (
 
 
 async def retry_until_available(act: Callable[[], Awaitable[T]], stats: StatsCollector, what: str) -> T:
-    """Repeat `act` until Redis answers it. `what` says in the log what was tried."""
+    """Repeat `act` until it succeeds, and return its result. `what` says in the log what was tried."""
     delay = 0.1
     while True:
         try:
@@ -46,8 +46,8 @@ async def retry_until_available(act: Callable[[], Awaitable[T]], stats: StatsCol
 
 
 def is_temporary(error: Exception) -> bool:
-    """Whether the same command may succeed later; an error of a script itself would be the same for ever.
-    redis-py cuts the code of an error it knows off the text."""
+    """Whether the same command may succeed later. An error in a script would always come again. redis-py removes the
+    code of an error that it knows from the message."""
     if not isinstance(error, ResponseError):
         return True
     text = f"{error.status_code or ''} {error}"

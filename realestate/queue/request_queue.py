@@ -1,4 +1,4 @@
-"""The portal's queue in Redis: every act is one script, wholly done or not at all."""
+"""The portal's queue in Redis: every operation is one script, done completely or not at all."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class QueueSettings:
 
     @classmethod
     def from_settings(cls, settings: BaseSettings, most: float | None = None) -> Self:
-        """`most` is the rate a portal bears, where that is less than the fleet is set to."""
+        """`most` is the highest rate for the portal, if that is lower than RATE_LIMIT."""
         rate = settings.getfloat("RATE_LIMIT")
         return cls(
             lease=int(settings.getfloat("LEASE_SECONDS") * 1000),
@@ -140,12 +140,12 @@ class RequestQueue:
         self.proxies: Sequence[ProxyRef] | None = None
         """The worker's proxies: None is the direct connection, an empty list takes nothing."""
         self._scripts: dict[str, Any] = {}
-        # One memory for all jobs is called after the empty job, whose name nobody can have.
+        # If all jobs share their fingerprints, these are stored under the empty name, which no job has.
         self._scope = "" if limits.scope == "portal" else None
         self._seen = {"scope": self._scope, "times": limits.last_seen, "keep": limits.keep_seconds}
 
     async def push(self, requests: Sequence[Pushed]) -> list[bool]:
-        """Which of them were new."""
+        """Enqueue requests. Return for each whether it was new."""
         answers = await self.run("push", requests=requests, seen=self._seen)
         return [bool(new) for new in answers]
 
@@ -228,7 +228,7 @@ class RequestQueue:
         await self.server.lpush(keys.wake_ups(self.portal), 1)
 
     async def forget(self, job: str, identity: Identity | None = None) -> None:
-        """Forget that the job has seen this request; without `identity`, all its requests."""
+        """Delete the job's fingerprint of this request, or of all requests if `identity` is None."""
         if identity is not None:
             remove = self.server.hdel if self.limits.last_seen else self.server.srem
             await remove(self._memory(job, identity.bucket), identity.member)
@@ -278,7 +278,7 @@ class RequestQueue:
         """Run one of the scripts in `lua/`."""
         if script not in self._scripts:
             self._scripts[script] = self.server.register_script(_text(script))
-        # Redis' Lua knows msgpack's old form only, in which text and bytes are one.
+        # Lua in Redis reads only the old format of msgpack, in which text and bytes are the same type.
         packed = msgpack.packb(arguments, use_bin_type=False)
         return await self._scripts[script](keys=[self.prefix], args=[packed])
 

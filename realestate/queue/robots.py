@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from realestate.queue.request_queue import RequestQueue
 
-#: An old robots.txt is used for so long while the host cannot be reached (RFC 9309 leaves the time to us).
+#: An old robots.txt is used for so long while the host cannot be reached (RFC 9309 does not set the time).
 USABLE_MS = 30 * 24 * 3600 * 1000
 #: The lock of the worker that fetches it expires after this: longer than any fetch. The lock of a dead worker ends
 #: earlier, when its lease ends.
@@ -22,7 +22,7 @@ class Copy(NamedTuple):
     failures: int
     """Failed fetches since the last good one."""
     text: bytes | None
-    """Its text by the last good response; None if there is none that is young enough."""
+    """Its text in the last good response. None if there is none, or if it is too old."""
     reason: str
     """Why the last fetch failed."""
 
@@ -39,7 +39,7 @@ class RobotsTexts:
         self.worker = worker
 
     async def look(self, origin: str) -> Copy:
-        """What the fleet knows, and whether this worker is the one to fetch the file now."""
+        """Return what the fleet knows about the file, and whether this worker has to fetch it now."""
         now, must_fetch, again_at, failures, read_at, text, reason = await self.queue.run(
             "robots", origin=origin, worker=self.worker, longest=LOCK_MS
         )

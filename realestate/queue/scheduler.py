@@ -12,7 +12,7 @@ from realestate.queue.fleet import Fleet
 
 
 class Scheduler(RedisScheduler):  # type: ignore[misc]
-    """scrapy-redis' scheduler over leases; all else is asked of the `Fleet`."""
+    """A scheduler like that of scrapy-redis, with leases. All methods call the `Fleet`."""
 
     fleet: Fleet
 

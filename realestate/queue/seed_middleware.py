@@ -20,12 +20,12 @@ from realestate.queue.packing import SEED
 
 logger = logging.getLogger(__name__)
 
-#: The job of requests that name none. Its fingerprints are forgotten when a crawl that is not kept is over.
+#: The job of requests that name none. Without SCHEDULER_PERSIST its fingerprints are deleted at the end of the crawl.
 NO_JOB = "none"
 
 
 class SeedMiddleware:
-    """A spider middleware that yields the requests of the seeds after those of the spider's own `start`.
+    """A spider middleware that yields the requests of the seeds after those of the spider's `start`.
 
     It is the one nearest to the spider, so that all other middlewares see these requests as requests of the start.
     """
@@ -162,7 +162,7 @@ class Idle:
 
 
 def is_started_by_a_command(spider: Spider) -> bool:
-    """Whether `scrapy fetch`, `parse` or `view` gave the spider a `start` of their own. They must take no requests."""
+    """Whether `scrapy fetch`, `parse` or `view` replaced the spider's `start`. They must take no requests."""
     return getattr(type(spider).start, "__module__", "").startswith("scrapy.commands.")
 
 

@@ -1,6 +1,6 @@
 """Where the seeds of a spider are: a Redis list, set or sorted set, as in scrapy-redis.
 
-A worker moves a seed into a key of its own before it enqueues it, so that no seed is lost when the worker dies.
+A worker moves a seed to a key for this worker before it enqueues it, so that no seed is lost when the worker dies.
 """
 
 import asyncio

@@ -1,4 +1,5 @@
-"""Seeds are moved, enqueued, then removed: a crash in between loses none and doubles none."""
+"""Takes seeds from a portal's list. A seed is moved to the worker's list, enqueued, then removed: so a crash in between
+loses no seed and crawls none twice."""
 
 from collections import Counter
 from functools import partial
@@ -15,7 +16,7 @@ from realestate.queue.seed_source import SeedSource
 
 
 class SeedList:
-    """One portal's `start_urls`, as one worker takes from it."""
+    """The seeds of one portal, for one worker."""
 
     def __init__(
         self, server: "Redis", portal: str, worker: str, stats: StatsCollector, source: SeedSource | None = None
@@ -27,24 +28,26 @@ class SeedList:
         self.taken = self.source.taken_by(worker)
         self._open: dict[str, bytes] = {}
         self._parts: dict[str, str] = {}
-        """The name of a request -> the seed, for seeds that make several requests."""
+        """name of a request -> name of its seed, for seeds that make several requests."""
         self._missing_parts: Counter[str] = Counter()
         self._enqueued: set[str] = set()
 
     async def next(self, seconds: float) -> tuple[bytes, str] | None:
-        """The next seed and a name for it, waiting so long. It stays in the worker's own list until it is removed."""
+        """Return the next seed and its name, or None after so many seconds. The seed stays in the worker's list until
+        `remove`."""
         seed = await retry_until_available(partial(self._take, seconds), self.stats, "looking for seeds")
         if seed is None:
             return None
         name = await retry_until_available(partial(self._name, seed), self.stats, "naming a seed")
-        # The same seed twice is two seeds, named in their order: who takes them over gives them the same names.
+        # The same seed twice is two seeds. They are numbered in order, so that a worker that takes them over gives them
+        # the same names.
         same = sum(each == seed for each in self._open.values())
         nonce = f"{name}-{same}" if same else name
         self._open[nonce] = seed
         return seed, nonce
 
     def parts(self, nonce: str, count: int) -> list[str]:
-        """Names for the requests that one seed makes. The seed is removed when the last of them is."""
+        """Return names for the requests of one seed. The seed is removed when the last of them is removed."""
         if count == 1:
             return [nonce]
         names = [f"{nonce}.{number}" for number in range(count)]
@@ -53,14 +56,14 @@ class SeedList:
         return names
 
     def enqueued(self, nonce: str) -> None:
-        """The request of this seed is on its way into the queue."""
+        """Record that the request of this seed is being enqueued."""
         self._enqueued.add(nonce)
 
     def is_enqueued(self, nonce: str) -> bool:
         return nonce in self._enqueued or (nonce not in self._open and nonce not in self._parts)
 
     async def remove(self, nonce: str) -> None:
-        """It is enqueued, or refused."""
+        """Remove the seed from Redis. It is enqueued, or was refused."""
         self._enqueued.discard(nonce)
         if (whole := self._parts.pop(nonce, None)) is not None:
             self._missing_parts[whole] -= 1
@@ -73,16 +76,18 @@ class SeedList:
             del self._open[nonce]
 
     async def _take(self, seconds: float) -> bytes | None:
-        # Looked at before: what is open now may be removed by the time the answer is here, and is not forgotten.
+        # Read before the request: a seed that is open now may be removed until the response comes. It must not count as
+        # unknown.
         known = Counter(self._open.values())
         moved = await self.source.taken(self.server, self.taken)
-        # There and not open: moved in an answer that never arrived, or removed with a master that failed.
-        for forgotten in Counter(moved) - known:
-            return forgotten
+        # Seeds in the worker's list that are not open: the response that moved them was lost, or their removal was lost
+        # in a failover.
+        for unknown in Counter(moved) - known:
+            return unknown
         return await self.source.take(self.server, self.taken, seconds)
 
     async def _name(self, seed: bytes) -> str:
-        """The same, should another worker have to take it over."""
+        """Return the name of the seed. It stays the same if another worker takes the seed over."""
         field = _field(seed)
         async with self.server.pipeline(transaction=True) as both:
             both.hsetnx(keys.seed_names(self.portal), field, uuid4().hex[:12])
@@ -91,17 +96,18 @@ class SeedList:
         return str(name.decode())
 
     async def _remove(self, seed: bytes) -> None:
-        # The name first: a seed without one is crawled once more, but a name left behind would swallow its next push.
+        # Remove the name first. A crash in between then crawls the seed once more. In the other order it would leave
+        # the name, and the next push of the same seed would count as a duplicate.
         if sum(each == seed for each in self._open.values()) == 1:
             await self.server.hdel(keys.seed_names(self.portal), _field(seed))
         await self.source.remove(self.server, self.taken, seed)
 
     async def give_back(self) -> None:
-        """This worker stops: what it has not enqueued is a seed again."""
+        """Return the seeds that this worker has not enqueued to the portal's list, because it stops."""
         await self.source.give_back(self.server, self.taken)
 
     async def recover(self) -> None:
-        """What dead workers had not enqueued is a seed again."""
+        """Return the seeds that dead workers had not enqueued to the portal's list."""
         dead_workers = keys.dead_workers(self.portal)
         workers: Any = await self.server.smembers(dead_workers)
         for worker in workers:

@@ -1,4 +1,4 @@
-"""No request is sent long after its send slot."""
+"""Keeps requests from being sent long after their send slot."""
 
 from typing import Self
 

@@ -1,4 +1,4 @@
-"""Portals we own: an invented world of homes, shown as real portals would, with the truth to compare with."""
+"""Simulated portals: an invented world of homes, shown as real portals would show it, and the truth for comparison."""
 
 from realestate.simulator.adversary import PROFILES
 from realestate.simulator.portals import PORTALS

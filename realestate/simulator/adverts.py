@@ -1,4 +1,4 @@
-"""An advert: what one seller says of a home on one portal today, and the dice by which everything is invented."""
+"""An advert of one seller for a home on one portal today, and the random numbers by which everything is invented."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,30 +14,30 @@ DAY = timedelta(days=1)
 
 Facts = TypeVar("Facts")
 Edit = Literal["text", "rooms", "photos", "blanks"]
-"""What a seller does to an advert beside its price; "blanks" moves white space alone, which tells nothing new."""
+"""How a seller can edit an advert, other than its price. "blanks" changes only white space, which is not a change."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Advert:
-    """One seller's advert for a home on one portal, as it stands today."""
+    """One seller's advert for a home on one portal, as it is today."""
 
     portal: str
     ref: int
     home: Home
     key: str
-    """Seeds this seller's dice: wording, what is left out, what is hidden."""
+    """The seed for this seller's choices: wording, what is left out, what is hidden."""
     asking: int
-    """What the seller asks; the portal knows and filters by it even where it shows 'on request'."""
+    """The asking price. The portal filters by it even if it shows 'on request'."""
     rent_period: RentPeriod | None
     on_request: bool
     is_reserved: bool
     posted_at: datetime
     updated_at: datetime
     reposted_at: datetime | None = None
-    """When it was last put up again after it had been taken down."""
+    """When it was last published again after it had been removed."""
     old_price: int | None = None
     settles_at: int | None = None
-    """After a move too great to be believed at once, tomorrow's price: the same, or that before the typing error."""
+    """After a price change that is suspect: tomorrow's price. It is the same, or the one before the typing error."""
     edits: tuple[Edit, ...] = ()
     """What the seller changed since it was posted, in order."""
     gone: str | None = None
@@ -50,7 +50,7 @@ class Advert:
 
     @property
     def dearest(self) -> int | None:
-        """The upper end of a project's range, which moves with the lower."""
+        """The upper end of a project's price range. It changes with the lower end."""
         dearest = self.home.dearest
         return None if dearest is None else rounded(self.asking * dearest / self.home.value)
 
@@ -59,12 +59,12 @@ class Advert:
 
 
 def dice(*key: object) -> Random:
-    """Random numbers that follow from the key alone, the same in every process."""
+    """Return random numbers that depend on the key only and are the same in every process."""
     return Random("/".join(map(str, key)))
 
 
 def rounded(price: float) -> int:
-    """As sellers round: to 5 below 1,000, to 10 below 5,000, to 500 below 200,000, to 1,000 above."""
+    """Round like a seller: to 5 below 1,000, to 10 below 5,000, to 500 below 200,000, to 1,000 above."""
     for below, step in ((1_000, 5), (5_000, 10), (200_000, 500)):
         if price < below:
             return max(step, round(price / step) * step)
@@ -72,14 +72,14 @@ def rounded(price: float) -> int:
 
 
 def corrected(count: int | None, true: int, rng: Random) -> int:
-    """A room count after the seller edited it: given for the first time, or one more or less."""
+    """Return a room count after an edit: given for the first time, or one more or less."""
     if count is None:
         return true
     return count - 1 if count > 1 and rng.random() < 0.5 else count + 1
 
 
 def with_edits(facts: Facts, advert: Advert, edits: Mapping[Edit, Callable[[Facts, Advert, Random], Facts]]) -> Facts:
-    """What an advert said when it was posted, and then every edit made to it."""
+    """Return the facts of an advert after all its edits."""
     for number, edit in enumerate(advert.edits):
         facts = edits[edit](facts, advert, dice(advert.key, "edit", number))
     return facts

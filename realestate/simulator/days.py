@@ -1,7 +1,7 @@
-"""What a day does to the adverts of a portal: what can happen, how often, to which of them.
+"""The changes of a day to the adverts of a portal: what can happen, how often, to which adverts.
 
-Each share is of the adverts the thing can happen to, and at least one of them a day, so that a small world has
-everything too. A search shows what the page shows, at once.
+Each share is a share of the adverts that can change so. At least one of them changes each day, so that a small world
+has all kinds of changes too. Searches show the changes at once, like pages.
 """
 
 from collections.abc import Callable
@@ -14,29 +14,29 @@ from realestate.simulator.portals import PORTALS
 
 NEW_A_DAY = 0.02
 REMOVED_A_DAY = 0.015
-RETURNED_A_DAY = 0.1  # of those gone
+RETURNED_A_DAY = 0.1  # of the removed adverts
 REPRICED_ON_RETURN = 0.4
 CHANGED_A_DAY = 0.03
 LEAPT_A_DAY = 0.003
 MISTYPED_A_DAY = 0.003
 PUT_ON_REQUEST_A_DAY = 0.004
-PRICED_AGAIN_A_DAY = 0.1  # of those on request
+PRICED_AGAIN_A_DAY = 0.1  # of the adverts with the price on request
 PERIOD_CHANGED_A_DAY = 0.01  # of the rents
 EDITED_A_DAY = 0.015
 RENEWED_A_DAY = 0.015
 RESERVED_A_DAY = 0.006
-RELEASED_A_DAY = 0.1  # of those under option
+RELEASED_A_DAY = 0.1  # of the reserved adverts
 
-#: A price below this is left out of great moves: rounding would swallow them.
+#: A price below this has no large change: rounding could undo it.
 LEAST_TO_LEAP = 100
 
-#: What happened -> the adverts it happened to.
+#: kind of change -> the adverts that changed so.
 Changes = dict[str, list[Advert]]
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One thing that can happen to an advert that stays."""
+    """One kind of change of an advert that stays."""
 
     name: str
     share: float
@@ -45,7 +45,7 @@ class Act:
 
 
 class Day:
-    """One day on one portal. `listed` and `gone` are the adverts as yesterday left them."""
+    """One day on one portal. `listed` and `gone` are the adverts at the end of yesterday."""
 
     def __init__(self, number: int, rng: Random, lately: Callable[[Random], datetime]) -> None:
         self.number = number
@@ -53,7 +53,7 @@ class Day:
         self._lately = lately
 
     def change(self, listed: list[Advert], gone: list[Advert]) -> Changes:
-        """A great move of yesterday stays for today, or is put right; to all others whatever may."""
+        """Change the adverts. A large price change of yesterday stays for today, or is corrected."""
         settling = [advert for advert in listed if advert.settles_at is not None]
         free = [advert for advert in listed if advert.settles_at is None]
         returned = self._some(gone, RETURNED_A_DAY)
@@ -67,7 +67,7 @@ class Day:
         return changes | self._act(MONEY, staying, once=True) | self._act(OTHERWISE, staying, once=False)
 
     def _act(self, acts: tuple[Act, ...], adverts: list[Advert], *, once: bool) -> Changes:
-        """Let each act happen to some; `once` to an advert at most one of them."""
+        """Apply each kind of change to some adverts. With `once`, an advert gets at most one of them."""
         changes: Changes = {}
         for act in acts:
             chosen = self._some([advert for advert in adverts if act.can_happen(advert)], act.share)
@@ -80,7 +80,7 @@ class Day:
         return changes
 
     def _settle(self, moved: list[Advert]) -> list[Advert]:
-        """Put the typing errors right."""
+        """Correct the typing errors of yesterday."""
         wrong = [advert for advert in moved if advert.settles_at != advert.asking]
         for advert in moved:
             price, advert.settles_at = advert.settles_at, None
@@ -137,21 +137,21 @@ def _whichever(advert: Advert) -> bool:
 
 
 def _reprice(advert: Advert, rng: Random) -> None:
-    """Mostly a few per cent less, sometimes more, never the same."""
+    """Change the price: mostly a few per cent less, sometimes more, never the same."""
     factor = rng.uniform(0.92, 0.98) if rng.random() < 0.8 else rng.uniform(1.01, 1.05)
     new = rounded(advert.asking * factor)
     advert.ask(new if new != advert.asking else new + 5)
 
 
 def _leap(advert: Advert, rng: Random) -> None:
-    """By more than 60 %, and meant: it stays."""
+    """Change the price by more than 60 %. It stays so."""
     factor = rng.uniform(0.2, 0.35) if rng.random() < 0.7 else rng.uniform(1.8, 3)
     advert.ask(rounded(advert.asking * factor))
     advert.settles_at = advert.asking
 
 
 def _mistype(advert: Advert, rng: Random) -> None:
-    """A zero too many or too few, for a day."""
+    """Make a typing error in the price for one day: a zero too many or too few."""
     advert.settles_at = advert.asking
     advert.ask(advert.asking // 10 if rng.random() < 0.5 else advert.asking * 10)
 
@@ -159,7 +159,7 @@ def _mistype(advert: Advert, rng: Random) -> None:
 def _change_period(advert: Advert, rng: Random) -> None:
     assert advert.rent_period is not None
     advert.rent_period, factor = PORTALS[advert.portal].other_period[advert.rent_period]
-    # the number before meant something else, so the portal does not show it as the old price
+    # the old number had another meaning, so the portal does not show it as the old price
     advert.old_price, advert.asking = None, max(1, round(advert.asking * factor))
 
 
@@ -177,7 +177,7 @@ def _edit(advert: Advert, rng: Random) -> None:
 
 
 def _renew(advert: Advert, rng: Random) -> None:
-    """To the top of the list again, without any change."""
+    """Move the advert to the top of the list, without any change."""
     if rng.random() < 0.5:
         advert.edits += ("blanks",)
 
@@ -190,7 +190,7 @@ def _release(advert: Advert, rng: Random) -> None:
     advert.is_reserved = False
 
 
-#: At most one of them to an advert in a day: two would undo or hide each other.
+#: An advert gets at most one of these a day: two could undo or hide each other.
 MONEY = (
     Act("price_changed", CHANGED_A_DAY, _is_priced, _reprice),
     Act("leapt", LEAPT_A_DAY, _can_leap, _leap),

@@ -1,8 +1,8 @@
-"""Places of the countries whose portals we know less of: real ones, with a rough centre and a price of our own."""
+"""Places of countries with one small portal: real places, with a rough centre and an invented price level."""
 
 from realestate.simulator.places import Place
 
-#: country | language | postal code | city | district | region | latitude | longitude | price of a square metre
+#: country | language | postal code | city | district | region | latitude | longitude | price per square metre
 _PLACES = """
 IE|en|D06XY00|Rathmines|Dublin 6|Dublin|53.3220|-6.2650|6400
 IE|en|T12XY00|Cork|Douglas|Cork|51.8760|-8.4360|4100

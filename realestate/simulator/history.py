@@ -1,36 +1,35 @@
-"""The history a perfect crawler would have written: the events of one portal, day by day.
+"""The history that a perfect crawler would have written: the events of one portal, day by day.
 
-It looks once a day, after the day has changed the world, at every page: at those the search finds and at those it
-knows from before. What comes and goes between two looks does not exist. It knows nothing but what the pages say: each
-look is compared with what it kept of the looks before, so the events cannot disagree with `/_truth/<portal>`.
+Once a day, after the changes of the day, it reads every page: those that a search finds and those it knows from before.
+What appears and disappears between two readings does not exist for it. It knows only what the pages say: each reading
+is compared with the stored values of earlier readings, so the events cannot disagree with `/_truth/<portal>`.
 
-Every event has `portal`, `ref`, `day` and `type`; they are in order of day, then of ref (as numbers), then as below.
-One look at a listing leads to at most one event of each type.
+Every event has `portal`, `ref`, `day` and `type`. They are in order of day, then of ref (as numbers), then as below.
+One reading of a listing makes at most one event of each type.
 
-    listed                 never seen before; on day 0 all of them. Whatever its status, nothing else is said that day
-    delisted               was on the market and its page is no more; `evidence` says how one can tell: "404", "410",
-                           "redirect" (away from the page), "marker" (the page itself says that it is over)
-    sold, rented           was on the market and its page says so. That the page is taken down some days later is no
-                           event: the listing has left the market already
+    listed                 never seen before; on day 0 all of them. There is no other event on that day
+    delisted               was on the market and its page is gone; `evidence` is "404", "410", "redirect" (to another
+                           page) or "marker" (the page says that the advert has ended)
+    sold, rented           was on the market and its page says so. If the page is removed some days later, there is
+                           no event: the listing has left the market already
     relisted               was delisted, sold or rented, and is on the market again
     price_changed          `old`, `new`, `currency`, `percent` = (new - old) / old * 100 to two decimals; both prices
                            are of the same currency, basis and period. See below for moves of more than 60 %
     price_meaning_changed  `old` and `new`, each with `price`, `currency`, `price_basis` and `rent_period`: one of the
-                           last three is another one, so that the numbers cannot be compared, whether or not the
-                           number changed too. A price that goes on request or comes back from it is of this type
-    updated                `fields`: sorted names of the other fields that say something else. `status` is among them
-                           only when an option has fallen (reserved -> active), which has no type of its own
-    reserved               was on the market, free, and is under option now
+                           last three has changed, so that the numbers cannot be compared, whether or not the number
+                           changed too. A price that becomes "on request", or is shown again, is of this type
+    updated                `fields`: sorted names of the other fields that changed. `status` is among them only if an
+                           option has ended (reserved -> active), for which there is no other event
+    reserved               was on the market and is under option now
 
-A look leads to a price_changed or to a price_meaning_changed, never to both. A page that says its listing is off the
-market is read for that alone: its price and text make no event.
+A reading makes a price_changed or a price_meaning_changed, never both. Of a page that says that its listing is off the
+market, price and text make no event.
 
-**Moves of more than 60 %** are suspect until two looks have seen the same new price: the first makes no event and
-changes nothing of what is kept, the second makes the price_changed, from the price that was kept, on its own day. So
-a fall that stays is recorded on its second day, and a typing error that is corrected the next day is never recorded. A
-suspect is dropped when the next look sees any other price; that one is judged beside the price kept, and may be
-suspect itself. A change of meaning is believed at once. `/_truth/<portal>` knows no suspects: it says what the page
-says.
+**Price changes of more than 60 %** are suspect until two readings have seen the same new price. The first reading makes
+no event and changes no stored value. The second makes the price_changed, from the stored price, on its day. So a fall
+that stays is recorded on its second day, and a typing error that is corrected the next day is never recorded. A suspect
+price is dropped when the next reading sees any other price. That one is compared with the stored price, and may be
+suspect too. A change of meaning is accepted at once. `/_truth/<portal>` has no suspect prices, only what the page says.
 """
 
 from collections.abc import Iterable, Iterator
@@ -46,7 +45,7 @@ Evidence = Literal["404", "410", "redirect", "marker"]
 SUSPECT_PERCENT = 60
 
 MONEY = ("price", "currency", "price_basis", "rent_period")
-#: What `updated` speaks of: the content, as its fingerprint has it, without what has events of its own.
+#: The fields of `updated`: the content without the fields that have other events.
 OTHER_CONTENT = tuple(
     name for name in FIELDS if name not in {*OURS, *MONEY, "status", "portal", "ref", "url", "posted_at", "updated_at"}
 )
@@ -55,7 +54,7 @@ OFF_THE_MARKET = frozenset({"delisted", "sold", "rented"})
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """One look at one listing: what its page says, or how it is gone."""
+    """One reading of one listing: what its page says, or how it is gone."""
 
     ref: str
     record: Record | None
@@ -64,17 +63,17 @@ class Sight:
 
 @dataclass(slots=True)
 class _Kept:
-    """What the history holds of a listing."""
+    """The stored values of a listing."""
 
     status: str
     money: Record
     content: Record
     suspect: Any = None
-    """A price seen once that is too far from the one kept."""
+    """A price that was seen once and is too far from the stored one."""
 
 
 class History:
-    """The events of one portal so far; `look` adds those of a day."""
+    """The events of one portal so far. `look` adds those of a day."""
 
     def __init__(self, portal: str) -> None:
         self.portal = portal
@@ -101,7 +100,7 @@ class History:
 
 
 def _changes(kept: _Kept, record: Record) -> Iterator[Event]:
-    """Between what is kept and a page on the market; what is kept is brought up to date."""
+    """Yield the events between the stored values and a page on the market, and update the stored values."""
     before, kept.status = kept.status, record["status"]
     if before in OFF_THE_MARKET:
         yield {"type": "relisted"}

@@ -1,4 +1,4 @@
-"""The homes of the invented world: what a home is, and how one comes to be."""
+"""The homes of the invented world: their facts, and how they are generated."""
 
 from dataclasses import dataclass
 from random import Random
@@ -27,9 +27,9 @@ class Home:
     metro: str | None = None
     settlement: str | None = None
     value: int
-    """What it should cost: the whole for a sale, one period's rent otherwise; before any seller rounds it."""
+    """The price before a seller rounds it: for a rent, that of one period."""
     dearest: int | None = None
-    """For a project of several units: what the dearest should cost. value is then the cheapest's."""
+    """For a project of several units: the price of the most expensive one. value is then that of the cheapest."""
     area_m2: float | None = None
     plot_m2: float | None = None
     rooms: int | None = None
@@ -48,7 +48,7 @@ class Home:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of home: how often it occurs, what it measures, what a square metre costs beside a flat's."""
+    """One kind of home: how often it occurs, its size, and its price per square metre relative to a flat's."""
 
     name: str
     weight: int
@@ -102,7 +102,7 @@ _AZERBAIJANI_KINDS = (
     Kind("shop", 3, ("shop",), (25, 500), 1.2, 0.5, is_dwelling=False),
 )
 
-#: Where less is known of what is on the market.
+#: For countries with one small portal.
 _KINDS_ABROAD = (
     Kind("house", 38, ("detached", "semi_detached", "terraced", "bungalow"), (70, 300), 0.9, 0.2, plot_m2=(100, 2000)),
     Kind("apartment", 46, ("apartment", "apartment", "flat_studio"), (28, 150), rent_share=0.45, is_flat=True),
@@ -120,7 +120,7 @@ _WEIGHTS = {country: [kind.weight for kind in kinds] for country, (_, kinds) in 
 
 
 def make_home(country: str, number: int, rng: Random) -> Home:
-    """A home whose place, size and price make sense together."""
+    """Return a home whose place, size and price fit together."""
     places, kinds = _COUNTRIES[country]
     place = rng.choice(places)
     kind = rng.choices(kinds, _WEIGHTS[country])[0]
@@ -161,7 +161,7 @@ def make_home(country: str, number: int, rng: Random) -> Home:
 
 
 def _sizes(kind: Kind, subtype: str, country: str, rng: Random) -> tuple[float | None, float | None]:
-    """Living area and plot; small ones are the more common. Land in Azerbaijan goes by the hundred."""
+    """Return living area and plot. Small ones are more common. Land in Azerbaijan is sold in units of 100 m²."""
     low, high = kind.area_m2
     if subtype == STUDIO:
         high = 45
@@ -193,7 +193,7 @@ def _deal(
 
 
 def _bedrooms(kind: Kind, subtype: str, area: float, rng: Random) -> int | None:
-    """More of them the larger the home; a studio and a student's room have none apart."""
+    """Return the number of bedrooms: the larger the home, the more. A studio and a student's room have none."""
     count = max(1, min(7, round(area / 42 + rng.uniform(-0.6, 0.6))))
     if subtype in (STUDIO, "kot"):
         return 0
@@ -201,7 +201,7 @@ def _bedrooms(kind: Kind, subtype: str, area: float, rng: Random) -> int | None:
 
 
 def _storeys(kind: Kind, subtype: str, country: str, rng: Random) -> tuple[int | None, int | None]:
-    """The storey a flat is on, and how many there are. Belgium calls the ground floor 0, Azerbaijan 1."""
+    """Return the storey of a flat, and the number of storeys. The ground floor is 0 in Belgium and 1 in Azerbaijan."""
     floors = rng.randint(2, 20 if country == "AZ" else 7) if kind.is_flat else rng.randint(1, 3)
     lowest, highest = (1, floors) if country == "AZ" else (0, floors - 1)
     floor = {"ground_floor": lowest, "penthouse": highest}.get(subtype, rng.randint(lowest, highest))
@@ -210,7 +210,7 @@ def _storeys(kind: Kind, subtype: str, country: str, rng: Random) -> tuple[int |
 
 
 def _nearby(place: Place, rng: Random) -> tuple[str | None, str | None]:
-    """The metro station or the settlement a seller would name."""
+    """Return the metro station or the settlement that a seller would name."""
     chance = rng.random()
     if place.metros and chance < 0.75:
         return rng.choice(place.metros), None

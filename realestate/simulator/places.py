@@ -1,4 +1,4 @@
-"""Where the invented homes stand: real places, with a rough centre and a price level of our own making."""
+"""The places of the invented homes: real places, with a rough centre and an invented price level."""
 
 from dataclasses import dataclass
 

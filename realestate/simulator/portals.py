@@ -1,4 +1,4 @@
-"""What the world needs to know of each portal it is shown on."""
+"""The facts about each portal that the world needs."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ class Portal:
     country: str
     first_ref: int
     gone: tuple[str, ...]
-    """Responses for a removed advert. One that is named twice is twice as likely."""
+    """Possible responses for a removed advert. One that is listed twice is twice as likely."""
     other_period: dict[RentPeriod, tuple[RentPeriod, float]]
-    """Rent period -> what a seller may change it to, and by how much the number grows with it."""
+    """rent period -> the period that a seller may change it to, and the factor for the price."""
     shows_reserved: bool
     """Whether a page can show that the home is under option."""
 
@@ -30,7 +30,7 @@ PORTALS = {
         country="AZ",
         first_ref=940_000,
         gone=("redirect", "redirect", "expired"),
-        # the seller had ticked the wrong box: the number was meant
+        # the seller had chosen the wrong period: the number was right
         other_period={"month": ("day", 1), "day": ("month", 1)},
         shows_reserved=False,
     ),
@@ -38,7 +38,7 @@ PORTALS = {
         country="AZ",
         first_ref=108_000_000,
         gone=("404", "404", "deactivated"),
-        # moved to the other leaf of the category tree: the number was meant
+        # the advert was in the wrong category: the number was right
         other_period={"month": ("day", 1), "day": ("month", 1)},
         shows_reserved=False,
     ),

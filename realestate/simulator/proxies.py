@@ -1,11 +1,10 @@
-"""Forward proxies, each of which leaves from an address of its own: 127.0.0.2, 127.0.0.3 and so on.
+"""Forward proxies. Each connects from another address: 127.0.0.2, 127.0.0.3 and so on.
 
-They understand absolute requests (`GET http://… HTTP/1.1`) and CONNECT, one to a connection, and lead to the
-simulator's own ports and nowhere else, by whatever name it is asked for. What comes back is passed on as it came,
-faults and all.
+They support absolute requests (`GET http://… HTTP/1.1`) and CONNECT, one for each connection. They connect only to the
+ports of the simulator, whatever the host name is. Responses are forwarded unchanged, with all faults.
 
-Not all of them are fine. The dead refuse connections, every second of them takes them and never answers; the slow take
-their time; the lying give away for whom they ask, put something into the page, or show a page of their own.
+Some of them are bad. Dead ones refuse connections, or (every second) accept them and never respond. Slow ones respond
+late. Lying ones reveal the client's address, insert something into the page, or replace the page.
 """
 
 import asyncio
@@ -28,24 +27,24 @@ USER = "simulator"
 SLOW_SECONDS = 4.0
 HEAD_BYTES = 64 * 1024
 CHUNK_BYTES = 64 * 1024
-#: The profile says how many of so many are bad.
+#: The profile says how many of so many proxies are bad.
 OUT_OF = 8
 
 Lie = Literal["talk", "inject", "replace"]
 _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
-_BANNER = b'<div style="position:fixed">Surf faster with invented premium exits</div>'
-_OWN_PAGE = b"""<!DOCTYPE html><html><head><title>Invented exits</title></head>
-<body><h1>This exit is brought to you by nobody</h1><p>Upgrade to go on.</p></body></html>"""
+_BANNER = b'<div style="position:fixed">Surf faster with invented premium proxies</div>'
+_OWN_PAGE = b"""<!DOCTYPE html><html><head><title>Invented proxies</title></head>
+<body><h1>This proxy is brought to you by nobody</h1><p>Upgrade to go on.</p></body></html>"""
 _HOP_BY_HOP = frozenset({"connection", "keep-alive", "proxy-authorization", "proxy-connection", "te", "upgrade"})
 
 
 @dataclass(slots=True, kw_only=True)
 class Proxy:
-    """One proxy: where it listens and whence it leaves."""
+    """One proxy: where it listens, and the address it connects from."""
 
     url: str
-    """With its credentials."""
+    """Its URL with user name and password."""
     address: str
     kind: ProxyKind
     requests: int = 0
@@ -53,7 +52,7 @@ class Proxy:
     lies: Counter[Lie] = field(default_factory=Counter)
 
     def as_record(self) -> dict[str, Any]:
-        """What may be shown: no credentials."""
+        """Return its data without user name and password."""
         at = urlsplit(self.url)
         return {
             "url": f"http://{at.hostname}:{at.port}",
@@ -66,7 +65,7 @@ class Proxy:
 
 
 def kinds(count: int, profile: Profile | None, seed: int) -> list[ProxyKind]:
-    """Which of so many proxies are dead, slow or lying."""
+    """Return the kind of each of so many proxies: dead, slow, lying or fine."""
     bad = profile.proxies if profile is not None else {}
     found: list[ProxyKind] = [kind for kind, of_eight in bad.items() for _ in range(round(count * of_eight / OUT_OF))]
     found += ["fine"] * (count - len(found))
@@ -84,8 +83,7 @@ async def forwarding(
     password: str | None = None,
     seed: int = 0,
 ) -> AsyncIterator[list[Proxy]]:
-    """Proxies on these sockets, by the address others reach them at; they are bound but do not listen yet. They lead to
-    `ports` of `host`."""
+    """Run proxies on these sockets, which are bound but do not listen yet. They connect to `ports` of `host`."""
     credentials = f"{USER}:{quote(password, safe='')}@" if password is not None else ""
     proxies: list[Proxy] = []
     async with AsyncExitStack() as stack:
@@ -96,22 +94,22 @@ async def forwarding(
             proxy = Proxy(url=url, address=exit_address(number), kind=kind)
             proxies.append(proxy)
             is_mute = kind == "dead" and sum(each.kind == "dead" for each in proxies) % 2 == 0
-            if kind != "dead" or is_mute:  # bound and deaf is dead: connections are refused
-                door = _Door(proxy, host, frozenset(ports), password, seed, is_mute=is_mute)
-                await stack.enter_async_context(door.open(bound))
+            if kind != "dead" or is_mute:  # a socket that does not listen refuses connections
+                server = _ProxyServer(proxy, host, frozenset(ports), password, seed, is_mute=is_mute)
+                await stack.enter_async_context(server.open(bound))
         yield proxies
 
 
 class _Refused(Exception):
-    """A request we do not forward; with what we say."""
+    """A request that is not forwarded, with the response to it."""
 
     def __init__(self, status: str, *headers: str) -> None:
         super().__init__(status)
-        self.answer = "\r\n".join((f"HTTP/1.1 {status}", *headers, "Content-Length: 0", "Connection: close", "", ""))
+        self.response = "\r\n".join((f"HTTP/1.1 {status}", *headers, "Content-Length: 0", "Connection: close", "", ""))
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ProxyRequest:
     method: str
     target: str
     headers: tuple[tuple[str, str], ...]
@@ -127,19 +125,19 @@ class _Asked:
         return next((value for each, value in self.headers if each.lower() == name), None)
 
     def destination(self) -> tuple[int, str]:
-        """The port, and the request's target there."""
+        """Return the port, and the target of the request there."""
         try:
-            asked = urlsplit(f"//{self.target}" if self.method == "CONNECT" else self.target)
-            port = asked.port
+            url = urlsplit(f"//{self.target}" if self.method == "CONNECT" else self.target)
+            port = url.port
         except ValueError:
             raise _Refused("400 Bad Request") from None
-        if self.method != "CONNECT" and asked.scheme != "http":
+        if self.method != "CONNECT" and url.scheme != "http":
             raise _Refused("400 Bad Request")
         target = self.target.split("/", 3)[3:]
         return port or 80, "/" + (target[0] if target else "")
 
 
-class _Door:
+class _ProxyServer:
     """Handles the requests to one proxy."""
 
     def __init__(
@@ -172,44 +170,44 @@ class _Door:
         try:
             await self._serve(reader, writer)
         except _Refused as refused:
-            writer.write(refused.answer.encode())
+            writer.write(refused.response.encode())
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             reset(writer.transport)
         finally:
             writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked = _parsed(await reader.readuntil(b"\r\n\r\n"))
-        self._authorize(asked)
+        request = _parsed(await reader.readuntil(b"\r\n\r\n"))
+        self._authorize(request)
         self._proxy.requests += 1
         if self._is_mute:
-            await reader.read()  # until the other side has had enough
+            await reader.read()  # until the client closes the connection
             return
-        port, target = asked.destination()
+        port, target = request.destination()
         if port not in self._ports:
             raise _Refused("502 Bad Gateway")
         if self._proxy.kind == "slow":
             await asyncio.sleep(SLOW_SECONDS)
-        content = await reader.readexactly(asked.length)
-        lie = self._lie(asked)
+        content = await reader.readexactly(request.length)
+        lie = self._lie(request)
         if lie == "replace":
             writer.write(_page(_OWN_PAGE))
             return
         onward = await self._dial(port)
         try:
-            if asked.method == "CONNECT":
+            if request.method == "CONNECT":
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 await _tunnel((reader, writer), onward)
             else:
-                onward[1].write(_request(asked, target, writer if lie == "talk" else None) + content)
+                onward[1].write(_request(request, target, writer if lie == "talk" else None) + content)
                 await _answer(onward[0], writer, is_altered=lie == "inject")
         finally:
             onward[1].close()
 
-    def _authorize(self, asked: _Asked) -> None:
+    def _authorize(self, request: _ProxyRequest) -> None:
         if self._wanted is None:
             return
-        scheme, _, credentials = (asked.header("proxy-authorization") or "").partition(" ")
+        scheme, _, credentials = (request.header("proxy-authorization") or "").partition(" ")
         if scheme.lower() != "basic" or credentials.strip() != self._wanted:
             self._proxy.unauthorized += 1
             raise _Refused("407 Proxy Authentication Required", 'Proxy-Authenticate: Basic realm="simulator"')
@@ -220,9 +218,9 @@ class _Door:
         except OSError:
             raise _Refused("502 Bad Gateway") from None
 
-    def _lie(self, asked: _Asked) -> Lie | None:
-        """A tunnel is passed on unchanged."""
-        if self._proxy.kind != "lying" or asked.method == "CONNECT":
+    def _lie(self, request: _ProxyRequest) -> Lie | None:
+        """Return what this proxy does to the request. A tunnel is forwarded unchanged."""
+        if self._proxy.kind != "lying" or request.method == "CONNECT":
             return None
         lies: tuple[Lie, ...] = ("talk", "inject", "replace")
         lie = dice(self._seed, "lie", self._proxy.address, self._proxy.requests).choice(lies)
@@ -230,21 +228,21 @@ class _Door:
         return lie
 
 
-def _parsed(head: bytes) -> _Asked:
+def _parsed(head: bytes) -> _ProxyRequest:
     first, *rest = head.decode("latin-1").split("\r\n")
     words = first.split(" ")
     fields = [line.partition(":") for line in rest if line]
     if len(words) != 3 or not words[2].startswith("HTTP/1.") or not all(colon for _, colon, _ in fields):
         raise _Refused("400 Bad Request")
-    return _Asked(words[0], words[1], tuple((name.strip(), value.strip()) for name, _, value in fields))
+    return _ProxyRequest(words[0], words[1], tuple((name.strip(), value.strip()) for name, _, value in fields))
 
 
-def _request(asked: _Asked, target: str, told_of: asyncio.StreamWriter | None) -> bytes:
-    """As it goes on; `told_of` is the client who is given away."""
-    lines = [f"{asked.method} {target} HTTP/1.1"]
-    lines += [f"{name}: {value}" for name, value in asked.headers if name.lower() not in _HOP_BY_HOP]
-    if told_of is not None:
-        lines += ["Via: 1.1 invented-exit", f"X-Forwarded-For: {told_of.get_extra_info('peername')[0]}"]
+def _request(request: _ProxyRequest, target: str, revealed: asyncio.StreamWriter | None) -> bytes:
+    """Return the request that is forwarded. `revealed` is the client whose address it contains."""
+    lines = [f"{request.method} {target} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in request.headers if name.lower() not in _HOP_BY_HOP]
+    if revealed is not None:
+        lines += ["Via: 1.1 invented-proxy", f"X-Forwarded-For: {revealed.get_extra_info('peername')[0]}"]
     return "\r\n".join((*lines, "Connection: close", "", "")).encode("latin-1")
 
 
@@ -254,7 +252,7 @@ def _page(body: bytes) -> bytes:
 
 
 def _injected(response: bytes) -> bytes:
-    """With a banner in it, where it is a page; its length is put right."""
+    """Return the response with a banner in it and the new length, if it is an HTML page."""
     head, _, body = response.partition(b"\r\n\r\n")
     if b"text/html" not in head or b"<body" not in body:
         return response
@@ -277,7 +275,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def _tunnel(one: _Streams, other: _Streams) -> None:
-    """Both ways, until either side ends."""
+    """Copy data in both directions, until one side ends."""
     ways = {asyncio.ensure_future(_pump(one[0], other[1])), asyncio.ensure_future(_pump(other[0], one[1]))}
     try:
         done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)

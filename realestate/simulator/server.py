@@ -1,19 +1,19 @@
-"""The simulator over HTTP: each portal on a port of its own, and one port to ask and to steer.
+"""The simulator over HTTP: one port for each portal, and one control port.
 
-The control port answers:
+Requests to the control port:
 
-    GET  /_portals                 the base address of each portal
-    GET  /_truth/<portal>          JSON lines: what a perfect crawl would store of each advert to be found today
+    GET  /_portals                 the base URL of each portal
+    GET  /_truth/<portal>          JSON lines: what a perfect crawl would store of each advert on the market today
     GET  /_truth/<portal>/events   JSON lines: what a perfect daily crawler would have recorded so far (`history.py`)
-    GET  /_stats                   the requests each portal got; from whom, and what the adversary did to them
+    GET  /_stats                   the requests to each portal by client, and what the adversary did to them
     GET  /_adversary               what the adversary did at each portal, and the proxies (`adversary/`, `proxies.py`)
     GET  /_day                     the world's day and date
-    POST /_day/advance             let a day pass; answers what happened to which adverts (`days.py`)
+    POST /_day/advance             let a day pass; returns what happened to which adverts (`days.py`)
     GET  /_weather                 the weather of each portal
-    POST /_weather/<portal>        {"kind": "down"}: from now on; "fine" ends it (`weather.py` has the kinds)
-    POST /_latency/<portal>        {"seconds": 1.3}: from now on every answer takes so long
+    POST /_weather/<portal>        {"kind": "down"}: set the weather; "fine" ends it (`weather.py` has the kinds)
+    POST /_latency/<portal>        {"seconds": 1.3}: from now on every response takes so long
 
-Every response's Date is the world's time, not ours. The weather changes nothing of the truth.
+The Date of every response is the world's time, not real time. The weather does not change the truth.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ SERVED = ("control", *SHOWN)
 OTHERS_STOCK = 130
 ROWS_AT_ONCE = 200
 
-#: Who is still being answered when the simulator stops has so long to read it.
+#: When the simulator stops, clients have so long to read their responses.
 STOP_SECONDS = 1.0
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -62,16 +62,16 @@ Ready = Callable[[dict[str, str]], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adversity:
-    """What makes it hard to crawl here."""
+    """What makes the portals hard to crawl."""
 
     profile: str | None = None
-    """One of adversary.PROFILES; None: everybody is welcome."""
+    """One of adversary.PROFILES. None: no adversary."""
     proxies: int = 0
     proxy_password: str | None = None
 
 
 class Simulator:
-    """A world, the portals that show it and what they saw. `bases` are the addresses, the control's too."""
+    """A world, its portals and their statistics. `bases` are the base URLs, with that of the control port."""
 
     def __init__(self, world: World, bases: dict[str, str], adversity: Adversity = Adversity()) -> None:  # noqa: B008
         self.world = world
@@ -100,7 +100,7 @@ class Simulator:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """Where everything is; a proxy's is written with its credentials."""
+        """Return all base URLs. Those of proxies have user name and password."""
         return self.bases | {f"proxy{number}": proxy.url for number, proxy in enumerate(self.proxies, 1)}
 
     def portal(self, name: str) -> Handler:
@@ -160,7 +160,7 @@ class Simulator:
         return self._json({"error": f"no {request.method} {request.path} here"}, 404)
 
     def advance(self) -> dict[str, Any]:
-        """Let a day pass, and have what changed rendered anew."""
+        """Let a day pass, and drop changed pages from the cache."""
         changes = self.world.advance()
         self._headers.clear()
         others = {name: stand.advance(self.world.day, self.world.now) for name, stand in self.others.items()}
@@ -171,8 +171,8 @@ class Simulator:
         }
 
     def events(self, portal: str) -> list[Event]:
-        """What a perfect daily crawler would have recorded of a portal so far."""
-        self.world.listed(portal)  # may open it, and have its past looked at
+        """Return the events that a perfect daily crawler would have recorded of a portal so far."""
+        self.world.listed(portal)  # may create the portal, and its history
         self._look([portal])
         return self._histories[portal].events
 
@@ -181,14 +181,14 @@ class Simulator:
         self.sites[portal].show(showing(weather))
 
     def _look(self, portals: list[str]) -> None:
-        """Today's look, once; not before somebody needs it, for a large world takes a while to look at."""
+        """Add today's events to the history, once, when they are first needed: that takes a while in a large world."""
         for name in portals:
             if self._last_look.get(name) != self.world.day:
                 self._last_look[name] = self.world.day
                 self._histories[name].look(self.world.day, self.sites[name].sights())
 
     def _forget(self, portal: str, changes: Changes) -> None:
-        # a removed advert may still change its answer: a sold home's page goes after some days
+        # the response for a removed advert may still change: the page of a sold home disappears after some days
         self.sites[portal].forget((*chain.from_iterable(changes.values()), *self.world.gone(portal)))
 
     def _change_weather(self, portal: str, body: bytes) -> web.Response:
@@ -234,7 +234,7 @@ class Simulator:
         return web.Response(body=msgspec.json.encode(value), status=status, headers=self._prepared(JSON))
 
     def _prepared(self, content_type: str) -> CIMultiDict[str]:
-        """The headers of a response of this type today."""
+        """Return the headers of a response of this type today."""
         headers = self._headers.get(content_type)
         if headers is None:
             date = format_datetime(self.world.now, usegmt=True)
@@ -243,10 +243,10 @@ class Simulator:
         return headers
 
     async def _lines(self, request: web.BaseRequest, rows: Iterator[dict[str, Any]]) -> web.StreamResponse:
-        """Some rows at a time, so that the portals go on answering."""
+        """Send some rows at a time, so that the portals can respond meanwhile."""
         response = web.StreamResponse(headers=self._prepared("application/x-ndjson"))
         await response.prepare(request)
-        with suppress(ConnectionResetError):  # who asked has read enough
+        with suppress(ConnectionResetError):  # the client closed the connection
             while lines := _encoded(rows):
                 await response.write(lines)
                 await asyncio.sleep(0)
@@ -263,7 +263,7 @@ class _Distance(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _by_ref(changes: Changes, site: Site) -> dict[str, Any]:
-    """The refs; of the removed, how they went too."""
+    """Return the refs of the adverts, and for removed ones how they were removed."""
     refs = {what: [site.ref(advert) for advert in adverts] for what, adverts in changes.items()}
     return {**refs, "removed": {site.ref(advert): advert.gone for advert in changes["removed"]}}
 
@@ -279,7 +279,7 @@ async def running(
     host: str = "127.0.0.1",
     adversity: Adversity = Adversity(),  # noqa: B008
 ) -> AsyncIterator[Simulator]:
-    """The simulator, answering on its ports while inside: `port`, and those after it; any free ones for 0."""
+    """Run the simulator within the context, on `port` and those after it, or on any free ports if `port` is 0."""
     sockets = ports.sockets(host, port, SERVED, adversity.proxies)
     bases = {name: ports.base(host, bound) for name, bound in sockets.items() if name in SERVED}
     simulator = Simulator(world, bases, adversity)
@@ -328,7 +328,7 @@ async def _serve(world: World, port: int, host: str, ready: Ready | None, advers
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with running(world, port, host, adversity) as simulator:
-        gc.freeze()  # the world stays as long as we do: nothing to look through at every collection
+        gc.freeze()  # the world is never freed: the garbage collector need not check it
         if ready is not None:
             ready(simulator.addresses)
         await stop.wait()
@@ -337,6 +337,6 @@ async def _serve(world: World, port: int, host: str, ready: Ready | None, advers
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop
-    except ImportError:  # there is none for Windows
+    except ImportError:  # not available on Windows
         return None
     return uvloop.new_event_loop

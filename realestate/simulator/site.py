@@ -1,4 +1,4 @@
-"""What every simulated portal has in common: routing, a cache of rendered pages, robots.txt."""
+"""The base of every simulated portal: routing, a cache of rendered pages, robots.txt."""
 
 import re
 from abc import ABC, abstractmethod
@@ -23,7 +23,7 @@ JSON = "application/json; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
 XML = "application/xml; charset=utf-8"
 
-#: Pages kept, so that a large world does not fill the memory: some 160 MB a portal at 18 KB each.
+#: The most pages in the cache, so that a large world does not fill the memory: about 160 MB for a portal.
 PAGES_KEPT = 8_192
 SEARCHES_KEPT = 1_000
 
@@ -34,7 +34,7 @@ NO_HEADERS: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """A response without HTTP: what to say, and which kind of request it answered."""
+    """A response, independent of HTTP: its content, and the kind of request it belongs to."""
 
     kind: Kind
     body: bytes
@@ -47,7 +47,7 @@ class Answer:
 
 
 class Question(NamedTuple):
-    """A request without HTTP, for portals where the URL alone is not enough."""
+    """A request, independent of HTTP, for portals where the URL alone is not enough."""
 
     path: str
     """Unquoted."""
@@ -55,7 +55,7 @@ class Question(NamedTuple):
     headers: Mapping[str, str] = NO_HEADERS
     """Header names, in lower case."""
     body: bytes | None = None
-    """What was posted; None where nothing was."""
+    """The body of a POST, or None."""
 
     @property
     def cookie(self) -> str:
@@ -63,7 +63,7 @@ class Question(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a search shows, and how many it says there are."""
+    """The adverts that a search shows, and the total that it says."""
 
     adverts: list[Advert]
     total: int
@@ -77,7 +77,7 @@ def all_of_it(found: list[Advert]) -> Found:
 
 
 class Query(Protocol):
-    """A search without its page number; equal ones find the same."""
+    """A search without its page number. Equal searches find the same adverts."""
 
     def find(self, listed: list[Advert]) -> list[Advert]: ...
     def __hash__(self) -> int: ...
@@ -88,7 +88,7 @@ class Site(ABC):
 
     portal: ClassVar[str]
     index: ClassVar[str]
-    """The search a visitor without a better address is led to."""
+    """The search to which requests for unknown pages are redirected."""
     takes_posts: ClassVar[bool] = False
     versions: ClassVar[Literal["etag", "date"] | None] = None
     """The validator for conditional requests (`versions.py`)."""
@@ -110,18 +110,18 @@ class Site(ABC):
         return page if page is not None else self._slow_answer(target, headers or {"cookie": cookie}, body)
 
     def truth(self, advert: Advert) -> dict[str, Any]:
-        """The record a perfect crawl would store, and which home it is of."""
+        """Return the record that a perfect crawl would store, and the id of the home."""
         return {**as_record(self.listing(advert)), "_home": advert.home.id}
 
     def truths(self) -> Iterator[dict[str, Any]]:
         return map(self.truth, list(self.world.listed(self.portal)))
 
     def sights(self) -> Iterator[Sight]:
-        """What a visitor of every page there ever was learns today, whatever the weather."""
+        """Yield what the page of every advert that ever existed says today, independent of the weather."""
         return map(self._sight, list(self.world.adverts[self.portal].values()))
 
     def show(self, showing: Showing) -> None:
-        """From now on let searches show this of what they find."""
+        """Set a function that limits what searches show."""
         self._searches.clear()
         self._showing = showing
 
@@ -137,22 +137,22 @@ class Site(ABC):
 
     @abstractmethod
     def path(self, advert: Advert) -> str:
-        """The one right path of an advert's page, percent-encoded."""
+        """Return the canonical path of an advert's page, percent-encoded."""
 
     @abstractmethod
     def listing(self, advert: Advert) -> Listing:
-        """What the advert's page says."""
+        """Return the facts on the advert's page."""
 
     @abstractmethod
     def render(self, advert: Advert) -> bytes:
-        """The advert's page."""
+        """Return the advert's page."""
 
     def ref(self, advert: Advert) -> str:
-        """Its id as the portal writes it."""
+        """Return its id as the portal writes it."""
         return str(advert.ref)
 
     def page(self, advert: Advert) -> Answer:
-        """The advert's page, rendered once."""
+        """Return the advert's page from the cache, or render it."""
         path = self.path(advert)
         page = self._pages.get(path)
         if page is None:
@@ -164,7 +164,7 @@ class Site(ABC):
         return page
 
     def found(self, query: Query) -> Found:
-        """What a search finds today, looked up once."""
+        """Return what a search finds today, from the cache or by searching."""
         found = self._searches.get(query)
         if found is None:
             if len(self._searches) >= SEARCHES_KEPT:
@@ -173,19 +173,19 @@ class Site(ABC):
         return found
 
     def shown(self) -> Found:
-        """What there is to be found by any search."""
+        """Return the adverts that searches can find."""
         return self._showing(self.searched())
 
     def searched(self) -> list[Advert]:
-        """What searches are about, the last changed first."""
+        """Return the adverts that searches can find, the last changed first."""
         return self.world.listed(self.portal)
 
     def moved(self, advert: Advert) -> Answer:
-        """To the right address of an advert."""
+        """Return a redirect to the canonical URL of an advert."""
         return Answer("listing", b"", 301, location=self.base + self.path(advert))
 
     def _version(self, advert: Advert, body: bytes) -> Mapping[str, str] | None:
-        """Its date is that of the day on which it was first seen to say this."""
+        """Return the header with the validator, if the portal has one. Last-Modified is when this body was new."""
         if self.versions is None:
             return None
         digest = blake2b(body, digest_size=8).hexdigest()
@@ -196,7 +196,7 @@ class Site(ABC):
         return {"Last-Modified": format_datetime(self._dated[advert][1], usegmt=True)}
 
     def _sight(self, advert: Advert) -> Sight:
-        """How the advert was removed: the status of its response, or what its page says."""
+        """Return what the advert's page says, or how the advert was removed: by the status or by what the page says."""
         ref = self.ref(advert)
         if advert.gone is None:
             return Sight(ref, self.truth(advert))
@@ -206,7 +206,7 @@ class Site(ABC):
         return Sight(ref, self.truth(advert), "marker")
 
     def robots(self) -> bytes:
-        """What its robots.txt says."""
+        """Return its robots.txt."""
         return ROBOTS
 
     def _slow_answer(self, target: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
@@ -221,17 +221,17 @@ class Site(ABC):
 
 
 def whole_number(text: str | None) -> int | None:
-    """The number a query value says, None where it says none; as forgiving as real sites are."""
+    """Return the number in a query value, or None. As tolerant as real sites are."""
     found = re.fullmatch(r"\s*(\d{1,12})(?:\.\d*)?\s*", text or "", re.ASCII)
     return int(found[1]) if found else None
 
 
 def page_number(text: str | None) -> int:
-    """The requested page, counted from 1. A value that is no number means the first."""
+    """Return the requested page, counted from 1. A value that is not a number means the first."""
     found = re.fullmatch(r"\d+", text or "", re.ASCII)
     return max(1, int(found[0][:12])) if found else 1
 
 
 def one_space(text: str) -> str:
-    """Lines trimmed, runs of blanks (no-break ones too) made one space, empty lines dropped."""
+    """Return the text with trimmed lines, single spaces (also for no-break spaces) and no empty lines."""
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))

@@ -1,4 +1,4 @@
-"""The words of the invented sellers: streets, firms, people and sentences. None is anybody's own."""
+"""The words of the invented sellers: streets, firms, people and sentences. None is copied."""
 
 STREETS = {
     "nl": (
@@ -59,7 +59,7 @@ DEVELOPERS = ("Stadsrand Ontwikkeling", "Promotions Val-Doré", "Horizon 360 Pro
 PERSONS_BE = ("A. Voorbeeld", "Mme Exemple", "J. Proefman", "C. Modèle")
 PERSONS_AZ = ("Nümunə Nümunəyev", "Sınaq xanım", "Örnək bəy", "İlkin Təcrübəli", "Şəbnəm Misal")
 
-#: What a home is called in a seller's sentence, by kind and language.
+#: kind of home -> language -> the word for it in a seller's sentence.
 NOUNS = {
     "house": {"nl": "huis", "fr": "maison", "en": "house"},
     "apartment": {"nl": "appartement", "fr": "appartement", "en": "apartment"},
@@ -137,7 +137,7 @@ SNARES = (
     "C:\\plans\\{city} \\ 'niveau 1' \t & 'niveau 2' <b>!</b>",
 )
 
-#: What a seller adds later.
+#: Sentences that a seller adds later.
 ADDED = {
     "nl": (
         "Nieuw: de ketel werd deze maand vervangen.",

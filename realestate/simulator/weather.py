@@ -1,13 +1,13 @@
-"""Bad days of a portal: what visitors get instead of its pages.
+"""Faults of a whole portal: what clients get instead of its pages.
 
-    fine            the portal as it is
+    fine            no fault
     down            503 for everything, robots.txt too
     blocked         403 and a challenge for everything, robots.txt too
-    error_page      200 and an error in words in place of every search and every listing
+    error_page      200 and an error message instead of every search and every listing
     all_404         404 for every listing; searches are fine
-    all_redirected  every listing leads to the index; searches are fine
-    half_empty      searches know half of the adverts only, the same half each time, and count only those
-    half_pages      searches count all they found and show the first half of it: the pages after that are empty
+    all_redirected  every listing redirects to the index; searches are fine
+    half_empty      searches find only half of the adverts, always the same half, and count only those
+    half_pages      searches count all adverts but show only the first half: later pages are empty
     slow_search     searches take SLOW_SECONDS
 
 It lasts until it is changed. It changes neither the truth nor the day.
@@ -63,7 +63,7 @@ def seconds_to_wait(weather: Weather, answer: Answer) -> float:
 
 
 def showing(weather: Weather) -> Showing:
-    """What searches show of what they find."""
+    """Return what searches show of the adverts they find."""
     return {"half_empty": _known_half, "half_pages": _first_half}.get(weather, all_of_it)
 
 

@@ -1,10 +1,10 @@
 """The invented world: homes, the adverts for them on each portal, and how both change from day to day.
 
-Everything follows from the seed. Each home and each advert has dice of its own, so that nothing depends on
-which page is asked for first, nor on the process.
+Everything follows from the seed. Each home and each advert has separate random numbers, so that nothing depends on the
+order of requests or on the process.
 
-A country comes to be when somebody first asks for one of its portals, and lives through the days it missed: a world of
-many portals costs no more than those that are looked at.
+A country is created when one of its portals is first requested, and then goes through all days so far. So portals that
+are not used cost nothing.
 """
 
 from collections.abc import Callable
@@ -20,15 +20,15 @@ from realestate.simulator.portals import PORTALS
 
 T = TypeVar("T")
 
-READVERTISED = 0.09  # of the adverts are for a home that has one there already: about a tenth of a portal's homes
-ELSEWHERE_TOO = 0.1  # are for a home that other portals of the country show: some homes are on several
+READVERTISED = 0.09  # share of adverts for a home that has another advert on the same portal
+ELSEWHERE_TOO = 0.1  # share of adverts for a home that other portals of the country show too
 ON_REQUEST = 0.03
-RESERVED = 0.03  # where the portal can show it
+RESERVED = 0.03  # share of reserved adverts, if the portal can show it
 SELLERS_A_PORTAL = 2
 
 
 class World:
-    """`listings` adverts on every portal at first; `advance` moves it on by a day."""
+    """The world. It begins with `listings` adverts on every portal; `advance` lets a day pass."""
 
     def __init__(self, seed: int, listings: int) -> None:
         self.seed = seed
@@ -48,11 +48,11 @@ class World:
 
     @property
     def now(self) -> datetime:
-        """The world's time; it stands still within a day, so that pages can be compared."""
+        """The world's time. It changes only from day to day, so that pages can be compared."""
         return START + self.day * DAY
 
     def listed(self, portal: str) -> list[Advert]:
-        """The adverts to be found on a portal today, the last changed first."""
+        """Return the adverts that can be found on a portal today, the last changed first."""
         if portal not in self._listed:
             found = (advert for advert in self.adverts[portal].values() if advert.gone is None)
             self._listed[portal] = sorted(found, key=lambda each: (each.updated_at, each.ref), reverse=True)
@@ -62,8 +62,8 @@ class World:
         return [advert for advert in self.adverts[portal].values() if advert.gone is not None]
 
     def advance(self) -> dict[str, Changes]:
-        """Let a day pass: some adverts are posted, changed or removed, and some of the removed return. Holds the
-        portals somebody has asked for so far; another comes to be when it is asked for here."""
+        """Let a day pass: some adverts are posted, changed or removed, and some removed ones return. Return the changes
+        of each portal that is in use. A portal that is read from the result for the first time is created then."""
         for country in self._homes:
             self.at_night(_portals_of(country))
         self.day += 1
@@ -73,9 +73,9 @@ class World:
         return self._changes
 
     def _open(self, portal: str) -> None:
-        """Let the portal's country come to be as on the first day, and live up to today."""
+        """Create the portal's country as of the first day, and let it go through all days so far."""
         country, today = PORTALS[portal].country, self.day
-        assert country not in self._homes, "what an earlier day changed is not kept"
+        assert country not in self._homes, "the changes of earlier days are not kept"
         self._homes[country], self.day = [], 0
         self.adverts.update({name: {} for name in _portals_of(country)})
         self._post(country, dict.fromkeys(_portals_of(country), self._listings))
@@ -85,7 +85,7 @@ class World:
             self._change(country)
 
     def _change(self, country: str) -> None:
-        """Do to the portals of a country what a day does."""
+        """Apply the changes of a day to the portals of a country."""
         names = _portals_of(country)
         before = {name: self.listed(name) for name in names}
         changes = {name: self._change_portal(name, before[name]) for name in names}
@@ -101,7 +101,7 @@ class World:
         return day.change(listed, self.gone(portal))
 
     def _post(self, country: str, wanted: dict[str, int]) -> list[Advert]:
-        """Put new adverts on the portals, their refs growing with the time of posting."""
+        """Add new adverts to the portals. Their refs grow with the time of posting."""
         rng = dice(self.seed, "post", self.day, country)
         turns = chain.from_iterable(repeat(name, count) for name, count in wanted.items())
         drafts = [self._draft(name, rng) for name in turns]
@@ -156,7 +156,7 @@ class World:
         return homes[-1]
 
     def _lately(self, rng: Random) -> datetime:
-        """Some time since yesterday."""
+        """Return a time since yesterday."""
         return self.now - _ms(rng.random() * DAY)
 
 
@@ -183,5 +183,5 @@ def _nobody_minds(portal: str, changes: Changes) -> None: ...
 
 
 def _ms(delta: timedelta) -> timedelta:
-    """Times of portals have milliseconds."""
+    """Return the time cut to milliseconds, as portals show it."""
     return delta // timedelta(milliseconds=1) * timedelta(milliseconds=1)

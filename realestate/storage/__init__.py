@@ -1,4 +1,4 @@
-"""The ONLY room that speaks to a database."""
+"""All database access. No other package connects to a database."""
 
 from realestate.storage.errors import StoreAway, StoreError
 from realestate.storage.maintenance import FullStore
@@ -8,9 +8,9 @@ __all__ = ["WHOLE", "Batch", "FullStore", "Quarantined", "Store", "StoreAway", "
 
 
 def open_store(url: str | None) -> FullStore:
-    """The store behind STORE_URL. Nothing is connected yet: a store connects when it is first used."""
+    """Return the store of STORE_URL. It connects when it is first used."""
     if not url:
-        raise StoreError("STORE_URL is not set: give a postgresql:// or mongodb:// address")
+        raise StoreError("STORE_URL is not set: set it to a postgresql:// or mongodb:// URL")
     if url.startswith(("postgresql://", "postgres://")):
         from realestate.storage.postgres import PostgresStore
 
@@ -19,4 +19,4 @@ def open_store(url: str | None) -> FullStore:
         from realestate.storage.mongo import MongoStore
 
         return MongoStore(url)
-    raise StoreError(f"STORE_URL begins with {url.split(':')[0]!r}: a postgresql:// or mongodb:// address is needed")
+    raise StoreError(f"STORE_URL begins with {url.split(':')[0]!r}: a postgresql:// or mongodb:// URL is needed")

@@ -30,14 +30,14 @@ from realestate.storage.other_kinds import StoredOther
 from realestate.storage.records import PARTS, StoredListing, listing_of
 
 FORMAT = "realestate backup"
-#: Raised when an older version of ours could not read the file.
+#: The version of the file format. It is raised when older versions of this project could not read the file.
 VERSION = 3
-#: The first version in which a job is called a job. Before, it was a run.
+#: The first version in which a job is called a job. Before, it was called a run.
 _JOBS_SINCE = 3
 #: Parts that a file of an older version does not have.
 _SINCE = {"others": 2, "parts": 2}
 _HEADER = "header.json"
-#: No record of ours is longer. A file that somebody made to do harm might have such a line.
+#: No record is longer. A longer line is refused, because a malicious file could fill the memory with it.
 _LONGEST_LINE = 64 * 1024 * 1024
 _BUFFER = 1024 * 1024
 #: Records between two calls of `Progress`.
@@ -48,7 +48,7 @@ Progress = Callable[[str, int], object]
 
 
 class BackupError(StoreError):
-    """The file cannot be written, or cannot be restored; the text says why."""
+    """The file cannot be written, or cannot be restored; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Header:
     made_at: datetime
     made_by: str
     counts: dict[str, int]
-    """Records of each part."""
+    """part -> number of its records."""
 
 
 def backup(store: MaintenanceStore, path: Path, now: datetime, progress: Progress = lambda part, count: None) -> Header:
@@ -143,7 +143,7 @@ def _stem(member: str) -> str:
 
 
 def _header(archive: zipfile.ZipFile) -> Header:
-    """The header, its counts by the names that parts have today."""
+    """Return the header. Its counts have the present names of the parts."""
     try:
         with archive.open(_HEADER) as member:
             header = msgspec.json.decode(member.read(_BUFFER), type=Header)
@@ -204,7 +204,7 @@ _OLD_JOB_FIELDS = {"run": "job", "last_run": "last_job"}
 
 
 def _with_job(part: str, line: bytes) -> bytes:
-    """A record of a file from before version 3, with its job under today's name."""
+    """Return a record of a file from before version 3 with its job under the present name."""
     record = msgspec.json.decode(line)
     for path in _NAMES_A_JOB.get(part, ()):
         found = record
@@ -224,7 +224,7 @@ def _lines(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
 
 
 def _demand_valid(stored: StoredListing) -> None:
-    """Check it by the schema. A listing that a person released need not keep the rules, but must be a listing."""
+    """Check the listing by the schema. A listing that a person released may break rules, but must have valid fields."""
     record = stored.listing
     if not _validator().is_valid(record) and RELEASED not in record.get("quality_flags", ()):
         why = best_match(Draft202012Validator(listing_schema()).iter_errors(record))

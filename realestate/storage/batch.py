@@ -11,7 +11,7 @@ from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Batch, Quarantined, Written
 
 Key = tuple[str, str]
-#: All that was observed of one listing, each with its job.
+#: All observations of one listing, each with its job.
 Observations = Sequence[tuple[Observed, str]]
 
 
@@ -38,7 +38,7 @@ def is_seen(observed: Observations) -> bool:
 
 
 def is_read(observed: Observations) -> bool:
-    """Its own page was read, or has not changed since it was read."""
+    """Whether the detail page was read, or the site said that it is unchanged."""
     for item, _ in observed:  # noqa: SIM110
         if isinstance(item, Listing) or (isinstance(item, Sighting) and item.is_read):
             return True
@@ -47,7 +47,7 @@ def is_read(observed: Observations) -> bool:
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of a batch so far, and what still has to be written beside listings."""
+    """The counts of a batch so far, and its quarantine entries and snapshots, which are written after the listings."""
 
     quarantined: list[Quarantined]
     snapshots: Sequence[SnapshotRef] = ()
@@ -75,7 +75,7 @@ class Tally:
 
 
 def _refused(observed: Observations, reason: str) -> Iterator[Quarantined]:
-    """The listings; where there is none, what else was observed."""
+    """Yield an entry for each listing, or, if there is none, for each other observation."""
     listings = [item for item, _ in observed if isinstance(item, Listing)]
     if listings:
         yield from (Quarantined.of(listing, reason) for listing in listings)

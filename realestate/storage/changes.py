@@ -1,7 +1,7 @@
-"""What happened to a listing: pure rules, the same for every store.
+"""The rules for what happened to a listing: pure functions, the same for every store.
 
-A store reads what it knows of a batch's listings, asks `decide` for each, and writes the outcome where nobody else has
-written meanwhile (`State.revision`); where somebody has, it reads and asks again.
+A store reads the stored state of each listing of a batch, calls `decide`, and writes the outcome if the stored
+`State.revision` is still the same. If another worker has written meanwhile, it reads and decides again.
 """
 
 from collections.abc import Sequence, Set
@@ -30,31 +30,32 @@ from realestate.storage.prices import (
 __all__ = ["OFF_THE_MARKET", "SAME", "Event", "EventType", "Observed", "Outcome", "PriceSeen", "State", "Suspect"]
 __all__ += ["changed_fields", "correct", "decide", "depart"]
 
-#: A larger move, in percent, is more often a typing error than a price: it counts when two different jobs saw it.
+#: A larger price change, in percent, is more often a typing error. It counts when two different jobs saw it.
 SUSPECT_PERCENT = 60
-#: A listing read again with all of these as they were, on the market and without a doubt, is unchanged. The portal's
-#: clock is no content, but it decides what has to be read again.
+#: A listing that is on the market, has no suspect price, and is read again with the same values in all of these is
+#: unchanged. The portal's times are not content, but they decide which pages are read again.
 SAME = ("content_hash", "url", "posted_at", "updated_at", "parser_version")
-#: The portal's clock. It is no content, but what was misread can be corrected.
+#: The portal's times. They are not content, but `correct` corrects them if they were parsed wrongly.
 CLOCK = ("posted_at", "updated_at")
 Left = Literal["delisted", "sold", "rented"]
-#: An advert in one of these is offered to nobody.
+#: A listing with one of these statuses is not on the market.
 OFF_THE_MARKET: tuple[Left, ...] = ("delisted", "sold", "rented")
-#: Their changes have events of their own.
+#: Changes of these fields have other events than `updated`.
 _OTHER_EVENTS = frozenset({*MONEY, "status"})
 
 
 def decide(before: State | None, observed: Sequence[tuple[Observed, str]], now: datetime) -> Outcome:
-    """All that a batch says of one listing, in its order, each with its job.
+    """Apply all observations of one listing in a batch, in their order, and return what is to be written.
 
-    A batch that leaves the listing as it was makes no event: it may be the same batch, written again.
+    Each observation comes with its job. If the listing is the same afterwards, there is no event: the batch may have
+    been written before.
     """
     outcome = _begun(before, now)
     for item, job in observed:
         if gone := _gone(outcome.state, item):
             outcome.evidence.append((gone, job))
             continue
-        outcome.evidence.clear()  # it was seen afterwards
+        outcome.evidence.clear()  # the listing was seen after that evidence
         turn = _Turn(outcome, job, now)
         if isinstance(item, Sighting):
             turn.sighted(item)
@@ -67,7 +68,7 @@ def decide(before: State | None, observed: Sequence[tuple[Observed, str]], now: 
 
 
 def depart(before: State, evidence: dict[str, Any], at: datetime, job: str, now: datetime) -> Outcome:
-    """The listing is gone: some time between when it was last seen and when it was known to be."""
+    """Delist the listing. It left some time between its last sighting and `at`, when the evidence was found."""
     outcome = _begun(before, now)
     if before.listing.status in OFF_THE_MARKET:
         return outcome
@@ -80,8 +81,9 @@ def depart(before: State, evidence: dict[str, Any], at: datetime, job: str, now:
 
 
 def correct(before: State, listing: Listing, job: str, now: datetime, *, repriced: bool = False) -> Outcome:
-    """A better parser read the same page again: nothing happened on the market. A listing that was `repriced` since, or
-    whose price is in doubt, keeps its money: the page is older than what is known."""
+    """Apply what a better parser read from the same page. Nothing happened on the market, so the only event is
+    `corrected`. A listing that was `repriced` since, or has a suspect price, keeps its stored price: the page is older
+    than that."""
     outcome = _begun(before, now)
     known, listing = before.listing, completed(listing, before.listing)
     if repriced or before.suspect is not None:
@@ -99,7 +101,7 @@ def correct(before: State, listing: Listing, job: str, now: datetime, *, reprice
 
 
 def changed_fields(old: Listing, new: Listing, skip: Set[str] = _OTHER_EVENTS) -> list[str]:
-    """The names of content that differs, sorted."""
+    """Return the names of the content fields that differ, sorted."""
     if old.content_hash is not None and old.content_hash == new.content_hash:
         return []
     before, after = as_record(old), as_record(new)
@@ -107,7 +109,7 @@ def changed_fields(old: Listing, new: Listing, skip: Set[str] = _OTHER_EVENTS) -
 
 
 class _Turn:
-    """One observation's effect on the outcome so far."""
+    """Applies one observation to the outcome so far."""
 
     def __init__(self, outcome: Outcome, job: str, now: datetime) -> None:
         self.outcome = outcome
@@ -115,10 +117,10 @@ class _Turn:
         self.now = now
         self._revised = False
 
-    # ----- what was seen
+    # ----- kinds of observation
 
     def read(self, listing: Listing) -> None:
-        """The listing's own page."""
+        """Apply a listing that was read from its detail page."""
         state = self.outcome.state
         if state is None:
             self._first(listing)
@@ -128,7 +130,8 @@ class _Turn:
             self._compared(state.listing, completed(listing, state.listing))
 
     def sighted(self, sighting: Sighting) -> None:
-        """A search page tells the price only; what else it means, the listing's own page tells better."""
+        """Apply the price of a search page. If the page shows another currency, price basis or rent period, it is
+        ignored: the detail page is more reliable."""
         state = self.outcome.state
         if state is None or state.listing.price is None or not believable(sighting.price):
             return
@@ -140,34 +143,34 @@ class _Turn:
         if self._revised:
             self.change(rehashed(priced(known, kept)))
 
-    # ----- what follows
+    # ----- rules
 
     def _first(self, listing: Listing) -> None:
-        """Its times are the store's to set, and are set on it: a copy would cost as much as all the rest."""
+        """Store a new listing. Sets the times on the item itself: a copy would take as long as all the rest."""
         listing.first_seen_at = listing.last_seen_at = listing.last_fetched_at = self.now
         listing.delisted_at = (self.now, self.now) if listing.status == "delisted" else None
         self.outcome.state, self._revised = State(listing, revision=1), True
         self._listed(listing)
 
     def begun(self) -> None:
-        """A listing from before histories were kept: its own begins when it was first seen."""
+        """Begin the history of a listing that an old version stored without one, at the time it was first seen."""
         listing, _ = self._now()
         self.now = listing.first_seen_at or self.now
         self._listed(listing)
 
     def _listed(self, listing: Listing) -> None:
-        """Whatever its status, no more is said."""
+        """Add the first price and the event `listed`. A new listing has no other event, whatever its status."""
         self.price(listing, "listing")
         self.add_event("listed", {**plain_money(listing), "status": listing.status})
 
     def _left(self, known: Listing, status: Left) -> None:
-        """A page of what is offered no more is read for that alone; what it was offered for is what we knew."""
+        """Apply only the status of a page that is off the market. Price and content stay as stored."""
         if known.status not in OFF_THE_MARKET:
             self.change(altered(known, status=status))
             self.add_event(status, {})
 
     def _compared(self, known: Listing, listing: Listing) -> None:
-        """Both are on the market, or this one is again."""
+        """Compare a listing that is on the market with the stored one, which may have left the market."""
         if known.status in OFF_THE_MARKET:
             self.add_event("relisted", {"was": known.status})
         fields = changed_fields(known, listing)
@@ -182,7 +185,7 @@ class _Turn:
             self.change(_kept(priced(listing, kept), known))
 
     def _money(self, known: Listing, new: Listing, source: Source) -> dict[str, Any]:
-        """The money to keep: the new, or the known while the new is not believed yet."""
+        """Return the MONEY values to store: the new ones, or the known price while the new price is suspect."""
         new_money = money(new)
         is_other_meaning = any(getattr(known, name) != new_money[name] for name in MEANING)
         if is_other_meaning or (known.price is None) != (new.price is None):
@@ -213,7 +216,7 @@ class _Turn:
         return suspect is not None and cents(suspect.price) == cents(price) and suspect.job != self.job
 
     def _doubt(self, price: Decimal | None) -> bool:
-        """Whether the doubt is a new one, or an old one is over."""
+        """Set the suspect price, or remove it if `price` is None. Return whether that changed anything."""
         assert self.outcome.state is not None
         suspect = self.outcome.state.suspect
         if (cents(suspect.price) if suspect else None) == (price and cents(price)):
@@ -222,7 +225,7 @@ class _Turn:
         self.outcome.state = replace(self.outcome.state, suspect=None if price is None else Suspect(price, self.job))
         return True
 
-    # ----- into the outcome
+    # ----- changes of the outcome
 
     def add_event(self, type: EventType, data: dict[str, Any]) -> None:
         self._revise()
@@ -241,7 +244,7 @@ class _Turn:
         self.outcome.prices.append(PriceSeen(*values))
 
     def _revise(self) -> None:
-        """Once for all that one observation changes."""
+        """Count up the revision, once for each observation."""
         assert self.outcome.state is not None
         if not self._revised:
             state = self.outcome.state
@@ -261,7 +264,8 @@ def _begun(before: State | None, now: datetime) -> Outcome:
 
 
 def _gone(state: State | None, item: Observed) -> Gone | None:
-    """A page that says of a listing we know that it has ended is evidence like a page that is not there."""
+    """Return the evidence in the item, or None. The page of a known listing that says it has ended is evidence, like a
+    page that does not exist."""
     if isinstance(item, Gone):
         return item
     if isinstance(item, Listing) and item.status == "delisted" and state is not None:
@@ -270,7 +274,7 @@ def _gone(state: State | None, item: Observed) -> Gone | None:
 
 
 def _alike(start: State | None, end: State | None) -> bool:
-    """Whether nothing is different that would be written, but for the revision."""
+    """Whether both states would be stored alike, except for the revision."""
     if start is None or end is None:
         return start is end
     old, new = start.listing, end.listing
@@ -283,17 +287,17 @@ def _end(after: datetime, before: datetime, evidence: dict[str, Any]) -> dict[st
 
 
 def _kept(listing: Listing, known: Listing, **changes: Any) -> Listing:
-    """What only the store knows stays; a listing that is offered again is not delisted."""
+    """Return the listing with the stored times. If it is on the market again, its time of delisting is removed."""
     status = changes.get("status", listing.status)
     ours = {name: getattr(known, name) for name in ("first_seen_at", "last_seen_at", "last_fetched_at")}
     return altered(listing, **ours, **changes, delisted_at=known.delisted_at if status == "delisted" else None)
 
 
 def release(before: State | None, listing: Listing, job: str, now: datetime) -> Outcome:
-    """What the page says, at the time it was fetched (`last_fetched_at`).
+    """Apply a page that was kept in quarantine, as of the time it was fetched (`last_fetched_at`).
 
-    Where the listing was seen later, or has left since, the page still says best what the home is like: that is a
-    correction. Its price and its status are known from later pages."""
+    If the listing was seen later or was delisted since, the page only corrects content: price and status are known from
+    later pages."""
     fetched_at = fetched(listing, now)
     if before is None or not _is_known_since(before.listing, fetched_at):
         return decide(before, [(listing, job)], fetched_at)
@@ -301,7 +305,7 @@ def release(before: State | None, listing: Listing, job: str, now: datetime) -> 
 
 
 def fetched(listing: Listing, now: datetime) -> datetime:
-    """A worker's clock may be ahead of the database's."""
+    """Return when the listing's page was fetched, at most `now`: a worker's clock may be ahead of the database's."""
     return min(listing.last_fetched_at or now, now)
 
 

@@ -1,23 +1,23 @@
-"""What was taken out of one listing: the persons behind it, and how to reach them."""
+"""The contacts of a listing: names, telephone numbers, e-mail addresses and handles of persons."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Self
 
 Source = Literal["page", "asked"]
-"""Where contacts are from: the listing's own page, or the portal's response to a request for its telephones. New ones
-replace older ones of the same source only."""
+"""Where contacts are from: `page` is the listing's page, `asked` the portal's response to a request for its telephone
+numbers. New contacts replace older ones of the same source only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contacts:
-    """Never stored but sealed (`Vault`); its repr, which a log may show, says whose it is and nothing more."""
+    """Stored only encrypted (`Vault`). The repr shows portal and ref only, because it may get into a log."""
 
     portal: str
     ref: str
     names: tuple[str, ...] = field(default=(), repr=False)
     phones: tuple[str, ...] = field(default=(), repr=False)
-    """E.164; as dialled where the country or the area is unknown."""
+    """In E.164, or as dialled if the country or the area is unknown."""
     emails: tuple[str, ...] = field(default=(), repr=False)
     handles: tuple[str, ...] = field(default=(), repr=False)
     """Names in messengers, with their "@"."""
@@ -25,7 +25,7 @@ class Contacts:
 
     @classmethod
     def of(cls, portal: str, ref: str, names: Iterable[str], found: Iterable[str], source: Source = "page") -> Self:
-        """From what `realestate.privacy` took out: each contact tells by its form what it is."""
+        """Sort what `realestate.privacy` found into telephone numbers, e-mail addresses and handles, by form."""
         found = tuple(found)
         handles = tuple(each for each in found if each.startswith("@"))
         emails = tuple(each for each in found if "@" in each and each not in handles)
@@ -35,7 +35,7 @@ class Contacts:
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """Everything by which the person may be found and asks to be erased."""
+        """All telephone numbers, e-mail addresses and handles. A person who wants to be erased gives one of them."""
         return (*self.phones, *self.emails, *self.handles)
 
     def __bool__(self) -> bool:
@@ -43,7 +43,7 @@ class Contacts:
 
 
 class Sealed(NamedTuple):
-    """Contacts as they are stored: unreadable without the key, found again by the marks of `Vault.lookup`."""
+    """Contacts as they are stored: encrypted, and found by the marks of `Vault.lookup`."""
 
     portal: str
     ref: str

@@ -19,7 +19,7 @@ class RawPages:
     in_use: list[str] = field(default_factory=list)
     """A worker still writes to these. A later call rewrites them."""
     missing: list[str] = field(default_factory=list)
-    """These are not on this machine, perhaps on the one that wrote them."""
+    """These are not on this machine. They may be on the machine that wrote them."""
 
     @property
     def is_over(self) -> bool:

@@ -1,9 +1,9 @@
-"""What can be wrong with a store."""
+"""The errors of a store."""
 
 
 class StoreError(RuntimeError):
-    """The store cannot be used as configured; the text is for a person."""
+    """The store cannot be used as configured. The message is shown to the user."""
 
 
 class StoreAway(StoreError):
-    """The database does not answer; the same call may succeed later."""
+    """The database is not available. The same call may succeed later."""

@@ -1,4 +1,4 @@
-"""The type of each field of `Listing`, once for all stores: columns, conversions and readers follow from it."""
+"""The type of each field of `Listing`. Columns, conversions and readers of all stores are derived from it."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -13,9 +13,9 @@ TYPES: tuple[FieldType, ...] = (str, bool, int, float, Decimal, datetime, tuple,
 
 
 def field_type(hint: Any) -> FieldType:
-    """The plain type behind an annotation: of `Text | None` it is str, of `Literal["sale", "rent"]` too.
+    """Return the plain type of an annotation: str for `Text | None` and for `Literal["sale", "rent"]`.
 
-    Raises TypeError for a type that no store can keep."""
+    Raises TypeError for a type that no store supports."""
     if get_origin(hint) in (Union, UnionType):
         (hint,) = (each for each in get_args(hint) if each is not NoneType)
     if get_origin(hint) is Literal:

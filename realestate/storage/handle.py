@@ -1,6 +1,6 @@
 """How the parts of a crawl reach the store: `store_of(crawler)`.
 
-The store pipeline opens the store and provides a handle for its crawler. Spiders and middlewares ask through it.
+The store pipeline opens the store and provides a handle for its crawler. Spiders and middlewares use the handle.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 
 class StoreHandle(Protocol):
-    """The store of a running crawl. A store is used by one thread only: `ask` runs a question there."""
+    """The store of a running crawl. A store is used by one thread only: `ask` calls a function there."""
 
     async def ask(self, question: Callable[[Store], T]) -> T:
         """Call `question` with the store, in the store's thread, and return its result.
 
-        While the database is away, this waits and retries."""
+        While the database is not available, this waits and retries."""
         ...
 
 

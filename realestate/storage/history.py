@@ -24,13 +24,13 @@ EventType = Literal[
 
 #: Where a price was read.
 Source = Literal["listing", "search", "correction"]
-#: What a page may show of a listing.
+#: What a spider may observe of a listing.
 Observed = Listing | Sighting | Gone
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A price too far from the last one to be believed at once, and the job that saw it."""
+    """A price too far from the last one to be accepted at once, and the job that saw it."""
 
     price: Decimal
     job: str
@@ -38,15 +38,15 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a store knows of one listing. `revision` grows with every change, not with every sighting; 0 is a listing
-    stored by an old version that kept no history."""
+    """The stored state of one listing. `revision` grows with every change, not with every sighting. It is 0 if an old
+    version without history stored the listing."""
 
     listing: Listing
     revision: int = 0
     suspect: Suspect | None = None
 
 
-@dataclass(slots=True)  # a frozen one takes five times as long to make, and every new listing has one
+@dataclass(slots=True)  # not frozen: that takes five times as long to create, and every new listing has one
 class Event:
     """One thing that happened to a listing. `revision` and `type` identify it within its listing."""
 
@@ -59,9 +59,9 @@ class Event:
     data: dict[str, Any]
 
 
-@dataclass(slots=True)  # as Event
+@dataclass(slots=True)  # not frozen, as Event
 class PriceSeen:
-    """A price that was not there before."""
+    """A new price of a listing."""
 
     portal: str
     ref: str
@@ -78,16 +78,16 @@ class PriceSeen:
 
 @dataclass(slots=True)
 class Outcome:
-    """What is to be written. `state` is None for what nobody has ever read: a sighting alone is no listing."""
+    """What is to be written. `state` is None if no detail page was ever read: a sighting alone is not a listing."""
 
     state: State | None
     events: list[Event] = field(default_factory=list)
     prices: list[PriceSeen] = field(default_factory=list)
     evidence: list[tuple[Gone, str]] = field(default_factory=list)
-    """Evidence that it is gone, each with its job. It is weighed when the job is over: see `depart`."""
+    """Evidence that the listing is gone, each with its job. It is judged at the end of the job: see `depart`."""
 
     def changed(self, before: State | None) -> bool:
-        """Whether more has to be written than the time at which it was seen."""
+        """Whether more has to be written than the time of the sighting."""
         return self.state is not None and (before is None or self.state.revision != before.revision)
 
 
@@ -95,7 +95,8 @@ _values = attrgetter(*FIELDS)
 
 
 def altered(listing: Listing, **changes: Any) -> Listing:
-    """A copy with other values: `dataclasses.replace` takes three times as long, and every new listing is copied."""
+    """Return a copy with other values. `dataclasses.replace` takes three times as long, and this is called for every
+    new listing."""
     copy = Listing.__new__(Listing)
     for name, value in zip(FIELDS, _values(listing), strict=True):
         setattr(copy, name, value)

@@ -33,7 +33,7 @@ class InQuarantine:
     """An entry of the quarantine."""
 
     id: str
-    """A hash of its errors and its record: the same fault is kept once."""
+    """A hash of its errors and its record, so that the same fault is kept once."""
     portal: str
     ref: str
     url: str

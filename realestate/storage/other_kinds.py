@@ -1,7 +1,7 @@
 """The rule for items of other kinds (products, quotes): a pure function, the same for every store.
 
 Such an item has no price history, no status and no end: it appears, and its fields change. A store reads what is
-stored, calls `decide_other`, and writes the result unless somebody else has written meanwhile, as with listings."""
+stored, calls `decide_other`, and writes the result unless another worker has written meanwhile, as with listings."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ def last_of_each(others: Iterable[tuple[Other, str]]) -> dict[tuple[str, str], t
 
 
 def decide_other(before: StoredOther | None, other: Other, job: str, now: datetime) -> Decided:
-    """If only its address or the portal's time changed, that is stored without an event."""
+    """Return what is to be written. If only the URL or the portal's time changed, that is stored without an event."""
     data = {name: value for name, value in other_record(other).items() if name not in IDENTITY}
     revision, since = (before.revision, before.first_seen_at) if before else (0, now)
     is_same = before is not None and (before.kind, before.url, before.data) == (kind_of(other), other.url, data)

@@ -1,4 +1,4 @@
-"""What a price is a price of, and how one follows from another: pure rules, for `changes`."""
+"""Rules for prices, used by `changes`: pure functions."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -8,11 +8,11 @@ from typing import Any
 from realestate.items import Listing, content_hash
 from realestate.storage.history import altered
 
-#: What a price is a price of. The same number in another currency is another price.
+#: The fields that say what a price means. The same number in another currency is another price.
 MEANING = ("currency", "price_basis", "rent_period")
 MONEY = ("price", *MEANING)
 _CENT = Decimal("0.01")
-#: The bounds of a listing's own price; search pages are not validated as listings are.
+#: The highest price of a listing. Prices of search pages are checked here, because sightings are not validated.
 _DEAREST = Decimal(10) ** 12
 
 
@@ -25,13 +25,13 @@ def money(listing: Listing) -> dict[str, Any]:
 
 
 def plain_money(listing: Listing) -> dict[str, Any]:
-    """As it stands in JSON."""
+    """Return the values of MONEY by name, as JSON values."""
     price, currency, basis, period = money_of(listing)
     return {"price": plain(price), "currency": currency, "price_basis": basis, "rent_period": period}
 
 
 def cents(price: Decimal) -> Decimal:
-    """As it is stored."""
+    """Return the price rounded to cents, as it is stored."""
     return Decimal(price).quantize(_CENT)
 
 
@@ -47,23 +47,25 @@ def plain(price: Decimal | None) -> float | None:
 
 
 def priced(listing: Listing, wanted: dict[str, Any]) -> Listing:
-    """With other money; the price of a square metre moves with the price."""
+    """Return the listing with other MONEY values. The price per square metre changes in proportion."""
     if money(listing) == wanted:
         return listing
     return altered(listing, **wanted, price_per_m2=_scaled(listing, wanted["price"]))
 
 
 def rehashed(listing: Listing) -> Listing:
-    """For content that no page showed as it stands here."""
+    """Return the listing with a new content hash, for content that was put together from two pages."""
     return altered(listing, content_hash=content_hash(listing))
 
 
 def completed(listing: Listing, known: Listing) -> Listing:
-    """A page that shows a rent without its period means the period we know: it stands on the search page only."""
-    aside = listing.extra.get("price")
-    if "rent_period_unknown" not in listing.quality_flags or known.rent_period is None or aside is None:
+    """Return the listing with the known rent period, if its page shows a rent without one.
+
+    Some portals show the rent period on search pages only. The parser then puts the price into `extra`."""
+    extra_price = listing.extra.get("price")
+    if "rent_period_unknown" not in listing.quality_flags or known.rent_period is None or extra_price is None:
         return listing
-    price = Decimal(str(aside))
+    price = Decimal(str(extra_price))
     whole = altered(
         listing,
         price=price,

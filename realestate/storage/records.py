@@ -85,7 +85,7 @@ class SealedContacts:
     lookups: list[str]
     expires_at: datetime
     source: Source = "page"
-    """Older files have no source: theirs is the page."""
+    """Older files have no source. Their contacts are from the page."""
 
 
 @dataclass(frozen=True, slots=True)

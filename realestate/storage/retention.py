@@ -18,7 +18,7 @@ _LONGEST_DAYS = LONGEST_SECONDS / 86400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Days:
-    """How long each kind of data is kept; None is for ever. Contacts carry their own expiry time."""
+    """How long each kind of data is kept; None is for ever. Contacts are stored with their expiry time."""
 
     failed: float | None
     sampled: float | None

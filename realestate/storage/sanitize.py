@@ -1,4 +1,4 @@
-"""What every database takes, made of whatever a page was made into."""
+"""Convert any value to one that every database can store."""
 
 from hashlib import blake2b
 from typing import Any
@@ -9,7 +9,8 @@ _JSON = msgspec.json.Encoder(enc_hook=repr)
 
 
 def storable(value: Any) -> Any:
-    """PostgreSQL takes neither NUL nor half of a surrogate pair, and JSON no keys but words."""
+    """Return the value as JSON types that every database can store. PostgreSQL refuses NUL and half of a surrogate
+    pair, and JSON needs keys of type str."""
     match value:
         case str():
             return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
@@ -26,7 +27,7 @@ def storable(value: Any) -> Any:
 
 
 def fingerprint(value: Any) -> str:
-    """Of something storable."""
+    """Return a hash of a value that `storable` returned."""
     return blake2b(_JSON.encode(value), digest_size=16).hexdigest()
 
 

@@ -14,11 +14,11 @@ from realestate.storage.other_kinds import StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.validators import PageRead, Validators
 
-#: The scope of a job over the whole portal. Only such a job can miss a listing,
+#: The scope of a job over the whole portal. Listings can be missing only from such a job,
 WHOLE = "all"
-#: and only in these modes: the others do not read all search pages.
+#: and only in these modes. The others do not read all search pages.
 SWEEPS = ("full", "sweep")
-#: A job that would delist a larger share of its portal's offers delists none: that is more often our error.
+#: A job that would delist a larger share of its portal's listings delists none: that is more often our error.
 MASS = 0.2
 #: So many complete sweeps must miss a listing before evidence of the kind `absent` counts.
 ABSENCES = 2
@@ -75,7 +75,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The record of a job: what decides which listings are gone."""
+    """The record of a job. It decides which listings are gone."""
 
     job: str
     portal: str
@@ -90,7 +90,7 @@ class Job:
     reason: str | None = None
     """Why it is not complete."""
     verdict: Literal["applied", "withheld"] | None = None
-    """`applied`: what it found gone was delisted. `withheld`: it was too much to be believed."""
+    """`applied`: the listings it found gone were delisted. `withheld`: they were too many, so none was."""
     departures: int = 0
     concluded_at: datetime | None = None
 
@@ -153,7 +153,7 @@ class MedianRow(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """A listing whose own page is to be read. Some portals show the rent period on search pages only."""
+    """A listing whose detail page is to be read. Some portals show the rent period on search pages only."""
 
     ref: str
     url: str
@@ -222,8 +222,8 @@ class Store(Protocol):
         the parser not too long ago. With `contacts`, only of those whose contacts of this source are kept."""
 
     def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:
-        """The offered listings whose own pages are to be read again, the longest overdue first. A listing is due after
-        half the mean time between its changes, at least DUE_SOONEST and at most DUE_LATEST days."""
+        """The listings on the market whose pages are to be read again, the longest overdue first. A listing is due
+        after half the mean time between its changes, at least DUE_SOONEST and at most DUE_LATEST days."""
 
     def erased(self, portal: str) -> frozenset[str]:
         """The refs of the portal's listings that were erased."""

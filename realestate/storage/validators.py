@@ -1,7 +1,7 @@
-"""By what a site can be asked whether a listing's page is still as we read it: its ETag, its Last-Modified.
+"""Validators of listings' pages: the ETag and Last-Modified headers that a conditional request sends.
 
-They are no part of the listing. They hold only while the store has what was read from that very page, which its content
-hash tells: whatever else changes the listing (a search page's price, a correction) makes them void without a word.
+They are not part of the listing. They are valid only while the stored content hash is that of the page they came with.
+Any other change of the listing (a price from a search page, a correction) makes them invalid.
 """
 
 import re
@@ -13,21 +13,21 @@ from typing import NamedTuple
 
 from realestate.items import Listing
 
-#: However often a site says that nothing changed, its page is read as a whole after so long: a site may be wrong.
+#: After so long the page is fetched in full, even if the site says that it is unchanged: the site may be wrong.
 TRUSTED = timedelta(days=30)
-#: No honest one is longer.
+#: Longer values are ignored: real validators and URLs are shorter.
 LONGEST, LONGEST_URL = 256, 2048
 _ETAG = re.compile(r'(W/)?"[\x21\x23-\x7e]+"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRead:
-    """A listing's page as it was read: what the site calls this version, and what we made of it."""
+    """The validators of a listing's page, and the content hash of what was parsed from it."""
 
     portal: str
     ref: str
     url: str
-    """Where it was, after all redirects: what is said of one address holds for no other."""
+    """The URL after all redirects. Validators are valid for this URL only."""
     etag: str | None
     last_modified: str | None
     content_hash: str
@@ -35,8 +35,8 @@ class PageRead:
 
 
 class Validators(NamedTuple):
-    """What to ask with, and what some portals tell on search pages alone: if they tell another now, the page has to be
-    read."""
+    """The values for a conditional request, and the stored rent period. Some portals show the rent period on search
+    pages only: if it differs now, the page has to be fetched in full."""
 
     url: str
     etag: str | None
@@ -45,7 +45,7 @@ class Validators(NamedTuple):
 
 
 def page_read(listing: Listing, url: str, *, etag: str, last_modified: str, date: str) -> PageRead | None:
-    """What is kept of the page the listing was read from, by its headers; None if there is nothing to ask with."""
+    """Return the validators of the page that the listing was read from, or None if its headers have no usable one."""
     if listing.content_hash is None or not _fits(listing.ref, LONGEST) or not _fits(url, LONGEST_URL):
         return None
     version = etag if _fits(etag, LONGEST) and _ETAG.fullmatch(etag) else None
@@ -68,13 +68,14 @@ def _fits(text: str, longest: int) -> bool:
 
 
 def _is_past(last_modified: str, date: str) -> bool:
-    """A moment, and by the site's own clock none that is still to come: asked with that, it would never say more."""
-    changed, now = _moment(last_modified), _moment(date)
+    """Whether Last-Modified is a valid time that is not in the future by the site's clock. With a time in the future,
+    the site would answer 304 for ever."""
+    changed, now = _parsed_time(last_modified), _parsed_time(date)
     return changed is not None and (now is None or changed <= now)
 
 
-@lru_cache(maxsize=64)  # a site's clock says the same for many pages
-def _moment(text: str) -> datetime | None:
+@lru_cache(maxsize=64)  # many pages of a site have the same Date
+def _parsed_time(text: str) -> datetime | None:
     try:
         parsed = parsedate_to_datetime(text)
     except (TypeError, ValueError, OverflowError):

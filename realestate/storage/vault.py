@@ -1,4 +1,4 @@
-"""Contacts at rest: sealed with a key from the environment, found again without opening them."""
+"""Encrypts contacts with a key from the environment, and finds them again without decrypting them."""
 
 from base64 import urlsafe_b64decode
 from collections.abc import Sequence
@@ -12,15 +12,17 @@ from realestate.storage.errors import StoreError
 
 
 class VaultError(StoreError):
-    """The keys cannot be used, or do not open what was sealed; the text tells neither key nor content."""
+    """The keys are unusable, or do not decrypt the contacts. The message contains neither keys nor contacts."""
 
 
 class Vault:
-    """Seals with the first key and opens with any: to rotate, put a new key first, `rotate` all, take the old one out.
+    """Encrypts with the first key and decrypts with any key. To change the key, put a new one first, `rotate` all
+    contacts, then remove the old one.
 
-    A mark stands for a telephone or an address that must not be stored itself: to find its rows, and to keep it out
-    once it was erased. Marks are made with the last key, for an erased contact is nowhere left to make a new mark of:
-    that key stays last as long as its marks are to be known. `made` tells whose marks they are.
+    A mark is a keyed hash of a telephone number, an e-mail address or a handle. It finds the rows of a contact, and
+    keeps an erased contact from being stored again. Marks are made with the last key. An erased contact is not stored,
+    so its mark cannot be made again with another key: keep the key last as long as its marks are needed. `made` says
+    whether a mark was made with the present last key.
     """
 
     def __init__(self, keys: Sequence[str]) -> None:
@@ -38,7 +40,7 @@ class Vault:
         return self._fernet.encrypt(msgspec.json.encode(contacts))
 
     def kept(self, contacts: Contacts) -> Sealed:
-        """As a store takes them."""
+        """Return the contacts encrypted and with their marks, as a store takes them."""
         return Sealed(contacts.portal, contacts.ref, self.seal(contacts), self.lookups(contacts), contacts.source)
 
     def open(self, sealed: bytes) -> Contacts:
@@ -48,14 +50,15 @@ class Vault:
             raise VaultError("sealed with another key, or changed since") from None
 
     def rotate(self, sealed: bytes) -> bytes:
-        """The same under the first key."""
+        """Return the same contacts, encrypted with the first key."""
         try:
             return self._fernet.rotate(sealed)
         except InvalidToken:
             raise VaultError("sealed with another key, or changed since") from None
 
     def lookup(self, contact: str) -> str:
-        """The mark of a telephone, an address or a handle, in the form `realestate.privacy` finds them."""
+        """Return the mark of a telephone number, an e-mail address or a handle, in the form that `realestate.privacy`
+        returns."""
         mark = blake2b(contact.strip().lower().encode(), key=self._marking, digest_size=16)
         return f"{self._maker}:{mark.hexdigest()}"
 
@@ -63,5 +66,5 @@ class Vault:
         return tuple(map(self.lookup, contacts.ways))
 
     def made(self, mark: str) -> bool:
-        """Whether the mark was made with today's last key; another one's can never match again."""
+        """Whether the mark was made with the present last key. A mark of another key never matches again."""
         return mark.startswith(f"{self._maker}:")

@@ -74,14 +74,14 @@ def test_a_field_with_several_errors_is_counted_once(pipeline: ValidatePipeline)
 @pytest.mark.parametrize(
     ("changes", "error", "field"),
     [
-        ({"operation": None}, "operation_missing: `operation` is always there", "operation"),
-        ({"property_type": None}, "property_type_missing: `property_type` is always there", "property_type"),
-        ({"price": None}, "price_and_currency_apart: `currency` is there exactly when `price` is", "currency"),
+        ({"operation": None}, "operation_missing: `operation` is always present", "operation"),
+        ({"property_type": None}, "property_type_missing: `property_type` is always present", "property_type"),
+        ({"price": None}, "price_and_currency_apart: `currency` is present exactly when `price` is", "currency"),
         ({"rent_period": "day"}, "rent_period_of_a_sale: a sale has no `rent_period`", "rent_period"),
-        ({"operation": "rent"}, "rent_without_period: a rent with a `price` has its `rent_period`", "rent_period"),
+        ({"operation": "rent"}, "rent_without_period: a rent with a `price` has a `rent_period`", "rent_period"),
         (
             {"latitude": None},
-            "latitude_and_longitude_apart: `longitude` is there exactly when `latitude` is",
+            "latitude_and_longitude_apart: `longitude` is present exactly when `latitude` is",
             "longitude",
         ),
     ],

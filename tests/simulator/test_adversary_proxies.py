@@ -215,7 +215,7 @@ def test_the_lying_proxy_adds_headers_changes_pages_or_returns_its_own() -> None
         for _ in range(30):
             adversary._limits.clear()  # this test checks only the lies
             _, came = await get(liar.url, url)
-            kind = "replace" if b"brought to you by nobody" in came else "inject" if b"premium exits" in came else "?"
+            kind = "replace" if b"brought to you by nobody" in came else "inject" if b"premium proxies" in came else "?"
             seen[kind] += 1
             if kind == "replace":
                 assert len(came) < len(body) / 10

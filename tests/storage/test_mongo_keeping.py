@@ -95,7 +95,7 @@ def test_an_interrupted_erasure_is_finished(store: MongoStore, db: Db, where: An
         case "retain":
             store.expire(quarantine_days=None, delisted_days=None)
         case "upkeep":
-            assert Finding("erased", "1 erasures were cut short; finished", "", "repaired") in list(store.upkeep())
+            assert Finding("erased", "1 interrupted erasures were finished", "", "repaired") in list(store.upkeep())
     assert traces(db, "one") == []
     assert store.write(batch(page("one"))).new == 0
     assert {finding.weight for finding in store.upkeep()} == {"fine"}
@@ -254,7 +254,7 @@ def test_collections_of_a_dead_restore_are_dropped_after_a_day(store: MongoStore
     for name in (old, young, "restoring_nonsense"):
         db[name].insert_one({})
     (repaired,) = [finding for finding in store.upkeep() if finding.weight == "repaired"]
-    assert repaired.found == f"{old}: left behind by one that was cut short; dropped"
+    assert repaired.found == f"{old}: left by an interrupted restore; dropped"
     names = db.list_collection_names()
     assert (old in names, young in names, "restoring_nonsense" in names) == (False, True, True)
 
@@ -309,7 +309,7 @@ def test_a_listing_erased_during_a_backup_is_in_no_file(store: MongoStore, tmp_p
         if part == "listings":
             store.erase(PORTAL, "1")
 
-    with pytest.raises(StoreError, match=f"{PORTAL}/1 was erased while everything was read: begin again"):
+    with pytest.raises(StoreError, match=f"{PORTAL}/1 was erased during the backup: start the backup again"):
         backup(store, tmp_path / "file", NOW, erase)
     assert list(tmp_path.iterdir()) == []
     backup(store, tmp_path / "file", NOW)
@@ -344,7 +344,7 @@ def test_a_price_without_its_listing_is_refused_and_nothing_is_restored(store: M
     with MongoClient[Any](store.connection.url) as client:
         client.get_default_database().drop_collection("listings")
         client.get_default_database().drop_collection("events")
-    with pytest.raises(ValueError, match=rf"events of {PORTAL}:1, which is no item of the file"):
+    with pytest.raises(ValueError, match=rf"events of {PORTAL}:1, which is not an item of the file"):
         another.restore(records)
     assert parts_of(another) == []
 

@@ -1,5 +1,5 @@
 -- Every script begins with this file. KEYS[1] is the portal's prefix "{portal}:", ARGV[1] a msgpack of its arguments.
--- Time is Redis' own, in milliseconds.
+-- Times are Redis' time in milliseconds.
 
 local args = cmsgpack.unpack(ARGV[1])
 local function key(name) return KEYS[1] .. name end
@@ -14,7 +14,7 @@ local TRIES, CRASHES, RATE_LIMIT, DEAD_LETTERS = key('tries'), key('crashes'), k
 -- Jobs that `status` can show: enough for weeks of a timetable.
 local JOBS_KEEP = 1000
 
--- A stored request: what the scripts need of it, then the request itself, which only Python reads.
+-- A stored request: its head, which the scripts read, then the encoded request, which only Python reads.
 local function pack_request(priority, seq, job, stage, payload)
   return cmsgpack.pack(priority, seq, job, stage) .. payload
 end
@@ -79,15 +79,14 @@ local function tally()
   return add, write
 end
 
--- Wakes as many waiting workers as there are new requests; the list stays short, however much is pushed while
--- nobody waits.
+-- Wakes as many waiting workers as there are new requests. The list has at most 64 entries, also if no worker waits.
 local function wake(times)
   local missing = math.min(times or 1, 64 - redis.call('LLEN', key('wake_ups')))
   for _ = 1, missing do redis.call('LPUSH', key('wake_ups'), 1) end
 end
 
--- True the first time that its job (with DUPEFILTER_SCOPE "portal": its portal) sees it. The fingerprint's 64 low bits are
--- a member, its high bits choose the set; remembering times too, the set is a hash of member -> seconds.
+-- True if the job (with DUPEFILTER_SCOPE "portal": the portal) has not seen the fingerprint before. Its 64 low bits are
+-- the member, its high bits choose the set. If times are kept too, the set is a hash of member -> seconds.
 local function is_new(job, bucket, member)
   local seen = key('seen:' .. (args.seen.scope or job) .. ':' .. bucket)
   local added, size
@@ -102,21 +101,21 @@ local function is_new(job, bucket, member)
   return added
 end
 
--- Enqueues what is new; returns 1 for each that was new. Each request is
+-- Enqueues new requests. Returns 1 for each that was new, else 0. Each request is
 -- {id, priority, job, stage, due, bucket, member, payload}.
 local function enqueue_all(requests)
-  local answers = {}
-  if #requests == 0 then return answers end
+  local results = {}
+  if #requests == 0 then return results end
   local seq = redis.call('INCRBY', key('arrivals'), #requests) - #requests
   local bodies, ready, delayed, jobs = {}, {}, {}, {}
   local add, write = tally()
   for index, request in ipairs(requests) do
     local id, priority, job, stage, due = request[1], request[2], request[3], request[4], request[5]
     if not is_new(job, request[6], request[7]) then
-      answers[index] = 0
+      results[index] = 0
       add(job, stage, 'duplicate')
     else
-      answers[index] = 1
+      results[index] = 1
       add(job, stage, 'pushed')
       gather(jobs, job, id)
       bodies[#bodies + 1] = id
@@ -137,10 +136,10 @@ local function enqueue_all(requests)
   end
   redis.call('ZREMRANGEBYRANK', key('jobs'), 0, -JOBS_KEEP - 1)
   if #ready > 0 then wake(#ready / 2) end
-  return answers
+  return results
 end
 
--- Takes an id out of wherever it is; its body stays.
+-- Removes an id from the lists it is in. Its body stays.
 local function take_out(id)
   redis.call('ZREM', READY, id)
   redis.call('ZREM', DELAYED, id)
@@ -187,7 +186,7 @@ local function add_dead_letter(id, head, dead_letter, keep)
   end
 end
 
--- Back to its place among the ready. The lease's token stays valid until somebody else takes it.
+-- Makes a request ready again, at its old place. The token of its lease stays valid until another worker leases it.
 local function give_back(id)
   local head = head_of(id)
   redis.call('ZREM', INFLIGHT, id)
@@ -197,7 +196,8 @@ local function give_back(id)
   end
 end
 
--- Extends the life of a worker. If no worker was heard for long (Redis was down), none counts as dead for a while.
+-- Records that a worker is alive. If no worker sent a heartbeat for long (Redis was down), none counts as dead during a
+-- grace period.
 local function keep_alive(worker, lease)
   local last = tonumber(redis.call('GET', key('last_heartbeat')) or now)
   if now - last > lease / 2 then

@@ -1,4 +1,4 @@
--- A worker stops: what it still holds is ready again at once.
+-- A worker stops: the requests it holds are ready again at once. Returns how many.
 local held = redis.call('SMEMBERS', key('held:' .. args.worker))
 for _, id in ipairs(held) do
   take_out(id)

@@ -1,2 +1,2 @@
--- Enqueue requests that no lease stands behind: seeds. Returns which were new.
+-- Enqueues requests that are not children of a leased page: seeds. Returns which were new.
 return enqueue_all(args.requests)

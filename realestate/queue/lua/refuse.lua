@@ -1,4 +1,4 @@
--- The site refuses: the whole fleet halves its rate, and sends nothing before args.wait milliseconds are over.
+-- The site refuses requests: the whole fleet halves its rate, and sends nothing for args.wait milliseconds.
 local factor = tonumber(redis.call('HGET', RATE_LIMIT, 'factor') or 1)
 redis.call('HSET', RATE_LIMIT, 'factor', math.max(factor / 2, args.least), 'refused_at', now, 'reason', args.reason)
 local blocked = tonumber(redis.call('HGET', RATE_LIMIT, 'blocked_until') or 0)

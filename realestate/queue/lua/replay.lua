@@ -1,4 +1,4 @@
--- Dead requests are ready again, args.spacing milliseconds apart, so that a replay is no flood. Returns how many.
+-- Enqueues dead letters again, args.spacing milliseconds apart, so that not all are sent at once. Returns how many.
 local replayed = 0
 for _, id in ipairs(args.ids) do
   local head = redis.call('ZSCORE', DEAD_LETTER_TIMES, id) and head_of(id)

@@ -1,13 +1,13 @@
--- End leases, each wholly or not at all: {id, token, outcome, detail, children, unused}; the proxy `unused`
--- was granted and not used, so it is free again. Requests in args.early are children
--- sent before their page is settled; the settlement repeats them, and they are then known.
--- Returns 1 for each lease that was ours to end, 0 for one that another worker has taken meanwhile.
+-- Settles leases, each completely or not at all: {id, token, outcome, detail, children, unused}. The proxy `unused` was
+-- granted and not used, so it is free again. Requests in args.early are children that are sent before their page is
+-- settled. The settlement repeats them, and they are duplicates then.
+-- Returns 1 for each lease that was still ours, 0 for one that another worker has taken meanwhile.
 
 local ids = {}
 for index, entry in ipairs(args.leases) do ids[index] = entry[1] end
 local leases, bodies = read_all(LEASES, ids), read_all(REQUESTS, ids)
 
-local answers, ended, jobs, children = {}, {}, {}, args.early
+local results, ended, jobs, children = {}, {}, {}, args.early
 local done, done_leases, done_heads = {}, {}, {}
 local add, write = tally()
 
@@ -15,9 +15,9 @@ for index, entry in ipairs(args.leases) do
   local id, token, outcome, detail = entry[1], entry[2], entry[3], entry[4]
   local lease = not ended[id] and leases[index]
   local head = lease and head_from(bodies[index])
-  answers[index] = 0
+  results[index] = 0
   if head and string.match(lease, '^(%d+):') == token then
-    answers[index], ended[id], jobs[head.job] = 1, true, true
+    results[index], ended[id], jobs[head.job] = 1, true, true
     for _, child in ipairs(entry[5]) do children[#children + 1] = child end
     if entry[6] and entry[6] ~= '' then redis.call('HDEL', key('proxies:used_at'), entry[6]) end
     if outcome == 'done' then
@@ -44,4 +44,4 @@ delete_all(done, done_leases, done_heads)
 enqueue_all(children)
 write()
 for job in pairs(jobs) do redis.call('ZADD', key('jobs'), now, job) end
-return answers
+return results

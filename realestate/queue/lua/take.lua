@@ -1,4 +1,4 @@
--- Lease up to args.most requests to args.worker, as far as the site's rate limit allows within args.ahead milliseconds.
+-- Leases up to args.most requests to args.worker, as the site's rate limit allows within args.ahead milliseconds.
 -- Returns {now, wait, paused, {id, token, send_at, tries, priority, job, stage, payload, proxy_id}, …}: `wait` is when
 -- to call this again at the latest (-1: only after a wake-up). args.proxies are the worker's proxies, as {id, tier}.
 
@@ -90,18 +90,18 @@ local free = tonumber(limit.free_at or 0)
 local room = args.concurrency > 0 and args.concurrency - redis.call('ZCARD', INFLIGHT) or args.most
 local most = math.min(args.most, room)
 
-local answer = {now, -1, 0}
+local reply = {now, -1, 0}
 local held = key('held:' .. args.worker)
 
 -- The proxies that can be used: those of the cheapest tier with one that does not rest. `resting` is when the first of
--- the others has rested. Each has its own rate, as it was learned (`proxy_health.py`), kept like the site's. A proxy
+-- the others ends its rest. Each proxy has a learned rate (`proxy_health.py`), enforced like the site's rate. A proxy
 -- that gets one request at a time waits for the response, args.proxy_one_at_a_time milliseconds at most.
 local proxies, resting = nil, nil
 if args.proxies then
   local names = {}
   for index, proxy in ipairs(args.proxies) do names[index] = proxy[1] end
   local healths, frees = read_all(key('proxies'), names), read_all(key('proxies:free_at'), names)
-  local asked = read_all(key('proxies:used_at'), names)
+  local used_at = read_all(key('proxies:used_at'), names)
   local tier
   proxies = {}
   for index, proxy in ipairs(args.proxies) do
@@ -113,8 +113,8 @@ if args.proxies then
       if not tier or proxy[2] < tier then proxies, tier = {}, proxy[2] end
       if proxy[2] == tier then
         local alone = health.alone ~= false
-        local answers = alone and tonumber(asked[index] or 0) + args.proxy_one_at_a_time or 0
-        proxies[#proxies + 1] = {name = proxy[1], free = math.max(ends, answers, tonumber(frees[index] or 0)),
+        local response_by = alone and tonumber(used_at[index] or 0) + args.proxy_one_at_a_time or 0
+        proxies[#proxies + 1] = {name = proxy[1], free = math.max(ends, response_by, tonumber(frees[index] or 0)),
                              interval = 1000 / (tonumber(health.rate) or args.proxy_rate), alone = alone}
       end
     end
@@ -130,7 +130,7 @@ local function next_proxy()
   return best
 end
 
--- When the next may be sent: GCRA, its spacing never shorter than the interval, longer by a random part of it.
+-- When the next request may be sent, by the algorithm GCRA. The spacing is the interval plus a random part of it.
 local function next_slot()
   local at, proxy = math.max(now, blocked, free - (args.burst - 1) * interval), nil
   if proxies then
@@ -172,13 +172,13 @@ end
 -- another can take its send slot.
 local function lease(place, most)
   local slot_times, after, used_proxies, later = slots(math.min(most, redis.call('ZCARD', place)))
-  if later then answer[2] = later end
+  if later then reply[2] = later end
   if #slot_times == 0 then return 0, false end
   local ids, popped = {}, redis.call('ZPOPMIN', place, #slot_times)
   for index = 1, #popped, 2 do ids[#ids + 1] = popped[index] end
   local bodies, tries = read_all(REQUESTS, ids), read_all(TRIES, ids)
   local token = redis.call('INCRBY', key('tokens'), #ids) - #ids
-  local leased, leases, sent, used, asked = {}, {}, {}, {}, {}
+  local leased, leases, sent, free_at, used_at = {}, {}, {}, {}, {}
   for index, id in ipairs(ids) do
     local head = head_from(bodies[index])
     if head then
@@ -190,17 +190,17 @@ local function lease(place, most)
       sent[#sent + 1] = at
       sent[#sent + 1] = id
       local proxy = used_proxies[#leased] or {''}
-      used[#used + 1], used[#used + 2] = proxy[1], proxy[2]
-      asked[#asked + 1], asked[#asked + 2] = proxy[1], proxy[3]
-      answer[#answer + 1] = {id, tostring(token), at, tonumber(tries[index] or 0), head.priority, head.job, head.stage,
-                             head.payload, proxy[1]}
+      free_at[#free_at + 1], free_at[#free_at + 2] = proxy[1], proxy[2]
+      used_at[#used_at + 1], used_at[#used_at + 2] = proxy[1], proxy[3]
+      reply[#reply + 1] = {id, tostring(token), at, tonumber(tries[index] or 0), head.priority, head.job, head.stage,
+                           head.payload, proxy[1]}
     end
   end
   free = after[#leased]
   if counted then grants = redis.call('INCRBY', key('grants'), #leased) end
   if proxies then
-    all('HSET', key('proxies:free_at'), used)
-    all('HSET', key('proxies:used_at'), asked)
+    all('HSET', key('proxies:free_at'), free_at)
+    all('HSET', key('proxies:used_at'), used_at)
   end
   all('HSET', LEASES, leases)
   all('ZADD', INFLIGHT, sent)
@@ -215,8 +215,8 @@ local SUSPECT_WAIT = 250
 if redis.call('EXISTS', CRASHES) == 1 then
   for _, crashes in pairs(read_all(CRASHES, redis.call('SMEMBERS', held))) do
     if crashes then
-      answer[2] = now + SUSPECT_WAIT
-      return answer
+      reply[2] = now + SUSPECT_WAIT
+      return reply
     end
   end
 end
@@ -225,8 +225,8 @@ local suspected = redis.call('ZCARD', SUSPECTS) > 0
 if suspected and redis.call('SCARD', held) > 0 then
   redis.call('SET', key('suspect_worker'), args.worker, 'NX', 'PX', args.lease)
   if redis.call('GET', key('suspect_worker')) == args.worker then
-    answer[2] = now + SUSPECT_WAIT
-    return answer
+    reply[2] = now + SUSPECT_WAIT
+    return reply
   end
 end
 if suspected and redis.call('SCARD', held) == 0 then
@@ -240,13 +240,13 @@ else
 end
 if interval > 0 then redis.call('HSET', RATE_LIMIT, 'free_at', free) end
 
-if answer[2] == -1 and redis.call('ZCARD', SUSPECTS) > 0 then answer[2] = now + SUSPECT_WAIT end
-if answer[2] == -1 then
+if reply[2] == -1 and redis.call('ZCARD', SUSPECTS) > 0 then reply[2] = now + SUSPECT_WAIT end
+if reply[2] == -1 then
   local due = redis.call('ZRANGE', DELAYED, 0, 0, 'WITHSCORES')
-  if due[2] then answer[2] = tonumber(due[2]) end
+  if due[2] then reply[2] = tonumber(due[2]) end
 end
 -- Ask again when the first worker would count as dead: nothing wakes the others then.
 local silent = tonumber(redis.call('ZRANGE', WORKERS, 0, 0, 'WITHSCORES')[2])
 silent = math.max(silent + 1, tonumber(redis.call('GET', key('grace_until')) or 0))
-if answer[2] == -1 or silent < answer[2] then answer[2] = silent end
-return answer
+if reply[2] == -1 or silent < reply[2] then reply[2] = silent end
+return reply

@@ -1,8 +1,8 @@
-"""The decisions: what happens to a request. It knows no network, and the time is passed in.
+"""Decides what happens to a request. It does no network access, and the time is passed in.
 
-What happens to the n-th request of an address for a target that is let in follows from the seed, so that who asks again
-may get the page. The new layout and the spell of empty pages come after so many requests as follow from the portal's
-size.
+The result of the n-th request of an address for a target follows from the seed, so that a client that tries again may
+get the page. The new layout and the period of empty pages begin after a number of requests that depends on the size of
+the portal.
 """
 
 from collections import Counter, defaultdict
@@ -25,7 +25,7 @@ Manner = Literal["whole", "reset", "truncated", "drip", "too_long", "too_short"]
 """How a response is sent. The lengths are those of Content-Length."""
 
 LOOP_PATH = "/_loop/"
-#: The empty spell begins and ends, and the new layout comes, after this many requests for each listing.
+#: The period of empty pages begins and ends, and the new layout begins, after this many requests for each listing.
 SPELL_BEGINS, SPELL_ENDS, NEW_LAYOUT = 0.3, 0.36, 0.55
 SERVER_ERRORS = (500, 502, 503, 504)
 
@@ -35,25 +35,25 @@ class Visit(NamedTuple):
 
     address: str
     target: str
-    """Path and query, as they came over the wire."""
+    """Path and query, as they were received."""
     headers: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """What a request gets in the end, and how it is sent."""
+    """The response to a request, and how it is sent."""
 
     answer: Answer
     manner: Manner = "whole"
 
     @property
     def status(self) -> int:
-        """As the visitor sees it; 0 where nothing comes."""
+        """The status that the client gets, or 0 if it gets no response."""
         return 0 if self.manner == "reset" else self.answer.status
 
 
 class Adversary:
-    """The adversary of one portal. The size of the portal is read at the first request: it makes the portal."""
+    """The adversary of one portal. The size of the portal is read at the first request: that creates the portal."""
 
     def __init__(self, profile: str, portal: str, base: str, *, seed: int, size: Callable[[], int]) -> None:
         self._profile = PROFILES[profile]
@@ -66,7 +66,7 @@ class Adversary:
         self._let_in = 0
         self._relaid = 0
         if "bomb" in self._profile.faults:
-            bomb(Answer("other", b""))  # made now: it takes a second in which nobody else would be answered
+            bomb(Answer("other", b""))  # made now: it takes a second, in which no other request gets a response
 
     @cached_property
     def _listings(self) -> int:
@@ -93,7 +93,7 @@ class Adversary:
         return {address: tally.as_record() for address, tally in self._tallies.items()}
 
     def as_record(self) -> dict[str, Any]:
-        """Of all addresses together."""
+        """Return the counts of all addresses together."""
         return total(self._tallies.values()) | {"new_layout": self._relaid}
 
     def _refusal(self, visit: Visit, now: float) -> Refusal | None:
@@ -103,7 +103,7 @@ class Adversary:
         return refusal
 
     def _fault(self, visit: Visit) -> tuple[Fault | None, Random]:
-        """What happens to this one, and the dice for how."""
+        """Return the fault for this request, and the random numbers for its details."""
         rolled = self._dice(*visit[:2], self._asked[visit[:2]])
         faults = self._profile.faults
         if "redirect_loop" in faults and visit.target.startswith(LOOP_PATH):
@@ -150,7 +150,7 @@ class Adversary:
         return Treatment(self._as_laid_out(answer), fault)
 
 
-#: What can happen to an answer that has no content.
+#: Faults that are possible for a response without content.
 _WITHOUT_BODY: frozenset[Fault] = frozenset({"server_error", "reset", "challenge", "redirect_loop"})
 
 

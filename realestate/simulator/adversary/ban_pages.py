@@ -55,7 +55,7 @@ WALLS: Mapping[str, bytes] = {
 
 LOGIN = _page("Sign in", "<form method='post'><input name='user'><input name='password' type='password'></form>")
 
-#: Every kind of wall; the login is one to which the visitor is led.
+#: Every kind of ban page. To the login page the client is redirected.
 KINDS = (*WALLS, "login")
 
 

@@ -9,7 +9,7 @@ from realestate.simulator.adversary.profiles import Fault
 
 
 class Tally:
-    """The requests of one client address, robots.txt left out."""
+    """The requests of one client address, without those for robots.txt."""
 
     def __init__(self) -> None:
         self.requests = 0
@@ -19,7 +19,7 @@ class Tally:
 
     @property
     def refused(self) -> int:
-        """Answered with 429 or 403."""
+        """The number of responses with 429 or 403."""
         return self.refusals.total()
 
     def refuse(self, refusal: Refusal) -> None:
@@ -38,7 +38,7 @@ class Tally:
 
 
 def total(tallies: Iterable[Tally]) -> dict[str, Any]:
-    """Of all clients, with the shares among their requests."""
+    """Return the counts of all clients together, and their shares of all requests."""
     whole = Tally()
     for each in tallies:
         whole.requests += each.requests

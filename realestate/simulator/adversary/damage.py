@@ -9,7 +9,7 @@ from random import Random
 
 from realestate.simulator.site import HTML, Answer
 
-#: What a bomb becomes; it is a thousandth of that on the wire.
+#: The size of a decompressed bomb. Compressed it is a thousandth of that.
 BOMB_BYTES = 128 * 1024 * 1024
 _GZIP = {"Content-Encoding": "gzip"}
 _EMPTY_HTML = (
@@ -23,12 +23,12 @@ _NOTICE = b'<div class="r2-notice" role="status">We have a new look.</div><div i
 
 
 def emptied(answer: Answer) -> Answer:
-    """The page without its content."""
+    """Return the page without its content."""
     return replace(answer, body=_EMPTY_HTML if answer.content_type == HTML else b"{}")
 
 
 def garbled(answer: Answer, dice: Random) -> Answer:
-    """An encoding that is not what it is said to be, or breaks off in the middle."""
+    """Return a body whose encoding is not the one of its header, or ends in the middle."""
     match dice.choice(("not_gzip", "half_gzip", "damaged_gzip", "utf_16")):
         case "not_gzip":
             return replace(answer, extra=_GZIP)
@@ -49,7 +49,7 @@ def bomb(answer: Answer) -> Answer:
 
 @cache
 def _bomb() -> bytes:
-    """Blanks for ever."""
+    """Return a bomb: a compressed page that is mostly blanks."""
     packer, piece = zlib.compressobj(9, wbits=31), b" " * (1024 * 1024)
     packed = [packer.compress(b"<!DOCTYPE html><html><body>")]
     packed += [packer.compress(piece) for _ in range(BOMB_BYTES // len(piece))]
@@ -57,7 +57,7 @@ def _bomb() -> bytes:
 
 
 def relaid(answer: Answer) -> Answer:
-    """The page after it was made anew: all it says is there, under the same names, but not as it stood."""
+    """Return the page in a new layout: with the same data under the same names, but with other HTML."""
     if answer.content_type != HTML or answer.status != 200:
         return answer
     body = _BODY.sub(rb"\g<0>" + _NOTICE, answer.body, count=1).replace(b"</body>", b"</div></body>")

@@ -15,7 +15,7 @@ _LIBRARIES = re.compile(
 _PROXY_HEADERS = ("Via", "X-Forwarded-For", "Forwarded", "X-Real-IP", "Proxy-Connection")
 _HINTS = ("Sec-CH-UA", "Sec-CH-UA-Mobile", "Sec-CH-UA-Platform")
 _MOBILE = re.compile(r"Mobile|Android|iPhone|iPad")
-#: A platform's hint -> what the agent then says.
+#: platform in the client hints -> text that the user agent then contains.
 _PLATFORMS = {
     "Windows": "Windows NT",
     "macOS": "Macintosh",
@@ -23,13 +23,13 @@ _PLATFORMS = {
     "Chrome OS": "CrOS",
     "Android": "Android",
 }
-#: A brand among the hints -> what the agent then says.
+#: brand in the client hints -> text that the user agent then contains.
 _BRANDS = {"Google Chrome": "Chrome/", "Microsoft Edge": "Edg", "Opera": "OPR/"}
 
 
 def objection(headers: Mapping[str, str]) -> Reason | None:
-    """Why a request with these headers is refused; None for one that may be a visitor's. Upper and lower case of names
-    are alike to the mapping."""
+    """Return why a request with these headers is refused, or None if a browser could have sent it. The mapping ignores
+    the case of names."""
     if any(name in headers for name in _PROXY_HEADERS):
         return "proxy"
     agent = headers.get("User-Agent", "").strip()
@@ -49,7 +49,7 @@ def _contradictions(agent: str, headers: Mapping[str, str]) -> Iterator[bool]:
 
 
 def _false_hints(agent: str, brands: str, mobile: str, platform: str) -> Iterator[bool]:
-    """Only Chromium sends hints, all three of them, and they say what the agent says."""
+    """Check the client hints: only Chromium sends them, all three, and they must agree with the user agent."""
     chromium = re.search(r"Chrome/(\d+)", agent)
     yield chromium is None
     yield not (brands and mobile and platform)

@@ -1,13 +1,14 @@
-"""How often one client address may come, and what happens to it when it comes more often.
+"""Limits how often one client address may send requests, and decides what happens if it sends more.
 
-The rate is measured in a sliding window of WINDOW_SECONDS, or as long as SMALLEST_BURST requests take at this rate
-where that is longer: so many requests as the rate allows in the window may come at once, and no more until the first
-of them has left it. At 20 a second that is 60 in 3 s, at 5 it is 15 in 3 s, at 1 it is 3 in 3 s, at 0.5 it is 3 in 6 s.
+The rate is measured in a sliding window of WINDOW_SECONDS, or as long as SMALLEST_BURST requests take at this rate if
+that is longer. As many requests as the rate allows in the window may come at once, and no more until the first of them
+is older than the window. At 20 a second that is 60 in 3 s, at 5 it is 15 in 3 s, at 1 it is 3 in 3 s, at 0.5 it is 3 in
+6 s.
 
 An excess gets a 429 with Retry-After. The address is refused until then and begins with an empty window after that, so
-a client that waits as long as Retry-After says is let in. What comes in the meantime is refused too; it is a further
-excess unless it was on its way already (GRACE_SECONDS). Too many excesses within FORGIVEN_SECONDS bring a ban: 403 for
-everything until it is over. Requests during a ban do not make it longer. Times are passed in, in seconds.
+a client that waits as long as Retry-After says is served. Earlier requests are refused too. They count as a further
+excess unless they were sent before the 429 arrived (GRACE_SECONDS). Too many excesses within FORGIVEN_SECONDS bring a
+ban: 403 for everything until it is over. Requests during a ban do not make it longer. Times are passed in, in seconds.
 """
 
 from collections import deque
@@ -19,20 +20,20 @@ from realestate.simulator.adversary.profiles import Profile
 
 WINDOW_SECONDS = 3.0
 SMALLEST_BURST = 3
-#: What comes so soon after a refusal was sent before it arrived.
+#: A request that comes so soon after a refusal was sent before the refusal arrived.
 GRACE_SECONDS = 0.5
-#: So long without an excess, and the earlier ones are forgotten.
+#: After so long without an excess, the earlier ones do not count any more.
 FORGIVEN_SECONDS = 60.0
-#: So long without a ban, and the next is as short as the first.
+#: After so long without a ban, the next one is as short as the first.
 REFORMED_SECONDS = 600.0
-#: So many intervals that differ from each other by no more than a machine's do: their deviation over their mean.
+#: The number of intervals that are compared, and the highest standard deviation / mean that counts as a machine's.
 INTERVALS, REGULAR = 12, 0.05
 
 Reason = Literal["rate", "regular", "held", "banned", "agent", "headers", "proxy"]
 
 
 class Refusal(NamedTuple):
-    """Why a request is not answered, and how that is said."""
+    """Why a request is refused, and with which response."""
 
     reason: Reason
     status: int
@@ -66,7 +67,7 @@ class IntervalDetector:
         self._times: deque[float] = deque(maxlen=INTERVALS + 1)
 
     def is_regular(self, now: float) -> bool:
-        """Note a request; whether it and those before it come too regularly."""
+        """Record a request. Return whether it and those before it come too regularly."""
         times = self._times
         times.append(now)
         if len(times) <= INTERVALS:
@@ -100,7 +101,7 @@ class Bans:
 
 
 class Limits:
-    """All that limits one client address."""
+    """All limits of one client address."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
@@ -112,7 +113,7 @@ class Limits:
         self._held_since = self._held_until = float("-inf")
 
     def refusal(self, now: float) -> Refusal | None:
-        """A request came: why it is refused, None where it is let in."""
+        """Record a request. Return why it is refused, or None if it is served."""
         if self._bans.is_banned(now):
             return Refusal("banned", 403)
         if now < self._held_until:

@@ -1,6 +1,6 @@
-"""How much each adversary minds: the rates it allows, what it does about excess, and the faults it injects.
+"""The settings of each adversary: the rates it allows, what it does about an excess, and the faults it injects.
 
-Seconds are short, so that a run ends in minutes.
+Times are short, so that a test crawl ends in minutes.
 """
 
 from collections.abc import Mapping
@@ -29,24 +29,24 @@ class Profile:
     """One adversary. All of it is per client address."""
 
     rate: float
-    """Requests a second it allows (`limits.py` says how that is measured)."""
+    """Requests per second that are allowed (`limits.py` says how they are measured)."""
     retry_after: int = 2
-    """Seconds named with a 429."""
+    """Seconds in the Retry-After of a 429."""
     bans_at: int | None = None
-    """The excess that brings a ban in place of a 429: the third, the first; None: there are no bans."""
+    """The number of the excess that brings a ban instead of a 429. None: there are no bans."""
     ban_seconds: float = 0.0
     bans_double: bool = False
     """Each further ban lasts twice as long."""
     is_watchful: bool = False
-    """Looks at intervals, headers, agents and at what proxies say of themselves."""
+    """Whether it checks intervals, headers, user agents and the headers that proxies add."""
     faults: Mapping[Fault, float] = field(default_factory=dict)
-    """The share of each among the requests that are let in."""
+    """fault -> its share of the requests that are served."""
     changes_layout: bool = False
-    """Its pages are made anew half-way through."""
+    """Whether its pages get a new layout half-way through a crawl."""
     has_empty_spell: bool = False
-    """For a while every other page comes without its content."""
+    """Whether for a while every second page comes without its content."""
     proxies: Mapping[ProxyKind, int] = field(default_factory=dict)
-    """How many of eight proxies are of which kind; the rest is fine."""
+    """kind of bad proxy -> how many of eight proxies. The others work."""
 
 
 _STRICT: Mapping[Fault, float] = {"server_error": 0.03, "reset": 0.01, "truncated": 0.01, "challenge": 0.01}

@@ -10,14 +10,14 @@ from aiohttp import web
 
 from realestate.simulator.adversary.adversary import Manner
 
-#: A drip takes so long for so many bytes: some 20 s for an ordinary page.
+#: A slow response sends so many bytes in so long: about 20 s for an ordinary page.
 DRIP_SECONDS, DRIP_BYTES = 0.5, 512
-#: Somebody who was promised more waits so long before the connection ends.
+#: After an incomplete response the connection stays open for so long.
 PROMISE_SECONDS = 2.0
 
 
 async def send(request: web.BaseRequest, response: web.Response, manner: Manner) -> web.StreamResponse:
-    """Send it; the result is for the server, which closes a connection that is of no more use."""
+    """Send the response. Return it for the server, which closes a connection that cannot be used again."""
     transport = request.transport
     body = response.body if isinstance(response.body, bytes) else b""
     if manner == "whole" or transport is None:
@@ -52,7 +52,7 @@ def reset(transport: asyncio.Transport | asyncio.WriteTransport) -> None:
 async def _drip(request: web.BaseRequest, response: web.Response, body: bytes) -> web.StreamResponse:
     dripping = web.StreamResponse(status=response.status, headers=response.headers)
     dripping.content_length = len(body)
-    with suppress(ConnectionError):  # who would wait for all of it?
+    with suppress(ConnectionError):  # the client may not read all of it
         await dripping.prepare(request)
         for start in range(0, len(body), DRIP_BYTES):
             await dripping.write(body[start : start + DRIP_BYTES])

@@ -1,4 +1,4 @@
-"""bina as we know it: GraphQL searches by a persisted query, pages by Next.js or of the old form, a sitemap."""
+"""A portal like bina: GraphQL searches by a persisted query, pages by Next.js or of the old form, a sitemap."""
 
 import re
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from realestate.simulator.site import JSON, Answer, Question, Site
 _ITEM = re.compile(r"/items/(\d{1,9})(/phones|/)?", re.ASCII)
 _SHARD = re.compile(r"/uploads/sitemaps/sitemap_items(\d{0,4})\.xml", re.ASCII)
 _GRID = re.compile(r"/items/all|(?:/[a-z-]+)?/(?:alqi-satqi|kiraye)(?:/[a-z-]+){0,2}")
-#: The pages of searches are empty: a browser asks for what they show.
+#: Search pages have no results: a browser requests them separately.
 GRID = b'<!DOCTYPE html><html><body><div id="__next"><div data-cy="items-grid"></div></div></body></html>'
 SHARD_SIZE = 1_000
 XML = "application/xml; charset=utf-8"
@@ -59,12 +59,12 @@ class Bina(Site):
         return advert_page(advert, self.base)
 
     def forget(self, adverts: Iterable[Advert]) -> None:
-        """Pages of the old form say "today": on the next day they all are others."""
+        """Drop all pages of the old form from the cache, because they say "today"."""
         old = (each for each in self.world.adverts[self.portal].values() if facts_of(each).form == "old")
         super().forget({*adverts, *old})
 
     def _phones(self, advert: Advert, asked: Question) -> Answer:
-        """Only for the script of the page, which sends the token of the page and a header of scripts."""
+        """Return the telephones, if the request has the token of the page and the header of scripts."""
         sent = (asked.headers.get("x-requested-with"), asked.headers.get("x-csrf-token"))
         if sent != ("XMLHttpRequest", token(advert)):
             return Answer("other", b"<title>422</title>", 422)

@@ -1,4 +1,4 @@
-"""What bina calls the kinds of homes, and the numbers it gives to what can be searched for."""
+"""The names that bina has for kinds of homes, and its numbers for categories and places."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ class Category(NamedTuple):
     name: str
     slug: str
     id: str
-    """Of the category in which a search finds it; flats have one for new and old buildings together."""
+    """The id of the category in which a search finds it. Flats of new and old buildings share one."""
 
 
 _HOUSE = Category("Həyət evi/Bağ evi", "heyet-evleri", "5")
@@ -25,7 +25,7 @@ CATEGORIES = {
     "shop": Category("Obyekt", "obyektler", "10"),
 }
 
-#: Numbers of cities and places, by their names; Baku is 1.
+#: name of a city or place -> its number. Baku is 1.
 CITIES = {name: str(number) for number, name in enumerate(dict.fromkeys(place.city for place in AZERBAIJAN), 1)}
 _NAMES = [name for place in AZERBAIJAN for name in (*place.metros, *place.settlements, place.district or place.city)]
 LOCATIONS = {name: str(number) for number, name in enumerate(dict.fromkeys(_NAMES), 1)}

@@ -1,4 +1,4 @@
-"""The foot of every bina page: links to searches, and more of them than anybody follows."""
+"""The footer of every bina page: many links to searches."""
 
 from itertools import product
 

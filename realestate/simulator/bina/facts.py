@@ -11,19 +11,19 @@ from realestate.simulator.homes import Home
 from realestate.simulator.texts import AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
 
 Form = Literal["current", "apollo", "old"]
-"""How the page is made: `currentItemData`, Apollo's cache, or as the site was before it moved to Next.js."""
+"""The form of the page: with `currentItemData`, with Apollo's cache, or as before Next.js."""
 
 AGENT, OWNERS = "vasitəçi (agent)", ("mülkiyyətçi", "sahibi")
 FIRMS = ("Günəş Əmlak", "Xəzər Daşınmaz", "Qala Evləri", "Mərkəz Əmlak MMC")
-#: Thousands are set apart by a space, which is sometimes a no-break one.
+#: Thousands are separated by a space, which is sometimes a no-break space.
 SPACES = (" ", " ", "\u00a0")
-#: Names of places end by what they are: metro, rayon (district), qəsəbə (settlement).
+#: The ending of a place's name says its kind: metro, rayon (district), qəsəbə (settlement).
 METRO, DISTRICT, SETTLEMENT = "m.", "r.", "q."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None is what the advert does not show."""
+    """The facts. A value that the advert does not show is None."""
 
     form: Form
     title: str
@@ -31,7 +31,7 @@ class Facts:
     floor: int | None
     floors: int | None
     land_sot: int | None
-    """The ground a house stands on."""
+    """The plot of a house."""
     has_repair: bool | None
     has_deed: bool | None
     has_mortgage: bool | None
@@ -40,7 +40,7 @@ class Facts:
     tells_district: bool
     street: str | None
     is_address_split: bool
-    """Whether the address is an object, or one text."""
+    """Whether the address is an object instead of a text."""
     is_mapped: bool
     paragraphs: tuple[str, ...]
     contact_type: str
@@ -53,7 +53,7 @@ class Facts:
     space: str
 
     def places(self, home: Home) -> list[str]:
-        """The nearest first, as the portal writes them; a home out of town has none."""
+        """Return the names of places, the nearest first, as the portal writes them. A home out of town has none."""
         named = (
             self.metro and f"{self.metro} {METRO}",
             self.settlement and f"{self.settlement} {SETTLEMENT}",
@@ -63,13 +63,13 @@ class Facts:
 
 
 def facts_of(advert: Advert) -> Facts:
-    """The same until the seller edits the advert: price and dates, which change too, are not among them."""
+    """Return the facts, without price and dates. They are the same until the seller edits the advert."""
     return _edited(advert, advert.edits)
 
 
 @lru_cache(maxsize=8192)
 def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
-    """`edits` are the advert's own: what is remembered goes by them."""
+    """Return the facts from the cache. `edits` are those of the advert, and part of the cache key."""
     return with_edits(_posted(advert), advert, _EDITS)
 
 
@@ -110,12 +110,12 @@ def _posted(advert: Advert) -> Facts:
 
 
 def area_text(home: Home) -> str:
-    """ "85 m²", "85.5 m²"; land goes by the sot, a hundred square metres."""
+    """Return the area, such as "85 m²" or "85.5 m²". The unit of land is the sot, 100 m²."""
     return f"{home.area_m2:g} m²" if home.area_m2 is not None else f"{(home.plot_m2 or 0) / 100:g} sot"
 
 
 def grouped(number: int, space: str) -> str:
-    """A number with its thousands set apart."""
+    """Return a number with separated thousands."""
     return f"{number:,}".replace(",", space)
 
 
@@ -142,14 +142,14 @@ def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
 
 
 def _phones(rng: Random) -> tuple[str, ...]:
-    """Telephone numbers that are not assigned."""
+    """Return telephone numbers that are not assigned."""
     return tuple(
         f"({rng.choice(('050', '055', '070'))}) 000-{rng.randint(0, 99):02}-00" for _ in range(rng.randint(1, 2))
     )
 
 
 def _with_rooms(facts: Facts, advert: Advert, rng: Random) -> Facts:
-    """The portal makes the title of the count, so it changes with it."""
+    """Change the room count. The portal makes the title from it, so the title changes too."""
     rooms = corrected(facts.rooms, advert.home.rooms or 1, rng)
     return replace(facts, rooms=rooms, title=_title(advert.home, rooms, facts.metro))
 

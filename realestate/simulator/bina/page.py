@@ -1,4 +1,4 @@
-"""The page of a bina advert today: JSON-LD for search engines, and `__NEXT_DATA__` in one of two forms."""
+"""The present page of a bina advert: JSON-LD for search engines, and `__NEXT_DATA__` in one of two forms."""
 
 from datetime import timedelta
 from html import escape
@@ -14,7 +14,7 @@ from realestate.simulator.bina.search import area, company, location, price
 from realestate.simulator.bina.truth import centre, told_at
 
 BUILD = "k3Jx0simulated"
-#: The office of every firm: its pin is not the home's.
+#: The location of every firm's office, which is not that of the home.
 OFFICE = {"latitude": 40.3777, "longitude": 49.8920}
 
 
@@ -37,12 +37,12 @@ def advert_page(advert: Advert, base: str) -> bytes:
 
 
 def _json(value: Any) -> str:
-    """As Next.js writes it: nothing in it ends the script."""
+    """Return JSON as Next.js writes it: nothing in it can end the script element."""
     return msgspec.json.encode(value).decode().replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _linked(advert: Advert, facts: Facts, photos: list[str]) -> Any:
-    """One object, or a list of it with others."""
+    """Return the JSON-LD: one object, or a list with other objects."""
     home = advert.home
     offered: dict[str, Any] = {
         "@type": "Accommodation",
@@ -121,7 +121,7 @@ def _item(advert: Advert, facts: Facts, photos: list[str]) -> dict[str, Any]:
 
 
 def _cache(item: dict[str, Any], advert: Advert) -> dict[str, Any]:
-    """Objects by their keys; similar adverts stand among them, and before it."""
+    """Return Apollo's cache: key -> object. Similar adverts are in it too, before the advert."""
     similar = {"__typename": "Item", "id": str(advert.ref + 1), "price": {"total": 1, "currency": "AZN"}}
     cache: dict[str, Any] = {"ROOT_QUERY": {"__typename": "Query"}, f"Item:{advert.ref + 1}": similar}
     for name, typename in (("city", "City"), ("location", "Location"), ("company", "Company")):

@@ -14,18 +14,18 @@ from realestate.simulator.bina.facts import facts_of
 from realestate.simulator.bina.truth import told_at
 from realestate.simulator.site import Found
 
-#: The hash by which the site's own pages ask, and what the cursor is called in that query.
+#: The hash of the query that the site's pages send, and the name of the cursor in that query.
 HASH = "b781511a943a4d710eefdf811a24dd4ae353e55d836952603ce0b37fde97d073"
-#: A longer page is over the limit of complexity.
+#: A longer page exceeds the complexity limit.
 MOST_AT_ONCE = 16
-#: Paid-for adverts head the first page, and stand in their own place again.
+#: Paid adverts are first on the first page, and appear again in their usual place.
 PROMOTED = 2
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A filter, as the portal understands it; a name it does not know is an error."""
+    """A filter, as the portal reads it. An unknown name is an error."""
 
     city: str | None = None
     category: str | None = None
@@ -37,7 +37,7 @@ class Search:
     area_to: float | None = None
 
     def find(self, listed: list[Advert]) -> list[Advert]:
-        """The last renewed first, as they come."""
+        """Return the adverts that match, the last renewed first."""
         return [advert for advert in listed if self._matches(advert)]
 
     def _matches(self, advert: Advert) -> bool:
@@ -70,7 +70,7 @@ _FILTERS = {
 
 
 class Refused(Exception):
-    """A word of GraphQL that it cannot answer."""
+    """A GraphQL request that the portal cannot process."""
 
 
 def answer(query: Mapping[str, str], found: Callable[[Search], Found]) -> bytes:
@@ -109,7 +109,7 @@ def _page(adverts: list[Advert], total: int, first: int, cursor: Any) -> dict[st
 
 
 def node(advert: Advert) -> dict[str, Any]:
-    """An advert as a search shows it."""
+    """Return an advert as a search shows it."""
     home, facts = advert.home, facts_of(advert)
     return {
         "id": str(advert.ref),
@@ -171,7 +171,7 @@ def _search(data: Any) -> Search:
 
 
 def _place(adverts: list[Advert], cursor: Any) -> int:
-    """How many stand before what follows the cursor; it tells a moment and an advert, which may be gone by now."""
+    """Return the number of adverts up to the cursor. A cursor has a time and an advert, which may be gone by now."""
     if cursor is None:
         return 0
     try:

@@ -10,7 +10,7 @@ from realestate.simulator.kinds import KINDS, Kind
 from realestate.simulator.site import one_space
 
 BAKU = timezone(timedelta(hours=4))
-#: A page of the old form tells of an advert that was renewed before this only the day.
+#: A page of the old form shows only the day of a renewal that is longer ago than this.
 LONG_AGO = START - 30 * DAY
 
 
@@ -61,12 +61,12 @@ def listing(advert: Advert, url: str, photos: list[str]) -> Listing:
 
 
 def told_at(advert: Advert) -> datetime:
-    """To the second, in Baku."""
+    """Return the time to the second, in the time zone of Baku."""
     return advert.updated_at.astimezone(BAKU).replace(microsecond=0)
 
 
 def shown_at(advert: Advert) -> datetime:
-    """The old pages show the minute, or only the day if it is long ago."""
+    """Return the time as an old page shows it: to the minute, or only the day if it is long ago."""
     moment = told_at(advert)
     if facts_of(advert).form != "old":
         return moment
@@ -74,7 +74,7 @@ def shown_at(advert: Advert) -> datetime:
 
 
 def centre(advert: Advert) -> tuple[float, float]:
-    """Of the place the advert names, not of the home."""
+    """Return the coordinates of the place that the advert names, not of the home."""
     return advert.home.place.latitude, advert.home.place.longitude
 
 

@@ -1,4 +1,4 @@
-"""emlak as we know it: plain HTML, cards in the search, label and value on the pages."""
+"""A portal like emlak: plain HTML, cards in the search, label and value on the pages."""
 
 import re
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Emlak(Site):
         return advert_page(advert)
 
     def _advert(self, path: str, ref: int) -> Answer:
-        """The portal has no 404: a lost advert leads to the search, with a word of excuse there."""
+        """Return a redirect to the search, which shows a message. The portal has no 404."""
         advert = self.world.adverts[self.portal].get(ref)
         if advert is None or advert.gone == "redirect":
             return Answer("listing", b"", 302, location=self.base + self.index, set_cookie="flash=lost; Path=/")

@@ -1,4 +1,4 @@
-"""What surrounds every emlak page: head, menu, the search form, and the foot."""
+"""The frame of every emlak page: head, menu, search form and footer."""
 
 from itertools import chain
 

@@ -25,7 +25,7 @@ DEED, CONTRACT = "Çıxarış (Kupça)", "Müqavilə"
 REPAIRS = ("Təmirsiz", "Orta təmirli", "Yaxşı təmirli", "Əla təmirli")
 AGENT, OWNER = "Vasitəçi", "Mülkiyyətçi"
 
-#: Thousands are set apart by a space, which is sometimes a no-break or a thin one.
+#: Thousands are separated by a space, which is sometimes a no-break or a thin space.
 SPACES = (" ", " ", " ", "\u00a0", "\u2009")
 
 _LATIN = str.maketrans("əıöüğşçƏIİÖÜĞŞÇ", "eiougsceiiougsc")
@@ -33,10 +33,10 @@ _LATIN = str.maketrans("əıöüğşçƏIİÖÜĞŞÇ", "eiougsceiiougsc")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None is what the advert does not show."""
+    """The facts. A value that the advert does not show is None."""
 
     title: str
-    """As plain text: the 2 of m2 is not raised."""
+    """The title as plain text, with m2 instead of m²."""
     slug: str
     rooms: int | None
     floor: int | None
@@ -63,7 +63,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """The parts the seller wrote; all may be missing."""
+    """The parts that the seller wrote. All may be missing."""
 
     city: str | None = None
     district: str | None = None
@@ -83,13 +83,13 @@ class Address:
 
 
 def facts_of(advert: Advert) -> Facts:
-    """The same until the seller edits the advert: price and dates, which change too, are not among them."""
+    """Return the facts, without price and dates. They are the same until the seller edits the advert."""
     return _edited(advert, advert.edits)
 
 
 @lru_cache(maxsize=8192)
 def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
-    """`edits` are the advert's own: what is remembered goes by them."""
+    """Return the facts from the cache. `edits` are those of the advert, and part of the cache key."""
     return with_edits(_posted(advert), advert, _EDITS)
 
 
@@ -123,13 +123,13 @@ def _posted(advert: Advert) -> Facts:
 
 
 def area_text(home: Home) -> str:
-    """ "85 m2", "85,5 m2"; land goes by the sot, a hundred square metres."""
+    """Return the area, such as "85 m2" or "85,5 m2". The unit of land is the sot, 100 m²."""
     number, unit = (home.area_m2, "m2") if home.kind != "land" else ((home.plot_m2 or 0) / 100, "sot")
     return f"{number or 0:g} {unit}".replace(".", ",")
 
 
 def grouped(number: int, space: str) -> str:
-    """A number with its thousands set apart."""
+    """Return a number with separated thousands."""
     return f"{number:,}".replace(",", space)
 
 
@@ -176,13 +176,13 @@ def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
 
 
 def _phones(rng: Random) -> str:
-    """Telephone numbers that are not assigned."""
+    """Return telephone numbers that are not assigned."""
     numbers = [f"({rng.choice(('050', '055', '070'))}) 000-{rng.randint(0, 99):02}-00" for _ in range(2)]
     return ", ".join(numbers[: rng.randint(1, 2)])
 
 
 def _with_rooms(facts: Facts, advert: Advert, rng: Random) -> Facts:
-    """The portal makes the title of the count and the address of the title, so both change with it."""
+    """Change the room count. The portal makes the title from it, and the URL from the title, so both change too."""
     rooms = corrected(facts.rooms, advert.home.rooms or 1, rng)
     title = _title(advert.home, rooms, facts.title_metro is not None)
     return replace(facts, rooms=rooms, title=title, slug=_slug(title))

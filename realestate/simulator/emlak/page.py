@@ -18,7 +18,7 @@ def advert_page(advert: Advert) -> bytes:
 
 
 def raised(title: str) -> str:
-    """The title as HTML: the portal raises the 2 of m2."""
+    """Return the title as HTML. The portal writes the 2 of m2 as superscript."""
     return escape(title).replace(" m2 ", " m<sup>2</sup> ")
 
 
@@ -58,7 +58,7 @@ def _price(advert: Advert, space: str) -> str:
 
 
 def _seller(advert: Advert, facts: Facts) -> str:
-    """An advert past its time keeps its page, without the telephone."""
+    """Return the box of the seller. The page of an expired advert stays, without the telephone."""
     phones = facts.phones if advert.gone is None else EXPIRED
     return f"""<div class="seller-data">
 <p class="name-seller">{escape(facts.seller_name)} <span>({facts.seller})</span></p>

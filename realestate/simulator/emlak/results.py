@@ -19,7 +19,7 @@ FLASH = '<div class="flash alert alert-warning">Elan tapılmadı və ya silinib.
 _DEALS = {"1": ("sale",), "2": ("rent",), "3": ("sale", "rent")}
 _PERIODS: dict[RentPeriod | None, str] = {"month": " / ay", "day": " / gün", None: ""}
 
-#: sort_type: 0 as they were renewed, 1 as they were posted, 2 by area, 3 cheapest and 4 dearest first
+#: sort_type: 0 by time of renewal, 1 by time of posting, 2 by area, 3 cheapest first, 4 most expensive first
 _ORDERS: dict[str, Callable[[Advert], Any]] = {
     "0": lambda advert: 0,
     "1": lambda advert: -advert.ref,
@@ -49,7 +49,7 @@ class Search:
         )
 
     def find(self, listed: list[Advert]) -> list[Advert]:
-        """Those that match, in order; `listed` comes newest first."""
+        """Return the adverts that match, in order. In `listed` the newest is first."""
         return sorted(filter(self._matches, listed), key=_ORDERS[self.sort_type])
 
     def _matches(self, advert: Advert) -> bool:
@@ -68,7 +68,7 @@ class Search:
 def results_page(
     search: Search, asked_page: str | None, found: Found, path: Callable[[Advert], str], flash: str = ""
 ) -> bytes:
-    """One page of cards. A page past the end is the last page again; paid-for cards head every second page."""
+    """Return one page of cards. A page past the end is the last page. Every second page begins with paid cards."""
     adverts, total = found
     last = max(1, -(-total // PAGE_SIZE))
     page = min(page_number(asked_page), last)

@@ -55,10 +55,10 @@ def listing(advert: Advert, url: str, photos: list[str]) -> Listing:
 
 
 def is_renewed(advert: Advert) -> bool:
-    """The page shows one date: of posting, or once changed, of the change."""
+    """Return the times. The page shows one date: of the posting, or of the last change if there was one."""
     return advert.updated_at != advert.posted_at
 
 
 def _day(when: datetime) -> datetime:
-    """The page shows only the day, which begins at midnight in Baku."""
+    """Return the shown time: only the day, which begins at midnight in Baku."""
     return when.astimezone(BAKU).replace(hour=0, minute=0, second=0, microsecond=0)

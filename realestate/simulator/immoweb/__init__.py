@@ -1,4 +1,4 @@
-"""immoweb as we know it: search answers in JSON, and pages that carry `window.classified = {…}`."""
+"""A portal like immoweb: search results in JSON, and pages with `window.classified = {…}`."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ from realestate.simulator.world import World
 _SEARCH = re.compile(r"/en/(search|search-results)/([a-z-]+)/([a-z-]+)")
 _CLASSIFIED = re.compile(r"/en/classified/(?:.*/)?(\d{6,9})", re.DOTALL | re.ASCII)
 
-#: A sold home's page stays up for so many days, and then is gone like the others.
+#: The page of a sold home stays for so many days, and is then removed like the others.
 SOLD_DAYS = 3
 
 
@@ -34,12 +34,12 @@ class Immoweb(Site):
         self.projects = Projects(world, self.portal)
 
     def searched(self) -> list[Advert]:
-        """All but the homes that only their project's page shows."""
+        """Return all adverts except those that only the page of their project shows."""
         hidden = self.projects.hidden()
         return [advert for advert in super().searched() if advert not in hidden]
 
     def forget(self, adverts: Iterable[Advert]) -> None:
-        """A project's page shows its homes: what changes one of them changes it."""
+        """Drop changed pages from the cache, and those of their projects, which show their homes."""
         changed = list(adverts)
         super().forget([*changed, *self.projects.of(changed)])
 

@@ -25,7 +25,7 @@ _NO_STATISTICS = untold(
 
 
 def classified(advert: Advert, units: list[Advert]) -> dict[str, Any]:
-    """The whole object, with a project's homes; a removed advert that still answers is marked as sold or rented."""
+    """Return the whole object, with the homes of a project. A removed advert with a page is marked sold or rented."""
     facts = facts_of(advert)
     return {
         "id": advert.ref,
@@ -64,7 +64,7 @@ def classified(advert: Advert, units: list[Advert]) -> dict[str, Any]:
 
 
 def pictures(advert: Advert, count: int) -> list[dict[str, Any]]:
-    """Each picture in its sizes."""
+    """Return each picture in its sizes."""
     folder = f"{PICTURES}/classifieds/{advert.ref}"
     return [
         {

@@ -20,7 +20,7 @@ from realestate.simulator.texts import (
     TITLES,
 )
 
-#: our word for it: (share of houses that have it, share of flats, share of adverts that do not tell)
+#: feature -> (share of houses that have it, share of flats, share of adverts that do not show it)
 FLAGS = {
     "garden": (0.8, 0.12, 0.2),
     "terrace": (0.7, 0.55, 0.2),
@@ -46,7 +46,7 @@ Value = TypeVar("Value", int, str)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None is what the advert does not show."""
+    """The facts. A value that the advert does not show is None."""
 
     language: str
     own_title: str | None
@@ -80,23 +80,23 @@ class Facts:
     seller_ref: str | None
     pictures: int
     has_plain_utc: bool
-    """Whether its dates end in Z rather than in +0000."""
+    """Whether its dates end in Z instead of +0000."""
     is_new: bool
 
 
 def facts_of(advert: Advert) -> Facts:
-    """The same until the seller edits the advert: price, dates and option, which change too, are not among them."""
+    """Return the facts, without price, dates and option. They are the same until the seller edits the advert."""
     return _edited(advert, advert.edits)
 
 
 def charges_of(advert: Advert) -> int | None:
-    """Charges beside the rent. Without a monthly rent they would mean nothing."""
+    """Return the charges. Only a monthly rent has them."""
     return facts_of(advert).charges if advert.price is not None and advert.rent_period == "month" else None
 
 
 @lru_cache(maxsize=8192)
 def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
-    """`edits` are the advert's own: what is remembered goes by them."""
+    """Return the facts from the cache. `edits` are those of the advert, and part of the cache key."""
     return with_edits(_posted(advert), advert, _EDITS)
 
 
@@ -129,7 +129,7 @@ def _posted(advert: Advert) -> Facts:
         year=_sometimes(own, 0.65, home.year if built else None),
         condition=_sometimes(own, 0.75, CONDITIONS[int(home.quality * 5.99)] if built else None),
         epc_score=_sometimes(own, 0.8, None if kwh is None else _score(kwh)),
-        # The site writes -1 for unknown, so no home has just that.
+        # The site writes -1 for unknown, so no home has this value.
         energy_kwh_m2=_sometimes(own, 0.85, -2 if kwh == -1 else kwh),
         heating=_sometimes(own, 0.7, of_home.choice(HEATINGS) if dwelling else None),
         facades=_sometimes(own, 0.7, of_home.randint(2, 4) if dwelling else None),
@@ -147,7 +147,7 @@ def _posted(advert: Advert) -> Facts:
 
 
 def _sometimes(rng: Random, share: float, value: Value | None) -> Value | None:
-    """The value, in this share of adverts."""
+    """Return the value in this share of adverts, else None."""
     return value if rng.random() < share else None
 
 
@@ -156,7 +156,7 @@ def _score(kwh: int) -> str:
 
 
 def _number(number: int, rng: Random) -> str | None:
-    """House numbers come with boxes and letters, or not at all."""
+    """Return a house number, sometimes with a box or a letter, or None."""
     forms = (str(number),) * 6 + (f"{number}, 01", f"{number} A", f"{number}-{number + 2}", None)
     return rng.choice(forms)
 
@@ -180,7 +180,7 @@ def _seller(advert: Advert, rng: Random) -> tuple[str, str | None]:
 
 
 def _flags(advert: Advert, of_home: Random, own: Random) -> dict[str, bool | None]:
-    """Land has nothing; of the rest the home decides, and the seller whether to tell."""
+    """Return the features. Land has none. They depend on the home, and the seller decides which are shown."""
     column = 0 if advert.home.floor is None else 1
     if advert.home.bedrooms is None:
         return dict.fromkeys(FLAGS)
@@ -209,7 +209,7 @@ def _og_title(home: Home, bedrooms: int | None) -> str:
 
 
 def _description(advert: Advert, language: str, rng: Random) -> str:
-    """Paragraphs with the blanks people leave in them; immoweb shows "-" where there is none."""
+    """Return the description with the blanks that people leave in it. Without one immoweb shows "-"."""
     text, snare = _sentences(advert, language, rng), rng.choice(SNARES)
     chance = rng.random()
     if chance < 0.04:

@@ -1,4 +1,4 @@
-"""The HTML around an immoweb object: what a browser would show, and what a reader of the page must step over."""
+"""The HTML around an immoweb object: what a browser would show, and what a parser must ignore."""
 
 from html import escape
 from typing import Any
@@ -46,14 +46,14 @@ _TAIL = f"""</main>
 
 
 def advert_page(advert: Advert, url: str, document: dict[str, Any]) -> bytes:
-    """The page of one advert."""
+    """Return the page of one advert."""
     facts = facts_of(advert)
     embedded = msgspec.json.encode(document).replace(b"</", b"<\\/")
     return b"".join((_before(advert, facts, url), embedded, b";", _shown(advert, facts), _TAIL))
 
 
 def search_page(answer: dict[str, Any]) -> bytes:
-    """The older form of a search page: the results as JSON in an attribute."""
+    """Return a search page of the older form: the results are JSON in an attribute."""
     results = escape(msgspec.json.encode(answer["results"]).decode(), quote=True)
     return (
         f"""<!DOCTYPE html>

@@ -9,7 +9,7 @@ _TYPES = {None: "residential_sale", "month": "residential_monthly_rent", "year":
 
 
 def price_block(advert: Advert) -> dict[str, Any]:
-    """A price, a project's range, or nothing but words where the price is on request."""
+    """Return a price, the range of a project, or only text if the price is on request."""
     is_sale, price, charges = advert.home.operation == "sale", advert.price, charges_of(advert)
     old = advert.old_price if price is not None else None
     shown = _shown(advert)
@@ -34,7 +34,7 @@ def price_block(advert: Advert) -> dict[str, Any]:
 
 
 def spoken_price(advert: Advert) -> str:
-    """The price as a screen reader gets it."""
+    """Return the price as text for screen readers."""
     if advert.price is None:
         return _shown(advert)
     if advert.rent_period is None:

@@ -1,4 +1,4 @@
-"""Projects: homes that are sold as part of one. No search shows them while theirs is on the market; its page does."""
+"""Projects and the homes that belong to them. While the project is on the market, only its page shows these homes."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -10,13 +10,13 @@ from realestate.simulator.adverts import DAY, START, Advert, dice
 from realestate.simulator.immoweb.facts import facts_of
 from realestate.simulator.world import World
 
-#: A project's kind: that of its units.
+#: kind of a project -> kind of its units.
 UNITS = {"apartment_group": "apartment", "house_group": "house"}
 MOST_UNITS = 4
 
 
 class Projects:
-    """Which adverts belong to which project: some of those posted on the same day, of places near by.
+    """Says which adverts belong to which project: some of those posted on the same day, in places near by.
 
     So whoever reads a new project finds its units, which are as new. When a project leaves the market, the units that
     are left are found by searches, as other homes are.
@@ -29,18 +29,18 @@ class Projects:
         self._units: dict[Advert, list[Advert]] = {}
 
     def units(self, project: Advert) -> list[Advert]:
-        """Those on the market today."""
+        """Return those on the market today."""
         return [unit for unit in self._all().get(project, ()) if unit.gone is None]
 
     def hidden(self) -> set[Advert]:
-        """What no search shows today."""
+        """Return the adverts that no search shows today."""
         return {unit for project, units in self._all().items() if project.gone is None for unit in units}
 
     def every(self) -> list[Advert]:
         return list(self._all())
 
     def of(self, adverts: Iterable[Advert]) -> list[Advert]:
-        """The projects that have some of these."""
+        """Return the projects of these adverts."""
         some = set(adverts)
         return [project for project, units in self._all().items() if not some.isdisjoint(units)]
 
@@ -55,12 +55,12 @@ class Projects:
 
 
 def cluster(project: Advert, units: list[Advert]) -> dict[str, Any]:
-    """What the page of a project shows of its homes."""
+    """Return what the page of a project shows of its homes."""
     return summary(project) | {"units": [{"type": UNITS[project.home.kind].upper(), "items": [*map(_unit, units)]}]}
 
 
 def summary(advert: Advert) -> dict[str, Any]:
-    """The ranges that a search shows too; empty if the advert is no project."""
+    """Return the ranges of a project, which a search shows too. Empty if the advert is not a project."""
     home, is_project = advert.home, advert.home.is_project
     return {
         "minPrice": advert.asking if is_project else None,
@@ -89,12 +89,12 @@ def _unit(advert: Advert) -> dict[str, Any]:
 
 
 def _day(advert: Advert) -> int:
-    """The day on which the world first had it."""
+    """Return the day on which the advert was first posted."""
     return max(0, ceil((advert.posted_at - START) / DAY))
 
 
 def _shared_out(posted: list[Advert]) -> Iterator[tuple[Advert, list[Advert]]]:
-    """Each project with the next homes of its kind by postal code, the first again after the last."""
+    """Yield each project with the next homes of its kind by postal code, beginning again after the last."""
     for kind, unit_kind in UNITS.items():
         left = sorted((each for each in posted if _is_sold(each, unit_kind)), key=_place)
         for project in sorted((each for each in posted if each.home.kind == kind), key=lambda each: each.ref):

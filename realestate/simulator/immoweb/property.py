@@ -1,4 +1,4 @@
-"""The `property` part of an immoweb object: what the home is and where."""
+"""The `property` part of an immoweb object: facts and location of the home."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from realestate.simulator.immoweb.facts import Facts, charges_of
 
 
 def untold(names: str) -> dict[str, None]:
-    """Keys that are always there and seldom say anything."""
+    """Return keys that are always present and mostly empty."""
     return dict.fromkeys(names.split())
 
 
@@ -38,7 +38,7 @@ _KITCHENS = ("NOT_INSTALLED", "SEMI_EQUIPPED", "INSTALLED", "USA_INSTALLED", "HY
 
 
 def property_block(advert: Advert, facts: Facts) -> dict[str, Any]:
-    """All keys, whatever the kind of home: what does not apply is null."""
+    """Return all keys, for every kind of home. What does not apply is null."""
     home = advert.home
     return {
         "type": home.kind.upper(),
@@ -66,7 +66,7 @@ def property_block(advert: Advert, facts: Facts) -> dict[str, Any]:
 
 
 def location(advert: Advert, facts: Facts) -> dict[str, Any]:
-    """Where the home is; a seller may hide the street, and then the coordinates are hidden too."""
+    """Return the location. If the seller hides the street, the coordinates are hidden too."""
     home, place = advert.home, advert.home.place
     known = {
         "country": "Belgium",
@@ -173,6 +173,6 @@ def _outside(facts: Facts) -> dict[str, Any]:
 
 
 def _translations(facts: Facts) -> dict[str, str]:
-    """The seller's own words under their language, and an English version of them."""
+    """Return the seller's text by its language, and an English version of it."""
     own = {} if facts.description == "-" else {facts.language: facts.description}
     return {"en": facts.translated} | own

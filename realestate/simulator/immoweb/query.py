@@ -9,7 +9,7 @@ from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb.facts import facts_of
 from realestate.simulator.site import whole_number
 
-#: The word in the path: the kinds of home it finds. The last ones are valid words the world has no home for.
+#: word in the path -> the kinds of home that it finds. For the last words the world has no homes.
 TYPES = {
     "house": ("house", "house_group"),
     "apartment": ("apartment", "apartment_group"),
@@ -26,11 +26,11 @@ TYPES = {
     "exceptional-property": (),
     "public-sale": (),
 }
-#: A region's code in a listing: its word in a search.
+#: code of a region in a listing -> its word in a search.
 REGIONS = {"BRUSSELS": "BRUSSELS", "FLANDERS": "FLANDERS", "WALLONIE": "WALLONIA"}
 DEALS = {"for-sale": "sale", "for-rent": "rent"}
 
-#: An order the portal does not know falls back to relevance, which here is an arbitrary but lasting order.
+#: An unknown order means relevance, which here is an arbitrary but constant order.
 _ORDERS: dict[str, Callable[[Advert], Any]] = {
     "newest": lambda advert: 0,
     "cheapest": lambda advert: (advert.asking, advert.ref),
@@ -73,7 +73,7 @@ class Search:
         )
 
     def find(self, listed: list[Advert]) -> list[Advert]:
-        """Those that match, in order; `listed` comes newest first."""
+        """Return the adverts that match, in order. In `listed` the newest is first."""
         return sorted(filter(self._matches, listed), key=_ORDERS[self.order])
 
     def _matches(self, advert: Advert) -> bool:
@@ -89,7 +89,7 @@ class Search:
         )
 
     def _area(self, advert: Advert) -> int | None:
-        """The area the advert tells; looked up only where it matters, for that costs time."""
+        """Return the area that the advert shows. Called only if a filter needs it, because it takes time."""
         return None if self.min_surface is self.max_surface is None else facts_of(advert).area_m2
 
 

@@ -20,7 +20,7 @@ _ECHOED = ("countries", "minPrice", "maxPrice", "minSurface", "maxSurface")
 
 
 def results_page(search: Search, query: Mapping[str, str], found: Found, listed: list[Advert]) -> dict[str, Any]:
-    """One page of the search. Past the cap, as past the end, the list is empty."""
+    """Return one page of the search. Past the limit of pages, or past the end, the list is empty."""
     page = page_number(query.get("page"))
     first = (page - 1) * PAGE_SIZE
     adverts, total = found
@@ -44,7 +44,7 @@ def results_page(search: Search, query: Mapping[str, str], found: Found, listed:
 
 
 def item(advert: Advert) -> dict[str, Any]:
-    """One result: fewer fields than the page, and the area of the land in another place."""
+    """Return one result. It has fewer fields than the page, and the area of the land under another key."""
     home, facts = advert.home, facts_of(advert)
     return {
         "id": advert.ref,
@@ -95,7 +95,7 @@ def _promoted(page: int, listed: list[Advert]) -> list[Advert]:
 
 
 def _criteria(search: Search, query: Mapping[str, str], page: int) -> dict[str, Any]:
-    """What the portal understood of the query."""
+    """Return the query as the portal has read it."""
     echoed: dict[str, Any] = {name: query[name] for name in _ECHOED if name in query}
     if search.postal_codes:
         echoed["postalCodes"] = [_postal_code(code) for code in sorted(search.postal_codes)]

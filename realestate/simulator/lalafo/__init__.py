@@ -1,4 +1,4 @@
-"""lalafo as we know it: an API that wants the headers of its own application, and pages made of its answers."""
+"""A portal like lalafo: an API that needs the headers of its application, and pages made from its responses."""
 
 import re
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class Lalafo(Site):
         return self._list(match[1], asked.query) if match else None
 
     def _api(self, asked: Question) -> Answer:
-        """For the application, which says by its headers what it is, and where."""
+        """Return a response of the API. The headers must name the application and the country."""
         match = _DETAILS.fullmatch(asked.path)
         if asked.headers.get("device") not in ("pc", "mobile"):
             return Answer("listing" if match else "search", b'{"name":"Expectation Failed","status":417}', 417, JSON)
@@ -74,7 +74,7 @@ class Lalafo(Site):
         return self.page(advert) if path == self.path(advert) else self.moved(advert)
 
     def _list(self, place: str, asked: Mapping[str, str]) -> Answer:
-        """A page of the web, which has filters in its path and its own size."""
+        """Return a search page of the website, which has filters in its path and another page size."""
         city = next((number for number, alias in CITIES.values() if alias == place), None)
         query = {**asked, "category_id": str(ROOT), "expand": "url", "per-page": "20"}
         query |= {} if city is None else {"city_id": str(city)}

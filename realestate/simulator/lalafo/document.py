@@ -1,4 +1,4 @@
-"""The documents of lalafo's API: an advert whole, as `feed/details` tells it, and in short, as the feed does."""
+"""The documents of lalafo's API: a complete advert (`feed/details`), and a short one (the feed)."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -22,7 +22,7 @@ def path(advert: Advert) -> str:
 
 
 def details(advert: Advert, *, in_russian: bool = False) -> dict[str, Any]:
-    """All fields of an advert."""
+    """Return all fields of an advert."""
     facts = facts_of(advert)
     return {
         **_what(advert, facts),
@@ -41,7 +41,7 @@ def details(advert: Advert, *, in_russian: bool = False) -> dict[str, Any]:
 
 
 def in_short(advert: Advert, *, has_url: bool) -> dict[str, Any]:
-    """As the feed shows it: of the params nothing, and the address only where it was asked for."""
+    """Return an advert as the feed shows it: without params, and with the address only if requested."""
     facts = facts_of(advert)
     fields = details(advert) | {"params": [], "images": list(pictures(advert, min(3, facts.photos)))}
     for name in ("mobile", "email", "user_ids", "origin_user_id", "rejected_reason", "tracking_info", "products"):
@@ -102,7 +102,7 @@ def _what(advert: Advert, facts: Facts) -> dict[str, Any]:
 
 
 def _whose(advert: Advert, facts: Facts) -> dict[str, Any]:
-    """A person's data too: readers have to leave it alone."""
+    """Return the seller, with personal data that a parser must not store."""
     number = 11_000_000 + advert.ref % 100_000
     business = {"business": True, "features": {"company_name": facts.firm}} if facts.firm else None
     return {

@@ -13,11 +13,11 @@ from realestate.simulator.adverts import Advert, Edit, corrected, dice, with_edi
 from realestate.simulator.homes import Home
 from realestate.simulator.texts import ADDED_AZ, AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
 
-#: City: its id and its word in addresses. Baku's id is the portal's; the others are made up.
+#: city -> its id and its word in URLs. The id of Baku is real, the others are invented.
 CITIES = {"Bakı": (103_261, "baku"), "Sumqayıt": (103_268, "sumgait"), "Gəncə": (103_262, "ganja")}
 
 ROOT = 2029
-#: Kind of home: the leaf of the category tree for a sale, and for a rent by the month and by the day.
+#: kind of home -> its category for a sale, for a monthly rent and for a daily rent.
 LEAVES: dict[str, dict[RentPeriod | None, int]] = {
     "new_building": {None: 2046, "month": 2044, "day": 2045},
     "old_building": {None: 2046, "month": 2044, "day": 2045},
@@ -39,12 +39,12 @@ TITLE_LENGTH = 70
 _LATIN = str.maketrans("əıöüğşçƏIİÖÜĞŞÇ", "eiougsceiiougsc")
 
 Shape = Literal["text", "comma", "number"]
-"""How a number stands in a param: "85.5", "85,5", or 85.5 as JSON has it."""
+"""How a number is written in a param: "85.5", "85,5", or 85.5 as a JSON number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None is what the advert does not show."""
+    """The facts. A value that the advert does not show is None."""
 
     text: str
     rooms: int | None
@@ -57,14 +57,14 @@ class Facts:
     settlement: str | None
     offerer: str | None
     firm: str | None
-    """Of a seller with a professional account."""
+    """Name of the firm, if the seller has a professional account."""
     person: str
     phone: str
     amenities: tuple[str, ...]
     is_mapped: bool
     currency: str
     is_paid: bool
-    """Whether the seller pays for it to be shown where it was not asked for."""
+    """Whether it is a paid advert, shown in other searches too."""
     photos: int
     views: int
     is_shuffled: bool
@@ -72,11 +72,11 @@ class Facts:
     has_ms: bool
     """Whether the time of its last change is in milliseconds."""
     on_request: int | None
-    """What stands for no price: null or 0."""
+    """The value for a missing price: null or 0."""
 
     @property
     def title(self) -> str:
-        """The portal makes it of the text's beginning."""
+        """The title: the portal makes it from the beginning of the text."""
         return self.text[:TITLE_LENGTH]
 
     @property
@@ -85,7 +85,7 @@ class Facts:
 
 
 def facts_of(advert: Advert) -> Facts:
-    """The same until the seller edits the advert: price and dates, which change too, are not among them."""
+    """Return the facts, without price and dates. They are the same until the seller edits the advert."""
     return _edited(advert, advert.edits)
 
 
@@ -94,7 +94,7 @@ def category_of(advert: Advert) -> int:
 
 
 def created_at(advert: Advert) -> datetime:
-    """One that was put up again has a new date and its old id."""
+    """Return the time of posting. An advert that was published again has a new date and its old id."""
     return (advert.reposted_at or advert.posted_at).replace(microsecond=0)
 
 
@@ -103,14 +103,14 @@ def changed_at(advert: Advert) -> datetime:
 
 
 def has_period_of_its_own(advert: Advert) -> bool:
-    """Where the tree has one leaf for every rent, a param says whether it is by the day."""
+    """Whether a param shows the rent period, because monthly and daily rents are in the same category."""
     leaves = LEAVES[advert.home.kind]
     return advert.rent_period is not None and leaves["month"] == leaves["day"]
 
 
 @lru_cache(maxsize=8192)
 def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
-    """`edits` are the advert's own: what is remembered goes by them."""
+    """Return the facts from the cache. `edits` are those of the advert, and part of the cache key."""
     return with_edits(_posted(advert), advert, _EDITS)
 
 
@@ -159,7 +159,7 @@ def _with_text(facts: Facts, advert: Advert, rng: Random) -> Facts:
 
 
 def _with_blanks(facts: Facts, advert: Advert, rng: Random) -> Facts:
-    """At the end, where the title does not reach."""
+    """Add a sentence at the end, which is not part of the title."""
     return replace(facts, text=facts.text + " \n ")
 
 

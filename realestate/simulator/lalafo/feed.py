@@ -1,4 +1,4 @@
-"""The lalafo feed: which adverts a query finds, and the answer that lists a page of them."""
+"""The lalafo feed: which adverts a query finds, and the response with a page of them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from realestate.simulator.lalafo.document import in_short
 from realestate.simulator.lalafo.facts import CITIES, ROOT, category_of, created_at
 from realestate.simulator.site import Found, page_number, whole_number
 
-#: Of any query so many rows can be seen, and the total does not say that there are more.
+#: The most results of a query. The total is never higher, even if there are more.
 MOST_ROWS = 10_000
 PAGE_SIZE, LARGEST_PAGE = 20, 50
-#: Every so many pages begin with adverts somebody paid for, whatever was searched.
+#: Every so many pages, from the first on, a page begins with so many paid adverts, whatever was searched.
 PAID_EVERY, PAID = 3, 4
 
 _ORDERS: dict[str, Callable[[Advert], Any]] = {
@@ -60,9 +60,9 @@ class Search:
 
 
 def feed_page(query: Mapping[str, str], found: Found, shown: list[Advert]) -> dict[str, Any]:
-    """One page. It may be longer than was asked for; past the end it is filled with whatever there is."""
-    asked_size = whole_number(query.get("per-page")) or PAGE_SIZE  # `per_page` is not heard
-    size = min(asked_size, LARGEST_PAGE)
+    """Return one page. It may be longer than requested. A page past the end has other adverts."""
+    requested_size = whole_number(query.get("per-page")) or PAGE_SIZE  # `per_page` is ignored
+    size = min(requested_size, LARGEST_PAGE)
     page = page_number(query.get("page"))
     total = min(found.total, MOST_ROWS)
     pages = -(-total // size)
@@ -84,7 +84,7 @@ def feed_page(query: Mapping[str, str], found: Found, shown: list[Advert]) -> di
 
 
 def _paid(page: int, shown: list[Advert]) -> list[Advert]:
-    """They stand at their own place too."""
+    """Return the paid adverts of a page. They are at their usual place too."""
     if page % PAID_EVERY != 1 or len(shown) < PAID:
         return []
     return [shown[(page * 7919 + number * 31) % len(shown)] for number in range(PAID)]

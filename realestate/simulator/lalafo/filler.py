@@ -1,4 +1,4 @@
-"""What is no home: the furniture among which lalafo shows homes, and with which it fills a feed that has ended."""
+"""Adverts for furniture, which lalafo shows among homes and after the end of a feed."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _A_PAGE, _HOMES = 12, 4
 
 
 def items(page: int, shown: list[Advert], *, has_url: bool) -> list[dict[str, Any]]:
-    """A page past the end: some homes nobody asked for, and furniture."""
+    """Return a page past the end: some homes that do not match the query, and furniture."""
     homes = [shown[(page * 31 + number) % len(shown)] for number in range(min(_HOMES, len(shown)))]
     return [in_short(advert, has_url=has_url) for advert in homes] + [
         furniture(FIRST + (page * _A_PAGE + number) % COUNT) for number in range(_A_PAGE)
@@ -19,7 +19,7 @@ def items(page: int, shown: list[Advert], *, has_url: bool) -> list[dict[str, An
 
 
 def furniture(ref: int) -> dict[str, Any]:
-    """An advert that is none of ours, with a price and pictures as any other."""
+    """Return an advert that is not for a home, with a price and pictures like any other."""
     return {
         "id": ref,
         "title": "Künc divan, az işlənib",

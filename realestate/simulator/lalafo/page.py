@@ -1,4 +1,4 @@
-"""The HTML of lalafo: an application's shell, and in `__NEXT_DATA__` the API's answers it was made of."""
+"""The HTML of lalafo: little HTML, and the responses of the API in `__NEXT_DATA__`."""
 
 from html import escape
 from typing import Any
@@ -21,7 +21,7 @@ _FOOT = """</div><footer><p>Uydurma portal: buradakı evlər və satıcılar rea
 
 
 def advert_page(document: dict[str, Any], others: list[dict[str, Any]]) -> bytes:
-    """The advert, and before it in the data some others, which are none of this page's."""
+    """Return the page of an advert. Its data has some other adverts first."""
     queries = [
         _query(["similar", document["id"]], {"items": others}),
         _query(["detail", document["country_id"], "az_AZ", document["id"]], document),

@@ -6,7 +6,7 @@ from typing import Any
 from realestate.simulator.adverts import Advert, dice
 from realestate.simulator.lalafo.facts import Facts, has_period_of_its_own
 
-#: Param id: its name in Azerbaijani and in Russian. Those of metro and settlement are made up.
+#: id of a param -> its name in Azerbaijani and in Russian. The ids of metro and settlement are invented.
 NAMES = {
     69: ("Otaqların sayı", "Количество комнат"),
     70: ("Sahə (m2)", "Площадь (м2)"),
@@ -27,7 +27,7 @@ _BUILDINGS = {"new_building": "Yeni tikili", "old_building": "Köhnə tikili"}
 
 
 def params(advert: Advert, facts: Facts, *, in_russian: bool = False) -> list[dict[str, Any]]:
-    """All rows that the page shows. Some are missing, and some pages have another order."""
+    """Return the rows that the page shows. Some may be missing, and some pages have another order."""
     rows = [(number, value) for number, value in _all_rows(advert, facts) if value is not None]
     if facts.is_shuffled:
         dice(advert.key, "params").shuffle(rows)

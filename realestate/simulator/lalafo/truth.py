@@ -27,7 +27,7 @@ _FEATURES = dict(
 
 _KINDS = KINDS | dict.fromkeys(("yard_house", "garden_house", "villa"), Kind("house"))
 _KINDS["shop"] = Kind("commercial", "shop")
-#: The one leaf that says more of a house.
+#: The only category that says more about a house.
 _GARDEN_HOUSES = 12_191
 
 
@@ -72,7 +72,7 @@ def listing(advert: Advert, url: str) -> Listing:
 
 
 def _seller(facts: Facts) -> SellerType | None:
-    """What the advert says counts before what the account is."""
+    """Return the kind of seller. What the advert says is preferred to the kind of account."""
     if facts.offerer is None:
         return "agency" if facts.firm else None
     return "owner" if facts.offerer == OWNER else "agency"

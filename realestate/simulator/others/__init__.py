@@ -1,4 +1,4 @@
-"""Sites that show no homes: small ones, each with a stock of its own that follows from the seed and the day."""
+"""Small sites that do not show homes. Their items depend on the seed and the day."""
 
 from realestate.simulator.others.quotes import Quotes
 from realestate.simulator.others.shop import Shop

@@ -1,4 +1,4 @@
-"""A market: a table of quotes, each row whole."""
+"""A market: a table of quotes. Each row has all data of a quote."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -32,7 +32,7 @@ class Quotes(Stand):
         )
 
     def change(self, item: Quote, rng: Random, now: datetime, *, is_quiet: bool) -> Quote:
-        """On a quiet day only the clock moves."""
+        """Change the quote. On a quiet day only its time changes."""
         if is_quiet:
             return replace(item, quoted_at=now)
         price = (item.price or Decimal(10)) + Decimal(rng.randint(1, 999)) / 1000

@@ -1,4 +1,4 @@
-"""What the sites without homes have in common: pages by path, the truth, and days that pass."""
+"""The base of the sites without homes: pages by path, the truth, and days that pass."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from realestate.items.others import Other, other_record
 from realestate.simulator.adverts import dice
 from realestate.simulator.site import ROBOTS, TEXT, Answer, page_number
 
-#: Of what it has, so much changes in a day; and of how many there is one new.
+#: The share of items that change in a day, and the share that is new.
 CHANGED_A_DAY = 0.1
 NEW_A_DAY = 0.02
 
@@ -23,7 +23,7 @@ class Stand(ABC):
     portal: ClassVar[str]
     index: ClassVar[str]
     path: ClassVar[str]
-    """Of the list; an item's is below it."""
+    """The path of the list. Items are below it."""
     size: ClassVar[int]
     """Items on a page."""
 
@@ -50,7 +50,7 @@ class Stand(ABC):
         return (other_record(item) for item in list(self.items.values()))
 
     def advance(self, day: int, now: datetime) -> dict[str, Any]:
-        """Let a day pass; what changed and what is new."""
+        """Let a day pass. Return what changed and what is new."""
         rng = dice(self._seed, self.portal, "day", day)
         refs = list(self.items)
         changed = rng.sample(refs, max(1, round(len(refs) * CHANGED_A_DAY)))
@@ -64,15 +64,15 @@ class Stand(ABC):
 
     @abstractmethod
     def change(self, item: Any, rng: Random, now: datetime, *, is_quiet: bool) -> Other:
-        """The same on the next day, on a quiet day without any change."""
+        """Return the item on the next day. On a quiet day nothing changes."""
 
     @abstractmethod
     def render(self, item: Any) -> str:
-        """An item's own page."""
+        """Return the page of an item."""
 
     @abstractmethod
     def listed(self, items: list[Any], total: int) -> str:
-        """A page of the list."""
+        """Return a page of the list."""
 
     def address(self, ref: str) -> str:
         return f"{self.base}{self.path}/{ref}"

@@ -1,1 +1,1 @@
-"""Portals we know less of, each in one file: their searches, their pages, and the truth of them."""
+"""Smaller simulated portals, each in one file: searches, pages and truth."""

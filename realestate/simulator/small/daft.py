@@ -1,4 +1,4 @@
-"""daft as we know it: Next data on every page, GeoJSON points, acres for land, days without a time."""
+"""A portal like daft: Next data on every page, GeoJSON points, acres for land, days without a time."""
 
 import re
 from datetime import datetime

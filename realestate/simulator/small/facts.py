@@ -11,7 +11,7 @@ from realestate.simulator.small.words import ADDED, AGENCIES, NOUNS, PERSONS, SE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None is what the advert does not show."""
+    """The facts. A value that the advert does not show is None."""
 
     title: str
     paragraphs: tuple[str, ...]
@@ -35,13 +35,13 @@ class Facts:
 
 
 def facts_of(advert: Advert) -> Facts:
-    """The same until the seller edits the advert."""
+    """Return the facts. They are the same until the seller edits the advert."""
     return _edited(advert, advert.edits)
 
 
 @lru_cache(maxsize=8192)
 def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
-    """`edits` are the advert's own: what is remembered goes by them."""
+    """Return the facts from the cache. `edits` are those of the advert, and part of the cache key."""
     return with_edits(_posted(advert), advert, _EDITS)
 
 

@@ -59,7 +59,7 @@ class Generic(SmallSite):
                 return _page(head + _graph(advert, facts))
 
     def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
-        """A rent without its period is no price."""
+        """Return the fields that only this portal shows. A rent without a period has no price."""
         form, home = FORMS[advert.ref % 4], advert.home
         known: dict[str, Any] = {
             "country": "GB" if form in ("json-ld", "microdata") else "ZZ",
@@ -134,7 +134,7 @@ def _graph(advert: Advert, facts: Facts) -> str:
 
 
 def _items(value: dict[str, Any], name: str = "") -> str:
-    """The same words as microdata."""
+    """Return the same data as microdata."""
     inner = "".join(
         _items(each, key) if isinstance(each, dict) else f'<meta itemprop="{key}" content="{escape(str(each))}">'
         for key, each in value.items()

@@ -1,4 +1,4 @@
-"""onthemarket as we know it: Next data in its Redux state; the JSON-LD Product of every page is the site itself."""
+"""A portal like onthemarket: Next data in its Redux state; the JSON-LD Product of every page is the site itself."""
 
 import re
 from html import escape
@@ -127,7 +127,7 @@ def _address(advert: Advert) -> str:
 
 
 def _price(advert: Advert) -> str:
-    """A rent is shown for the week and for the month; the one that the seller asks comes first."""
+    """Return the shown price. A rent is shown per week and per month, first the one that the seller chose."""
     price = advert.price
     if price is None:
         return "POA"

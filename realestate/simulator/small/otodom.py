@@ -1,4 +1,4 @@
-"""otodom as we know it: Next data, facts as characteristics by key, codes in place of numbers."""
+"""A portal like otodom: Next data, facts as characteristics by key, codes in place of numbers."""
 
 import re
 from collections.abc import Iterator

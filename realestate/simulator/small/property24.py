@@ -1,4 +1,4 @@
-"""property24 as we know it: tiles in the search, JSON-LD in a @graph and rows on a listing's page."""
+"""A portal like property24: tiles in the search, JSON-LD in a @graph and rows on a listing's page."""
 
 import re
 from html import escape

@@ -1,4 +1,4 @@
-"""What the small portals share: searches by deal and kind, pages, removed adverts, the truth."""
+"""The base of the small portals: searches by deal and kind, pages, removed adverts, the truth."""
 
 import re
 from abc import abstractmethod
@@ -26,17 +26,17 @@ class Search:
     deal: str
     kinds: tuple[str, ...]
     newest: str
-    """What is first: the highest "ref", or the last "date"."""
+    """The order: by "ref", the highest first, or by "date", the last first."""
 
     def find(self, listed: list[Advert]) -> list[Advert]:
-        """Those that match, in order; `listed` comes last changed first."""
+        """Return the adverts that match, in order. In `listed` the last changed is first."""
         found = [each for each in listed if each.home.operation == self.deal and each.home.kind in self.kinds]
         return sorted(found, key=lambda each: -each.ref) if self.newest == "ref" else found
 
 
 class SmallSite(Site):
     searches: ClassVar[Mapping[str, tuple[str, tuple[str, ...]]]]
-    """Path of a search -> its deal and kinds."""
+    """path of a search -> its deal and kinds."""
     advert_path: ClassVar[re.Pattern[str]]
     """Its group is the ref, as the portal writes it."""
     page_parameter: ClassVar[str] = "page"
@@ -62,11 +62,11 @@ class SmallSite(Site):
 
     @abstractmethod
     def results(self, found: Found, begin: int, shown: list[Advert]) -> bytes:
-        """A page of a search."""
+        """Return a page of a search."""
 
     @abstractmethod
     def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
-        """The fields that only this portal shows."""
+        """Return the fields that only this portal shows."""
 
     def listing(self, advert: Advert) -> Listing:
         facts, price, home = facts_of(advert), advert.price, advert.home
@@ -92,7 +92,7 @@ class SmallSite(Site):
         return Listing(**known | self.portal_fields(advert, facts))
 
     def canonical(self, advert: Advert) -> str:
-        """A page's word on its own address, for its head."""
+        """Return the canonical link of a page, for its head."""
         return f'<link rel="canonical" href="{self.base}{self.path(advert)}">'
 
     def pictures(self, advert: Advert, host: str) -> list[str]:
@@ -108,7 +108,7 @@ class SmallSite(Site):
 
 
 def next_page(props: dict[str, Any], head: str = "") -> bytes:
-    """A page with Next data, as a browser gets it."""
+    """Return an HTML page with Next data."""
     data = msgspec.json.encode({"props": props, "page": "/page", "buildId": "b1"}).replace(b"</", b"<\\/")
     text = f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">{head}</head><body><div id="__next"></div>'
     return text.encode() + b'<script id="__NEXT_DATA__" type="application/json">' + data + b"</script></body></html>"

@@ -1,4 +1,4 @@
-"""willhaben as we know it: Next data whose facts are attributes by name, each with a list of values."""
+"""A portal like willhaben: Next data whose facts are attributes by name, each with a list of values."""
 
 import re
 from html import escape
@@ -139,5 +139,5 @@ def _images(advert: Advert, facts: Facts) -> list[str]:
 
 
 def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every value is text in a list of its own. What the advert does not say has no attribute."""
+    """Return the attributes. Each value is a list with one text. A value that is not shown has no attribute."""
     return [{"name": name, "values": [f"{value}"]} for name, value in values.items() if value not in (None, "")]

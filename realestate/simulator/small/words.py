@@ -1,4 +1,4 @@
-"""The words of the invented sellers abroad. None is anybody's own."""
+"""The texts of the invented sellers of the small portals. None is copied."""
 
 NOUNS = {
     "en": {"house": "house", "apartment": "apartment", "land": "site", "office": "office", "shop": "shop"},

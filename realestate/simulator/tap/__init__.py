@@ -1,4 +1,4 @@
-"""tap as we know it: GraphQL searches by cursor, pages with Apollo's cache, and some pages of the years before."""
+"""A portal like tap: GraphQL searches by cursor, pages with Apollo's cache, and some pages of the old form."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -41,7 +41,7 @@ class Tap(Site):
         return page.old_page(advert, self.world.now) if old else page.next_page(advert)
 
     def forget(self, adverts: Iterable[Advert]) -> None:
-        """Pages of the old form say "today": on the next day they all are others."""
+        """Drop all pages of the old form from the cache, because they say "today"."""
         old = (each for each in self.world.adverts[self.portal].values() if facts_of(each).has_old_form)
         super().forget({*adverts, *old})
 
@@ -52,7 +52,7 @@ class Tap(Site):
         return self._phones(int(match[1]), asked.headers) if match else None
 
     def _advert(self, path: str, ref: int) -> Answer:
-        """Whatever category the address names, the number leads to the advert."""
+        """Return the page of an advert by the number in the URL, whatever category the URL names."""
         advert = self.world.adverts[self.portal].get(ref)
         if advert is None or advert.gone in ("404", "410") or (advert.gone and facts_of(advert).has_old_form):
             status = 410 if advert is not None and advert.gone == "410" else 404
@@ -71,7 +71,7 @@ class Tap(Site):
         return Answer("search", page.list_page("Elanlar", shown, link, self.world.now))
 
     def _graphql(self, body: bytes) -> Answer:
-        """An error has status 200 too."""
+        """Return a response of GraphQL. An error has status 200 too."""
         try:
             question = graphql.Question.read(body)
             data = {name: self._field(name, question) for name in question.selection}
@@ -92,7 +92,7 @@ class Tap(Site):
         raise Unknown(f"Field '{name}' doesn't exist on type 'Query'")
 
     def _ads(self, question: graphql.Question, wanted: graphql.Selection) -> dict[str, Any]:
-        """Another source than DESKTOP finds nothing by filters; an address is enough for MOBILE."""
+        """Return a page of a search. Only the source DESKTOP can use filters. MOBILE searches by a URL."""
         link, filters = question.argument("sourceLink"), question.argument("filters") or {}
         is_known = question.argument("source") == "DESKTOP" or link
         found = self.found(Search.linked(str(link)) if link else Search.filtered(filters))
@@ -120,7 +120,7 @@ class Tap(Site):
         return {"entity": list(facts_of(advert).phones), "errors": []}
 
     def _phones(self, ref: int, headers: Mapping[str, str]) -> Answer:
-        """The older way: with the page's token, and as a script would ask."""
+        """Return the telephones in the older way: the request has the token of the page and the header of scripts."""
         advert = self.world.adverts[self.portal].get(ref)
         if headers.get("x-csrf-token") != page.CSRF or headers.get("x-requested-with") != "XMLHttpRequest":
             return Answer("other", b"{}", 422, JSON)

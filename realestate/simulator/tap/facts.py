@@ -9,7 +9,7 @@ from realestate.simulator.edits import in_azerbaijan
 from realestate.simulator.homes import Home
 from realestate.simulator.texts import AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
 
-#: Kind of home -> the category its advert stands in.
+#: kind of home -> the category of its advert.
 CATEGORIES = {
     "new_building": "menziller",
     "old_building": "menziller",
@@ -32,20 +32,20 @@ KINDS = {
 }
 SHOPS = ("Uydurma Əmlak", "Mavi Qapı Əmlak", "Xəyali Evlər MMC", 'Sınaq "Daşınmaz" Mərkəzi', "Örnək & Tərəfdaşlar")
 PERIODS = {"month": "Aylıq", "day": "Günlük"}
-#: A share of the adverts is still served as in the years before Next.js.
+#: The share of adverts whose page still has the form from before Next.js.
 OLD_FORM = 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """None is what the advert does not show."""
+    """The facts. A value that the advert does not show is None."""
 
     title: str
     rooms: int | None
     floor: int | None
     floors: int | None
     whereabouts: str | None
-    """The one name of a place the seller chose: a metro station, a settlement or a district, with its ending."""
+    """The place that the seller chose: a metro station, a settlement or a district, with its ending."""
     paragraphs: tuple[str, ...]
     shop: str | None
     contact: str
@@ -55,17 +55,17 @@ class Facts:
     has_old_form: bool
     has_html_body: bool
     tells_unit: bool
-    """Whether the value of an area names its unit, as its label does."""
+    """Whether the value of an area has the unit too, not only its label."""
     is_shuffled: bool
 
 
 def facts_of(advert: Advert) -> Facts:
-    """The same until the seller edits the advert: price and dates, which change too, are not among them."""
+    """Return the facts, without price and dates. They are the same until the seller edits the advert."""
     return _edited(advert, advert.edits)
 
 
 def rows(advert: Advert, facts: Facts) -> list[tuple[str, str]]:
-    """Label and value, as both forms of the page show them."""
+    """Return label and value, as both forms of the page show them."""
     home, number = advert.home, size_text(advert.home)
     unit = "sot" if home.kind == "land" else "m²"
     rows = [
@@ -85,13 +85,13 @@ def rows(advert: Advert, facts: Facts) -> list[tuple[str, str]]:
 
 
 def size_text(home: Home) -> str:
-    """ "85", "85,5"; land goes by the sot, a hundred square metres."""
+    """Return the area, such as "85" or "85,5". The unit of land is the sot, 100 m²."""
     size = (home.plot_m2 or 0) / 100 if home.kind == "land" else home.area_m2 or 0
     return f"{size:g}".replace(".", ",")
 
 
 def _deal(home: Home) -> str | None:
-    """Land and garages are for sale unless the advert says otherwise."""
+    """Return the deal as the page shows it. For the sale of land and garages it shows none."""
     if home.operation == "rent":
         return "Kirayə verilir"
     return None if home.kind in ("land", "garage") else "Satılır"
@@ -99,7 +99,7 @@ def _deal(home: Home) -> str | None:
 
 @lru_cache(maxsize=8192)
 def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
-    """`edits` are the advert's own: what is remembered goes by them."""
+    """Return the facts from the cache. `edits` are those of the advert, and part of the cache key."""
     return with_edits(_posted(advert), advert, _EDITS)
 
 
@@ -127,7 +127,7 @@ def _posted(advert: Advert) -> Facts:
 
 
 def _title(home: Home, rooms: int | None, where: str | None) -> str:
-    """The portal makes it: of a flat it counts the rooms, of a house it tells next to nothing."""
+    """Return the title that the portal makes: for a flat with the number of rooms, for a house with very little."""
     noun, size = AZ_NOUNS[home.kind], f"{size_text(home)} m²"
     if home.floor is None:
         return ", ".join(filter(None, (noun[:1].upper().replace("I", "İ") + noun[1:], where)))
@@ -153,13 +153,13 @@ def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
 
 
 def _phones(rng: Random) -> tuple[str, ...]:
-    """Telephone numbers that are not assigned."""
+    """Return telephone numbers that are not assigned."""
     numbers = [f"({rng.choice(('050', '055', '070'))}) 000-{rng.randint(0, 99):02}-00" for _ in range(2)]
     return tuple(numbers[: rng.randint(1, 2)])
 
 
 def _with_rooms(facts: Facts, advert: Advert, rng: Random) -> Facts:
-    """The portal makes the title of the count, so both change."""
+    """Change the room count. The portal makes the title from it, so the title changes too."""
     rooms = corrected(facts.rooms, advert.home.rooms or 1, rng)
     return replace(facts, rooms=rooms, title=_title(advert.home, rooms, facts.whereabouts))
 

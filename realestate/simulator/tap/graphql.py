@@ -1,4 +1,4 @@
-"""As much of GraphQL as visitors of tap need: one field of Query or Mutation, its arguments, and what is selected."""
+"""The part of GraphQL that clients of tap need: one field of Query or Mutation, its arguments and its selection."""
 
 import re
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class Question:
         return cls(parsed.query, parsed.variables or {}, _selection(parsed.query))
 
     def argument(self, name: str) -> Any:
-        """A literal, or the variable named; None where there is none."""
+        """Return the value of a literal or of a variable, or None if there is none."""
         found = re.search(rf'\b{name}\s*:\s*(?:\$(\w+)|"([^"]*)"|(\w+))', self.text.partition("{")[2])
         if not found:
             return None
@@ -43,7 +43,7 @@ class Question:
 
 
 def selected(value: Any, selection: Selection, of: str) -> Any:
-    """What was asked for and nothing else; a field that does not exist is an error, as GraphQL has it."""
+    """Return only the requested fields. A field that does not exist is an error, as in GraphQL."""
     if isinstance(value, list):
         return [selected(each, selection, of) for each in value]
     if not isinstance(value, dict) or not selection:

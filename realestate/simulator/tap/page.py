@@ -1,4 +1,4 @@
-"""The page of one tap advert: Next.js around Apollo's cache, or the HTML of the years before."""
+"""The page of one tap advert: Next.js with Apollo's cache, or the older HTML."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable
@@ -42,7 +42,7 @@ def photo_urls(advert: Advert) -> list[str]:
     return [f"{PICTURES}/{advert.ref}/{number}.jpg" for number in range(1, facts_of(advert).photos + 1)]
 
 
-#: What a search and the boxes beside a page tell of an advert.
+#: The fields that a search, and the boxes beside a page, show of an advert.
 FIELDS: dict[str, Callable[[Advert], Any]] = {
     "__typename": lambda advert: "Ad",
     "id": lambda advert: global_id("Ad", advert.ref),
@@ -62,12 +62,12 @@ FIELDS: dict[str, Callable[[Advert], Any]] = {
 
 
 def node(advert: Advert, names: Iterable[str] = FIELDS) -> dict[str, Any]:
-    """The fields asked for, as far as there are such."""
+    """Return the requested fields that exist."""
     return {name: FIELDS[name](advert) for name in names if name in FIELDS}
 
 
 def similar(advert: Advert) -> list[dict[str, Any]]:
-    """Adverts beside this one, of which nothing changes: a page is the same whenever it is first asked for."""
+    """Return similar adverts. They never change, so that a page does not depend on when it was first requested."""
     rng = dice(advert.key, "similar")
     refs = [advert.ref - rng.randint(10_000, 99_999) for _ in range(SIMILAR)]
     return [
@@ -92,7 +92,7 @@ def similar(advert: Advert) -> list[dict[str, Any]]:
 
 
 def next_page(advert: Advert) -> bytes:
-    """Today's form. The similar adverts come first in the cache: who takes the first takes a wrong one."""
+    """Return the page in the present form. The similar adverts come first in the cache: the first is a wrong one."""
     facts = facts_of(advert)
     cache: dict[str, Any] = {"ROOT_QUERY": {"__typename": "Query"}}
     for other in similar(advert):
@@ -121,7 +121,7 @@ def next_page(advert: Advert) -> bytes:
 
 
 def old_page(advert: Advert, now: datetime) -> bytes:
-    """The form of the years before: label and value, and dates in words."""
+    """Return the page in the old form: label and value, and dates in words."""
     facts = facts_of(advert)
     properties = "".join(
         f'<div class="product-properties__i"><label class="product-properties__i-name">{escape(label)}</label>'
@@ -147,7 +147,7 @@ def old_page(advert: Advert, now: datetime) -> bytes:
 
 
 def list_page(title: str, adverts: Iterable[Advert], following: str | None, now: datetime) -> bytes:
-    """The endless list as it was: cards, and a link to what comes next."""
+    """Return a search page in the old form: cards, and a link to the next page."""
     link = f'<div class="pagination"><a href="{escape(following)}">Növbəti</a></div>' if following else ""
     cards = "".join(
         _card(path(advert), _price(advert), facts_of(advert).title, _day(advert.updated_at, now).lower())

@@ -1,4 +1,4 @@
-"""The tap search: which adverts a query finds, whether it is asked in GraphQL or by an address."""
+"""The tap search: which adverts a query finds, in GraphQL or by a URL."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ REGION_IDS = {420 + number: city for number, city in enumerate(dict.fromkeys(pla
 
 
 class Unknown(ValueError):
-    """Asked for something the portal does not have; it says so."""
+    """The query names something that the portal does not have. The response says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Search:
 
     @classmethod
     def filtered(cls, filters: Mapping[str, Any]) -> "Search":
-        """By an AdFilterInput."""
+        """Return the search of an AdFilterInput."""
         price = filters.get("price") or {}
         category, region = filters.get("categoryId"), filters.get("regionId")
         return cls(
@@ -49,7 +49,7 @@ class Search:
 
     @classmethod
     def linked(cls, link: str) -> "Search":
-        """By the address of a web page, as `sourceLink` has it."""
+        """Return the search of a page's URL, as in `sourceLink`."""
         address, _, query = link.partition("?")
         parameters = parse_qsl(query, keep_blank_values=True)
         category = address.rstrip("/").rpartition("/")[2]
@@ -63,7 +63,7 @@ class Search:
         )
 
     def find(self, listed: list[Advert]) -> list[Advert]:
-        """Those that match; `listed` comes newest first."""
+        """Return the adverts that match. In `listed` the newest is first."""
         kinds = {kind for kind, category in CATEGORIES.items() if self.category in (None, category)}
         least, most = self.least or 0, float("inf") if self.most is None else self.most
         return [

@@ -55,7 +55,7 @@ def days_ago(when: datetime, now: datetime) -> int:
 
 
 def _shown_date(when: datetime, now: datetime) -> datetime:
-    """The older page tells the minute of yesterday and today, and the day of what was before."""
+    """Return the time as the old page shows it: to the minute for today and yesterday, else only the day."""
     local = when.astimezone(BAKU).replace(second=0, microsecond=0)
     shown = local if days_ago(when, now) < 2 else local.replace(hour=0, minute=0)
     return shown.astimezone(UTC)

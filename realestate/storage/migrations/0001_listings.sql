@@ -70,14 +70,14 @@ CREATE TABLE listings (
     PRIMARY KEY (portal, ref)
 );
 
--- The questions people ask: what is offered where, at what price, what is new.
+-- For common queries: what is on the market where, at what price, what is new.
 CREATE INDEX listings_place ON listings (country, city, district, operation);
 CREATE INDEX listings_price ON listings (operation, currency, price);
 CREATE INDEX listings_first_seen ON listings (first_seen_at);
 
 CREATE TABLE quarantine (
     portal         text NOT NULL,
-    fingerprint    text NOT NULL,  -- of errors and record: the same fault is kept once
+    fingerprint    text NOT NULL,  -- hash of errors and record: the same fault is kept once
     ref            text NOT NULL,
     url            text NOT NULL,
     errors         jsonb NOT NULL,

@@ -1,4 +1,4 @@
--- What happened to a listing, each price it had, when it left, and what decides that.
+-- Events and prices of listings, when they left the market, and the evidence for it.
 
 ALTER TABLE listings
     ADD COLUMN revision      integer NOT NULL DEFAULT 1,
@@ -6,16 +6,16 @@ ALTER TABLE listings
     ADD COLUMN suspect_price numeric(14, 2),
     ADD COLUMN suspect_run   text;
 
--- A worker of an older version may still write: what it stores has no history, which begins when it is next seen.
+-- A worker of an older version may still write. Its listings have no history until they are seen again.
 ALTER TABLE listings ALTER COLUMN revision SET DEFAULT 0;
 
--- Room on each page for the next version of a row, so that being seen again touches no index. BRIN does not count.
+-- Room on each page for the next version of a row, so that a new sighting changes no index (except BRIN).
 ALTER TABLE listings SET (fillfactor = 50);
 CREATE INDEX listings_area ON listings (operation, area_m2);
 CREATE INDEX listings_map ON listings (latitude, longitude) WHERE latitude IS NOT NULL;
 CREATE INDEX listings_last_seen ON listings USING brin (last_seen_at);
 
--- Append-only. `seq` is given under the writer's lock: in the order in which events become visible.
+-- Append-only. `seq` is assigned under the writer's lock, so its order is the order in which events become visible.
 CREATE TABLE events (
     seq      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     portal   text NOT NULL,
@@ -28,7 +28,7 @@ CREATE TABLE events (
     UNIQUE (portal, ref, revision, type)
 );
 
--- A row for each price that was not there before, also for one that is not believed yet.
+-- A row for each new price, also for a suspect one.
 CREATE TABLE prices (
     portal      text NOT NULL,
     ref         text NOT NULL,
@@ -54,13 +54,13 @@ CREATE TABLE runs (
     complete     boolean,
     reason       text,
     verdict      text,
-    departures   integer NOT NULL DEFAULT 0,  -- what it found gone,
-    offered      integer NOT NULL DEFAULT 0,  -- of so many offered then
+    departures   integer NOT NULL DEFAULT 0,  -- number of listings that it found gone,
+    offered      integer NOT NULL DEFAULT 0,  -- of so many on the market at that time
     concluded_at timestamptz
 );
 CREATE INDEX runs_portal ON runs (portal, started_at);
 
--- Evidence that a listing is gone, of each kind the first of a run. `weighed` is what the run's verdict is about.
+-- Evidence that a listing is gone: of each kind the first of a run. `weighed`: the verdict of the run counts it.
 CREATE TABLE departures (
     run      text NOT NULL,
     portal   text NOT NULL,
@@ -73,7 +73,7 @@ CREATE TABLE departures (
     PRIMARY KEY (run, portal, ref, evidence)
 );
 
--- How far a search was read; only a complete run moves it.
+-- How far a search was read. Only a complete run changes it.
 CREATE TABLE watermarks (
     portal text NOT NULL,
     scope  text NOT NULL,
@@ -83,7 +83,7 @@ CREATE TABLE watermarks (
     PRIMARY KEY (portal, scope)
 );
 
--- Where the raw pages are.
+-- The index of raw pages.
 CREATE TABLE snapshots (
     file       text NOT NULL,
     "offset"   bigint NOT NULL,
@@ -102,7 +102,7 @@ CREATE TABLE snapshots (
 CREATE INDEX snapshots_portal ON snapshots (portal, fetched_at);
 CREATE INDEX snapshots_listing ON snapshots (portal, ref, fetched_at) WHERE ref IS NOT NULL;
 
--- Persons, encrypted, for a time; found again by `lookups`, which tell nothing to who has not the key.
+-- Encrypted contacts with an expiry time. `lookups` are keyed hashes by which a contact is found.
 CREATE TABLE contacts (
     portal     text NOT NULL,
     ref        text NOT NULL,
@@ -114,7 +114,7 @@ CREATE TABLE contacts (
 CREATE INDEX contacts_lookups ON contacts USING gin (lookups);
 CREATE INDEX contacts_expiry ON contacts (expires_at);
 
--- What was erased on request stays away.
+-- What was erased on request: it must not be stored again.
 CREATE TABLE erased (
     kind text NOT NULL,
     what text NOT NULL,
@@ -122,7 +122,7 @@ CREATE TABLE erased (
     PRIMARY KEY (kind, what)
 );
 
--- The histories of what is stored already begin when it was first seen.
+-- The history of a listing that is stored already begins when it was first seen.
 INSERT INTO events (portal, ref, revision, type, at, run, data)
 SELECT portal, ref, 1, 'listed', first_seen_at, '', jsonb_build_object(
     'price', trim_scale(price), 'currency', currency, 'price_basis', price_basis, 'rent_period', rent_period,

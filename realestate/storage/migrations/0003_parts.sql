@@ -1,4 +1,4 @@
--- The searches of a run, and the parts into which they were split: whether it looked everywhere.
+-- The searches of a run, and the parts into which they were split. They show whether the run was complete.
 CREATE TABLE parts (
     run      text NOT NULL,
     search   text NOT NULL,

@@ -1,4 +1,4 @@
--- What is collected beside homes: products, quotes. What happened to them is in `events`, under the same numbers.
+-- Items of other kinds (products, quotes). Their events are in `events`, numbered like those of listings.
 CREATE TABLE others (
     kind          text NOT NULL,
     portal        text NOT NULL,
@@ -10,4 +10,4 @@ CREATE TABLE others (
     last_seen_at  timestamptz NOT NULL,
     last_run      text NOT NULL,
     PRIMARY KEY (portal, ref)
-) WITH (fillfactor = 50); -- being seen again touches no index
+) WITH (fillfactor = 50); -- a new sighting changes no index

@@ -1,4 +1,4 @@
--- By what a site is asked whether a listing's page is still as we read it. No part of the listing, nor of a backup.
+-- ETag and Last-Modified of listings' pages, for conditional requests. Not part of the listing, nor of a backup.
 CREATE TABLE validators (
     portal         text NOT NULL,
     ref            text NOT NULL,
@@ -9,4 +9,4 @@ CREATE TABLE validators (
     parser_version integer NOT NULL,
     kept_at        timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (portal, ref)
-) WITH (fillfactor = 50); -- being read again touches no index
+) WITH (fillfactor = 50); -- a new fetch changes no index

@@ -1,4 +1,4 @@
--- What was called a run is a job, as everywhere else. Only names change: no row is rewritten.
+-- Runs are now called jobs. Only names change: no row is rewritten.
 ALTER TABLE runs RENAME TO jobs;
 ALTER TABLE jobs RENAME COLUMN run TO job;
 ALTER TABLE jobs RENAME CONSTRAINT runs_pkey TO jobs_pkey;

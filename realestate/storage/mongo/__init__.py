@@ -2,9 +2,9 @@
 
 A listing is one document that contains its prices and events. So each change is one write, done completely or not at
 all, and only if the listing still has the revision that was read (see `change`). Events are then copied to a log for
-those who read all events; there each event is once, and the order never changes (see `event_log`). A worker may be
-killed or hang between any two statements: the next process that meets the unfinished work finishes it. An erased
-listing has a tombstone in its place (see `change.tombstone`).
+readers of all events. In the log each event is once, and the order never changes (see `event_log`). A worker may be
+killed or hang between any two statements: the next process that finds the unfinished work finishes it. An erased
+listing is replaced by a tombstone (see `change.tombstone`).
 """
 
 from realestate.storage.mongo.backup import BackupCollections

@@ -56,7 +56,7 @@ from realestate.storage.records import (
 )
 from realestate.storage.store import Numbered
 
-#: Events asked for together.
+#: Events that are read at a time.
 _EVENTS = 1000
 
 
@@ -96,7 +96,7 @@ class _Exported:
 
 
 def _listings(database: Database[Document], exported: _Exported) -> Iterator[StoredListing]:
-    """With all its events in the log, where they are looked for later."""
+    """Yield the listings. Their events are all copied to the log first, because they are read from there later."""
     for page in pages(database["listings"], {"events": 0, "prices": 0}):
         stored = [each for each in page if not is_tombstone(each)]
         if waiting := [each["_id"] for each in stored if each["unlogged"]]:
@@ -106,7 +106,7 @@ def _listings(database: Database[Document], exported: _Exported) -> Iterator[Sto
 
 
 def _others(database: Database[Document], exported: _Exported) -> Iterator[StoredOther]:
-    """As with listings."""
+    """Yield the items of other kinds. Their events are copied to the log first, too."""
     for page in pages(database[OTHERS], {"events": 0}):
         stored = [each for each in page if not is_tombstone(each)]
         if waiting := [each["_id"] for each in stored if each["unlogged"]]:
@@ -161,7 +161,7 @@ def _erased(database: Database[Document], exported: _Exported) -> Iterator[Erase
     for page in pages(database["erased"]):
         for each in page:
             if each["kind"] == "listing" and exported.has(id_of(*each["what"].split("/", 1))):
-                raise StoreError(f"{each['what']} was erased while everything was read: begin again")
+                raise StoreError(f"{each['what']} was erased during the backup: start the backup again")
             yield _plain(ErasedMark)(each)
 
 
@@ -273,7 +273,7 @@ class Loading:
             found = self._database[self._prefix + collection].find({"_id": {"$in": ids}}, {"_id": 1})
             unknown -= {each["_id"] for each in found}
         if unknown:
-            raise Refused(f"{what} of {', '.join(sorted(unknown)[:3])}, which is no item of the file")
+            raise Refused(f"{what} of {', '.join(sorted(unknown)[:3])}, which is not an item of the file")
 
 
 def _listing_document(stored: StoredListing) -> Document:

@@ -26,7 +26,7 @@ from realestate.storage.mongo.documents import (
 from realestate.storage.mongo.event_log import LISTINGS, Log, revisions_of
 from realestate.storage.records import erased_name
 
-#: Collections with more about a listing, beside its own document and the log.
+#: Collections with data about a listing, other than `listings` and the log.
 ASIDE = ("departures", "quarantine", "contacts")
 
 
@@ -205,7 +205,7 @@ class Change:
         }
         update = {operator: what for operator, what in update.items() if what}
         screened(update)
-        # Where the listing is not as it was, MongoDB tries to insert another: that fails, and its index is reported.
+        # If the revision has changed, MongoDB tries to insert a new document. That fails, and the error has its index.
         return UpdateOne(self._expected(), update, upsert=True)
 
     def _history(self) -> dict[str, list[Any]]:
@@ -243,7 +243,7 @@ C = TypeVar("C", bound=Changing)
 class Applied(Generic[C]):
     done: list[C] = field(default_factory=list)
     lost: list[C] = field(default_factory=list)
-    """Not written, because somebody else has written them meanwhile."""
+    """Not written, because another worker has written them meanwhile."""
     refused: list[tuple[C, str]] = field(default_factory=list)
 
 

@@ -31,10 +31,10 @@ from realestate.storage.mongo.schema import finish_restore, migrate
 Document = dict[str, Any]
 Documents = Collection[Document]
 
-#: Where the address names no database.
+#: Used if the URL names no database.
 DATABASE = "realestate"
-#: What the address does not say. Stored is what a majority has in its journal: a worker acknowledges its pages then.
-#: A server that vanished without a word is noticed after the longest statement we can think of.
+#: Used if the URL does not set them. A write counts when a majority of servers has it in the journal, because a worker
+#: then acknowledges its pages. The socket timeout is longer than any statement takes.
 _DEFAULTS: dict[str, Any] = {
     "w": "majority",
     "journal": True,
@@ -46,7 +46,7 @@ _DEFAULTS: dict[str, Any] = {
 
 
 class _PlainNumbers(TypeDecoder):
-    """A number beyond 31 bits is read as one of the driver's own kind, which no encoder of JSON knows."""
+    """Reads integers of more than 31 bits as int. The driver's class for them is unknown to JSON encoders."""
 
     bson_type = Int64
 
@@ -56,22 +56,22 @@ class _PlainNumbers(TypeDecoder):
 
 _READ: CodecOptions[Document] = CodecOptions(tz_aware=True, tzinfo=UTC, type_registry=TypeRegistry([_PlainNumbers()]))
 _EXISTS_ALREADY = 11000
-#: By its number, an error of the server's and not of a document: it cannot reach others, is no longer or not yet the
-#: first, shuts down, has no time, no lock or no room on its disk.
+#: Codes of errors of the server, not of a document: it cannot reach other servers, is not the primary, shuts down, ran
+#: into a timeout, did not get a lock, or its disk is full.
 _LATER = frozenset({6, 7, 24, 43, 50, 64, 89, 91, 112, 134, 189, 262, 9001})
 _LATER |= {10107, 11600, 11602, 13435, 13436, 14031}
 
 
 class Refused(ValueError):
-    """MongoDB does not take a document; the text says why."""
+    """MongoDB refuses a document. The message says why."""
 
 
-#: What a listing can do wrong: to the rules, on its way into a document, or to MongoDB.
+#: The errors that a bad listing can cause: in the rules, in the conversion to a document, or in MongoDB.
 REFUSED = (Refused, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
 
 class Connection:
-    """Every statement is a whole: none needs a transaction, which a server without replicas does not have."""
+    """A connection that is opened at the first use. No transactions are used: a server without replicas has none."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -103,18 +103,18 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """What became of the statements of a batch, by their place in it."""
+    """The results of the statements of a batch, by their place in it."""
 
     existing: frozenset[int]
-    """They would have made a document that is there already."""
+    """Statements that would have inserted a document that exists already."""
     refused: Mapping[int, str]
     upserted: frozenset[int]
     matched: int
-    """How many found the document they change."""
+    """The number of statements that found their document."""
 
 
 def bulk(collection: Documents, statements: Sequence[InsertOne[Any] | UpdateOne | ReplaceOne[Any]]) -> Bulk:
-    """Each stands by itself: what fails keeps none of the others from being done."""
+    """Execute the statements independently: if one fails, the others are still executed."""
     if not statements:
         return Bulk(frozenset(), {}, frozenset(), 0)
     result: Mapping[str, Any]
@@ -136,7 +136,7 @@ def bulk(collection: Documents, statements: Sequence[InsertOne[Any] | UpdateOne 
 
 
 def _client(url: str) -> MongoClient[Document]:
-    """Errors about a malformed address would repeat parts of it, perhaps of its password."""
+    """Return a client. The driver's errors about a malformed URL may contain its password, so they are not shown."""
     try:
         given = {option.partition("=")[0].lower() for option in re.split("[&;]", urlsplit(url).query)}
         ours = {name: value for name, value in _DEFAULTS.items() if name.lower() not in given}
@@ -145,7 +145,7 @@ def _client(url: str) -> MongoClient[Document]:
         raise StoreError("STORE_URL cannot be read: is a special character in it not %-encoded?") from None
     if not client.write_concern.acknowledged:
         client.close()
-        raise StoreError("STORE_URL asks for w=0: nothing would be known to be stored")
+        raise StoreError("STORE_URL has w=0: writes would not be confirmed; remove it")
     return client
 
 
@@ -162,19 +162,19 @@ def _explained(error: PyMongoError) -> StoreError:
 
 
 def _line(message: str) -> str:
-    """Without what the driver adds: its settings, and all it knows of the servers."""
+    """Return the message without the settings and the list of servers that the driver adds."""
     return re.split(r" \(configured timeouts|, Timeout: |, full error", message)[0].partition("\n")[0]
 
 
 def server_time(database: Database[Document]) -> datetime:
-    """No worker's clock matters."""
+    """Return the time of the server, so that workers' clocks do not matter."""
     now: datetime = database.command("hello", codec_options=_READ)["localTime"]
     return now
 
 
 T = TypeVar("T")
 
-#: Looked at together.
+#: Items in one piece.
 TOGETHER = 500
 
 
@@ -185,7 +185,8 @@ def pieces(items: Iterable[T], size: int = TOGETHER) -> Iterator[list[T]]:
 
 
 def pages(collection: Documents, shown: Mapping[str, int] | None = None) -> Iterator[list[Document]]:
-    """All documents by their names. Each page is asked for by itself: who reads slowly holds up nobody."""
+    """Yield all documents in the order of `_id`, page by page. Each page is one query, so that a slow reader holds no
+    cursor open."""
     wanted: Document = {}
     while page := list(collection.find(wanted, shown).sort("_id", 1).limit(TOGETHER)):
         yield page

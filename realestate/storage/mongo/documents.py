@@ -1,7 +1,7 @@
-"""Listings and what happened to them, as documents.
+"""Converts listings, events and prices to documents and back.
 
-What is None has no field. Money is a plain number, exact to the cent; moments are cut to the millisecond MongoDB keeps.
-Whatever some server of MongoDB's kind does not take as it is (keys with a dot, lists in lists) is kept as JSON text.
+A value that is None has no field. Money is a plain number, exact to the cent. Times are cut to milliseconds, as MongoDB
+keeps no more. What some servers compatible with MongoDB refuse (keys with a dot, lists in lists) is kept as JSON text.
 """
 
 import math
@@ -24,9 +24,9 @@ from realestate.storage.prices import cents
 from realestate.storage.sanitize import storable
 from realestate.storage.snapshots import SnapshotRef
 
-#: MongoDB's own limit.
+#: The limit of MongoDB.
 _LARGEST_BYTES = 16 * 1024 * 1024
-#: As in the other store, and what a number keeps to the cent.
+#: As in PostgreSQL. A float is exact to the cent up to here.
 _DEAREST = Decimal(10) ** 12
 _OF_THE_LISTING = {"portal", "ref"}
 
@@ -34,12 +34,13 @@ _JSON = msgspec.json.Encoder(enc_hook=repr)
 
 
 def id_of(portal: str, ref: str) -> str:
-    """A portal's name is that of a Python module: the first colon ends it."""
+    """Return the `_id` of a listing. A portal's name has no colon, so the first colon ends it."""
     return f"{portal}:{ref}"
 
 
 def ids_of_portal(portal: str) -> Document:
-    """All that begin with the portal's name and a colon; the next character after it is a semicolon."""
+    """Return a filter for all `_id`s that begin with the portal's name and a colon. The character after the colon
+    is the semicolon."""
     return {"$gt": f"{portal}:", "$lt": f"{portal};"}
 
 
@@ -49,7 +50,7 @@ def ids_of_portal(portal: str) -> Document:
 def amount(value: Decimal) -> int | float:
     exact = cents(value)
     if not abs(exact) < _DEAREST:
-        raise Refused(f"{value} is no amount of money")
+        raise Refused(f"{value} is not an amount of money")
     return int(exact) if exact == exact.to_integral_value() else float(exact)
 
 
@@ -59,7 +60,7 @@ def money(value: float) -> Decimal:
 
 def moment(value: datetime) -> datetime:
     if not isinstance(value, datetime):
-        raise Refused(f"{value!r} is no moment")
+        raise Refused(f"{value!r} is not a time with a time zone")
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
     return aware.replace(microsecond=aware.microsecond // 1000 * 1000)
 
@@ -94,7 +95,7 @@ def _is_name(key: Any) -> bool:
 
 # ----- listings
 
-#: How a value is written, by the type of its field; others are written as they are.
+#: type of a field -> function that writes its values. Other types are written as they are.
 _WRITE_TYPES: dict[FieldType, Callable[[Any], Any]] = {
     float: float,
     Decimal: amount,
@@ -103,7 +104,7 @@ _WRITE_TYPES: dict[FieldType, Callable[[Any], Any]] = {
     frozenset: sorted,
     dict: packed,
 }
-#: How it is read again.
+#: type of a field -> function that reads its values.
 _READ_TYPES: dict[FieldType, Callable[[Any], Any]] = {
     Decimal: money,
     tuple: tuple,
@@ -115,7 +116,8 @@ _READ = {name: _READ_TYPES[type] for name, type in FIELD_TYPES.items() if type i
 
 
 def as_kept(listing: Listing) -> Listing:
-    """With the portal's clock as it will be read again: else every look would find it changed."""
+    """Return the listing with the portal's times cut as MongoDB stores them. Otherwise the next comparison would find
+    them changed."""
     posted_at, updated_at = (value and moment(value) for value in (listing.posted_at, listing.updated_at))
     if (posted_at, updated_at) == (listing.posted_at, listing.updated_at):
         return listing
@@ -131,7 +133,7 @@ def listing_document(listing: Listing) -> Document:
 
 
 def state_document(state: State) -> Document:
-    """All of a listing but what happened to it."""
+    """Return the document of a listing without its events and prices."""
     suspect = state.suspect and {"price": amount(state.suspect.price), "job": state.suspect.job}
     return {**listing_document(state.listing), "revision": state.revision, "suspect": suspect}
 
@@ -152,11 +154,11 @@ def state_of(document: Document) -> State:
 
 
 def screened(document: Document) -> RawBSONDocument:
-    """Encoded. What a server would refuse, perhaps by hanging up, is refused here, by itself."""
+    """Return the document encoded. Raises Refused for what a server would refuse, perhaps by closing the connection."""
     _screen(document)
     encoded = bson.encode(document)
     if len(encoded) > _LARGEST_BYTES:
-        raise Refused(f"{len(encoded)} bytes are more than a document may have")
+        raise Refused(f"the document has {len(encoded)} bytes, which is too long")
     return RawBSONDocument(encoded)
 
 
@@ -170,10 +172,10 @@ def _screen(value: Any) -> None:
             if isinstance(each, list):
                 raise Refused("a list within a list")
     elif isinstance(value, float) and not math.isfinite(value):
-        raise Refused(f"{value} is no number")
+        raise Refused(f"{value} is not a number")
 
 
-# ----- what happened to a listing
+# ----- events and prices
 
 _PRICE = tuple(each.name for each in fields(PriceSeen) if each.name not in _OF_THE_LISTING)
 

@@ -1,15 +1,16 @@
 """The log of all events in the order in which readers see them. Each event is in it once, also if workers are killed or
 hang. There is no lock.
 
-An event is first written in its listing's own document, by the write that changes the listing. `unlogged` lists the
+An event is first written to the document of its listing, by the write that changes the listing. `unlogged` lists the
 revisions whose events may not be in the log yet. From there they are copied to the end of the log.
 
 The `_id` of an entry is the number of its first event, and it holds `count` events: so an entry determines the `_id` of
-the next one, and of several writers the first gets it. Nobody can write behind an entry before it exists. So a reader
-that asks for what follows the last number it saw misses nothing.
+the next one, and of several writers the first gets it. No worker can write an entry before the previous one exists. So
+a reader that asks for what follows the last number it saw misses nothing.
 
-No event is logged twice. Who appends knew the log's end before the events were born, or looked for them in all of it;
-whatever was appended later is where it tries to write itself, and is removed from its list.
+No event is logged twice. A writer either knows an end of the log from before the events were first written, or has
+searched the whole log for them. It then tries to write at that end. If another writer's entry is there, the writer
+removes the events of that entry from its list and tries behind it.
 
 An erased event keeps its number, so that no number is used twice, and its key, so that it is not logged again.
 """
@@ -30,7 +31,7 @@ from realestate.storage.mongo.connection import Document, bulk
 from realestate.storage.mongo.documents import event_document, event_of, id_of
 from realestate.storage.store import Numbered
 
-#: An entry stays far below MongoDB's limit, but where a single listing's change does not.
+#: An entry stays far below MongoDB's limit, unless the change of a single listing is larger.
 _ENTRY_EVENTS = 1000
 _ENTRY_BYTES = 4 * 1024 * 1024
 #: Listings that are recovered together.
@@ -72,7 +73,7 @@ def revisions_of(events: Sequence[Event]) -> Iterator[Revision]:
 
 
 class Log:
-    """The collection `events`, and what waits in another, mostly in `listings`, to be copied there."""
+    """The collection `events`, and the collection its events come from, mostly `listings`."""
 
     def __init__(self, database: Database[Document], source: str = LISTINGS) -> None:
         self._keeps_events = source == LISTINGS

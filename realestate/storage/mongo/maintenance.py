@@ -34,34 +34,34 @@ class Maintenance:
 def _restored(database: Database[Document]) -> Finding:
     try:
         if finish_restore(database):
-            return Finding("restore", "one was cut short when it was whole; finished", "", "repaired")
+            return Finding("restore", "an interrupted restore was finished", "", "repaired")
     except StoreError as error:
-        return Finding("restore", "one cannot be finished", str(error), "fault")
-    return Finding("restore", "none is unfinished")
+        return Finding("restore", "an interrupted restore cannot be finished", str(error), "fault")
+    return Finding("restore", "no unfinished restore")
 
 
 def _indexed(database: Database[Document]) -> Finding:
     if made := make_indexes(database):
         return Finding("indexes", f"{', '.join(made)}: missing; built again", "", "repaired")
-    return Finding("indexes", f"{sum(map(len, INDEXES.values()))} looked at, all there")
+    return Finding("indexes", f"{sum(map(len, INDEXES.values()))} checked, none missing")
 
 
 def _logged(database: Database[Document]) -> Finding:
     if recover_all(database):
-        return Finding("events", "some were left behind by workers that died; now in the log", "", "repaired")
+        return Finding("events", "events left by killed workers were copied to the log", "", "repaired")
     return Finding("events", "all are in the log")
 
 
 def _erased(database: Database[Document]) -> Finding:
     if count := finish_erasures(database):
-        return Finding("erased", f"{count} erasures were cut short; finished", "", "repaired")
-    return Finding("erased", "nothing of it is left")
+        return Finding("erased", f"{count} interrupted erasures were finished", "", "repaired")
+    return Finding("erased", "no data of erased listings is left")
 
 
 def _dropped(database: Database[Document]) -> Iterator[Finding]:
     for name in left_behind(database, server_time(database) - DEAD_AFTER):
         database.drop_collection(name)
-        yield Finding("restore", f"{name}: left behind by one that was cut short; dropped", "", "repaired")
+        yield Finding("restore", f"{name}: left by an interrupted restore; dropped", "", "repaired")
 
 
 def _sizes(database: Database[Document]) -> Finding:

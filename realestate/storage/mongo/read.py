@@ -284,14 +284,14 @@ def drop_validators(database: Database[Document], ids: Sequence[str]) -> int:
 
 
 def _had(database: Database[Document], portal: str, refs: Sequence[str], source: Source) -> list[str]:
-    """The refs whose contacts of this source are kept. Old documents have no source: theirs is the page."""
+    """The refs whose contacts of this source are kept. Old documents have no source: they are from the page."""
     sources: Any = {"$in": ["page", None]} if source == "page" else source
     wanted = {"portal": portal, "ref": {"$in": list(refs)}, "source": sources}
     return [each["ref"] for each in database["contacts"].find(wanted, {"ref": 1})]
 
 
 def _holding(database: Database[Document], pages: Mapping[str, Document]) -> Iterator[tuple[str, Validators]]:
-    """Those whose listing is offered, has no suspect price, and is as it was read."""
+    """Yield the validators whose listing is on the market, has no suspect price, and is unchanged since that page."""
     if not pages:
         return
     offered = {"status": {"$nin": list(OFF_THE_MARKET)}, "suspect": None}

@@ -21,7 +21,7 @@ _LOCK = timedelta(seconds=60)
 _LOOK_SECONDS = 0.1
 _UNLOCKED = datetime.fromtimestamp(0, UTC)
 
-#: collection -> name -> fields: the questions people ask, and ours. With a minus, the greatest comes first.
+#: collection -> name of the index -> fields. A minus means descending order.
 INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     "listings": {
         "place": ("country", "city", "district", "operation"),
@@ -48,7 +48,7 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     "contacts": {"listing": ("portal", "ref"), "lookups": ("lookups",), "expires": ("expires_at",)},
     "erased": {"under_way": ("under_way",)},
 }
-#: All that is kept; beside them is only `schema`.
+#: All collections except `schema`.
 COLLECTIONS = (
     "jobs",
     "parts",
@@ -65,7 +65,7 @@ COLLECTIONS = (
 
 
 def make_indexes(database: Database[Any], prefix: str = "") -> list[str]:
-    """Those that are missing; in collections of such names. Which they were."""
+    """Create the missing indexes of collections whose names have this prefix. Return their names."""
     made = []
     for collection, wanted in INDEXES.items():
         existing = set(database[prefix + collection].index_information())
@@ -84,17 +84,17 @@ def _indexes(database: Database[Any]) -> None:
     make_indexes(database)
 
 
-#: Documents that one step rewrites together.
+#: Documents that are rewritten at a time.
 _REWRITTEN_TOGETHER = 500
-#: Collections whose documents name a job: by themselves, or in lists of events and prices.
+#: Collections whose documents name a job, in a field or in lists of events and prices.
 _NAME_A_JOB = ("listings", "others", "events", "departures", "parts", "watermarks", "snapshots")
 _JOB_NAMES = {"run": "job", "last_run": "last_job"}
 
 
 def _runs_are_jobs(database: Database[Any]) -> None:
-    """Rename what was called a run. Safe to repeat: what is renamed already is left alone."""
+    """Rename runs to jobs. Safe to repeat."""
     if "runs" in database.list_collection_names():
-        if database["jobs"].find_one({}, {"_id": 1}) is None:  # an earlier step made it, for its index
+        if database["jobs"].find_one({}, {"_id": 1}) is None:  # an earlier migration created it for its index
             database.drop_collection("jobs")
         _rename(database, "runs", "jobs")
     for name in _NAME_A_JOB:
@@ -130,18 +130,18 @@ def _with_job(document: dict[str, Any]) -> dict[str, Any]:
     if isinstance(new.get("suspect"), dict):
         new["suspect"] = {_JOB_NAMES.get(name, name): value for name, value in new["suspect"].items()}
     for name in ("events", "prices"):
-        if name in new:  # of an erased event None is left
+        if name in new:  # an erased event is None
             new[name] = [entry and _with_job(entry) for entry in new[name]]
     return new
 
 
-#: Each adds the indexes that are missing: the second for maintenance, the third for parts, the fourth for what is no
-#: home. The fifth renames runs to jobs.
+#: The first four add missing indexes: the second for maintenance, the third for parts, the fourth for other kinds of
+#: items. The fifth renames runs to jobs.
 STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs)
 
 
 def migrate(database: Database[Any]) -> None:
-    """Do what is missing, one process at a time; whoever comes second waits for the first."""
+    """Apply the missing migrations. Only one process does so at a time, the others wait."""
     while _version(database) < len(STEPS):
         with locked(database):
             done = _version(database)
@@ -152,7 +152,7 @@ def migrate(database: Database[Any]) -> None:
 
 @contextmanager
 def locked(database: Database[Any]) -> Iterator[None]:
-    """As soon as nobody else has the lock, or whoever had it is dead."""
+    """Hold the lock. Waits until it is free, or its holder has died."""
     while not _lock(database):
         time.sleep(_LOOK_SECONDS)
     try:
@@ -167,7 +167,7 @@ def _version(database: Database[Any]) -> int:
 
 
 def _lock(database: Database[Any]) -> bool:
-    """By the server's clock."""
+    """Take the lock if it is free or expired, by the server's clock. Return whether that succeeded."""
     schema = database["schema"]
     with suppress(DuplicateKeyError):
         schema.insert_one({"_id": "schema", "version": 0, "locked_until": _UNLOCKED})
@@ -180,18 +180,18 @@ _BESIDE = "restoring_"
 _MARKER = "restore"
 _WHEN = "%Y%m%dT%H%M%S"
 _NOT_FOUND, _TAKEN = 26, 48
-#: A restore of this age that is not whole is no more.
+#: An incomplete restore of this age is taken for dead.
 DEAD_AFTER = timedelta(days=1)
 
 
 def new_prefix(now: datetime) -> str:
-    """Of the names of collections that nobody else loads into."""
+    """Return a new prefix for names of collections to load into."""
     return f"{_BESIDE}{now:{_WHEN}}_{uuid4().hex[:8]}_"
 
 
 def demand_empty(database: Database[Any]) -> None:
     if full := [name for name in COLLECTIONS if database[name].find_one({}, {"_id": 1}) is not None]:
-        raise NotEmpty(f"the store is not empty: it has {', '.join(full)}; restore into a database of its own")
+        raise NotEmpty(f"the store is not empty: it has {', '.join(full)}; restore into an empty database")
 
 
 def drop_loaded(database: Database[Any], prefix: str) -> None:
@@ -200,7 +200,7 @@ def drop_loaded(database: Database[Any], prefix: str) -> None:
 
 
 def take_over(database: Database[Any], prefix: str) -> None:
-    """What was loaded is whole: it is to be the store. Raises NotEmpty if somebody has written meanwhile."""
+    """Make the loaded collections the store. Raises NotEmpty if the store was written to meanwhile."""
     with locked(database):
         if database["schema"].find_one({"_id": _MARKER}) is not None:
             raise NotEmpty("the store is being restored already")
@@ -211,12 +211,12 @@ def take_over(database: Database[Any], prefix: str) -> None:
 
 
 def finish_restore(database: Database[Any]) -> bool:
-    """Whether one was whole and had still to be given its names."""
+    """Rename the collections of a completely loaded restore that was interrupted. Return whether there was one."""
     marker = database["schema"].find_one({"_id": _MARKER})
     if marker is None:
         return False
     loaded = set(database.list_collection_names())
-    for name in (*COLLECTIONS, "runs"):  # the last, if a version loaded them that had no jobs yet
+    for name in (*COLLECTIONS, "runs"):  # `runs`: an older version loaded them under this name
         if marker["prefix"] + name in loaded:
             _rename(database, marker["prefix"] + name, name)
     database["schema"].delete_one({"_id": _MARKER, "prefix": marker["prefix"]})
@@ -224,7 +224,7 @@ def finish_restore(database: Database[Any]) -> bool:
 
 
 def left_behind(database: Database[Any], before: datetime) -> list[str]:
-    """Collections that were being loaded since before then: by now whoever did it is dead."""
+    """Return the collections of restores that began before this time and never finished."""
     names = database.list_collection_names()
     return sorted(name for name in names if name.startswith(_BESIDE) and _since(name, before) < before)
 
@@ -242,8 +242,8 @@ def _rename(database: Database[Any], old: str, new: str) -> None:
     except OperationFailure as error:
         if error.code == _TAKEN:
             raise StoreError(
-                f"MongoDB: somebody wrote into {new} while a backup was being restored: stop all workers, "
+                f"MongoDB: a worker wrote to {new} while a backup was being restored: stop all workers, "
                 f"drop the collection {new}, and the next command finishes the restore"
             ) from error
-        if error.code != _NOT_FOUND:  # another has renamed it just now
+        if error.code != _NOT_FOUND:  # otherwise another process has renamed it just now
             raise

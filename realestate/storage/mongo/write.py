@@ -102,7 +102,7 @@ class _OtherChange:
 
 
 def write_others(database: Database[Document], others: Iterable[tuple[Other, str]], tally: Tally) -> None:
-    """Write the items. What somebody else has written meanwhile is tried again."""
+    """Write the items. What another worker has written meanwhile is tried again."""
     waiting: dict[str, tuple[Other, str]] = {}
     for key, observed in last_of_each(others).items():
         try:
@@ -154,7 +154,7 @@ def quarantine(database: Database[Document], items: Iterable[Quarantined], now: 
     """Store entries; the same fault is kept once."""
     inserts = [InsertOne(_taken({**_quarantine_document(item), "quarantined_at": now})) for item in items]
     if refused := bulk(database["quarantine"], inserts).refused:
-        raise StoreError(f"MongoDB refuses even to quarantine: {next(iter(refused.values()))}")
+        raise StoreError(f"MongoDB refuses a quarantine entry: {next(iter(refused.values()))}")
 
 
 def _taken(document: Document) -> RawBSONDocument:
@@ -194,7 +194,7 @@ class ListingWriter:
         return tally.written()
 
     def correct(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
-        """How many were `corrected`, `unchanged`, `unknown` and `refused`."""
+        """Return how many were `corrected`, `unchanged`, `unknown` and `refused`."""
         counts: Counter[str] = Counter(corrected=0, unchanged=0, unknown=0)
         waiting = {id_of(listing.portal, listing.ref): as_kept(listing) for listing in listings}
         with self.connection.database() as database:
@@ -210,7 +210,7 @@ class _Plan:
     now: datetime
     changes: list[Change] = field(default_factory=list)
     touches: dict[str, tuple[int, str, bool]] = field(default_factory=dict)
-    """id -> the revision that was seen again, the job, and whether its own page was read."""
+    """id -> the revision that was seen again, the job, and whether its detail page was read."""
     departures: list[InsertOne[Any]] = field(default_factory=list)
 
     def add(self, id: str, observed: Observations, known: Known) -> None:
@@ -229,7 +229,7 @@ class _Plan:
 
 
 def _named(observations: Mapping[tuple[str, str], Observations], tally: Tally) -> dict[str, Observations]:
-    """By the ids of their documents. A key that cannot be an id is refused."""
+    """Return the observations by document id. A key that cannot be an id is refused."""
     named = {}
     for key, observed in observations.items():
         try:
@@ -244,7 +244,7 @@ def _named(observations: Mapping[tuple[str, str], Observations], tally: Tally) -
 def _observe(
     database: Database[Document], waiting: Mapping[str, Observations], tally: Tally
 ) -> dict[str, Observations]:
-    """Write them; return those that somebody else has written meanwhile."""
+    """Write them. Return those that another worker has written meanwhile."""
     plan, known = _Plan(server_time(database)), known_of(database, waiting)
     refused: dict[str, object] = {}
     waiting = {id: observed for id, observed in waiting.items() if id not in known.erased}
@@ -267,7 +267,7 @@ def _observe(
 
 
 def _touch(database: Database[Document], plan: _Plan) -> set[str]:
-    """Set the times at which listings were seen; return those that somebody else has changed meanwhile, for example
+    """Set the times at which listings were seen. Return those that another worker has changed meanwhile, for example
     delisted.
 
     MongoDB reports how many were matched, not which. They are found by their revisions, which never come back.
@@ -290,7 +290,7 @@ def _touch(database: Database[Document], plan: _Plan) -> set[str]:
 def _correct(
     database: Database[Document], waiting: Mapping[str, Listing], job: str, counts: Counter[str]
 ) -> dict[str, Listing]:
-    """Write them; return those that somebody else has written meanwhile."""
+    """Write them. Return those that another worker has written meanwhile."""
     now = server_time(database)
     documents = documents_of(database, list(waiting), {"events": 0})
     changes = []
@@ -314,7 +314,7 @@ def _correct(
 
 
 def is_repriced(document: Document) -> bool:
-    """Whether the newest price was seen on a search page, after its own page."""
+    """Whether the newest price was seen on a search page, after its detail page."""
     believed = [seen["source"] for seen in document["prices"] if not seen["suspect"]]
     return believed[-1:] == ["search"]
 
@@ -356,7 +356,7 @@ class Releases:
         return {each["ref"]: Current(state_of(each), is_repriced(each)) for each in found.values()}
 
     def release(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
-        """One by one: each has its own time, and a listing may come several times."""
+        """Release one by one: each has another time, and a listing may come several times."""
         counts: Counter[str] = Counter()
         with self.connection.database() as database:
             for listing in listings:
@@ -368,7 +368,7 @@ class Releases:
 
 
 def _released(database: Database[Document], listing: Listing, job: str) -> str:
-    """What became of it; again, as long as somebody else has written it meanwhile."""
+    """Release the listing, and return the result. Repeats while another worker writes the listing."""
     id = id_of(listing.portal, listing.ref)
     while True:
         now, known = server_time(database), found_of(database, [id], _STATE).get(id)
@@ -387,7 +387,7 @@ def _released(database: Database[Document], listing: Listing, job: str) -> str:
 
 
 def _seen_then(database: Database[Document], listing: Listing, at: datetime) -> None:
-    """It was seen and read then, if not later."""
+    """Set the times of the last sighting and fetch, unless they are later already."""
     key = {"portal": listing.portal, "ref": listing.ref}
     seen = {"$max": {"last_seen_at": at, "last_fetched_at": at}}
     database["listings"].update_one({"_id": id_of(**key), **key}, seen)

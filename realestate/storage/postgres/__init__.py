@@ -22,7 +22,7 @@ class PostgresStore(
     Maintenance,
     BackupTables,
 ):
-    """See `FullStore`. Connects and migrates at the first call, and again after the database was away."""
+    """See `FullStore`. Connects and migrates at the first call, and again after an outage of the database."""
 
     def __init__(self, url: str) -> None:
         self.url = url

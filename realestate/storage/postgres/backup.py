@@ -171,11 +171,11 @@ def _demand_empty(cursor: Any) -> None:
     tables = ["listings", *_TABLES]
     cursor.execute(f"SELECT {', '.join(f'EXISTS (SELECT FROM {table})' for table in tables)}")
     if full := [table for table, some in zip(tables, cursor.fetchone(), strict=True) if some]:
-        raise NotEmpty(f"the store is not empty: it has {', '.join(full)}; restore into a database of its own")
+        raise NotEmpty(f"the store is not empty: it has {', '.join(full)}; restore into an empty database")
 
 
 def _copy(cursor: Any, part: str, entries: Iterator[Any]) -> None:
-    """In pieces, so that an error of `entries` is raised here and not within a COPY."""
+    """Copy the entries piece by piece, so that an error of `entries` is raised here and not within a COPY."""
     table, statement = (_LISTINGS, _COPY_LISTINGS) if part == "listings" else (_TABLES[part], _TABLES[part].copy)
     while some := list(islice(entries, _TOGETHER)):
         copy(cursor, statement, [tuple(table.write(each)) for each in some])

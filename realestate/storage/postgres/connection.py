@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL that reconnects after the database was away, and what its errors mean."""
+"""A connection to PostgreSQL that reconnects after an outage of the database, and what its errors mean."""
 
 import os
 import socket
@@ -87,7 +87,7 @@ _WRONG_STATE = "25"
 
 
 class Refused(ValueError):
-    """PostgreSQL refuses a row of the statement; the text says why."""
+    """PostgreSQL refuses a row of the statement; the message says why."""
 
 
 class Duplicate(Refused):
@@ -95,7 +95,7 @@ class Duplicate(Refused):
 
 
 class Connection:
-    """Each call of `execute` is a transaction of its own. None is open between calls."""
+    """Each call of `execute` is one transaction. None is open between calls."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -117,7 +117,7 @@ class Connection:
             raise self._explained(error) from error
 
     def once(self, statement: str) -> None:
-        """Execute the statement once for the connection: for what lasts as long as it."""
+        """Execute the statement once in each connection: for what lasts as long as the connection."""
         if statement not in self._prepared:
             self._execute(statement)
             self._prepared.add(statement)
@@ -172,7 +172,7 @@ class Connection:
 
 
 def _readable(url: str) -> str:
-    """Check the address. The driver's own error would repeat parts of it, perhaps of the password."""
+    """Check the URL. The driver's error message would repeat parts of it, perhaps the password."""
     try:
         ports = parse_dsn(url).get("port", "").split(",")
     except psycopg2.ProgrammingError:

@@ -115,7 +115,7 @@ class Maintenance(Statements):
 
     @contextmanager
     def _unhurried(self) -> Iterator[None]:
-        """Without a statement timeout: a large index takes longer than a worker's statement may."""
+        """Run without a statement timeout: a large index takes longer than the limit for workers."""
         ((usual,),) = self._ask("SELECT current_setting('statement_timeout')")
         self._ask("SET statement_timeout = 0")
         try:
@@ -139,7 +139,7 @@ class Maintenance(Statements):
     def _repaired(self, index: Index) -> Finding:
         if _LEFT_BEHIND.search(index.name.strip('"')):
             self._ask(f"DROP INDEX CONCURRENTLY {index.name}", watched=False)
-            found = f"{index.name}: left behind by a REINDEX that was interrupted; dropped"
+            found = f"{index.name}: left by an interrupted REINDEX; dropped"
             return Finding("index", found, "", "repaired")
         self._ask(f"REINDEX INDEX CONCURRENTLY {index.name}", watched=False)
         return Finding("index", f"{index.name}: was invalid; built again", "", "repaired")
@@ -156,7 +156,7 @@ def judged_indexes(indexes: list[Index], watched_for: timedelta, limits: Limits)
             found.append(
                 Finding("index", text, f"if no standby needs it: DROP INDEX CONCURRENTLY {index.name}", "advice")
             )
-    return found or [Finding("indexes", f"{len(indexes)} checked, all without fault")]
+    return found or [Finding("indexes", f"{len(indexes)} checked, no fault found")]
 
 
 def judged_age(age: int, limits: Limits) -> Finding:

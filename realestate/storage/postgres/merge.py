@@ -61,7 +61,7 @@ _INSERT_QUARANTINED = f"""
 
 
 def _quarantine_row(item: Quarantined) -> bytes:
-    """An entry as JSON. Its fingerprint lets the same fault be kept once."""
+    """Return an entry as JSON. With its fingerprint, the same fault is kept once."""
     errors, record = storable(list(item.errors)), storable(dict(item.record))
     identity = {"portal": item.portal, "ref": item.ref, "url": item.url}
     name = fingerprint([errors, record])
@@ -154,8 +154,8 @@ _LOST = "SELECT portal, ref FROM {given} EXCEPT SELECT portal, ref FROM {applied
 
 @cache
 def statement(*what: str) -> str:
-    """Only of what there is: PostgreSQL plans every part. What came of it outlives the transaction in a setting, so
-    that the same round trip can answer it after the commit."""
+    """Return a statement with these parts only, because PostgreSQL plans every part. The result is kept in a setting,
+    so that the same round trip can return it after the commit."""
     parts, lost, events = ["clock AS MATERIALIZED (SELECT clock_timestamp() AS now)"], [], "NULL"
     unless = "ON CONFLICT DO NOTHING" if "careful" in what else ""
     parts += [sql.format(unless=unless) for name, sql in _PARTS.items() if name in what]
@@ -228,8 +228,8 @@ class Merge:
     snapshots: Sequence[SnapshotRef] = ()
 
     def into(self, connection: Connection) -> Merged:
-        """Nearly always nothing of it is there already, and not to look for that saves much: a listing may have been
-        added by another worker just now, an event be left over from one that was deleted without its history."""
+        """Write the batch. The first try does not check for rows that exist already, because that takes much longer.
+        They are rare: another worker has just added the listing, or old events of a deleted listing are left."""
         try:
             return self._into(connection)
         except Duplicate:

@@ -3,12 +3,12 @@
 from importlib.resources import files
 from typing import Any
 
-#: Any number nobody else takes as an advisory lock in this database.
+#: The number of an advisory lock. No other program may use it in this database.
 _LOCK = 0x7265616C  # "real"
 
 
 def migrate(connection: Any) -> int:
-    """Apply what is missing, each file in its own transaction, one process at a time. Returns the version."""
+    """Apply the missing migrations, each in one transaction, by one process at a time. Return the version."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
         connection.commit()
@@ -17,7 +17,7 @@ def migrate(connection: Any) -> int:
             connection.commit()
             for number, sql in _steps():
                 if number > version:
-                    cursor.execute("SET LOCAL statement_timeout = 0")  # a large table takes its time
+                    cursor.execute("SET LOCAL statement_timeout = 0")  # a large table may take long
                     cursor.execute(sql)
                     cursor.execute("INSERT INTO schema_version (version) VALUES (%s)", (number,))
                     connection.commit()

@@ -40,7 +40,7 @@ _MARKET = """
     GROUP BY 1, 2, 3, 4, 5 ORDER BY 6 DESC, 1, 2, 3, 4
 """
 #: A sample of this size gives the same medians as millions of listings, which take seconds to read. One process is
-#: enough, as nobody waits for it.
+#: enough, as this may take long.
 _ENOUGH = 100_000
 _MEDIANS = f"""
     SET LOCAL max_parallel_workers_per_gather = 0;

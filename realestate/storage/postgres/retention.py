@@ -13,7 +13,7 @@ from realestate.storage.postgres.read import PAGES, page_of
 from realestate.storage.records import erased_name
 from realestate.storage.snapshots import SnapshotRef
 
-#: Who was erased stays away, and so does whose listing was.
+#: Contacts that were erased, or whose listing was erased, are not stored.
 _KEEP = f"""
     INSERT INTO contacts (portal, ref, source, sealed, lookups, expires_at)
     SELECT portal, ref, source, sealed, marks, now() + days * interval '1 day'

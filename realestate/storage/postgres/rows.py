@@ -1,4 +1,4 @@
-"""Listings as rows, rows as listings, rows in the form of COPY, and parameters as tables."""
+"""Converts listings to rows and back, rows to the format of COPY, and parameters to tables."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,9 +15,9 @@ from realestate.storage.field_types import FIELD_TYPES, FieldType, fields_of_typ
 from realestate.storage.history import State, Suspect
 
 _QUOTE, _ESCAPE, _BETWEEN = b"\x01", b"\\", b"\x01,\x01"
-#: Of COPY … FROM STDIN WITH.
+#: The options of COPY … FROM STDIN WITH.
 OPTIONS = "(FORMAT csv, QUOTE E'\\x01', ESCAPE '\\', NULL 'null')"
-#: Rows sent at once: some packets full.
+#: Rows that are sent at once: they fill a few network packets.
 _AT_ONCE = 20
 
 _NEWLINE, _OTHER_ESCAPE = re.compile(rb"\\n"), re.compile(rb'\\[^"n]')
@@ -26,7 +26,7 @@ _MEANT = {_QUOTE: b'"', b"\\": b"\\", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b
 
 
 def _plain(value: Any) -> str:
-    """Of what JSON does not know: a text of a class of its own is a text."""
+    """Convert a value of a type that the JSON encoder does not know. A subclass of str becomes a str."""
     return str(value) if isinstance(value, str) else repr(value)
 
 
@@ -34,8 +34,8 @@ encoded: Callable[[Any], bytes] = msgspec.json.Encoder(enc_hook=_plain).encode
 
 
 def copy(cursor: Any, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-    """`statement` ends with COPY … FROM STDIN. A value is a text, a number, a moment, true, false or None. What was
-    made `ready` stands first."""
+    """Run the statement, which ends with COPY … FROM STDIN, with the rows. A value is a str, a number, a datetime, a
+    bool or None. The first value of a row may be the result of `ready`."""
     lines = _Lines(map(line, rows))
     cursor.copy_expert(f"{statement} WITH {OPTIONS}", lines)
     if lines.error is not None:
@@ -51,10 +51,10 @@ def line(values: Sequence[Any]) -> bytes:
 
 
 def ready(*values: Any) -> bytes:
-    """The first values of a row, which are mostly long texts, as one. What is `bytes` is a text too."""
+    """Return the first values of a row, which are mostly long texts, already encoded. Bytes are encoded text."""
     try:
         texts = [value if type(value) is bytes else value.encode() for value in values]
-    except AttributeError:  # no text
+    except AttributeError:  # a value is not text
         return b",".join([_ready(value) for value in values])
     together = _BETWEEN.join(texts)
     if together.count(_QUOTE) > 2 * (len(texts) - 1) or _ESCAPE in together:
@@ -67,7 +67,8 @@ def _ready(value: Any) -> bytes:
 
 
 def elements(values: Sequence[Any]) -> str:
-    """As they stand between the braces of an array: there JSON's quote is PostgreSQL's, and so are `\\"` and `\\\\`."""
+    """Return the values as they are written between the braces of a PostgreSQL array. Quotes and the escapes `\\"` and
+    `\\\\` are the same in JSON and in PostgreSQL."""
     text = encoded(values)[1:-1]
     if _OTHER_ESCAPE.search(text):
         return _ESCAPED.sub(_in_braces, text).decode()
@@ -75,7 +76,7 @@ def elements(values: Sequence[Any]) -> str:
 
 
 def array(texts: Collection[str]) -> str:
-    """As PostgreSQL writes one."""
+    """Return the texts as an array literal of PostgreSQL. Sets are sorted."""
     if not texts:
         return "{}"
     items = sorted(texts) if isinstance(texts, frozenset) else texts
@@ -103,7 +104,8 @@ def _meant(found: re.Match[bytes]) -> bytes:
 
 
 class _Lines:
-    """A file to psycopg2. An error in making a row would reach us as the server's: it is kept aside."""
+    """A file object for psycopg2. An error while a row is made is kept in `error`: psycopg2 would report it as an error
+    of the server."""
 
     def __init__(self, lines: Iterator[bytes]) -> None:
         self._lines = lines
@@ -131,19 +133,19 @@ COLUMN_TYPES: dict[FieldType, str] = {
     list: "text[]",
     dict: "jsonb",
 }
-#: These times are set by the database itself.
+#: These times are set by the database.
 CLOCK = ("first_seen_at", "last_seen_at", "last_fetched_at")
-#: Fields with long values, and all that are no single value. They are written first, as one text: see `ready`.
+#: Fields with long values, and with lists or objects. They are written first, as one text: see `ready`.
 _LONG = ("title", "description", *fields_of_type(frozenset, list, dict))
-#: The columns that a batch writes: all fields but those of CLOCK.
+#: The columns that a batch writes: all fields except those of CLOCK.
 COLUMNS = {name: COLUMN_TYPES[FIELD_TYPES[name]] for name in dict.fromkeys((*_LONG, *FIELDS)) if name not in CLOCK}
-#: What a store knows of a listing: its fields, and these.
+#: The columns of a listing's state beside its fields.
 STATE = (*FIELDS, "revision", "suspect_price", "suspect_job")
 
 _values = attrgetter(*COLUMNS)
-#: How a value among the long ones is written, by its type.
+#: type of a long value -> function that writes it.
 _LONG_WRITERS: dict[FieldType, Callable[[Any], Any]] = {frozenset: array, list: array, dict: encoded}
-#: (place, how) of the long values that are not text.
+#: (place, function) of the long values that are not text.
 _WRITE_LONG = [
     (place, _LONG_WRITERS[FIELD_TYPES[name]]) for place, name in enumerate(_LONG) if FIELD_TYPES[name] in _LONG_WRITERS
 ]
@@ -153,36 +155,36 @@ _READ_SETS = [FIELDS.index(name) for name in fields_of_type(frozenset)]
 
 
 def recordset(parameter: str, columns: Mapping[str, str]) -> str:
-    """A parameter, a list of JSON objects, as a table: for what comes now and then."""
+    """Return SQL that makes a table of a parameter, a list of JSON objects. Used for what is written rarely."""
     typed = ", ".join(f"{column} {type}" for column, type in columns.items())
     return f"json_to_recordset(%({parameter})s) AS {parameter} ({typed})"
 
 
 def unnested(name: str, columns: Mapping[str, str]) -> str:
-    """Parameters, an array for each column (see `arrays`), as a table whose rows have their `place`. Of all ways into a
-    statement this costs the least."""
+    """Return SQL that makes a table of parameters, an array for each column (see `arrays`), with the column `place`. It
+    is the cheapest way to pass rows to a statement."""
     given = ", ".join(f"%({name}_{column})s::{type}[]" for column, type in columns.items())
     return f"unnest({given}) WITH ORDINALITY AS {name} ({', '.join(columns)}, place)"
 
 
 def arrays(name: str, columns: Collection[str], rows: Iterable[Sequence[Any]]) -> dict[str, str]:
-    """The values of `unnested`. A JSON array in braces is an array of PostgreSQL's, as a row is one of CSV's."""
+    """Return the parameters of `unnested`: for each column an array literal."""
     values = list(zip(*rows, strict=True)) or [()] * len(columns)
     return {f"{name}_{column}": f"{{{elements(each)}}}" for column, each in zip(columns, values, strict=True)}
 
 
 def joined(value: Any, more: Any) -> bytes:
-    """Two objects as one."""
+    """Return two JSON objects as one."""
     return encoded(value)[:-1] + b"," + encoded(more)[1:]
 
 
 def as_json(objects: Iterable[bytes]) -> str:
-    """A list of objects that are JSON already."""
+    """Return a JSON list of objects that are encoded already."""
     return (b"[" + b",".join(objects) + b"]").decode()
 
 
 def fields_of(listing: Listing) -> Sequence[Any]:
-    """The values of COLUMNS, as `copy` takes them."""
+    """Return the values of COLUMNS, as `copy` takes them."""
     values = _values(listing)
     long = list(values[: len(_LONG)])
     for place, write in _WRITE_LONG:
@@ -195,7 +197,7 @@ def fields_of(listing: Listing) -> Sequence[Any]:
 
 
 def listing_of(row: tuple[Any, ...]) -> Listing:
-    """From the columns of FIELDS."""
+    """Return the listing of a row with the columns of FIELDS."""
     values = list(row)
     for place in _READ_RANGES:
         interval = values[place]
@@ -206,6 +208,6 @@ def listing_of(row: tuple[Any, ...]) -> Listing:
 
 
 def state_of(row: tuple[Any, ...]) -> State:
-    """From the columns of STATE."""
+    """Return the state of a row with the columns of STATE."""
     *fields, revision, price, job = row
     return State(listing_of(tuple(fields)), revision, None if price is None else Suspect(price, job))

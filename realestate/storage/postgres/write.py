@@ -30,14 +30,14 @@ _ASKED = {"portal": "text", "ref": "text", "whole": "boolean", "price": "numeric
     name: COLUMNS[name] for name in SAME
 }
 _AS_BEFORE = ", ".join(f"asked.{name}" for name in SAME), ", ".join(f"known.{name}" for name in SAME)
-#: Nothing is left to decide: see `changes.SAME`; of a sighting, its price.
+#: Whether the listing is unchanged: the fields of `changes.SAME`, or the price of a sighting, are as stored.
 _UNCHANGED = f"""
     NOT asked.whole AND known.revision > 0 AND known.suspect_price IS NULL AND known.status <> ALL (%(off_the_market)s)
     AND CASE WHEN asked.content_hash IS NULL THEN coalesce(asked.price = known.price, asked.price IS NULL)
         ELSE ({_AS_BEFORE[0]}) IS NOT DISTINCT FROM ({_AS_BEFORE[1]}) END
 """
-#: A row with the time and what is unchanged, by its place and revision, and one for each of the others that is
-#: known. By the index also where the table is small, or nobody has counted it yet: to read all of it takes longer.
+#: The first row has the time, and places and revisions of unchanged listings. Then comes a row for each other stored
+#: listing. With enable_seqscan = off PostgreSQL uses the index also if it has no statistics of the table yet.
 _KNOWN = f"""
     SET LOCAL enable_seqscan = off;
     WITH seen AS MATERIALIZED (
@@ -150,7 +150,7 @@ class OtherKinds:
 
 
 def observe_others(connection: Connection, tally: Tally, others: Mapping[Key, tuple[Other, str]]) -> set[Key]:
-    """Write the items; return the keys of those that somebody else has written meanwhile."""
+    """Write the items. Return the keys of those that another worker has written meanwhile."""
     now, known = _known_others(connection, others)
     decided = [decide_other(known.get(key), other, job, now) for key, (other, job) in others.items()]
     with connection.cursor() as cursor:
@@ -206,7 +206,7 @@ class ListingWriter:
         return tally.written()
 
     def correct(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
-        """How many were `corrected`, `unchanged`, `unknown` and `refused`."""
+        """Return how many were `corrected`, `unchanged`, `unknown` and `refused`."""
         counts: Counter[str] = Counter()
 
         def refuse(_: Listing, error: Exception) -> None:
@@ -234,7 +234,7 @@ class ListingWriter:
             done = merge.into(self.connection)
         except _REFUSED as error:
             if not merge.changes and not merge.touches and not merge.departures:
-                raise StoreError(f"PostgreSQL refuses even to quarantine: {error}") from error
+                raise StoreError(f"PostgreSQL refuses a quarantine entry: {error}") from error
             raise
         tally.kept += len(tally.quarantined)
         tally.events += done.events
@@ -264,8 +264,8 @@ class ListingWriter:
 def _until_written(
     work: Mapping[Key, T], act: Callable[[Mapping[Key, T]], set[Key]], refuse: Callable[[T, Exception], None]
 ) -> None:
-    """Act until all is written. What somebody else has written meanwhile is tried again. If an item is refused, the
-    batch is halved until that item is alone."""
+    """Call `act` until all is written. What another worker has written meanwhile is tried again. If an item is refused,
+    the batch is halved until that item is alone."""
     while work:
         try:
             lost = act(work)
@@ -288,7 +288,7 @@ def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
         return
     before = known.states.get(key)
     if before is None and len(observed) == 1 and isinstance(observed[0][0], Sighting):
-        return  # nobody has read it yet: nothing to decide
+        return  # its page was never read: nothing to decide
     outcome = decide(before, observed, known.now)
     merge.departures += outcome.evidence
     if outcome.changed(before):
@@ -297,7 +297,7 @@ def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
         merge.touches.append(Touch(*key, before.revision, job, is_read(observed)))
 
 
-#: Set the times at which it was seen and read, unless they are later already.
+#: Set the times of the last sighting and fetch, unless they are later already.
 _SEEN_THEN = """
     UPDATE listings
     SET last_seen_at = greatest(last_seen_at, %(at)s), last_fetched_at = greatest(last_fetched_at, %(at)s)
@@ -315,7 +315,7 @@ class Releases(ListingWriter, Statements):
         return {key[1]: Current(state, key in repriced) for key, state in known.states.items()}
 
     def release(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
-        """One by one: each has its own time, and a listing may come several times."""
+        """Release one by one: each has another time, and a listing may come several times."""
         counts: Counter[str] = Counter()
 
         def refuse(_: Listing, error: Exception) -> None:

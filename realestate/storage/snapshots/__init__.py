@@ -1,8 +1,8 @@
-"""The raw pages: kept as WARC files in a folder or a bucket, found again by an index row each.
+"""Raw pages, kept in WARC files in a folder or a bucket. Each page has an index row in the store.
 
-When is a page safe? A SnapshotRef is handed out only after its record is whole and on the disk (fsync): it outlives
-the process and the machine's power. In a bucket it is only when its file is finished, by size or age, and uploaded;
-until then it lies in this machine's spool, and what a dead worker left there is uploaded by the next to start.
+A SnapshotRef is returned only after its record is complete and on the disk (fsync), so the page survives a crash of the
+process and a power cut. A file is uploaded to a bucket when it is finished, by size or age. Until then it is in this
+machine's spool. The next worker that starts uploads the files that a dead worker left there.
 """
 
 from realestate.storage.snapshots.files import Located, expired, pages, prune, read

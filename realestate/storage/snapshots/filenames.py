@@ -1,7 +1,7 @@
 """The names of snapshot files: `<portal>/<kind>/<begun>-<worker>-<number>.warc.gz`.
 
-One kind a file, for only whole files are ever removed; the portal and the time in its name, so that nobody has to open
-a file to know that it is not wanted.
+Each file holds pages of one kind, because retention deletes whole files. Portal and time are in the name, so that no
+file has to be opened to be selected.
 """
 
 import re
@@ -26,7 +26,7 @@ class FileName:
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """None for a file that is not ours."""
+        """Return the parts of a name, or None if it is not the name of a snapshot file."""
         found = _NAME.fullmatch(name)
         if not found:
             return None
@@ -43,7 +43,8 @@ def make(portal: str, kind: Kind, begun: datetime, worker: str, number: int) -> 
 
 
 def checked(name: str) -> str:
-    """A name may come out of a database: it must not lead anywhere else."""
+    """Return the name if it is the name of a snapshot file. Names come from a database: a wrong one could point to any
+    other file."""
     if FileName.parse(name) is None:
-        raise SnapshotError(f"no file of snapshots: {name[:200]!r}")
+        raise SnapshotError(f"not the name of a snapshot file: {name[:200]!r}")
     return name

@@ -1,4 +1,4 @@
-"""What is kept of a page, and the row by which it is found again."""
+"""A raw page as it is kept, and its index row."""
 
 import base64
 import re
@@ -16,53 +16,53 @@ Kind = Literal["failed", "sampled", "all"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-#: Headers that may name a person or open a door. A parser needs none of them.
+#: Headers that may contain personal data or credentials. No parser needs them.
 _SECRET = re.compile(r"cookie|auth|token|session|csrf|xsrf|secret|api-?key", re.IGNORECASE)
-#: What a header's name is made of (RFC 9110); anything else could be taken for another header.
+#: The characters of a header's name (RFC 9110). Any other could be read as the start of another header.
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _BREAKS = re.compile(r"[\r\n\0]+")
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 
 
 class SnapshotError(StoreError):
-    """Snapshots cannot be kept or read as configured; the text is for a person."""
+    """Snapshots cannot be kept or read as configured. The message is shown to the user."""
 
 
 class DamagedSnapshot(SnapshotError):
-    """What stands there is not the page that was written."""
+    """The bytes in the file are not the page that was written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """An answer as its parser saw it: decompressed, after redirects; nothing of the request but its address."""
+    """A response as the parser received it: decompressed, after redirects. Of the request, only the URL is kept."""
 
     portal: str
     url: str
     status: int
     headers: tuple[tuple[str, str], ...] = ()
-    """In the site's order and spelling, bytes as latin-1."""
+    """In the order and spelling of the site, decoded as latin-1."""
 
     body: bytes
     fetched_at: datetime
     kind: Kind
     stage: str
-    """`discover` or `extract`: which of the portal's parsers reads it."""
+    """`discover` or `extract`: the parser of the portal that reads it."""
 
     ref: str | None = None
-    """The portal's id of the listing, where the address tells one."""
+    """The portal's id of the listing, if the URL contains it."""
 
     job: str | None = None
     hints: Mapping[str, Any] = field(default_factory=dict)
-    """What the parser knew from the search page beside the page; plain JSON values."""
+    """What the search page said about the listing, and the parser needs. JSON values only."""
 
     def fit_to_keep(self) -> Self:
-        """Without secrets, and without anything that could pass for more lines than it is."""
+        """Return the page without secret headers, and without line breaks in headers or URL."""
         return replace(self, url=_plain(self.url), headers=tuple(_kept(self.headers)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotRef:
-    """The index row of one page: where its record stands. Holds addresses and ids, nothing a page says."""
+    """The index row of one page: the place of its record. It holds URLs and ids, no content of the page."""
 
     portal: str
     url: str
@@ -73,7 +73,7 @@ class SnapshotRef:
     status: int
     fetched_at: datetime
     file: str
-    """Below the folder or bucket, so that those may move."""
+    """The path below the folder or bucket, so that these can be moved."""
 
     offset: int
     length: int
@@ -99,12 +99,12 @@ class SnapshotRef:
 
 
 def digest_of(body: bytes) -> str:
-    """As WARC writes it."""
+    """Return the SHA-1 of the body in the form that WARC uses."""
     return "sha1:" + base64.b32encode(sha1(body, usedforsecurity=False).digest()).decode()
 
 
 def _plain(url: str) -> str:
-    """In printable ASCII, without a login."""
+    """Return the URL in printable ASCII, without user name and password."""
     ascii_only = quote(url.encode("utf-8", "replace"), safe=_PRINTABLE)
     parts = urlsplit(ascii_only)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else ascii_only

@@ -1,4 +1,4 @@
-"""Where snapshot files are: a folder, or a bucket that speaks S3."""
+"""Where snapshot files are: a folder, or an S3 bucket."""
 
 import fcntl
 import os
@@ -12,27 +12,27 @@ from realestate.storage.snapshots import filenames
 from realestate.storage.snapshots.page import SnapshotError
 
 _CLIENT: dict[str, Any] = {
-    # A bucket that does not answer is noticed soon; the files wait in the spool.
+    # Short, because the files are safe in the spool while the bucket does not respond.
     "connect_timeout": 5,
     "read_timeout": 30,
     "retries": {"mode": "standard", "max_attempts": 3},
-    # Servers other than Amazon's do not all know the newer checksums; every record has its own.
+    # Not every S3 server supports the newer checksums. Every record has a digest anyway.
     "request_checksum_calculation": "when_required",
     "response_checksum_validation": "when_required",
 }
-#: What S3 deletes by one request.
+#: The most files that S3 deletes with one request.
 _AT_ONCE = 1000
 
-#: A file that is missing may lie on another machine, until that one uploads it.
+#: A file that is missing may be in the spool of another machine, until that one uploads it.
 Replaced = Literal["done", "in use", "missing"]
 Change = Callable[[bytes], bytes]
 
 
 class Place(Protocol):
-    """Files by name; see `filenames`."""
+    """A place with snapshot files. For their names see `filenames`."""
 
     def names(self, portal: str | None = None) -> list[str]:
-        """All, the oldest first."""
+        """The names of all files, or those of one portal, the oldest first."""
 
     def read(self, name: str, offset: int = 0, length: int | None = None) -> bytes: ...
 
@@ -42,12 +42,13 @@ class Place(Protocol):
     def remove(self, files: Sequence[str]) -> None: ...
 
     def replace(self, name: str, change: Change) -> Replaced:
-        """Put what `change` makes of a file in its place, wholly or not at all, and leave nothing of what it was; one
-        that is empty then is removed."""
+        """Replace the content of a file by what `change` returns for it, completely or not at all. No copy of the old
+        content stays. A file that is empty then is removed."""
 
 
 def open_place(url: str, spool: Path | None = None) -> Place:
-    """Nothing is connected or created yet. `spool` is where files for a bucket are written first."""
+    """Return the place of a URL, without connecting or creating anything. Files for a bucket are written to `spool`
+    first."""
     if url.startswith("s3://"):
         return Bucket(url, Folder(spool_of(url, spool)) if spool else None)
     return Folder(folder_of(url))
@@ -62,12 +63,12 @@ def folder_of(url: str) -> Path:
 
 
 def spool_of(url: str, spool: Path) -> Path:
-    """One for each bucket and prefix: files must not end in another's."""
+    """Return the spool folder of a bucket and prefix. Each has its folder, so that no file goes to the wrong bucket."""
     return spool / url.removeprefix("s3://").strip("/")
 
 
 class Folder:
-    """On this machine's disk, or one it mounts."""
+    """A folder on a disk of this machine."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -82,7 +83,7 @@ class Folder:
                 file.seek(offset)
                 return file.read(-1 if length is None else length)
         except FileNotFoundError as error:
-            raise SnapshotError(f"no snapshots {name} in {self.path}") from error
+            raise SnapshotError(f"snapshot file {name} not found in {self.path}") from error
 
     def is_in_use(self, name: str) -> bool:
         try:
@@ -110,9 +111,9 @@ class Folder:
 
 
 class Bucket:
-    """Behind any server that speaks S3; boto3 reads its usual variables (`AWS_ENDPOINT_URL` …).
+    """A bucket on any S3 server. boto3 reads its usual environment variables (`AWS_ENDPOINT_URL` …).
 
-    What is not uploaded yet is read from this machine's spool, where it has one."""
+    A file that is not uploaded yet is read from this machine's spool, if it is there."""
 
     def __init__(self, url: str, spool: Folder | None = None) -> None:
         parts = urlsplit(url)
@@ -146,14 +147,14 @@ class Bucket:
         for start in range(0, len(files), _AT_ONCE):
             keys = [{"Key": self.prefix + filenames.checked(name)} for name in files[start : start + _AT_ONCE]]
             with self._explained():
-                answer = self._client.delete_objects(Bucket=self.bucket, Delete={"Objects": keys, "Quiet": True})
-            if refused := answer.get("Errors"):
-                raise SnapshotError(f"{self.url}: {len(refused)} files stay: {refused[0].get('Message')}")
+                response = self._client.delete_objects(Bucket=self.bucket, Delete={"Objects": keys, "Quiet": True})
+            if refused := response.get("Errors"):
+                raise SnapshotError(f"{self.url}: {len(refused)} files not deleted: {refused[0].get('Message')}")
         if self.spool:
             self.spool.remove(files)
 
     def replace(self, name: str, change: Change) -> Replaced:
-        """Also what is on its way there: it would be uploaded as it was."""
+        """Replace the file in the bucket, and first in the spool: the old content would be uploaded later."""
         waiting = self.spool.replace(name, change) if self.spool else "missing"
         if waiting == "in use":
             return "in use"
@@ -182,7 +183,7 @@ class Bucket:
         return isinstance(error.__cause__, self._client.exceptions.NoSuchKey)
 
     def _replace(self, key: str, body: bytes) -> None:
-        """A bucket that keeps versions would keep what it was."""
+        """Replace or delete the object, and delete its older versions if the bucket keeps versions."""
         named = {"Bucket": self.bucket, "Key": key}
         with self._explained():
             if body:
@@ -191,19 +192,19 @@ class Bucket:
                 now = self._client.delete_object(**named)
             if "VersionId" not in now:
                 return
-            for answer in self._client.get_paginator("list_object_versions").paginate(Bucket=self.bucket, Prefix=key):
-                for each in (*answer.get("Versions", ()), *answer.get("DeleteMarkers", ())):
+            for page in self._client.get_paginator("list_object_versions").paginate(Bucket=self.bucket, Prefix=key):
+                for each in (*page.get("Versions", ()), *page.get("DeleteMarkers", ())):
                     if each["Key"] == key and each["VersionId"] != now["VersionId"]:
                         self._client.delete_object(**named, VersionId=each["VersionId"])
 
     def _listed(self, prefix: str) -> Iterator[str]:
         with self._explained():
-            for answer in self._client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix):
-                yield from (each["Key"].removeprefix(self.prefix) for each in answer.get("Contents", ()))
+            for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix):
+                yield from (each["Key"].removeprefix(self.prefix) for each in page.get("Contents", ()))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Whatever goes wrong on the way, in one line."""
+        """Turn errors of boto3 into SnapshotError with a message of one line."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
@@ -213,7 +214,7 @@ class Bucket:
 
 
 def locked(file: IO[bytes]) -> bool:
-    """Take the file for ourselves, if nobody else has it; the kernel gives it free when its process ends."""
+    """Lock the file, and return whether that succeeded. The kernel releases the lock when the process ends."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -222,7 +223,8 @@ def locked(file: IO[bytes]) -> bool:
 
 
 def is_still(path: Path, file: IO[bytes]) -> bool:
-    """The lock is of the file, not of its name: another may have removed or replaced it before we had the lock."""
+    """Whether the path still names this file. Another process may have removed or replaced the file before it was
+    locked."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:
@@ -230,7 +232,7 @@ def is_still(path: Path, file: IO[bytes]) -> bool:
 
 
 def fsync_folder(folder: Path) -> None:
-    """The name of a new file outlives a power cut too."""
+    """Write the folder to the disk, so that the name of a new file survives a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Keeps pages in a thread of its own, so that no crawl waits for a disk."""
+"""Writes pages in a separate thread, so that the crawl does not wait for the disk."""
 
 import logging
 import threading
@@ -11,19 +11,19 @@ from realestate.storage.snapshots.writer import SnapshotWriter
 
 logger = logging.getLogger(__name__)
 
-#: How often files that have grown old are looked for.
+#: How often to look for files that are old enough to be finished.
 LOOK_SECONDS = 5.0
-#: A worker that ends waits so long for a disk.
+#: A worker that stops waits at most so long for the disk.
 CLOSING_SECONDS = 30.0
-#: Pages that share one fsync, so that the first of a crowd need not wait for the last.
+#: The most pages for one fsync, so that the first does not wait long for the last.
 _TOGETHER = 100
 
 _Waiting = tuple[Page, "Future[SnapshotRef]"]
 
 
 class Recorder:
-    """Takes pages while it has room for them. One whose parser failed is always taken: the site may
-    never show it again."""
+    """Takes pages while there is room in memory. A page whose parser failed is always taken: the site may never send it
+    again."""
 
     def __init__(self, writer: SnapshotWriter, *, waiting_bytes: int) -> None:
         self._writer = writer
@@ -36,19 +36,20 @@ class Recorder:
         self._thread.start()
 
     def take(self, page: Page) -> "Future[SnapshotRef] | None":
-        """Done when the page is safe; None if too much waits, and the page is not kept."""
+        """Return a future that is done when the page is on the disk, or None if too many bytes are waiting: then the
+        page is not kept."""
         with self._changed:
             if page.kind != "failed" and self._bytes + _size(page) > self._most:
                 return None
             future: Future[SnapshotRef] = Future()
-            future.set_running_or_notify_cancel()  # who waits may give up; the page is written all the same
+            future.set_running_or_notify_cancel()  # the future cannot be cancelled: the page is written in any case
             self._waiting.append((page, future))
             self._bytes += _size(page)
             self._changed.notify()
             return future
 
     def close(self) -> None:
-        """All that was taken is written, and on its way to where it belongs."""
+        """Write all waiting pages and start their upload. Waits at most CLOSING_SECONDS."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -71,12 +72,12 @@ class Recorder:
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
 
     def _write(self, batch: list[_Waiting]) -> None:
-        """Nobody hears of a page before it is on the disk."""
+        """Write the pages, and complete their futures after the fsync."""
         written: list[tuple[Future[SnapshotRef], SnapshotRef]] = []
         for page, future in batch:
             try:
                 written.append((future, self._writer.write(page)))
-            except Exception as error:  # whatever a page is made of, the next one is kept
+            except Exception as error:  # a faulty page must not stop the next one
                 future.set_exception(_explained(error))
         try:
             self._writer.flush()
@@ -97,9 +98,9 @@ class Recorder:
 
 
 def _size(page: Page) -> int:
-    """What it takes in memory, about; an empty page takes some too."""
+    """Return about how many bytes of memory the page takes, also if it is empty."""
     return len(page.body) + 2048
 
 
 def _explained(error: Exception) -> SnapshotError:
-    return SnapshotError(f"a page could not be kept: {type(error).__name__}: {error}")
+    return SnapshotError(f"page not kept: {type(error).__name__}: {error}")

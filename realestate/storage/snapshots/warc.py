@@ -1,4 +1,4 @@
-"""A page as a WARC record, compressed by itself, so that one can be read from the middle of a file."""
+"""Converts pages to WARC records and back. Each record is compressed separately, so that one can be read alone."""
 
 import gzip
 import json
@@ -18,24 +18,24 @@ from realestate.storage.snapshots.page import DamagedSnapshot, Page, digest_of
 
 logger = logging.getLogger(__name__)
 
-#: Level 9 takes longer for a file 0.5 % smaller.
+#: Level 9 takes longer, and the file is only 0.5 % smaller.
 _LEVEL = 6
 _CHUNK = 64 * 1024
 _MAGIC = b"\x1f\x8b\x08"
-#: The field in which Webrecorder's tools keep what belongs to a record and has no field of its own.
+#: The field in which Webrecorder's tools keep metadata for which WARC has no field.
 _METADATA = "WARC-JSON-Metadata"
 _METADATA_FIELDS = ("portal", "kind", "stage", "ref", "job", "hints")
 
 
 class _Exact(StatusAndHeaders):  # type: ignore[misc]
-    """As the site sent them: warcio would %-encode what is not ASCII."""
+    """Headers as the site sent them. warcio would %-encode what is not ASCII."""
 
     def compute_headers_buffer(self, header_filter: Any = None) -> None:
         self.headers_buff = self.to_bytes(header_filter, encoding="latin-1")
 
 
 def encode(page: Page) -> bytes:
-    """One gzip member holding one record."""
+    """Return a gzip member with the record of the page."""
     metadata = json.dumps({name: getattr(page, name) for name in _METADATA_FIELDS}, default=str, separators=(",", ":"))
     buffer = BytesIO()
     writer = WARCWriter(buffer, gzip=False, warc_version="1.1")
@@ -56,16 +56,16 @@ def encode(page: Page) -> bytes:
 
 
 def decode(member: bytes) -> Page:
-    """The page of one whole member."""
+    """Return the page of a gzip member. Raises DamagedSnapshot if it is not exactly one record."""
     record, length = _inflated(member, 0)
     if length != len(member):
-        raise DamagedSnapshot("not one whole record")
+        raise DamagedSnapshot("not exactly one record")
     return _read(record)
 
 
 def members(data: bytes, name: str) -> Iterator[tuple[int, int, Page]]:
-    """Offset, length and page of every whole record. Half a record at the end is what a killed worker leaves; after
-    damage elsewhere it goes on with the next record that can be read."""
+    """Yield offset, length and page of every complete record. Damaged parts are skipped. A killed worker leaves an
+    incomplete record at the end of its file."""
     offset = 0
     while 0 <= offset < len(data):
         try:
@@ -82,7 +82,7 @@ def members(data: bytes, name: str) -> Iterator[tuple[int, int, Page]]:
 
 
 def _inflated(data: bytes, offset: int) -> tuple[bytes, int]:
-    """What the gzip member that begins there holds, and its length."""
+    """Return the decompressed content of the gzip member at the offset, and the member's length."""
     reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
     position, held = offset, []
     try:
@@ -92,7 +92,7 @@ def _inflated(data: bytes, offset: int) -> tuple[bytes, int]:
     except zlib.error as error:
         raise DamagedSnapshot(str(error)) from error
     if not reader.eof:
-        raise DamagedSnapshot("half a record")
+        raise DamagedSnapshot("incomplete record")
     return b"".join(held), min(position, len(data)) - len(reader.unused_data) - offset
 
 
@@ -101,14 +101,14 @@ def _read(record: bytes) -> Page:
         found = next(iter(WARCIterator(BytesIO(record), no_record_parse=True)))
         return _page(found.rec_headers, found.raw_stream.read())
     except (ArchiveLoadFailed, EOFError, StopIteration, LookupError, TypeError, ValueError) as error:
-        raise DamagedSnapshot(f"no record of ours: {type(error).__name__}: {error}") from error
+        raise DamagedSnapshot(f"not a record of this project: {type(error).__name__}: {error}") from error
 
 
 def _page(fields: Any, block: bytes) -> Page:
     head, _, body = block.partition(b"\r\n\r\n")
     status, *lines = head.decode("latin-1").split("\r\n")
     if fields.get_header("WARC-Payload-Digest") != digest_of(body):
-        raise ValueError("its body is another")
+        raise ValueError("the body does not match its digest")
     return Page(
         url=fields.get_header("WARC-Target-URI"),
         status=int(status.split(" ")[1]),

@@ -16,14 +16,14 @@ from realestate.storage.snapshots.places import Bucket, Folder, folder_of, fsync
 
 logger = logging.getLogger(__name__)
 
-#: After a failed upload the next is tried so much later.
+#: A failed upload is retried after so long.
 AGAIN_SECONDS = 60.0
-#: A worker that ends waits so long for its last files; what is left waits in the spool for the next.
+#: A worker that stops waits so long for its last uploads. Files left in the spool are uploaded by the next worker.
 CLOSING_SECONDS = 20.0
 
 
 def sweep(spool: Folder, bucket: Bucket) -> int:
-    """Upload every finished file: a worker's own, and what one that was killed left behind. Returns how many."""
+    """Upload every finished file in the spool, also those of killed workers. Return how many were uploaded."""
     done = 0
     for name in spool.names():
         path = spool.path / name
@@ -41,7 +41,7 @@ def sweep(spool: Folder, bucket: Bucket) -> int:
 
 
 class Uploader:
-    """Sweeps in a thread of its own: an upload takes as long as it takes, and the crawl goes on."""
+    """Calls `sweep` in a separate thread, so that the crawl does not wait for uploads."""
 
     def __init__(self, spool: Folder, bucket: Bucket) -> None:
         self._spool = spool
@@ -49,11 +49,11 @@ class Uploader:
         self._work = threading.Event()
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="snapshot uploads", daemon=True)
-        self._work.set()  # whatever was left here goes first
+        self._work.set()  # upload at once what earlier workers left
         self._thread.start()
 
     def wake(self) -> None:
-        """A file is finished."""
+        """Upload soon: a file is finished."""
         self._work.set()
 
     def close(self) -> None:
@@ -69,14 +69,16 @@ class Uploader:
             try:
                 sweep(self._spool, self._bucket)
             except (SnapshotError, OSError) as error:
-                logger.warning("snapshot/away: %s; the files wait in %s", error, self._spool.path)
+                logger.warning(
+                    "snapshot/upload failed: %s; the files stay in %s until a later try", error, self._spool.path
+                )
             if last:
                 return
 
 
 logger = logging.getLogger(__name__)
 
-#: Whoever looks for the pages of a day may leave out files begun before the day before.
+#: A file is written to for at most so long. So a search for pages since a time can skip files begun that much earlier.
 LONGEST_SECONDS = 24 * 3600.0
 
 
@@ -94,10 +96,11 @@ class _OpenFile:
 
 
 class SnapshotWriter:
-    """Belongs to one thread.
+    """Writes pages to files. Used by one thread only.
 
-    A record is written whole or cut off again; a process killed half-way leaves half a record at the end of a file that
-    nobody appends to any more, and every record before it can be read. A page written is safe after `flush`.
+    A record that cannot be written completely is cut off again. A killed process may leave an incomplete record at the
+    end of a file. No process appends to that file later, and all earlier records are readable. A written page survives
+    a power cut after `flush`.
     """
 
     def __init__(
@@ -110,7 +113,7 @@ class SnapshotWriter:
         spool: Path | None = None,
         clock: Callable[[], datetime] = _now,
     ) -> None:
-        # Whatever a worker is called, its files meet no other's.
+        # Random, so that file names differ even if two workers have the same name.
         self.worker = f"{worker}-{token_hex(4)}"
         self.max_bytes = max_bytes
         self.max_age = timedelta(seconds=min(max_seconds, LONGEST_SECONDS))
@@ -120,7 +123,7 @@ class SnapshotWriter:
         self._uploader: Uploader | None = None
         if url.startswith("s3://"):
             if spool is None:
-                raise SnapshotError("a bucket needs a spool on this machine")
+                raise SnapshotError("a bucket needs a spool folder on this machine")
             self.folder = spool_of(url, spool)
             self._uploader = Uploader(Folder(self.folder), Bucket(url))
         else:
@@ -140,7 +143,7 @@ class SnapshotWriter:
         return SnapshotRef.of(page, into.name, offset, len(record))
 
     def flush(self) -> None:
-        """What was written outlives a power cut. A file that cannot be made safe takes no more pages."""
+        """Write all pages to the disk (fsync). A file for which that fails is closed and takes no more pages."""
         for key, each in list(self._open.items()):
             if not each.safe:
                 try:
@@ -152,7 +155,7 @@ class SnapshotWriter:
                 each.safe = True
 
     def rotate(self) -> None:
-        """Finish files that are old; a bucket gets them now."""
+        """Finish files that are old enough, and upload them if there is a bucket."""
         for key, each in list(self._open.items()):
             if self.clock() - each.begun >= self.max_age:
                 self._finish(key)
@@ -178,7 +181,7 @@ class SnapshotWriter:
         name = filenames.checked(filenames.make(portal, kind, now, self.worker, self._number))
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Its name appears only when it is locked: nobody takes it for a dead worker's.
+        # The file gets its name after it is locked, so that no other worker takes it for a dead worker's file.
         hidden = path.with_name(f".{path.name}")
         file = hidden.open("xb", buffering=0)
         locked(file)
@@ -194,17 +197,17 @@ class SnapshotWriter:
             self._uploader.wake()
 
     def _cut_off(self, page: Page, into: _OpenFile) -> None:
-        """After a write that failed half-way, what was whole stays whole."""
+        """Remove the incomplete record that a failed write left at the end of the file."""
         try:
             into.file.seek(into.size)
             into.file.truncate()
         except OSError as error:
-            logger.warning("snapshot/damaged: %s ends with half a record: %s", into.name, error)
+            logger.warning("snapshot/damaged: %s ends with an incomplete record: %s", into.name, error)
             self._finish((page.portal, page.kind))
 
 
 def _write_all(file: IO[bytes], data: bytes) -> None:
-    """A file without a buffer may take less than it is given."""
+    """Write all data. A file without a buffer may write less than it is given."""
     rest = memoryview(data)
     while rest:
         rest = rest[file.write(rest) :]

@@ -109,7 +109,7 @@ def test_a_full_disk_leaves_the_file_unchanged(
 
 @pytest.mark.parametrize("name", ["../immoweb/failed/20261104T120000Z-w-1.warc.gz", "/etc/passwd", "x.warc.gz"])
 def test_a_file_name_from_the_database_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SnapshotError, match="no file of snapshots"):
+    with pytest.raises(SnapshotError, match="not the name of a snapshot file"):
         rewrite(str(tmp_path), name, is_second)
 
 

@@ -197,13 +197,13 @@ def test_a_row_for_another_page_is_noticed(tmp_path: Path, make_writer: MakeWrit
 )
 def test_a_row_cannot_leave_the_folder(tmp_path: Path, file: str) -> None:
     row = SnapshotRef.of(a_page(), file, 0, 10)
-    with pytest.raises(SnapshotError, match="no file of snapshots"):
+    with pytest.raises(SnapshotError, match="not the name of a snapshot file"):
         read(str(tmp_path), row)
 
 
 def test_a_missing_file_is_one_line_of_error(tmp_path: Path) -> None:
     row = SnapshotRef.of(a_page(), "immoweb/failed/20261104T120000Z-w-1.warc.gz", 0, 10)
-    with pytest.raises(SnapshotError, match="no snapshots immoweb/failed/20261104T120000Z-w-1"):
+    with pytest.raises(SnapshotError, match="snapshot file immoweb/failed/20261104T120000Z-w-1"):
         read(str(tmp_path), row)
 
 
