@@ -26,7 +26,7 @@ def test_dead_letters_are_listed_shown_replayed_and_dropped(env: dict[str, str],
         with running([PYTHON, "-m", "realestate", "work", "immoweb"], env, tmp_path / "worker.log") as worker:
             bad = ("21000013", "21000006")
             server.rpush("immoweb:start_urls", "nonsense", *(f"{site}/en/classified/{name}" for name in bad))
-            until(lambda: server.zcard("{immoweb}:dead") == 3, "three dead letters")
+            until(lambda: server.zcard("{immoweb}:dead_letters:times") == 3, "three dead letters")
 
             def listed(*filters: str) -> list[dict[str, Any]]:
                 found: list[dict[str, Any]] = json.loads(
@@ -43,7 +43,7 @@ def test_dead_letters_are_listed_shown_replayed_and_dropped(env: dict[str, str],
 
             dry = command(env, "deadletters", "replay", "immoweb", "--reason", "ban", "--dry-run")
             assert dry == "would replay 1 of immoweb\n"
-            assert server.zcard("{immoweb}:dead") == 3
+            assert server.zcard("{immoweb}:dead_letters:times") == 3
             assert command(env, "deadletters", "replay", "immoweb", "--reason", "ban") == "replayed 1 of immoweb\n"
             until(lambda: listed("--reason", "ban") not in ([], [refused]), "the replayed to die again")
             assert command(env, "deadletters", "drop", "immoweb") == "dropped 3 of immoweb\n"

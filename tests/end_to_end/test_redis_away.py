@@ -197,7 +197,7 @@ def test_a_stopped_worker_ends_although_redis_stays_away(site: Site, redis: Redi
         redis.stop()
         until(lambda: waits(*workers), "the worker to notice")
         assert workers[0].stop() == 0
-        assert "left without a word" in workers[0].text()
+        assert "Redis did not take the held requests back" in workers[0].text()
         redis.start()
         with site.workers(1, REDIS_URL=redis.url) as others:
             until_finished(server)

@@ -104,6 +104,6 @@ def test_a_worker_without_work_ends_at_once_with_0(
 ) -> None:
     env["SIMULATOR_URL"] = simulate(40).url
     with running([PYTHON, "-m", *command], env, tmp_path / "worker.log") as worker:
-        until(lambda: server.hlen("{emlak}:beats"), "the first heartbeat")
+        until(lambda: server.hlen("{emlak}:heartbeats"), "the first heartbeat")
         assert worker.stop() == 0
-    assert server.hlen("{emlak}:beats") == 0, "a worker that stops removes its heartbeat"
+    assert server.hlen("{emlak}:heartbeats") == 0, "a worker that stops removes its heartbeat"
