@@ -1,6 +1,6 @@
 """The leases that this process holds, each with what its page still waits for.
 
-A lease is over when its callback has ended, everything the callback yielded has been handled, and nobody holds it open
+A lease is over when its callback has ended, everything the callback yielded has been handled, and nothing holds it open
 any more. Then it becomes a Settlement that carries the page's children: the queue acknowledges the page and enqueues
 them in one step.
 """
@@ -23,7 +23,7 @@ class Held:
     callback_finished: bool = False
     """The callback has ended, and all it yielded has been handled."""
     holds: int = 0
-    """Those who keep the lease open, such as an item that waits for the database."""
+    """What keeps the lease open, such as an item that waits for the database."""
     children: list[Pushed] = field(default_factory=list)
     outcome: Outcome = "done"
     detail: Any = None
@@ -102,7 +102,7 @@ class Ledger:
             self._maybe_end(key, held)
 
     def end(self, key: str, outcome: Outcome, detail: Any = None) -> None:
-        """End the lease now, whatever is still open."""
+        """End the lease now, even if something is still open."""
         if held := self._held.pop(key, None):
             is_unsent = outcome == "back" or (outcome == "retry" and not detail[2])
             unused = held.lease.proxy_id if is_unsent else ""

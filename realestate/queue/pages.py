@@ -102,7 +102,7 @@ class Pages:
             self._one_settled(key, page)
 
     def item_settled(self, response: Response | Failure | None) -> None:
-        """An item of a page has left the pipelines, whatever became of it."""
+        """An item of a page has left the pipelines, stored, dropped or failed."""
         key = lease_of(response)
         if key is not None and (page := self._pages.get(key)) is not None:
             self._one_settled(key, page)
@@ -117,7 +117,7 @@ class Pages:
             self._check_soon(key, page)
 
     def call_errback(self, failure: Failure, errback: Callable[[Failure], Any] | None) -> Any:
-        """Run the errback of a leased request, count what it yields, and give the request up if nobody handles it.
+        """Run the errback of a leased request, count what it yields, and give up the request if it is not handled.
 
         The output of an errback passes the spider middlewares only if a response had reached them.
         """
@@ -217,7 +217,7 @@ def lease_of(response: Response | Failure | None) -> str | None:
 
 
 async def _iterated(output: Any) -> AsyncIterator[Any]:
-    """Whatever an errback may return, as an asynchronous iterator."""
+    """Return the result of an errback, of any type, as an asynchronous iterator."""
     result = await ensure_awaitable(iterate_spider_output(output))
     async for each in result if isinstance(result, AsyncIterator) else as_async_generator(result):
         yield each

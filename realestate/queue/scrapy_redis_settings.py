@@ -57,7 +57,7 @@ def ignored(settings: BaseSettings) -> Iterator[tuple[str, str]]:
     params = settings.getdict("REDIS_PARAMS")
     for name in _IGNORED_PARAMS:
         if name in params:
-            yield f"REDIS_PARAMS[{name!r}]", "the queue uses its own connection with its own timeouts"
+            yield f"REDIS_PARAMS[{name!r}]", "the queue makes its connection with fixed timeouts"
 
 
 def replace_queue_class(settings: BaseSettings) -> None:

@@ -16,7 +16,7 @@ def sockets(host: str, port: int, served: Sequence[str], proxies: int) -> dict[s
     names = (*served, *(f"proxy{number}" for number in range(1, proxies + 1)))
     try:
         for number in range(proxies):
-            _check_exit(exit_address(number))
+            _check_proxy_address(proxy_address(number))
         for offset, name in enumerate(names):
             made[name] = _bound(host, port and port + offset, is_listening=name in served)
     except OSError:
@@ -26,7 +26,7 @@ def sockets(host: str, port: int, served: Sequence[str], proxies: int) -> dict[s
     return made
 
 
-def exit_address(number: int) -> str:
+def proxy_address(number: int) -> str:
     """The client address of the proxy with this number, counted from 0. 127.0.0.1 is that of direct connections."""
     return f"127.0.0.{number + 2}"
 
@@ -55,7 +55,7 @@ def _bound(host: str, port: int, *, is_listening: bool) -> socket.socket:
     return bound
 
 
-def _check_exit(address: str) -> None:
+def _check_proxy_address(address: str) -> None:
     try:
         _bound(address, 0, is_listening=False).close()
     except OSError as error:

@@ -21,7 +21,7 @@ from urllib.parse import quote, urlsplit
 from realestate.simulator.adversary.profiles import Profile, ProxyKind
 from realestate.simulator.adversary.sending import reset
 from realestate.simulator.adverts import dice
-from realestate.simulator.ports import exit_address
+from realestate.simulator.ports import proxy_address
 
 USER = "simulator"
 SLOW_SECONDS = 4.0
@@ -91,7 +91,7 @@ async def forwarding(
             stack.callback(bound.close)
         for number, ((base, bound), kind) in enumerate(zip(sockets.items(), kinds_of_them, strict=True)):
             url = base.replace("http://", f"http://{credentials}")
-            proxy = Proxy(url=url, address=exit_address(number), kind=kind)
+            proxy = Proxy(url=url, address=proxy_address(number), kind=kind)
             proxies.append(proxy)
             is_mute = kind == "dead" and sum(each.kind == "dead" for each in proxies) % 2 == 0
             if kind != "dead" or is_mute:  # a socket that does not listen refuses connections

@@ -1,1 +1,1 @@
-"""The acts of the queue, one script each; `common.lua` stands before every one of them."""
+"""The operations of the queue, one script each. `common.lua` is put before every script."""

@@ -95,11 +95,11 @@ def _yes_or_no(value: bool | None) -> str:
 
 
 def _renewed(advert: Advert, now: datetime) -> str:
-    moment, today = advert.updated_at.astimezone(BAKU), now.astimezone(BAKU).date()
+    updated, today = advert.updated_at.astimezone(BAKU), now.astimezone(BAKU).date()
     if advert.updated_at < LONG_AGO:
-        return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
-    near = {0: "Bugün", 1: "Dünən"}.get((today - moment.date()).days)
-    return f"{near} {moment:%H:%M}" if near else f"{moment:%d.%m.%Y, %H:%M}"
+        return f"{updated.day} {_MONTHS[updated.month - 1]} {updated.year}"
+    near = {0: "Bugün", 1: "Dünən"}.get((today - updated.date()).days)
+    return f"{near} {updated:%H:%M}" if near else f"{updated:%d.%m.%Y, %H:%M}"
 
 
 def _place(advert: Advert, facts: Facts) -> str:

@@ -11,7 +11,7 @@ from realestate.simulator.bina.categories import CATEGORIES, CITIES, LOCATIONS
 from realestate.simulator.bina.chrome import FOOT
 from realestate.simulator.bina.facts import Facts, facts_of
 from realestate.simulator.bina.search import area, company, location, price
-from realestate.simulator.bina.truth import centre, told_at
+from realestate.simulator.bina.truth import centre, updated_in_baku
 
 BUILD = "k3Jx0simulated"
 #: The location of every firm's office, which is not that of the home.
@@ -80,7 +80,7 @@ def _item(advert: Advert, facts: Facts, photos: list[str]) -> dict[str, Any]:
     latitude, longitude = centre(advert)
     place = location(advert)
     firm = company(advert)
-    moment = told_at(advert)
+    updated = updated_in_baku(advert)
     return {
         "id": str(advert.ref),
         "rooms": facts.rooms,
@@ -112,8 +112,8 @@ def _item(advert: Advert, facts: Facts, photos: list[str]) -> dict[str, Any]:
         "isVipped": facts.is_vip,
         "isFeatured": False,
         "isLeased": home.operation == "rent",
-        "updatedAt": moment.isoformat(),
-        "expiresAt": (moment + timedelta(days=30)).isoformat(),
+        "updatedAt": updated.isoformat(),
+        "expiresAt": (updated + timedelta(days=30)).isoformat(),
         "photos": [{"full": url, "large": url.replace("/full/", "/large/"), "url": None} for url in photos],
         "metaTags": {"title": f"{facts.title} – sınaq portalı"},
         "description": "\n".join(facts.paragraphs),

@@ -11,7 +11,7 @@ import msgspec
 from realestate.simulator.adverts import Advert
 from realestate.simulator.bina.categories import CATEGORIES, CITIES, LOCATIONS
 from realestate.simulator.bina.facts import facts_of
-from realestate.simulator.bina.truth import told_at
+from realestate.simulator.bina.truth import updated_in_baku
 from realestate.simulator.site import Found
 
 #: The hash of the query that the site's pages send, and the name of the cursor in that query.
@@ -132,7 +132,7 @@ def node(advert: Advert) -> dict[str, Any]:
         "photos": [_photo(advert, number) for number in range(1, facts.photos + 1)],
         "photosCount": facts.photos,
         "path": f"/items/{advert.ref}",
-        "updatedAt": told_at(advert).isoformat(),
+        "updatedAt": updated_in_baku(advert).isoformat(),
     }
 
 
@@ -175,10 +175,10 @@ def _place(adverts: list[Advert], cursor: Any) -> int:
     if cursor is None:
         return 0
     try:
-        moment, ref = (int(part) for part in b64decode(str(cursor), validate=True).split(b"_"))
+        milliseconds, ref = (int(part) for part in b64decode(str(cursor), validate=True).split(b"_"))
     except ValueError:
         raise Refused({"message": "Invalid cursor"}) from None
-    return sum(1 for each in adverts if (_milliseconds(each), each.ref) >= (moment, ref))
+    return sum(1 for each in adverts if (_milliseconds(each), each.ref) >= (milliseconds, ref))
 
 
 def _cursor(advert: Advert) -> str:

@@ -60,17 +60,18 @@ def listing(advert: Advert, url: str, photos: list[str]) -> Listing:
     )
 
 
-def told_at(advert: Advert) -> datetime:
+def updated_in_baku(advert: Advert) -> datetime:
     """Return the time to the second, in the time zone of Baku."""
     return advert.updated_at.astimezone(BAKU).replace(microsecond=0)
 
 
 def shown_at(advert: Advert) -> datetime:
-    """Return the time as an old page shows it: to the minute, or only the day if it is long ago."""
-    moment = told_at(advert)
+    """Return the time of the last change as the page shows it. An old page shows the minute, or only the day if it is
+    long ago."""
+    updated = updated_in_baku(advert)
     if facts_of(advert).form != "old":
-        return moment
-    return moment.replace(hour=0, minute=0, second=0) if advert.updated_at < LONG_AGO else moment.replace(second=0)
+        return updated
+    return updated.replace(hour=0, minute=0, second=0) if advert.updated_at < LONG_AGO else updated.replace(second=0)
 
 
 def centre(advert: Advert) -> tuple[float, float]:

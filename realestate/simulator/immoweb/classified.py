@@ -82,7 +82,7 @@ def display_flags(advert: Advert, facts: Facts) -> dict[str, Any]:
     return {"main": main if main != "new" or facts.is_new else None, "secondary": [], "percentSold": None}
 
 
-def moment(when: datetime, facts: Facts) -> str:
+def date_text(when: datetime, facts: Facts) -> str:
     """Both forms occur on the portal."""
     text = when.isoformat(timespec="milliseconds").removesuffix("+00:00")
     return text + ("Z" if facts.has_plain_utc else "+0000")
@@ -144,11 +144,11 @@ def _flags(advert: Advert, facts: Facts) -> dict[str, Any]:
 
 def _publication(advert: Advert, facts: Facts) -> dict[str, Any]:
     return {
-        "creationDate": moment(advert.posted_at, facts),
-        "expirationDate": moment(advert.posted_at + timedelta(days=365), facts),
+        "creationDate": date_text(advert.posted_at, facts),
+        "expirationDate": date_text(advert.posted_at + timedelta(days=365), facts),
         "publisherId": None,
         "visualisationOption": "L",
-        "lastModificationDate": moment(advert.updated_at, facts),
+        "lastModificationDate": date_text(advert.updated_at, facts),
     }
 
 

@@ -18,8 +18,8 @@ MOST_UNITS = 4
 class Projects:
     """Says which adverts belong to which project: some of those posted on the same day, in places near by.
 
-    So whoever reads a new project finds its units, which are as new. When a project leaves the market, the units that
-    are left are found by searches, as other homes are.
+    So a crawler that reads a new project finds its units, which are as new. When a project leaves the market, searches
+    find the units that are left, like other homes.
     """
 
     def __init__(self, world: World, portal: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from realestate.simulator.adverts import Advert
-from realestate.simulator.immoweb.classified import PICTURES, display_flags, moment, pictures
+from realestate.simulator.immoweb.classified import PICTURES, date_text, display_flags, pictures
 from realestate.simulator.immoweb.facts import charges_of, facts_of
 from realestate.simulator.immoweb.prices import price_block
 from realestate.simulator.immoweb.projects import summary
@@ -76,7 +76,7 @@ def item(advert: Advert) -> dict[str, Any]:
             "detailedPageVisibility": "CLASSIC",
             "size": "xl",
             "creationDate": None,
-            "lastModificationDate": moment(advert.updated_at, facts),
+            "lastModificationDate": date_text(advert.updated_at, facts),
         },
         "transaction": _transaction(advert),
         "priceType": None,

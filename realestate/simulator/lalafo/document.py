@@ -173,5 +173,5 @@ def _national(price: int | None, facts: Facts) -> dict[str, Any] | None:
     return {"price": round(price * _MANATS[facts.currency]), "currency": {"id": 944, "code": "AZN"}}
 
 
-def _seconds(moment: datetime) -> int:
-    return int(moment.timestamp())
+def _seconds(time: datetime) -> int:
+    return int(time.timestamp())

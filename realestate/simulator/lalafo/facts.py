@@ -116,19 +116,19 @@ def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
 
 def _posted(advert: Advert) -> Facts:
     home, rng = advert.home, dice(advert.key, "facts")
-    tells = [rng.random() for _ in range(8)]
+    rolls = [rng.random() for _ in range(8)]
     is_built = home.kind not in ("land", "garage")
-    firm = rng.choice(FIRMS) if tells[7] < 0.2 else None
+    firm = rng.choice(FIRMS) if rolls[7] < 0.2 else None
     return Facts(
         text=_text(home, rng),
-        rooms=home.rooms if tells[0] < 0.95 else None,
-        floor=home.floor if tells[1] < 0.92 else None,
-        floors=home.floors if tells[2] < 0.9 else None,
-        repair=REPAIRS[int(home.quality * 3.99)] if is_built and tells[3] < 0.85 else None,
+        rooms=home.rooms if rolls[0] < 0.95 else None,
+        floor=home.floor if rolls[1] < 0.92 else None,
+        floors=home.floors if rolls[2] < 0.9 else None,
+        repair=REPAIRS[int(home.quality * 3.99)] if is_built and rolls[3] < 0.85 else None,
         document=rng.choice((DEED, DEED, CONTRACT, None)),
-        district=home.place.district if tells[4] < 0.8 else None,
-        metro=home.metro if tells[5] < 0.8 else None,
-        settlement=home.settlement if tells[6] < 0.7 else None,
+        district=home.place.district if rolls[4] < 0.8 else None,
+        metro=home.metro if rolls[5] < 0.8 else None,
+        settlement=home.settlement if rolls[6] < 0.7 else None,
         offerer=rng.choice((AGENT, None) if firm else (AGENT, OWNER, OWNER, None)),
         firm=firm,
         person=rng.choice(PERSONS_AZ),

@@ -50,9 +50,9 @@ class Quotes(Stand):
 
 def _row(item: Quote) -> str:
     price, currency = (f"{item.price:.3f}", item.currency) if item.price else ("", "")
-    moment = item.quoted_at.isoformat() if item.quoted_at else ""
+    quoted_at = item.quoted_at.isoformat() if item.quoted_at else ""
     return (
         f'<tr data-price="{price}" data-currency="{currency}" data-volume="{item.volume}">'
         f'<td><a href="/quotes/{item.ref}">{escape(item.ticker)}</a></td><td>{price or "–"} {currency}</td>'
-        f'<td>{item.volume:,}</td><td><time datetime="{moment}">{moment}</time></td></tr>'
+        f'<td>{item.volume:,}</td><td><time datetime="{quoted_at}">{quoted_at}</time></td></tr>'
     )

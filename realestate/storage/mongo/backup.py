@@ -22,7 +22,6 @@ from realestate.storage.mongo.documents import (
     entry_of,
     event_document,
     id_of,
-    moment,
     page_document,
     page_of,
     price_document,
@@ -30,6 +29,7 @@ from realestate.storage.mongo.documents import (
     screened,
     state_document,
     state_of,
+    stored_time,
 )
 from realestate.storage.mongo.event_log import SOURCES, Log, entries, last_entry
 from realestate.storage.mongo.jobs import job_document, job_of, part_name
@@ -234,7 +234,7 @@ class Loading:
     def _load_erased(self, some: Sequence[ErasedMark]) -> None:
         self._insert("erased", map(_mark_document, some))
         listings = (each for each in some if each.kind == "listing")
-        tombstones = [{"_id": _id_of_mark(each), **tombstone(moment(each.at))} for each in listings]
+        tombstones = [{"_id": _id_of_mark(each), **tombstone(stored_time(each.at))} for each in listings]
         for collection in SOURCES:
             self._insert(collection, tombstones)
 
@@ -294,7 +294,12 @@ def _job_document(stored: StoredJob) -> Document:
 
 def _departure_document(record: Departure) -> Document:
     name = departure_name(record.job, record.portal, record.ref, record.evidence)
-    return {"_id": name, **asdict(record), "at": moment(record.at), "weighed": [_WEIGHED] if record.weighed else []}
+    return {
+        "_id": name,
+        **asdict(record),
+        "at": stored_time(record.at),
+        "weighed": [_WEIGHED] if record.weighed else [],
+    }
 
 
 def _part_document(record: PlannedPart) -> Document:
@@ -302,11 +307,11 @@ def _part_document(record: PlannedPart) -> Document:
 
 
 def _watermark_document(record: Watermark) -> Document:
-    return {"_id": id_of(record.portal, record.scope), **asdict(record), "set_at": moment(record.set_at)}
+    return {"_id": id_of(record.portal, record.scope), **asdict(record), "set_at": stored_time(record.set_at)}
 
 
 def _mark_document(record: ErasedMark) -> Document:
-    return {"_id": mark_name(record.kind, record.what), **asdict(record), "at": moment(record.at)}
+    return {"_id": mark_name(record.kind, record.what), **asdict(record), "at": stored_time(record.at)}
 
 
 def _id_of_mark(record: ErasedMark) -> str:

@@ -58,7 +58,7 @@ def money(value: float) -> Decimal:
     return cents(Decimal(str(value)))
 
 
-def moment(value: datetime) -> datetime:
+def stored_time(value: datetime) -> datetime:
     if not isinstance(value, datetime):
         raise Refused(f"{value!r} is not a time with a time zone")
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
@@ -99,8 +99,8 @@ def _is_name(key: Any) -> bool:
 _WRITE_TYPES: dict[FieldType, Callable[[Any], Any]] = {
     float: float,
     Decimal: amount,
-    datetime: moment,
-    tuple: lambda interval: [moment(each) for each in interval],
+    datetime: stored_time,
+    tuple: lambda interval: [stored_time(each) for each in interval],
     frozenset: sorted,
     dict: packed,
 }
@@ -118,7 +118,7 @@ _READ = {name: _READ_TYPES[type] for name, type in FIELD_TYPES.items() if type i
 def as_kept(listing: Listing) -> Listing:
     """Return the listing with the portal's times cut as MongoDB stores them. Otherwise the next comparison would find
     them changed."""
-    posted_at, updated_at = (value and moment(value) for value in (listing.posted_at, listing.updated_at))
+    posted_at, updated_at = (value and stored_time(value) for value in (listing.posted_at, listing.updated_at))
     if (posted_at, updated_at) == (listing.posted_at, listing.updated_at):
         return listing
     return replace(listing, posted_at=posted_at, updated_at=updated_at)
@@ -181,7 +181,7 @@ _PRICE = tuple(each.name for each in fields(PriceSeen) if each.name not in _OF_T
 
 
 def event_document(event: Event) -> Document:
-    values = {"revision": event.revision, "type": event.type, "at": moment(event.at), "job": event.job}
+    values = {"revision": event.revision, "type": event.type, "at": stored_time(event.at), "job": event.job}
     return {**values, "data": packed(event.data)}
 
 
@@ -192,7 +192,7 @@ def event_of(portal: str, ref: str, document: Document) -> Event:
 
 def price_document(seen: PriceSeen) -> Document:
     document = {name: getattr(seen, name) for name in _PRICE}
-    return {**document, "at": moment(seen.at), "price": None if seen.price is None else amount(seen.price)}
+    return {**document, "at": stored_time(seen.at), "price": None if seen.price is None else amount(seen.price)}
 
 
 def price_of(portal: str, ref: str, document: Document) -> PriceSeen:
@@ -209,7 +209,7 @@ _PAGE_FIELDS = tuple(each.name for each in fields(SnapshotRef))
 def page_document(place: SnapshotRef) -> Document:
     values: Document = storable(asdict(place))
     job, name = values.pop("job"), f"{place.file}:{place.offset}"
-    return {"_id": storable(name), **values, "job": job, "fetched_at": moment(place.fetched_at)}
+    return {"_id": storable(name), **values, "job": job, "fetched_at": stored_time(place.fetched_at)}
 
 
 def page_of(document: Document) -> SnapshotRef:
@@ -232,4 +232,4 @@ def entry_of(document: Document) -> InQuarantine:
 def entry_document(entry: InQuarantine) -> Document:
     values = {"portal": entry.portal, "ref": entry.ref, "url": entry.url, "errors": list(entry.errors)}
     name = entry_name(entry.portal, entry.id)
-    return {"_id": name, **values, "record": packed(entry.record), "quarantined_at": moment(entry.at)}
+    return {"_id": name, **values, "record": packed(entry.record), "quarantined_at": stored_time(entry.at)}

@@ -16,7 +16,7 @@ from realestate.storage.changes import OFF_THE_MARKET, depart
 from realestate.storage.errors import StoreError
 from realestate.storage.mongo.change import Change, apply, documents_of
 from realestate.storage.mongo.connection import Connection, Document, bulk, pieces, server_time
-from realestate.storage.mongo.documents import id_of, moment, state_of
+from realestate.storage.mongo.documents import id_of, state_of, stored_time
 from realestate.storage.store import (
     ABSENCES,
     DUE_AT_ONCE,
@@ -89,7 +89,7 @@ def job_document(job: Job) -> Document:
     values = {name: getattr(job, name) for name in _JOB}
     return {
         "_id": job.job,
-        **{name: moment(each) if isinstance(each, datetime) else each for name, each in values.items()},
+        **{name: stored_time(each) if isinstance(each, datetime) else each for name, each in values.items()},
     }
 
 

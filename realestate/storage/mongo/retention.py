@@ -23,7 +23,7 @@ from realestate.storage.mongo.change import (
     tombstone,
 )
 from realestate.storage.mongo.connection import Connection, Document, Documents, bulk, pages, pieces, server_time
-from realestate.storage.mongo.documents import id_of, moment, page_of
+from realestate.storage.mongo.documents import id_of, page_of, stored_time
 from realestate.storage.mongo.event_log import LISTINGS, Log
 from realestate.storage.mongo.read import VALIDATORS, drop_validators
 from realestate.storage.mongo.write import OTHERS
@@ -50,7 +50,7 @@ class ContactsKeeper:
 
 
 def contacts_document(contacts: SealedContacts) -> Document:
-    values = {**asdict(contacts), "expires_at": moment(contacts.expires_at)}
+    values = {**asdict(contacts), "expires_at": stored_time(contacts.expires_at)}
     return {"_id": _contacts_name(contacts), **values}
 
 

@@ -37,11 +37,11 @@ from realestate.storage.mongo.documents import (
     event_document,
     id_of,
     ids_of_portal,
-    moment,
     packed,
     page_document,
     screened,
     state_of,
+    stored_time,
     unpacked,
 )
 from realestate.storage.other_kinds import Decided, StoredOther, decide_other, last_of_each
@@ -137,8 +137,8 @@ def _observe_others(
 
 def other_document(other: StoredOther) -> Document:
     values = asdict(other) | {"data": packed(other.data)}
-    moments = {name: moment(values[name]) for name in ("first_seen_at", "last_seen_at")}
-    return {"_id": id_of(other.portal, other.ref), **values, **moments}
+    times = {name: stored_time(values[name]) for name in ("first_seen_at", "last_seen_at")}
+    return {"_id": id_of(other.portal, other.ref), **values, **times}
 
 
 def other_of(document: Document) -> StoredOther:
@@ -374,7 +374,7 @@ def _released(database: Database[Document], listing: Listing, job: str) -> str:
         now, known = server_time(database), found_of(database, [id], _STATE).get(id)
         if known is not None and is_tombstone(known):
             return "erased"
-        before, at = state_of(known) if known else None, moment(fetched(listing, now))
+        before, at = state_of(known) if known else None, stored_time(fetched(listing, now))
         outcome = release(before, listing, job, now)
         if outcome.changed(before):
             applied = apply(database, [Change(before, outcome, at, job)])

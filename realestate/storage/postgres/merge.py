@@ -211,7 +211,7 @@ class Touch(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Merged:
     lost: set[Key]
-    """Listings that somebody else has written meanwhile: not written."""
+    """Listings that were not written, because another worker has written them meanwhile."""
     events: Counter[str]
     """New events, by type."""
 
