@@ -13,8 +13,11 @@ endif
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
+# Tests wait for servers and processes half of their time: three test processes for two cores.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+PROCESSES ?= $(shell expr $(CORES) + $(CORES) / 2)
 # All tests of a file run in one process, so that shared servers are started once. The long files come first.
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 # Rooms whose tests start many processes and servers: not for `make quick`.
 NOT_QUICK := end_to_end bench simulator storage embedded
 ifeq ($(SCRAPY),latest)

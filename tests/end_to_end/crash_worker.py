@@ -204,7 +204,7 @@ def removing(*, first: bool) -> None:
 
     def wrapper(command: Any) -> Any:
         def run(self: Any, key: str, *rest: Any) -> Any:
-            if key.endswith(":seeding") or ":taken:" in key:
+            if key.endswith(":seed_names") or ":taken:" in key:
                 if not left[0]:
                     die(key=key)
                 left[0] -= 1
