@@ -13,9 +13,9 @@ endif
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-# Tests wait for servers and processes half of their time: three test processes for two cores.
+# Tests wait for servers and processes half of their time: two test processes for each core.
 CORES := $(shell getconf _NPROCESSORS_ONLN)
-PROCESSES ?= $(shell expr $(CORES) + $(CORES) / 2)
+PROCESSES ?= $(shell expr $(CORES) \* 2)
 # All tests of a file run in one process, so that shared servers are started once. The long files come first.
 PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 # Rooms whose tests start many processes and servers: not for `make quick`.

@@ -16,7 +16,7 @@ from redis.cluster import ClusterNode
 from redis.sentinel import Sentinel
 from scrapy.settings import BaseSettings
 
-#: Longer than any command of ours blocks (queue.scheduler.WAKE_UP_SECONDS).
+#: Longer than any command of ours blocks (`queue.fleet.WAKE_UP_SECONDS`).
 ANSWER_SECONDS = 15.0
 CONNECT_SECONDS = 5.0
 DEFAULT_URL = "redis://127.0.0.1:6379/0"
