@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 from realestate import embedded, settings
 from realestate.jobs.work import portals
 from realestate.queue.connection import connect_blocking
+from realestate.queue.credentials import without_credentials
 from realestate.storage import StoreError, open_store
 
 #: The oldest Redis that has all commands we use.
@@ -102,9 +103,13 @@ def _simulator() -> Finding:
         return Finding("sites", "the real sites (SIMULATOR_URL is unset)")
     try:
         with build_opener(ProxyHandler({})).open(f"{settings.SIMULATOR_URL}/_portals", timeout=5):
-            return Finding("sites", f"simulated, at {settings.SIMULATOR_URL}")
+            return Finding("sites", f"simulated, at {without_credentials(settings.SIMULATOR_URL)}")
     except (URLError, ValueError, OSError) as error:
-        return Finding("sites", f"SIMULATOR_URL: {error}", "run `realestate simulate`, or unset SIMULATOR_URL")
+        return Finding(
+            "sites",
+            f"SIMULATOR_URL: {without_credentials(str(error))}",
+            "run `realestate simulate`, or unset SIMULATOR_URL",
+        )
 
 
 def _name() -> Finding:

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from realestate import old_names
 from realestate.middlewares.proxies import BadProxy, parse_proxies, split_proxies
+from realestate.queue.credentials import without_credentials
 
 #: The variables that say where Redis and the store are. If none is set, the embedded services are used.
 ADDRESSES = ("REDIS_URL", "REDIS_HOST", "STORE_URL", "POSTGRES_HOST", "MONGODB_URI")
@@ -99,7 +100,8 @@ def folder_or_bucket(name: str, default: Path) -> str:
     """A folder, or s3://bucket/prefix."""
     text = variable(name) or str(default)
     if "://" in text and not text.startswith(("file:///", "s3://")):
-        raise SystemExit(f"realestate: {name} is {text!r}: a folder or s3://bucket/prefix is needed")
+        shown = without_credentials(text)
+        raise SystemExit(f"realestate: {name} is {shown!r}: a folder or s3://bucket/prefix is needed")
     return text
 
 

@@ -51,6 +51,8 @@ ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
 ADDONS = {
     # Settings given under a name of version 0.1 still work, with a warning.
     "realestate.old_names.OldSettingNames": -1,
+    # No request to the internet for a list of domains.
+    "realestate.middlewares.public_suffixes.BundledPublicSuffixes": -1,
     # The faster parts of Scrapy, if ACCELERATE is on.
     "realestate.accelerate.addon.Accelerate": 0,
     # Leases, send slots and heartbeats.
@@ -191,10 +193,14 @@ PROXY_AWS_REGIONS = form("PROXY_AWS_REGIONS", rf"{_REGION}(\s*,\s*{_REGION})*", 
 
 # --- the middlewares -------------------------------------------------------------------
 
-#: Only http and https. Scrapy would prepare its handlers of FTP and S3 at every start.
+#: The schemes of URLs that exist for us. A request with another one is neither stored nor sent.
+ALLOWED_SCHEMES = ["http", "https"]
+#: All other handlers of Scrapy are off: a site that names a `file:` URL must not make a worker read its own files.
 DOWNLOAD_HANDLERS = {
     "http": "realestate.middlewares.download_handler.DownloadHandler",
     "https": "realestate.middlewares.download_handler.DownloadHandler",
+    "data": None,
+    "file": None,
     "ftp": None,
     "s3": None,
 }
@@ -214,6 +220,7 @@ SPIDER_MIDDLEWARES = {
     "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,
 }
 DOWNLOADER_MIDDLEWARES = {
+    "realestate.middlewares.site_boundary.SiteBoundaryMiddleware": 10,  # a redirect to another site needs no robots.txt
     "realestate.middlewares.erased.ErasedMiddleware": 20,  # an erased listing needs no robots.txt
     "realestate.middlewares.robots.RobotsMiddleware": 100,  # in place of Scrapy's own
     "realestate.middlewares.proxy_middleware.ProxyMiddleware": 350,  # sets the proxy and the headers of its identity

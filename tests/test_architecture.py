@@ -17,7 +17,8 @@ MAY_IMPORT = {
     "schema": {"items"},
     "parsing": set(),
     "old_names": set(),
-    "environment": {"middlewares", "old_names"},  # the form of a proxy's address; settings that were renamed
+    # the form of a proxy's address; settings that were renamed; what a message must not show
+    "environment": {"middlewares", "old_names", "queue"},
     "settings": {"environment", "queue"},  # the names of the keys
     "privacy": {"parsing"},
     "queue": set(),  # so that any Scrapy project can use it

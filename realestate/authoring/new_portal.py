@@ -1,6 +1,8 @@
 """Writes the first files of a portal: a spider and invented pages, which pass the tests. Its author changes them."""
 
+import keyword
 import re
+import sys
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
@@ -8,6 +10,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from realestate.authoring import AuthoringError, project_files
+from realestate.jobs.work import all_portals
 
 #: Where a portal may have its data. Each kind has its templates.
 KINDS = ("html", "jsonld", "next", "script", "api")
@@ -33,6 +36,8 @@ def create(
     folder = project_files.pages_folder(name)
     if folder.exists():
         raise AuthoringError(f"{folder.relative_to(project_files.root())} exists already")
+    if name in all_portals():
+        raise AuthoringError(f"there is a portal {name!r} already")
     written = {project_files.spider_file(name): _filled(f"{kind}.py", facts)}
     written |= {folder / page: _filled(f"{kind}.{page}", facts) for page in _pages(kind)}
     written |= {folder / page: _filled(page, facts) for page in _COMMON}
@@ -53,6 +58,8 @@ def _filled(template: str, facts: dict[str, str]) -> str:
 def _facts(name: str, today: date, site: str | None, country: str, currency: str, timezone: str) -> dict[str, str]:
     if not re.fullmatch(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*", name):
         raise AuthoringError(f"{name!r}: use a name in lower case, such as example or example_be")
+    if keyword.iskeyword(name) or keyword.issoftkeyword(name) or name in sys.stdlib_module_names:
+        raise AuthoringError(f"{name!r} is a word or a module of Python: use another name, such as {name}_be")
     site = (site or f"https://www.{name.replace('_', '-')}.example").rstrip("/")
     if not re.fullmatch(r"https://[\w.-]+", site):
         raise AuthoringError(f"{site!r}: use an address such as https://www.example.com")

@@ -6,6 +6,8 @@ from types import FrameType
 
 import typer
 
+from realestate.queue.credentials import without_credentials
+
 #: The exit code of Typer after Ctrl-C.
 INTERRUPTED = 130
 #: How soon an interrupt that Python swallowed is raised again.
@@ -43,7 +45,7 @@ def run(app: typer.Typer) -> int:
 
 
 def print_warning(text: str) -> None:
-    print(f"realestate: warning: {text}", file=sys.stderr)
+    print(f"realestate: warning: {without_credentials(text)}", file=sys.stderr)
 
 
 def _expected(error: Exception) -> str | None:
@@ -81,5 +83,5 @@ def _interrupt_again(unraisable: "sys.UnraisableHookArgs") -> None:
 
 
 def _print_error(text: str, code: int) -> int:
-    print(f"realestate: {text}", file=sys.stderr)
+    print(f"realestate: {without_credentials(text)}", file=sys.stderr)
     return code

@@ -82,6 +82,9 @@ class Results:
     unreadable: int = 0
     """How many results could not be read."""
 
+    is_cut: bool = False
+    """Whether the page shows more than we read of one page, such as a sitemap with millions of URLs."""
+
     @property
     def prices(self) -> list[int]:
         """The prices on this page."""

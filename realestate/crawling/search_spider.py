@@ -7,6 +7,7 @@ an item is: `PortalSpider` adds what is special about homes.
 import logging
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any, ClassVar, Self
 from urllib.parse import urljoin, urlsplit
@@ -25,9 +26,11 @@ from realestate.crawling.results import AnyLink, Link, Result, Results
 from realestate.crawling.search_splitting import Axis, parts_of
 from realestate.crawling.seed_reader import SeedReader
 from realestate.crawling.site_address import is_on_site, simulated_portals
+from realestate.crawling.sitemaps import SitemapBudget
 from realestate.crawling.watermark import Newest, SearchProgress, watermark_of
 from realestate.items import Evidence, Part
 from realestate.parsing.urls import absolute_url, url_path
+from realestate.queue.credentials import without_credentials
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.plain_urls import request_to
 from realestate.storage.handle import store_of
@@ -203,7 +206,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             return cls.site
         addresses = simulated_portals(simulator)
         if cls.name not in addresses:
-            raise ValueError(f"the simulator at {simulator} has no portal {cls.name}")
+            raise ValueError(f"the simulator at {without_credentials(simulator)} has no portal {cls.name}")
         return addresses[cls.name]
 
     @classmethod
@@ -224,12 +227,21 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         """Whether the URL belongs to this portal, which is reached at `site`."""
         return is_on_site(url, site, cls.allowed_domains)
 
+    def may_follow(self, url: str, page: str) -> bool:
+        """Whether a URL that a page names may be fetched, or a page may redirect to it.
+
+        `page` is the URL that was requested. All URLs that a site gives pass here: links, sitemaps, further pages and
+        redirects.
+        """
+        return self.owns(url)
+
     @classmethod
     def refuses(cls, url: str, simulator: str | None = None) -> str | None:
         """Why the URL cannot be a seed of this portal; None if it can."""
         try:
             seeds.parse(url.encode())
-            return None if cls.is_of(cls.address(simulator), url) else f"{url!r} is not a URL of {cls.name}"
+            is_own = cls.is_of(cls.address(simulator), url)
+            return None if is_own else f"{without_credentials(url)!r} is not a URL of {cls.name}"
         except ValueError as error:
             return str(error)
 
@@ -325,26 +337,84 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             return
         for results in self._read(response, response.meta["stage"]):
             self.crawler.stats.inc_value("search/result/unreadable", results.unreadable)
+            self.crawler.stats.inc_value("search/cut_short", int(results.is_cut))
             async for each in self._read_results(results, response):
                 yield each
 
     async def _read_results(self, results: Results, response: Response) -> AsyncIterator[Any]:
         search = _search_of(response)
         progress = SearchProgress.from_meta(response.meta.get("walk"))
-        parts = list(results.searches)
+        results = replace(results, found=self._followed(results.found, response))
+        sitemap_urls, budget = self._sitemaps(results.searches, response)
         if response.meta["stage"] == "plan":
             progress = SearchProgress(until=await self._watermark(search, response))
-            if progress.until is None:
-                parts += self._parts(search, results, response)
+            parts = self._parts(search, results, response) if progress.until is None else []
             for part in parts:
                 yield self._request_for_search(part, "plan", part_of=self.paging.key(search))
-            await self._store_part(search, results, response, is_split=bool(parts))
-        if parts:
-            return  # together they show all results of this search
+            for url in sitemap_urls:
+                yield self._request_for_sitemap(url, budget, part_of=self.paging.key(search))
+            await self._store_part(search, results, response, is_split=bool(parts or sitemap_urls))
+            if parts:
+                return  # together they show all results of this search
+        if results.searches:
+            return  # the page is a sitemap index, or a robots.txt
         for request in self._further_pages(search, results, progress):
             yield request  # before this page's items: those have to be looked up in the store first
         async for each in self._items_and_requests(results.found, response):
             yield each
+
+    def _followed(self, found: Sequence[Any], response: Response) -> list[Any]:
+        """Without the links to other sites. They are neither fetched nor stored."""
+        links = [each.url for each in found if isinstance(each, AnyLink)]
+        own = set(self._own(links, requested_url(response)))
+        return [each for each in found if not isinstance(each, AnyLink) or each.url in own]
+
+    def _own(self, urls: Sequence[str], page: str) -> list[str]:
+        """Those of the URLs on a page that may be fetched. The others are counted, with one line in the log."""
+        own = [url for url in urls if self._follows(url, page)]
+        if len(own) < len(urls):
+            first = next(url for url in urls if not self._follows(url, page))
+            self.crawler.stats.inc_value("link/refused", len(urls) - len(own))
+            logger.warning(
+                "link/refused portal=%s url=%s count=%d first=%r: not a URL of this site",
+                self.name,
+                page,
+                len(urls) - len(own),
+                first[:200],
+            )
+        return own
+
+    def _follows(self, url: str, page: str) -> bool:
+        try:
+            return self.may_follow(url, page)
+        except ValueError:  # it is no URL
+            return False
+
+    def _sitemaps(self, urls: Sequence[str], response: Response) -> tuple[list[str], SitemapBudget]:
+        """The sitemaps that a sitemap index or a robots.txt names, as many as may be read, and the budget of each."""
+        if not urls:
+            return [], SitemapBudget()
+        page = requested_url(response)
+        own = self._own(urls, page)
+        kept, budget = SitemapBudget.from_meta(response.meta).divided(own)
+        if len(kept) < len(own):
+            self.crawler.stats.inc_value("sitemap/left_out", len(own) - len(kept))
+            logger.warning(
+                "sitemap/left_out portal=%s url=%s read=%d left_out=%d: more than %d files or %d levels below a seed",
+                self.name,
+                page,
+                len(kept),
+                len(own) - len(kept),
+                sitemaps.MAX_FILES,
+                sitemaps.MAX_DEPTH,
+            )
+        return kept, budget
+
+    def _request_for_sitemap(self, url: str, budget: SitemapBudget, **meta: Any) -> Request:
+        """Less urgent than the listings of sitemaps that were read: so the queue never holds those of many files."""
+        request = self._request_for_search(url, "plan", **budget.as_meta(), **meta)
+        request.priority = PRIORITY["discover"]
+        return request
 
     def _parts(self, search: str, results: Results, response: Response) -> list[str]:
         """The parts of a search that has more results than the site shows of one search."""
@@ -364,7 +434,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         return parts
 
     def _further_pages(self, search: str, results: Results, progress: SearchProgress) -> Iterator[Request]:
-        pages = progress.next_pages(self.paging, self.newest_first, search, results)
+        pages = self._own(list(progress.next_pages(self.paging, self.newest_first, search, results)), search)
         one_by_one = self.paging.rest(search, results) is None or progress.until is not None
         meta = {"walk": progress.after(results, self.newest_first).as_meta()} if one_by_one else {}
         for page in pages:
@@ -417,7 +487,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         for each in made:
             if not isinstance(each, AnyLink):
                 yield each
-        links = [each for each in made if isinstance(each, AnyLink)]
+        links = self._followed([each for each in made if isinstance(each, AnyLink)], response)
         async for each in self._items_and_requests(links, response):
             yield each
 
@@ -431,8 +501,10 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         """Yield what the portal's parser returns for a page, fetched now or stored earlier: Results, or items.
 
         Raises ItemGone, Banned or BrokenPage if the page is one of these."""
+        if not self.may_follow(response.url, requested_url(response)):
+            raise BrokenPage("redirected to another site")
         if stage != "extract" and sitemaps.is_robots(response):
-            yield sitemaps.named(response, self.owns)
+            yield sitemaps.named(response, lambda url: self.may_follow(url, response.url))
         elif stage != "extract" and sitemaps.is_sitemap(response):
             yield sitemaps.read(response, self.link_from_sitemap)
         elif stage != "extract":
@@ -477,8 +549,6 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         """The response, if it is a text of this site and its item is not gone."""
         if response.status in GONE_STATUSES:
             raise ItemGone(f"status {response.status}", "404" if response.status == 404 else "410")
-        if not self.owns(response.url):
-            raise BrokenPage("redirected to another site")
         if not isinstance(response, TextResponse):
             raise BrokenPage("not a text document")
         return response
@@ -490,7 +560,12 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             raise ItemGone(f"redirected to {response.url}", evidence)
 
 
+def requested_url(response: Response) -> str:
+    """The URL that was requested, wherever the site redirected us."""
+    meta = response.request.meta if response.request is not None else {}
+    return str(meta.get("redirect_urls", [response.url])[0])
+
+
 def _search_of(response: Response) -> str:
     """The search whose page was requested, wherever the site redirected us."""
-    requested: str = response.meta.get("redirect_urls", [response.url])[0]
-    return str(response.meta.get("search", requested))
+    return str(response.meta.get("search", requested_url(response)))

@@ -9,6 +9,7 @@ from scrapy import Request
 
 from realestate.crawling import seeds
 from realestate.crawling.job_completion import JobCompletion
+from realestate.queue.credentials import without_credentials
 from realestate.queue.packing import SEED
 from realestate.storage.handle import store_of
 
@@ -94,7 +95,8 @@ class SeedReader:
             return request
         except Exception as error:  # whatever somebody pushed, it must not stop the worker
             text = data.decode("utf-8", "backslashreplace")[:2000]
-            logger.warning("seed/refused portal=%s reason=%s", self.spider.name, error)
+            reason = without_credentials(str(error))
+            logger.warning("seed/refused portal=%s reason=%s", self.spider.name, reason)
             self.spider.crawler.stats.inc_value("seed/refused")
-            self.spider.fleet.give_up("seed", str(error), seed=text)
+            self.spider.fleet.give_up("seed", reason, seed=without_credentials(text))
             return None

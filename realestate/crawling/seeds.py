@@ -1,9 +1,12 @@
 """A portal's seeds: a bare URL, or a JSON object."""
 
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
+
+from realestate.queue.credentials import without_credentials
 
 #: Keys of a request's meta that we or Scrapy use. A seed's `meta` may not set them.
 RESERVED = frozenset(
@@ -23,6 +26,8 @@ RESERVED = frozenset(
         "depth",
         "retry_times",
         "robots_waits",
+        "redirect_urls",
+        "sitemap_budget",
         "validators",
     )
 )
@@ -78,6 +83,9 @@ def parse(data: bytes) -> Seed:
 
 
 def _checked(url: str) -> str:
+    shown = without_credentials(url)[:200]
     if not url.startswith(("http://", "https://")) or any(character.isspace() for character in url):
-        raise BadSeed(f"not an http URL: {url[:200]!r}")
+        raise BadSeed(f"not an http URL: {shown!r}")
+    if "@" in re.split("[/?#]", url, maxsplit=3)[2]:
+        raise BadSeed(f"a URL with a user name or password: {shown!r}; it would be stored with every listing")
     return url

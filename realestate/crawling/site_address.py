@@ -8,6 +8,7 @@ from urllib.request import ProxyHandler, build_opener
 import msgspec
 
 from realestate.parsing import urls
+from realestate.queue.credentials import without_credentials
 
 
 def is_on_site(url: str, site: str, domains: Iterable[str]) -> bool:
@@ -16,6 +17,8 @@ def is_on_site(url: str, site: str, domains: Iterable[str]) -> bool:
         return True
     own = urlsplit(site)
     given = urlsplit(url)
+    if given.scheme not in urls.WEB_SCHEMES:
+        return False
     if given.netloc == own.netloc:
         return True
     host = given.hostname or ""
@@ -31,4 +34,4 @@ def simulated_portals(simulator: str) -> dict[str, str]:
         with build_opener(ProxyHandler({})).open(f"{simulator.rstrip('/')}/_portals", timeout=10) as response:
             return msgspec.json.decode(response.read(), type=dict[str, str])
     except (ValueError, msgspec.MsgspecError) as error:
-        raise OSError(f"SIMULATOR_URL {simulator!r}: {error}") from error
+        raise OSError(without_credentials(f"SIMULATOR_URL {simulator!r}: {error}")) from error

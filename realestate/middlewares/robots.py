@@ -29,6 +29,7 @@ from scrapy.utils.datatypes import LocalCache
 from realestate.accelerate.headers import last
 from realestate.middlewares.bans import BanRules, read_ban_rules
 from realestate.middlewares.retry import STATUS_POLICIES, policy_for_exception, retry_after_seconds
+from realestate.parsing import robots_texts
 from realestate.queue.engine import LEASE
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.packing import put_off
@@ -39,8 +40,6 @@ logger = logging.getLogger(__name__)
 
 # ----- the rules of a robots.txt
 
-#: The rest of a longer file is ignored. RFC 9309 asks for at least 500 KiB.
-MAX_BYTES = 512 * 1024
 #: A longer Crawl-delay is a mistake, and must not stop the crawl for days.
 MAX_DELAY_SECONDS = 3600.0
 #: After a failed fetch the next one waits so many RETRY_DELAY_SECONDS, and twice as long each further time ...
@@ -58,7 +57,10 @@ class RobotRules:
     """The rules of a robots.txt for one user agent."""
 
     def __init__(self, text: bytes, user_agent: str) -> None:
-        self._rules = Protego.parse(text.decode("utf-8-sig", "ignore"))
+        readable = robots_texts.limited(text)
+        self.is_cut = readable.is_cut
+        """Whether the file is too long, and its end is ignored."""
+        self._rules = Protego.parse(readable.text)
         self.user_agent = user_agent
         self.delay_seconds = self._delay()
         """The time between two requests, by Crawl-delay and Request-rate; 0 if the file has neither."""
@@ -70,7 +72,8 @@ class RobotRules:
         delays = [self._rules.crawl_delay(self.user_agent) or 0.0]
         rate = self._rules.request_rate(self.user_agent)
         if rate is not None and rate.requests > 0:
-            delays.append(rate.seconds / rate.requests)
+            # The numbers may have thousands of digits, which no float can hold.
+            delays.append(min(rate.seconds, rate.requests * int(MAX_DELAY_SECONDS)) / rate.requests)
         return min(max((each for each in delays if isfinite(each)), default=0.0), MAX_DELAY_SECONDS)
 
 
@@ -95,20 +98,12 @@ def robots_text(status: int, body: bytes, ban_kind: str | None = None) -> bytes 
     """
     if ban_kind is not None or status in FORBIDDING_STATUSES or status >= 500:
         return None
-    return _whole_lines(body) if 200 <= status < 300 else b""
+    return robots_texts.whole_lines(body) if 200 <= status < 300 else b""
 
 
 def wait_seconds(failures: int, retry_seconds: float) -> float:
     """How long the next fetch waits after so many failed ones in a row."""
     return min(FIRST_WAIT * retry_seconds * 2.0 ** min(failures - 1, 30), MAX_WAIT_SECONDS)
-
-
-def _whole_lines(body: bytes) -> bytes:
-    """At most MAX_BYTES of the body. A part of a line could forbid more than the site means, or less."""
-    if len(body) <= MAX_BYTES:
-        return body
-    text = body[:MAX_BYTES]
-    return text[: max(text.rfind(b"\n"), text.rfind(b"\r")) + 1]
 
 
 # ----- the middleware
@@ -256,9 +251,19 @@ class RobotsMiddleware:
         if copy.text is None:
             rules = None
         elif rules is None or copy.text != known.text:
-            rules = RobotRules(copy.text, self.user_agent)
+            rules = self._new_rules(origin, copy.text)
             fleet.feedback.set_crawl_delay(rules.delay_seconds, origin)
         return Known(rules, copy.text, look_at, copy.again_at, copy.failures, copy.reason)
+
+    def _new_rules(self, origin: str, text: bytes) -> RobotRules:
+        rules = RobotRules(text, self.user_agent)
+        if rules.is_cut:
+            self._cut_short(origin)
+        return rules
+
+    def _cut_short(self, origin: str) -> None:
+        self.stats.inc_value("robotstxt/cut_short")
+        logger.warning("robots/cut_short: %s: the file is too long; its end is ignored", self._fields(origin))
 
     async def _fetch_for_fleet(self, fleet: Fleet, origin: str, request: Request) -> Known:
         """Fetch the file and save the result in Redis."""
@@ -300,7 +305,7 @@ class RobotsMiddleware:
             text, reason = await self._fetch(origin, request)
             if text is None:
                 raise Forbidden(f"robots.txt cannot be fetched: {reason}")
-            rules = RobotRules(text, self.user_agent)
+            rules = self._new_rules(origin, text)
             self._known[origin] = Known(rules, text)
             return rules
 
@@ -326,6 +331,8 @@ class RobotsMiddleware:
         self.stats.inc_value(f"robotstxt/response_status_count/{response.status}")
         ban_kind = self.ban_rules.kind_of(response.status, response.url, response.body, was_redirected=was_redirected)
         text = robots_text(response.status, response.body, ban_kind)
+        if text and len(text) < len(response.body):
+            self._cut_short(origin)
         reason = f"ban page: {ban_kind}" if ban_kind else f"status {response.status}"
         policy = STATUS_POLICIES.get(response.status)
         if fleet is not None and text is None and policy is not None:

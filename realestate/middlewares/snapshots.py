@@ -167,6 +167,8 @@ class SnapshotMiddleware:
     def _kind(self, watched: Watched) -> Kind | None:
         if "private" in watched.response.meta:
             return None  # the response is a person's telephone number and nothing else
+        if not watched.response.url.startswith(("http://", "https://")):
+            return None  # a file of this machine, if a project allows such URLs
         if watched.response.status == NOT_MODIFIED:
             return None  # it has no body
         if watched.failed:

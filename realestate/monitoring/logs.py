@@ -1,7 +1,7 @@
 """The log lines of pages and items: one line each, with the fields ``portal=… job=… url=…``.
 
 Outcomes of pages are logged at DEBUG, failures at WARNING or ERROR. No line contains the values of an item: they may
-be long, and a log is no place for personal data.
+be long, and a log is no place for personal data. No line of any library contains a password.
 """
 
 import logging
@@ -14,6 +14,31 @@ from scrapy.logformatter import LogFormatter as ScrapyLogFormatter
 from scrapy.logformatter import LogFormatterResult
 from twisted.python.failure import Failure
 
+from realestate.queue.credentials import without_credentials
+
+
+class MaskedRecord(logging.LogRecord):
+    """A log record whose text and traceback show no credentials, whichever library wrote it."""
+
+    _traceback: str | None = None
+
+    def getMessage(self) -> str:  # noqa: N802
+        return without_credentials(super().getMessage())
+
+    @property
+    def exc_text(self) -> str | None:  # type: ignore[override]
+        """The traceback, which a formatter sets."""
+        return self._traceback
+
+    @exc_text.setter
+    def exc_text(self, text: str | None) -> None:
+        self._traceback = without_credentials(text) if text else text
+
+
+def mask_credentials() -> None:
+    """From now on, no log line of this process contains a password."""
+    logging.setLogRecordFactory(MaskedRecord)
+
 
 class LogFormatter(ScrapyLogFormatter):
     """Formats the log lines of Scrapy. It makes no line that LOG_LEVEL would hide: that costs time with every page."""
@@ -23,6 +48,7 @@ class LogFormatter(ScrapyLogFormatter):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
+        mask_credentials()
         return cls(logging.getLevelNamesMapping()[crawler.settings["LOG_LEVEL"]])
 
     def crawled(self, request: Request, response: Response, spider: Spider) -> LogFormatterResult | None:  # type: ignore[override]

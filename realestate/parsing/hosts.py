@@ -1,7 +1,13 @@
-"""Whether a host name or an IP address is a public one."""
+"""Whether a host name or an IP address is a public one, and which hosts belong to the same site."""
 
 import re
+from functools import cache, lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 Address = IPv4Address | IPv6Address
 
@@ -46,6 +52,35 @@ def is_public_host(host: str) -> bool:
 def is_ip_address(host: str) -> bool:
     """Whether a host is an IP address, in any spelling; all others are names that have to be resolved."""
     return ":" in host or _ENDS_IN_NUMBER.fullmatch(host.lower().rstrip(".")) is not None
+
+
+@cache
+def public_suffixes() -> "TLDExtract":
+    """The list of public suffixes that tldextract brings with it. It never asks the network for a newer one.
+
+    Imported when it is needed: that takes longer than most commands need to start."""
+    from tldextract import TLDExtract
+
+    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+
+
+def site_of(url: str) -> str:
+    """Return the site of a URL: its registered domain, such as `example.co.uk`. Without one, its host and port."""
+    parts = urlsplit(url)
+    return _registered_domain(parts.hostname or "") or parts.netloc.rpartition("@")[2].lower()
+
+
+@lru_cache(maxsize=4096)
+def _registered_domain(host: str) -> str:
+    """Return "" for an IP address, for `localhost`, and for a public suffix itself."""
+    host = host.rstrip(".")
+    if not host or is_ip_address(host):
+        return ""
+    try:
+        host = host.encode("idna").decode()
+    except UnicodeError:
+        return ""
+    return public_suffixes()(host).top_domain_under_public_suffix
 
 
 def _target(address: Address) -> Address:

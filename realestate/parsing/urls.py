@@ -1,4 +1,4 @@
-"""URLs of one site: join them and get their path.
+"""URLs: which ones may be fetched or stored, how they are joined, and their path.
 
 Nearly all links of a portal are simple ("/path/to/page-1.html"). Those are handled by one pattern, which is ten times
 faster than `urllib.parse`; all others are left to `urllib.parse`.
@@ -9,6 +9,47 @@ from urllib.parse import urljoin, urlsplit
 
 #: A path from the root, without "..", query and fragment.
 _SIMPLE_PATH = re.compile(r"(?:/[\w%-]+)+(?:\.\w+)?", re.ASCII)
+#: The only schemes that exist for us. `file:` would read this machine, `javascript:` would run in a reader's browser.
+WEB_SCHEMES = ("http", "https")
+#: A longer URL is refused. Sitemaps allow 2,048 characters, servers about 8,000.
+MAX_LENGTH = 8_000
+#: A URL that needs no further look: a plain host name, and neither user name nor port.
+_SIMPLE_URL = re.compile(r"https?://[a-z0-9]+(?:[.-][a-z0-9]+)*(?:/[\w%.~/-]*)?", re.ASCII)
+#: Programs read these differently, and then one checks another host than the other fetches.
+_AMBIGUOUS = re.compile(r"[\s\\\x00-\x1f\x7f]")
+#: A link that a browser opens on the web. Spaces in its path are common in the addresses of photos.
+_STORED_LINK = re.compile(r"(?i:https?)://[^\s/?#\\<>\"']+(?:[/?#][^\x00-\x1f<>\"]*)?")
+
+
+def web_url(text: str) -> str | None:
+    """Return the URL if it is absolute, http or https, and names a valid host; otherwise None.
+
+    A URL with a user name or a password is refused: no page has a reason to give us one."""
+    text = text.strip()
+    if len(text) > MAX_LENGTH:
+        return None
+    if _SIMPLE_URL.fullmatch(text):
+        return text
+    try:
+        parts = urlsplit(text)
+        host = (parts.hostname or "").encode("idna")
+        is_valid = parts.scheme in WEB_SCHEMES and bool(host) and parts.port != 0 and "@" not in parts.netloc
+    except ValueError:  # also UnicodeError, of a host that cannot be written in ASCII
+        return None
+    if not is_valid or _AMBIGUOUS.search(text):
+        return None
+    return parts.scheme + text[len(parts.scheme) :]  # the scheme in lower case
+
+
+def stored_link(text: str) -> str | None:
+    """Return a link that may be stored and shown, such as that of a photo; None for any other scheme than http(s)."""
+    text = text.strip()
+    if text.startswith("//"):
+        text = "https:" + text
+    if not _STORED_LINK.fullmatch(text):
+        return None
+    scheme, _, rest = text.partition(":")
+    return f"{scheme.lower()}:{rest}"
 
 
 def is_on_site(site: str, url: str) -> bool:

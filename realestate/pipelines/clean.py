@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from realestate.items import Listing, content_hash
+from realestate.parsing.urls import stored_link
 from realestate.storage import Quarantined
 
 _CENT = Decimal("0.01")
@@ -23,8 +24,10 @@ class CleanPipeline:
 
 
 def clean(listing: Listing) -> Listing:
-    """Return the listing with `price_per_m2` and `content_hash`. A rent without a period loses its price."""
+    """Return the listing with `price_per_m2` and `content_hash`. A rent without a period loses its price, and a photo
+    that is no http link is left out."""
     listing = _without_price_of_unknown_period(listing)
+    listing.photos = [link for photo in listing.photos if (link := _photo(photo)) is not None]
     listing.price_per_m2 = _price_per_m2(listing)
     listing.content_hash = content_hash(listing)
     return listing
@@ -42,6 +45,13 @@ def _without_price_of_unknown_period(listing: Listing) -> Listing:
         quality_flags=listing.quality_flags | {"rent_period_unknown"},
         extra={**listing.extra, "price": str(listing.price), "currency": listing.currency},
     )
+
+
+def _photo(photo: Any) -> str | None:
+    """The link of a photo. `javascript:`, `data:` and `file:` must not reach a reader's browser as a link.
+
+    What is no text is kept, so that validation reports it: the parser is wrong."""
+    return stored_link(photo) if isinstance(photo, str) else photo
 
 
 def _price_per_m2(listing: Listing) -> Decimal | None:

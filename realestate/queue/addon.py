@@ -11,6 +11,8 @@ from scrapy.settings import BaseSettings
 
 from realestate.queue.heartbeat import Heartbeat
 from realestate.queue.leases import LeaseMiddleware
+from realestate.queue.schemes import DEFAULT as WEB_SCHEMES
+from realestate.queue.schemes import switch_off_handlers
 from realestate.queue.scrapy_redis_settings import QUEUE_CLASS, replace_queue_class, warn_of_ignored
 from realestate.queue.seed_middleware import SeedMiddleware
 from realestate.queue.send_slots import SendSlotMiddleware
@@ -25,6 +27,7 @@ HEARTBEAT_ORDER = 500
 
 #: Used where a project does not set them. docs/settings.md explains each.
 DEFAULTS: dict[str, Any] = {
+    "ALLOWED_SCHEMES": list(WEB_SCHEMES),
     "SCHEDULER_QUEUE_CLASS": QUEUE_CLASS,
     "DUPEFILTER_EXPECTED": 1_000_000,
     "DUPEFILTER_KEEP_SECONDS": 7 * 24 * 3600,
@@ -53,6 +56,7 @@ class QueueAddon:
                 settings.set(name, value, priority="addon")
         replace_queue_class(settings)
         warn_of_ignored(settings)
+        switch_off_handlers(settings)
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", LeaseMiddleware, LEASE_ORDER)
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", SeedMiddleware, SEED_ORDER)
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", SendSlotMiddleware, SEND_SLOT_ORDER)

@@ -12,6 +12,7 @@ from scrapy.spiders import CrawlSpider
 from scrapy_redis.spiders import RedisCrawlSpider
 
 from realestate.queue.plain_urls import request_to
+from realestate.queue.schemes import Schemes
 
 #: The first byte of every value. It changes with the format, so that workers of two versions cannot misread a value.
 VERSION = b"\x01"
@@ -28,6 +29,7 @@ _LIKE_PLAIN = (Request, FormRequest, JsonRequest, XmlRpcRequest)
 #: Callbacks that Scrapy's own spiders have. No stored request may call any other method of theirs.
 _SCRAPYS_CALLBACKS = frozenset({"parse", "_parse", "parse_start_url", "_callback", "_errback"})
 _NO_CALLBACKS = frozenset(dir(RedisCrawlSpider)) - _SCRAPYS_CALLBACKS
+_ONLY_WEB = Schemes()
 
 
 class MalformedRequest(ValueError):
@@ -82,7 +84,8 @@ def encode(request: Request, spider: Spider, *, meta: Mapping[str, Any] | None =
     return data
 
 
-def decode(data: bytes, spider: Spider) -> Request:
+def decode(data: bytes, spider: Spider, schemes: Schemes = _ONLY_WEB) -> Request:
+    """The request. Raises MalformedRequest, also if the scheme of its URL is not one of `schemes`."""
     if data[:1] != VERSION or len(data) > MAX_BYTES:
         raise MalformedRequest(f"not a request of this version: {data[:20]!r}")
     try:
@@ -92,7 +95,9 @@ def decode(data: bytes, spider: Spider) -> Request:
         for role in ("callback", "errback"):
             if role in parts:
                 parts[role] = _method(spider, parts[role])
-        return request_to(**parts)
+        request = request_to(**parts)
+        schemes.check(request.url)
+        return request
     except (msgspec.MsgspecError, TypeError, ValueError, AttributeError) as error:
         raise MalformedRequest(str(error)) from error
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from realestate.queue import keys
+from realestate.queue.credentials import MASK, without_credentials
 from realestate.queue.request_queue import RequestQueue
 
 Reason = Literal[
@@ -17,7 +18,7 @@ Reason = Literal[
     "timeout",
     "download",  # any other download error
     "robots",  # forbidden by robots.txt
-    "address",  # an address of this machine, its network or its cloud
+    "address",  # an address that must not be fetched: this machine's or its network's, another site's, not http
     "ignored",  # a middleware dropped it
     "parse",  # a page that could not be parsed
     "malformed",  # a value in Redis that is not a request
@@ -30,8 +31,10 @@ REFUSED_STATUSES = frozenset({401, 403, 429})
 
 
 def dead_letter(reason: Reason, error: str, **what: Any) -> str:
-    """The JSON of a dead letter. `what` holds more facts: url, seed, job, status."""
-    return msgspec.json.encode({"reason": reason, "error": error[:500], **what}, enc_hook=repr).decode()
+    """The JSON of a dead letter, without passwords. `what` holds more facts: url, seed, job, status."""
+    facts = {"error": error[:500], **what}
+    shown = {name: without_credentials(fact) if isinstance(fact, str) else fact for name, fact in facts.items()}
+    return msgspec.json.encode({"reason": reason, **shown}, enc_hook=repr).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +94,11 @@ class DeadLetters:
             begin += step
 
     async def _seed(self, id: bytes) -> dict[str, Any] | None:
-        """The fields of the dead letter of a seed; None if it is of a request."""
+        """The fields of the dead letter of a seed; None if it is of a request, or had a password: that is not kept."""
         text: Any = await self.server.hget(keys.dead_letters(self.portal), id)
         fields: dict[str, Any] = msgspec.json.decode(text) if text else {}
-        return fields if fields.get("reason") == "seed" and fields.get("seed") is not None else None
+        is_whole_seed = fields.get("reason") == "seed" and MASK not in (fields.get("seed") or MASK)
+        return fields if is_whole_seed else None
 
     async def _push_seed(self, fields: dict[str, Any]) -> None:
         """Push the seed again to the key that it came from."""

@@ -38,6 +38,7 @@ from realestate.queue.redis_retry import retry_until_available
 from realestate.queue.refetch import refetch_request
 from realestate.queue.request_queue import HeartbeatReply, Lease, Pushed, QueueSettings, RequestQueue, Taken
 from realestate.queue.robots import RobotsTexts
+from realestate.queue.schemes import ForbiddenScheme, Schemes
 from realestate.queue.seed_source import SeedSource
 from realestate.queue.seeds import SeedList
 from realestate.queue.workers import worker_name
@@ -94,6 +95,7 @@ class Fleet:
         self.stats = crawler.stats
         self.serving = False
         self.worker = worker_name()
+        self.schemes = Schemes.from_settings(settings)
         self.buffer_size = 2 * settings.getint("CONCURRENT_REQUESTS")
         self.retry_seconds = settings.getfloat("RETRY_DELAY_SECONDS")
         self.local: deque[Request] = deque()
@@ -149,6 +151,8 @@ class Fleet:
 
     def enqueue_request(self, request: Request) -> bool:
         """A page's child, a seed, a leased request that goes on (redirect, retry), or one of this process alone."""
+        if not self._has_allowed_scheme(request):
+            return False
         if held := self.ledger.get(request.meta.get(LEASE)):
             self._go_on(request, held)
             return True
@@ -196,7 +200,9 @@ class Fleet:
         self._hand_back()
 
     def check(self, request: Request) -> None:
-        """Raises NotShareable for a request that other workers could not send."""
+        """Raises NotShareable for a request that other workers could not send, ForbiddenScheme for one that nobody may
+        send."""
+        self.schemes.check(request.url)
         self.packer.payload(request)
 
     async def next_seed(self, seconds: float = WAKE_UP_SECONDS) -> tuple[bytes, str] | None:
@@ -231,9 +237,8 @@ class Fleet:
 
     async def push(self, requests: Iterable[Request]) -> None:
         """Enqueue requests that come from no page and no seed. Returns when Redis has them."""
-        await retry_until_available(
-            partial(self.queue.push, list(map(self.packer.pushed, requests))), self.stats, "pushing"
-        )
+        pushed = [self.packer.pushed(request) for request in requests if self._has_allowed_scheme(request)]
+        await retry_until_available(partial(self.queue.push, pushed), self.stats, "pushing")
 
     async def nothing_left(self) -> bool:
         """Whether the portal has no seeds and no requests, waiting or leased."""
@@ -287,7 +292,7 @@ class Fleet:
 
     def _decoded(self, key: str, lease: Lease) -> Request | None:
         try:
-            return decode(lease.payload, self.spider)
+            return decode(lease.payload, self.spider, self.schemes)
         except MalformedRequest as error:
             logger.warning("queue/malformed: %s", error)
             self.stats.inc_value("queue/dead/malformed")
@@ -304,6 +309,20 @@ class Fleet:
             self.seeds.enqueued(nonce)
         self.outbox.push(pushed, partial(self.seeds.remove, nonce) if nonce else None)
         self.stats.inc_value("queue/pushed")
+
+    def _has_allowed_scheme(self, request: Request) -> bool:
+        """Whether the request may be sent. If not, it is dropped; a leased one becomes a dead letter."""
+        try:
+            self.schemes.check(request.url)
+            return True
+        except ForbiddenScheme as error:
+            self.stats.inc_value("queue/forbidden_scheme")
+            logger.warning("queue/forbidden_scheme: spider=%s url=%s: %s", self.spider.name, request.url[:200], error)
+            key = request.meta.get(LEASE, "")
+            if held := self.ledger.get(key):
+                what = {"job": held.lease.job, "stage": held.lease.stage, "url": request.url[:2000]}
+                self.ledger.end(key, "dead", dead_letter("address", str(error), **what))
+            return False
 
     def _keep_local(self, request: Request, error: NotShareable) -> bool:
         """Keep a request that only this process can run, unless it has had it before. Say so once for each cause."""

@@ -14,6 +14,7 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy_redis.spiders import RedisMixin
 
+from realestate.queue.credentials import without_credentials
 from realestate.queue.engine import in_work
 from realestate.queue.fleet import WAKE_UP_SECONDS, Fleet, fleet_of
 from realestate.queue.packing import SEED
@@ -91,13 +92,18 @@ class SeedMiddleware:
             made = spider.make_request_from_data(data)
             if made is None:
                 return []
-            return list(made) if isinstance(made, Iterable) else [made]
+            requests = list(made) if isinstance(made, Iterable) else [made]
+            for request in requests:
+                fleet.schemes.check(request.url)
+            return requests
         except Exception as error:
-            logger.warning("seed/refused: spider=%s seed=%r: %s", spider.name, seed[:200], error)
+            shown = without_credentials(seed[:200].decode("utf-8", "backslashreplace"))
+            reason = without_credentials(str(error))
+            logger.warning("seed/refused: spider=%s seed=%r: %s", spider.name, shown, reason)
             fleet.stats.inc_value("seed/refused")
             text = seed.decode("utf-8", "backslashreplace")[:2000]
             source = fleet.seeds.source
-            fleet.give_up("seed", str(error), seed=text, seeds_key=source.key, seeds_kind=source.kind)
+            fleet.give_up("seed", reason, seed=text, seeds_key=source.key, seeds_kind=source.kind)
             return []
 
     def _longest_idle(self, spider: Spider) -> float | None:

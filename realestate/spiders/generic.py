@@ -6,7 +6,8 @@ A seed is a listing's page on any public host, a sitemap (`….xml`) of such pag
 which leads to the sitemaps it names. The ref is the host and the last long number of the URL, or a hash of the URL.
 `extra["sources"]` says which field came from where. Uncertain values are left out: a price without a currency, a size
 without a unit. If neither the URL nor the title says whether it is for sale or for rent, the listing goes to
-quarantine. All hosts of `generic` share one rate limit. It cannot read a site that has no data for search engines, or
+quarantine. A seed's job stays on its site: redirects, sitemaps and links to another registered domain are refused. All
+hosts of `generic` share one rate limit. It cannot read a site that has no data for search engines, or
 has data only about the site itself.
 """
 
@@ -34,7 +35,7 @@ from realestate.parsing import (
     schemaorg,
     unknown_json,
 )
-from realestate.parsing.hosts import is_public_host
+from realestate.parsing.hosts import is_public_host, site_of
 from realestate.parsing.text import plain
 
 _FIRST_PAGE = ("", "/")
@@ -82,7 +83,16 @@ class GenericSpider(PortalSpider):
     @classmethod
     def is_of(cls, site: str, url: str) -> bool:
         """Any public host belongs to it; and the simulator's, if there is one."""
-        return urlsplit(url).netloc == urlsplit(site).netloc or _is_public(urlsplit(url).hostname or "")
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return False
+        is_web = parts.scheme in ("http", "https")
+        return is_web and (parts.netloc == urlsplit(site).netloc or _is_public(parts.hostname or ""))
+
+    def may_follow(self, url: str, page: str) -> bool:
+        """A page leads only to its own site: to hosts with the same registered domain."""
+        return super().may_follow(url, page) and site_of(url) == site_of(page)
 
     def ref_of(self, url: str) -> str | None:
         parts = urlsplit(url)

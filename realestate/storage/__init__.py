@@ -19,4 +19,6 @@ def open_store(url: str | None) -> FullStore:
         from realestate.storage.mongo import MongoStore
 
         return MongoStore(url)
-    raise StoreError(f"STORE_URL begins with {url.split(':')[0]!r}: a postgresql:// or mongodb:// URL is needed")
+    scheme, separator, _ = url.partition("://")
+    begin = f"begins with {scheme[:20]!r}" if separator else "has no scheme"  # the rest may contain a password
+    raise StoreError(f"STORE_URL {begin}: a postgresql:// or mongodb:// URL is needed")

@@ -14,7 +14,6 @@ from scrapy.http import Response, TextResponse
 
 from realestate.middlewares import robots
 from realestate.middlewares.robots import (
-    MAX_BYTES,
     MAX_DELAY_SECONDS,
     MAX_REDIRECTS,
     MAX_WAIT_SECONDS,
@@ -26,6 +25,7 @@ from realestate.middlewares.robots import (
     robots_text,
     wait_seconds,
 )
+from realestate.parsing.robots_texts import MAX_BYTES
 from realestate.queue import keys
 from realestate.queue.buffer import monotonic_ms
 from realestate.queue.engine import LEASE
