@@ -131,4 +131,7 @@ class Links(Paging):
         return self.key(search) == with_parameters(search, {})
 
     def next(self, search: str, results: Results) -> str | None:
-        return urljoin(search, results.after) if results.after else None
+        try:
+            return urljoin(search, results.after) if results.after else None
+        except ValueError:  # it is no URL
+            return None

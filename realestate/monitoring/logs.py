@@ -26,7 +26,7 @@ class MaskedRecord(logging.LogRecord):
         return without_credentials(super().getMessage())
 
     @property
-    def exc_text(self) -> str | None:  # type: ignore[override]
+    def exc_text(self) -> str | None:
         """The traceback, which a formatter sets."""
         return self._traceback
 

@@ -57,7 +57,7 @@ def test_nothing_is_overwritten(shared_checkout: Path, command: Run) -> None:
         (["class"], "'class' is a word or a module of Python"),
         (["match"], "is a word or a module of Python"),
         (["json"], "is a word or a module of Python"),
-        (["finance"], "there is a portal 'finance' already"),
+        (["finance"], "exists already"),
         (["fine", "--site", "ftp://example.com"], "use an address such as"),
         (["fine", "--country", "Belgium"], "use codes such as BE and EUR"),
         (["fine", "--timezone", "Mars/Base"], "use a time zone such as"),

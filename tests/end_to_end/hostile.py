@@ -65,8 +65,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def hostile_site() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """A server on this machine with these responses; its URL."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -75,3 +76,9 @@ def hostile_site() -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextmanager
+def hostile_site() -> Iterator[str]:
+    with serving(Handler) as url:
+        yield url

@@ -174,3 +174,76 @@ def test_a_proxy_may_have_a_private_address(handling: Any) -> None:
             return proxy.urls
 
     assert asyncio.run(work()) == ["http://www.immoweb.be/en"]
+
+
+class Rebinding:
+    """A name server that answers the first question with a harmless address, and later ones with another."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.asked = 0
+
+    def __call__(self, host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
+        address = self.answers[min(self.asked, len(self.answers) - 1)]
+        self.asked += 1
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+
+@pytest.fixture
+def counts_as_public(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A loopback address that counts as public in this test, beside 127.0.0.1, which does not."""
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.2", 0))
+        except OSError:
+            pytest.skip("this machine has only one loopback address")
+    monkeypatch.setattr("realestate.middlewares.public_addresses.is_public_ip", lambda host: host == "127.0.0.2")
+    return "127.0.0.2"
+
+
+def test_the_address_that_was_checked_is_the_one_that_is_connected_to(
+    handling: Any, counts_as_public: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DNS rebinding: a name resolves to a public address when it is checked, and to a private one directly after."""
+
+    async def work() -> tuple[int, int]:
+        private = RawServer(responding(page()))
+        async with private.listening() as server, handling() as handler:
+            public = await asyncio.start_server(_answer, counts_as_public, server.port)
+            names = Rebinding(counts_as_public, "127.0.0.1")
+            monkeypatch.setattr(socket, "getaddrinfo", names)
+            async with public:
+                response = await handler.download_request(Request(f"http://www.rebound.example:{server.port}/"))
+            assert str(response.ip_address) == counts_as_public
+            return server.connections, names.asked
+
+    assert asyncio.run(work()) == (0, 1), "one question, whose answer is checked and used"
+
+
+def test_each_hop_of_a_redirect_is_checked_with_the_address_it_has_then(
+    handling: Any, counts_as_public: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second name, and the first one when its cached address is too old, resolve to a private address."""
+
+    async def work() -> int:
+        async with RawServer(responding(page())).listening() as server, handling() as handler:
+            public = await asyncio.start_server(_answer, counts_as_public, server.port)
+            monkeypatch.setattr(socket, "getaddrinfo", Rebinding(counts_as_public, "127.0.0.1"))
+            first = f"http://www.first.example:{server.port}/"
+            async with public:
+                await handler.download_request(Request(first))
+            with pytest.raises(ForbiddenAddress):
+                await handler.download_request(Request(f"http://www.second.example:{server.port}/"))
+            handler._direct.connector.clear_dns_cache()  # as after _DNS_CACHE_SECONDS
+            with pytest.raises(ForbiddenAddress):
+                await handler.download_request(Request(first))
+            return server.connections
+
+    assert asyncio.run(work()) == 0
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+    await writer.drain()
+    writer.close()

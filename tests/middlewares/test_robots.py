@@ -1,6 +1,7 @@
 """robots.txt: which rules a response stands for; who fetches the file, and who waits. With a real queue."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -508,3 +509,40 @@ def test_the_wait_grows_up_to_a_limit() -> None:
     assert waits[:4] == [10, 20, 40, 80]
     assert waits == sorted(waits)
     assert waits[-1] == wait_seconds(10_000, 2.0) == MAX_WAIT_SECONDS
+
+
+def _numbered(line: bytes, count: int) -> bytes:
+    return b"".join(line % number for number in range(count))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _numbered(b"User-agent: a%d\n", 4_000) + _numbered(b"Disallow: /%d\n", 4_000),
+        _numbered(b"User-agent: a%d\n", 15_000) + b"Disallow: /\n" + _numbered(b"User-agent: a%d\n", 15_000),
+        b"User-agent: *\n" + _numbered(b"Disallow: /a*%d\n", 30_000),
+        b"User-agent: *\nDisallow: /" + b"*a" * 200_000,
+        b"User-agent: *\n" + b"Disallow: /" + b"*a" * 3_000 + b"*b$",
+    ],
+    ids=["agents by rules", "agents twice", "wildcards", "a long line", "many wildcards"],
+)
+def test_a_hostile_file_is_read_in_little_time(body: bytes) -> None:
+    begin = time.process_time()
+    rules = RobotRules(robots_text(200, body) or b"", "realestate")
+    for number in range(5):
+        rules.allows(f"https://www.example.org/{'a' * 2_000}{number}")
+    assert time.process_time() - begin < 3.0
+
+
+def test_the_rest_of_a_file_with_too_many_rules_is_ignored() -> None:
+    agents = b"User-agent: realestate\nDisallow: /first\n" + _numbered(b"User-agent: a%d\n", 1_000)
+    rules = RobotRules(agents + _numbered(b"Disallow: /%d\n", 1_000) + b"User-agent: *\nDisallow: /\n", "realestate")
+    assert rules.is_cut
+    assert not rules.allows("https://www.example.org/first")
+    assert not RobotRules(TEXT, "realestate").is_cut
+
+
+def test_a_rate_with_thousands_of_digits_is_the_longest_delay() -> None:
+    rate = b"User-agent: *\nRequest-rate: 1/" + b"9" * 400 + b"h\n"
+    assert RobotRules(rate, "realestate").delay_seconds == MAX_DELAY_SECONDS
+    assert RobotRules(b"User-agent: *\nRequest-rate: " + b"9" * 400 + b"/1h\n", "realestate").delay_seconds < 1

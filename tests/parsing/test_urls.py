@@ -4,7 +4,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from realestate.parsing.urls import absolute_url, is_on_site, url_path
+from realestate.parsing.urls import absolute_url, is_on_site, url_path, web_url
 
 SITES = ("https://site.example", "http://127.0.0.1:9001")
 LINKS = (
@@ -56,3 +56,30 @@ def test_a_url_of_another_host_is_not_on_the_site() -> None:
     on_site = {link for link in LINKS if is_on_site("https://site.example", link)}
     assert "https://site.example/homes/5" in on_site
     assert not [link for link in on_site if "evil" in link or ":" in link[8:]]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://x.example", "https://x.example:8443/a?b=c#d", "https://b\u00fcro.example/1", "http://[2606:4700::1]/"],
+)
+def test_a_web_url_is_kept(url: str) -> None:
+    assert web_url(f" {url}\n") == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "//x.example/1",
+        "/1",
+        "",
+        "https://",
+        "http://a b/",
+        "http://x\\y/",
+        "http://u@x.example/",
+        "http://x.example:0/",
+        "http://[",
+    ],
+)
+def test_anything_else_is_no_web_url(url: str) -> None:
+    assert web_url(url) is None

@@ -1,5 +1,7 @@
 from decimal import Decimal
 
+import pytest
+
 from realestate.items import content_hash
 from realestate.pipelines.clean import CleanPipeline, clean
 from realestate.storage import Quarantined
@@ -43,3 +45,13 @@ def test_a_listing_that_cannot_be_cleaned_goes_to_quarantine() -> None:
 def test_other_items_pass_unchanged() -> None:
     item = {"any": "thing"}
     assert CleanPipeline().process_item(item) is item
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["javascript:alert(1)", "file:///etc/passwd", "data:image/png;base64,AAAA", "ftp://x.example/1.jpg", "1.jpg", ""],
+)
+def test_a_photo_that_is_no_http_link_is_left_out(bad: str) -> None:
+    photos = ["https://x.example/1.jpg", bad, "//x.example/2 b.jpg", "HTTPS://x.example/3.jpg"]
+    cleaned = clean(a_listing(photos=photos))
+    assert cleaned.photos == ["https://x.example/1.jpg", "https://x.example/2 b.jpg", "https://x.example/3.jpg"]
