@@ -9,14 +9,17 @@ from redis import Redis
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotSupported
+from scrapy.http import Response
 from scrapy.settings import Settings
 
 from realestate import settings as project_settings
+from realestate.middlewares.snapshots import SnapshotMiddleware, SnapshotSettings, Watched
 from realestate.queue import keys
 from realestate.queue.addon import QueueAddon
 from realestate.queue.codec import MalformedRequest, decode, encode
 from realestate.queue.dead_letters import DeadLetters
 from realestate.queue.engine import LEASE
+from realestate.queue.ledger import NO_HOLD
 from realestate.queue.scheduler import Scheduler
 from realestate.queue.schemes import ForbiddenScheme, Schemes
 from realestate.spiders.immoweb import ImmowebSpider
@@ -112,3 +115,11 @@ def test_another_project_may_allow_other_schemes() -> None:
         {name for name, path in each.getwithbase("DOWNLOAD_HANDLERS").items() if path} for each in (by_default, allowed)
     ]
     assert on == [{"http", "https"}, {"http", "https", "file", "sftp"}]
+
+
+@pytest.mark.parametrize(("url", "kind"), [("file:///etc/passwd", None), ("https://www.immoweb.be/", "failed")])
+def test_a_raw_page_is_always_of_http(make_crawler: Callable[..., Crawler], url: str, kind: str | None) -> None:
+    crawler = make_crawler(ImmowebSpider)
+    middleware = SnapshotMiddleware(crawler, SnapshotSettings.from_settings(crawler.settings))
+    response = Response(url, body=b"root:x:0:0", request=Request(url))
+    assert middleware._kind(Watched(response, NO_HOLD, failed=True)) == kind
