@@ -19,6 +19,11 @@ _MARKS = (b"<urlset", b"<sitemapindex")
 _ENDS = (b"</urlset>", b"</sitemapindex>")
 
 
+def is_sitemap_url(url: str) -> bool:
+    """Whether the URL looks like that of a sitemap, or of a robots.txt that names sitemaps."""
+    return urlsplit(url).path.endswith((".xml", ".xml.gz", "/robots.txt"))
+
+
 def is_robots(response: Response) -> bool:
     return urlsplit(response.url).path.endswith("/robots.txt")
 
