@@ -57,7 +57,7 @@ class CrawlOutcome:
     pages: int
     seconds: float
     logs: Path
-    paused: str = ""
+    stopped: str = ""
     """Why the crawl stopped before its end."""
 
     @property
@@ -268,7 +268,7 @@ def _crawl(request: CrawlRequest, *, workers: int, show: "Callable[[Progress], N
         pages=latest.total(portal, "pages"),
         seconds=latest.seconds,
         logs=logs,
-        paused=_why_paused(after.rate_limit) if ending == "paused" else "",
+        stopped="" if ending == "finished" else _why_stopped(after.rate_limit),
     )
 
 
@@ -278,12 +278,20 @@ def _end_pause(redis_url: str, portal: str, state: "State") -> None:
     from realestate.cli.queues import with_queue_at
 
     limit = state.rate_limit
-    if not limit.paused:
+    if not limit.paused and not limit.robots_failures:
         return
-    if not limit.is_paused_by_worker:
+    if limit.paused and not limit.is_paused_by_worker:
         raise UsageError(f"{portal} is {_why_paused(limit)}; `realestate resume {portal}` starts it again")
-    print_note(f"{portal} was {_why_paused(limit)}; trying again now")
+    print_note(f"{portal} was {_why_stopped(limit)}; trying again now")
     with_queue_at(redis_url, portal, lambda queue: queue.resume(automatic=True))
+
+
+def _why_stopped(limit: "RateLimit") -> str:
+    """Why a crawl ended although requests are left."""
+    if limit.paused:
+        return _why_paused(limit)
+    again = time.strftime("%H:%M", time.localtime(limit.robots_again_at))
+    return f"waiting for its robots.txt, which cannot be fetched: {limit.robots_reason}; workers try again at {again}"
 
 
 def _why_paused(limit: "RateLimit") -> str:
@@ -313,8 +321,8 @@ def _print_outcome(outcome: CrawlOutcome) -> None:
         f"{outcome.portal}: {outcome.new} new listings, {outcome.kept} in all; {outcome.pages} pages in"
         f" {outcome.seconds:.0f} s, {outcome.quarantined} in quarantine, {outcome.dead} dead letters"
     )
-    if outcome.paused:
-        print(f"{outcome.portal} is {outcome.paused}")
+    if outcome.stopped:
+        print(f"{outcome.portal} is {outcome.stopped}")
         print(f"`realestate crawl {outcome.portal}` tries again at once; its requests are kept")
     elif outcome.failed:
         print(f"nothing was stored; `realestate deadletters list {outcome.portal}` shows why")

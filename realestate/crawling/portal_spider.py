@@ -160,7 +160,8 @@ class PortalSpider(SearchSpider):
 
     @classmethod
     def is_item(cls, site: str, url: str) -> bool:
-        return bool(cls.listing_path.search(url_path(site, url)))
+        listing_path = getattr(cls, "listing_path", None)
+        return listing_path is not None and bool(listing_path.search(url_path(site, url)))
 
     def ref_of(self, url: str) -> str | None:
         """The portal's id in the URL of a listing; None for any other URL."""

@@ -460,6 +460,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         links = [each for each in results if isinstance(each, AnyLink)]
         wanted = await self.links_to_fetch(links, response.meta.get("mode"), response.meta.get("filter", ""))
         if "limit" in response.meta:
+            wanted = list({link.ref: link for link in wanted}.values())  # a promoted result is on the page twice
             wanted = wanted[: await self._granted(len(wanted), response)]
         validators = await self.validators_of(wanted)
         for link in wanted:

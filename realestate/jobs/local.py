@@ -21,7 +21,10 @@ STATE_SECONDS = 0.25
 LAST_HEARTBEAT_SECONDS = 1.2
 
 
-Ending = Literal["finished", "paused"]
+#: After so many failed tries to fetch a robots.txt, the next ones come too rarely to wait for.
+ROBOTS_FAILURES = 3
+
+Ending = Literal["finished", "stopped"]
 
 
 class WorkerDied(RuntimeError):
@@ -70,8 +73,9 @@ def _last_error(log: Path) -> str:
 
 
 def _is_stopped(state: State) -> bool:
-    """Whether nothing more will come before somebody resumes the portal, or its pause ends."""
-    return state.rate_limit.paused and not state.in_flight
+    """Whether nothing more will come soon: the portal is paused, or its robots.txt cannot be fetched."""
+    limit = state.rate_limit
+    return not state.in_flight and (limit.paused or limit.robots_failures >= ROBOTS_FAILURES)
 
 
 def watch(
@@ -81,7 +85,7 @@ def watch(
     show: Callable[[Progress], None],
     logs: Path,
 ) -> Ending:
-    """Wait until every portal is finished, or all that are not are paused."""
+    """Wait until every portal is finished, or nothing more will come soon from those that are not."""
     progress = Progress()
     started = time.monotonic()
     while True:
@@ -94,7 +98,7 @@ def watch(
             show(progress)
             return "finished"
         if all(state.finished or _is_stopped(state) for state in states.values()):
-            return "paused"
+            return "stopped"
         for number, worker in enumerate(workers, 1):
             if (code := worker.poll()) is not None:
                 raise WorkerDied(f"worker {number} ended with code {code}: {_last_error(logs / _log(number))}")

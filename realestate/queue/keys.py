@@ -134,6 +134,10 @@ def jobs(portal: str) -> str:
     return prefix(portal) + "jobs"
 
 
+def limit(portal: str, name: str) -> str:
+    return f"{prefix(portal)}limit:{name}"
+
+
 def counts(portal: str, name: str) -> str:
     return f"{prefix(portal)}counts:{name}"
 

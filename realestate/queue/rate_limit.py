@@ -26,6 +26,12 @@ class RateLimit:
     paused_until: float = 0.0
     """Redis' time, in seconds, when the pause ends by itself; 0: it does not."""
 
+    robots_reason: str = ""
+    """Why the site's robots.txt cannot be fetched. Nothing may be fetched without it."""
+    robots_failures: int = 0
+    robots_again_at: float = 0.0
+    """Redis' time, in seconds, of the next try."""
+
     @property
     def is_paused_by_worker(self) -> bool:
         """Such a pause ends by itself."""
@@ -53,6 +59,9 @@ class RateLimit:
             paused_by=text(b"paused_by"),
             paused_at=number(b"paused_at", 0) / 1000,
             paused_until=paused_until / 1000,
+            robots_reason=text(b"robots_reason"),
+            robots_failures=int(number(b"robots_failures", 0)),
+            robots_again_at=number(b"robots_again_at", 0) / 1000,
         )
 
     def __str__(self) -> str:
@@ -60,6 +69,8 @@ class RateLimit:
             return "paused" + (f": {self.paused_reason}" if self.paused_reason else "")
         if self.blocked_seconds:
             return f"blocked {self.blocked_seconds:.0f} s: {self.reason}"
+        if self.robots_failures:
+            return f"robots.txt cannot be fetched: {self.robots_reason}"
         rate = self.rate * self.factor
         if self.crawl_delay_seconds and (not rate or 1 / rate < self.crawl_delay_seconds):
             return f"{1 / self.crawl_delay_seconds:g}/s: Crawl-delay"

@@ -223,7 +223,8 @@ class RequestQueue:
         await self.run("pause", reason=reason, by=by, wait=int(seconds * 1000))
 
     async def resume(self, *, automatic: bool = False) -> bool:
-        """End a pause; with `automatic`, only one that a worker made. Returns whether there was one."""
+        """End a pause; with `automatic`, only one that a worker made. A robots.txt that could not be fetched is tried
+        again at once. Returns whether there was anything to end."""
         await migrate_keys(self)
         return bool(await self.run("resume", automatic=automatic))
 
