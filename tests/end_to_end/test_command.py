@@ -208,7 +208,7 @@ def test_the_doctor_names_each_fault_with_its_remedy(
         (["crawl"], "portal"),
         (["crawl", "nowhere"], f"the portals are: {', '.join(all_portals())}"),
         (["crawl", "emlak", "not-an-address"], "not-an-address"),
-        (["crawl", "emlak", "https://example.com/x"], "is not a URL of emlak"),
+        (["crawl", "emlak", "https://example.com/x"], "not a URL of https://emlak.az"),
         (["crawl", "emlak", "--limit", "many"], "--limit"),
         (["crawl", "emlak", "--workers", "0"], "--workers"),
         (["work", "nowhere"], "nowhere"),
