@@ -11,7 +11,10 @@ else
 VENV := .venv
 endif
 BIN := $(VENV)/bin
+# What the program needs, and what its tests need beside that.
+RUNTIME := $(VENV)/runtime
 READY := $(VENV)/ready
+PIP_INSTALL := $(BIN)/pip install --disable-pip-version-check
 
 # Tests wait for servers and processes half of their time: two test processes for each core.
 CORES := $(shell getconf _NPROCESSORS_ONLN)
@@ -26,7 +29,7 @@ endif
 
 .PHONY: demo quick test test-all lint check bench performance peers format fresh lock clean
 
-demo: $(READY)
+demo: $(RUNTIME)
 	$(BIN)/realestate demo
 
 # For each save.
@@ -72,11 +75,19 @@ fresh:
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && git clone --quiet . "$$folder/realestate" \
 		&& $(MAKE) -C "$$folder/realestate" demo && $(MAKE) -C "$$folder/realestate" test
 
-$(READY): requirements-dev.lock pyproject.toml
+$(RUNTIME): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer is needed, with its venv module" >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@echo "Installing what the program needs: about 120 MB to download, 300 MB on disk."
+	@date +%s > $(VENV)/started
+	$(PIP_INSTALL) --progress-bar on --require-hashes -r requirements.lock | grep --line-buffered -v '^Requirement already'
+	$(PIP_INSTALL) --quiet --no-deps --no-build-isolation -e .
+	@echo "Installed $$(du -sm $(VENV) | cut -f1) MB in $$(($$(date +%s) - $$(cat $(VENV)/started))) s."
+	@touch $(RUNTIME)
+
+$(READY): $(RUNTIME) requirements-dev.lock
+	@echo "Installing what the tests need beside that."
+	$(PIP_INSTALL) --quiet --require-hashes -r requirements-dev.lock
 ifeq ($(SCRAPY),latest)
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade scrapy
 endif

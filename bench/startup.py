@@ -84,7 +84,7 @@ def _demo_seconds(context: Context, number: int) -> float:
     listings = context.sized(2_000, least=20)  # as many as it has by default
     command = [sys.executable, "-m", "realestate", "demo", "--listings", str(listings)]
     began = time.monotonic()
-    process = children.spawn(command, env=environment.changed(TMPDIR=str(folder)), log=log)
+    process = children.spawn(command, env=environment.changed(REALESTATE_HOME=str(folder)), log=log)
     try:
         with closing(_Onlooker(folder)) as onlooker:
             seen = until(lambda: process.poll() is not None or onlooker.sees_a_listing(), LONGEST_SECONDS)
@@ -116,10 +116,9 @@ class _Onlooker:
             self.connection.close()
 
     def _connected(self) -> bool:
-        for home in self.folder.glob("realestate-demo-*/services"):
-            if self.connection is None and (services := embedded.running(home)) is not None:
-                self.connection = psycopg2.connect(services.store_url)
-                self.connection.autocommit = True
+        if self.connection is None and (services := embedded.running(self.folder / "demo")) is not None:
+            self.connection = psycopg2.connect(services.store_url)
+            self.connection.autocommit = True
         return self.connection is not None
 
     def _any_listing(self) -> bool:

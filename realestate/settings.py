@@ -156,6 +156,8 @@ RETRY_EXCEPTIONS = [
 ]
 #: A file with your own rules that recognise ban pages. They are used in addition to ours.
 BAN_RULES = variable("BAN_RULES")
+#: A portal that sends mostly ban pages is paused for this time. Then a few requests show whether it still does.
+BAN_PAUSE_SECONDS = number("BAN_PAUSE_SECONDS", 1800.0)
 #: bina.az identifies its search query by this hash. It was read from its pages in September 2026 and changes with them.
 BINA_QUERY_HASH = sha256("BINA_QUERY_HASH", "b781511a943a4d710eefdf811a24dd4ae353e55d836952603ce0b37fde97d073")
 

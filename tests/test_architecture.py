@@ -30,13 +30,14 @@ MAY_IMPORT = {
     "monitoring": {"queue"},
     "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
     "embedded": set(),
-    "jobs": {"items", "queue", "storage", "embedded"},
+    "jobs": {"items", "queue", "storage", "embedded", "crawling"},  # what may be asked of a portal
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs"},  # so that a portal can be read alone
     "simulator": {"items"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage"},
     "demo": {"settings", "environment", "embedded", "jobs", "storage", "items"},
     "cli": {
         "items",
+        "crawling",
         "environment",
         "settings",
         "embedded",

@@ -10,14 +10,29 @@ from typing import Annotated
 import typer
 
 from realestate import __version__
-from realestate.cli import crawl, deadletters, demo, doctor, jobs, listings, maintenance, portal, quarantine, reparse
+from realestate.cli import (
+    crawl,
+    database,
+    deadletters,
+    demo,
+    doctor,
+    jobs,
+    listings,
+    maintenance,
+    portal,
+    portals,
+    quarantine,
+    reparse,
+)
 from realestate.cli import status as status_commands
+from realestate.cli.help_page import AUTHOR, DATA, FLEET, KEEP, START, GroupedCommands
 
 #: New objects after which Python looks for garbage. Python's own default is 700.
 GARBAGE_EVERY = 20_000
 
 app = typer.Typer(
     name="realestate",
+    cls=GroupedCommands,
     help="Collect property listings of many portals, with their history.",
     no_args_is_help=True,
     add_completion=False,
@@ -26,30 +41,53 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.command(epilog="Example: realestate demo --listings 500")(demo.demo)
-app.command(epilog="Example: realestate simulate --port 8800 --listings 2000 --adversary strict --proxies 8")(
-    demo.simulate
+app.command(rich_help_panel=START, epilog="Example: realestate demo --listings 500")(demo.demo)
+app.command(rich_help_panel=START, epilog="Example: realestate crawl immoweb --city gent --operation rent --limit 100")(
+    crawl.crawl
 )
-app.command(epilog="Example: realestate crawl immoweb --limit 100")(crawl.crawl)
-app.command(epilog="Example: realestate work immoweb emlak")(crawl.work)
-app.command(epilog="Example: realestate submit immoweb")(crawl.submit)
-app.command(epilog="Example: realestate status --json")(status_commands.status)
-app.command(epilog="Example: realestate pause immoweb")(status_commands.pause)
-app.command(epilog="Example: realestate resume immoweb")(status_commands.resume)
-app.add_typer(jobs.app, name="jobs", epilog="Example: realestate jobs list --portal emlak")
+app.command(rich_help_panel=START, epilog="Example: realestate status --json")(status_commands.status)
+app.command(rich_help_panel=START, epilog="Example: realestate portals")(portals.portals)
+app.command(rich_help_panel=START, epilog="Example: realestate db -- --command 'SELECT count(*) FROM listings'")(
+    database.db
+)
+app.command(rich_help_panel=START, epilog="Example: realestate doctor")(doctor.doctor)
+app.command(rich_help_panel=DATA, epilog="Example: realestate history emlak 840001")(listings.history)
+app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 1500 --json")(listings.events)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate submit immoweb --operation rent")(crawl.submit)
+app.add_typer(jobs.app, name="jobs", rich_help_panel=FLEET, epilog="Example: realestate jobs list --portal emlak")
 app.add_typer(jobs.old_app, name="runs", hidden=True)
-app.add_typer(deadletters.app, name="deadletters", epilog="Example: realestate deadletters list immoweb")
-app.add_typer(quarantine.app, name="quarantine", epilog="Example: realestate quarantine list --portal immoweb")
-app.command(epilog="Example: realestate history emlak 840001")(listings.history)
-app.command(epilog="Example: realestate events --after 1500 --json")(listings.events)
-app.command(epilog="Example: realestate reparse --portal immoweb --since 2026-11-01 --dry-run")(reparse.reparse)
-app.command(epilog="Example: realestate retain --delisted-days 180 --dry-run")(maintenance.retain)
-app.command(epilog="Example: realestate erase --ref emlak/840001")(maintenance.erase)
-app.command(epilog="Example: realestate upkeep --json")(maintenance.upkeep)
-app.command(epilog="Example: realestate backup realestate-2026-11-01.zip")(maintenance.backup)
-app.command(epilog="Example: realestate restore realestate-2026-11-01.zip")(maintenance.restore)
-app.add_typer(portal.app, name="portal", epilog="Example: realestate portal new example --kind jsonld")
-app.command(epilog="Example: realestate doctor")(doctor.doctor)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate pause immoweb --reason 'new layout'")(
+    status_commands.pause
+)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate resume immoweb")(status_commands.resume)
+app.add_typer(
+    deadletters.app,
+    name="deadletters",
+    rich_help_panel=FLEET,
+    epilog="Example: realestate deadletters list immoweb",
+)
+app.add_typer(
+    quarantine.app,
+    name="quarantine",
+    rich_help_panel=KEEP,
+    epilog="Example: realestate quarantine list --portal immoweb",
+)
+app.command(rich_help_panel=KEEP, epilog="Example: realestate reparse --portal immoweb --since 2026-11-01 --dry-run")(
+    reparse.reparse
+)
+app.command(rich_help_panel=KEEP, epilog="Example: realestate retain --delisted-days 180 --dry-run")(maintenance.retain)
+app.command(rich_help_panel=KEEP, epilog="Example: realestate erase --ref emlak/840001")(maintenance.erase)
+app.command(rich_help_panel=KEEP, epilog="Example: realestate upkeep --json")(maintenance.upkeep)
+app.command(rich_help_panel=KEEP, epilog="Example: realestate backup realestate-2026-11-01.zip")(maintenance.backup)
+app.command(rich_help_panel=KEEP, epilog="Example: realestate restore realestate-2026-11-01.zip")(maintenance.restore)
+app.add_typer(
+    portal.app, name="portal", rich_help_panel=AUTHOR, epilog="Example: realestate portal new example --kind jsonld"
+)
+app.command(
+    rich_help_panel=AUTHOR,
+    epilog="Example: realestate simulate --port 8800 --listings 2000 --adversary strict --proxies 8",
+)(demo.simulate)
 
 
 def main() -> None:

@@ -44,6 +44,33 @@ def opened_store() -> Iterator[FullStore]:
             store.close()
 
 
+@contextmanager
+def kept() -> Iterator[Addresses]:
+    """Like `connected`, for commands that look at what is there. A UsageError where nothing was crawled yet."""
+    _check_something_is_kept(bool(settings.REDIS_URL and settings.STORE_URL))
+    with connected() as addresses:
+        yield addresses
+
+
+@contextmanager
+def redis_address() -> Iterator[str]:
+    """The URL of Redis. Starts the embedded one if it is needed. A UsageError where nothing was crawled yet."""
+    if settings.REDIS_URL:
+        yield settings.REDIS_URL
+        return
+    _check_something_is_kept(False)
+    with embedded.services(settings.REALESTATE_HOME) as own:
+        yield own.redis_url
+
+
+def _check_something_is_kept(is_configured: bool) -> None:
+    if not is_configured and not embedded.is_used(settings.REALESTATE_HOME):
+        raise UsageError(
+            f"nothing was crawled in {settings.REALESTATE_HOME}: start with `realestate crawl <portal>`, "
+            "or set REDIS_URL and STORE_URL"
+        )
+
+
 def running_redis_url() -> str:
     """The URL of the Redis of the fleet, or of another command that runs on this machine. Starts nothing."""
     own = embedded.running(settings.REALESTATE_HOME)
@@ -69,17 +96,17 @@ def check_portals(names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def check_queues(names: Sequence[str]) -> list[str]:
+def check_queues(names: Sequence[str], redis_url: str) -> list[str]:
     """The names, if each is a portal or another spider with a queue in Redis; a UsageError otherwise."""
     for name in names:
-        if name not in all_portals() and not _has_queue(name):
+        if name not in all_portals() and not _has_queue(name, redis_url):
             check_portals([name])
     return list(names)
 
 
-def _has_queue(name: str) -> bool:
+def _has_queue(name: str, redis_url: str) -> bool:
     try:
-        server = connect_redis(running_redis_url())
+        server = connect_redis(redis_url)
         return bool(server.exists(keys.jobs(name), keys.dead_letters(name)))
     except (UsageError, RedisError, OSError):
         return False

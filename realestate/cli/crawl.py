@@ -1,5 +1,6 @@
 """`realestate crawl`, `work` and `submit`: crawl on this machine, be a worker of the fleet, give the fleet a job."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -13,7 +14,10 @@ from realestate.cli.options import JsonFlag, PortalArgument
 if TYPE_CHECKING:
     from redis import Redis
 
-    from realestate.jobs.local import Progress
+    from realestate.crawling.scope import Scope
+    from realestate.jobs.fleet import State
+    from realestate.jobs.local import Ending, Progress
+    from realestate.queue.rate_limit import RateLimit
 
 
 class Mode(StrEnum):
@@ -32,6 +36,13 @@ ModeOption = Annotated[
         "incremental: what is new since the last time; refresh: known listings that are due."
     ),
 ]
+OperationOption = Annotated[str | None, typer.Option(help="Only homes for sale, or only for rent: sale, rent.")]
+TypeOption = Annotated[
+    str | None, typer.Option("--type", help="Only homes of this type: apartment, house, land, commercial …")
+]
+CityOption = Annotated[
+    str | None, typer.Option(help="Only homes in this city, in the portal's spelling or in English.")
+]
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,13 @@ class CrawlOutcome:
     pages: int
     seconds: float
     logs: Path
+    stopped: str = ""
+    """Why the crawl stopped before its end."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it stopped before its end, or got nothing but errors."""
+        return not self.finished or (self.dead > 0 and not self.new and not self.kept)
 
 
 @dataclass(frozen=True)
@@ -57,8 +75,14 @@ class SubmittedJob:
 
 def crawl(
     portal: PortalArgument,
-    urls: Annotated[list[str] | None, typer.Argument(help="Start URLs; all its searches by default.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Stop when about this many listings are stored.")] = None,
+    urls: Annotated[
+        list[str] | None,
+        typer.Argument(help="Start URLs, for example a search copied from the browser; all searches by default."),
+    ] = None,
+    operation: OperationOption = None,
+    type: TypeOption = None,
+    city: CityOption = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Fetch at most this many listings.")] = None,
     mode: ModeOption = Mode.full,
     workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     json: JsonFlag = False,
@@ -66,12 +90,14 @@ def crawl(
     """Crawl one portal on this machine and show the progress. If it was stopped, the next call continues it."""
     from realestate.cli import terminal
 
+    request = _request(portal, urls or [], operation, type, city, mode, limit or 0)
     with terminal.crawl_progress(quiet=json) as show:
-        outcome = _crawl(portal, urls or [], mode=mode, limit=limit, workers=workers, show=show)
+        outcome = _crawl(request, workers=workers, show=show)
     if json:
         terminal.print_json({**asdict(outcome), "logs": str(outcome.logs)})
     else:
         _print_outcome(outcome)
+    raise typer.Exit(1 if outcome.failed else 0)
 
 
 def work(
@@ -92,43 +118,121 @@ def work(
 
 def submit(
     portal: PortalArgument,
-    urls: Annotated[list[str] | None, typer.Argument(help="Start URLs; all its searches by default.")] = None,
+    urls: Annotated[
+        list[str] | None,
+        typer.Argument(help="Start URLs, for example a search copied from the browser; all searches by default."),
+    ] = None,
+    operation: OperationOption = None,
+    type: TypeOption = None,
+    city: CityOption = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Fetch at most this many listings.")] = None,
     mode: ModeOption = Mode.full,
     priority: Annotated[int, typer.Option(help="A higher number comes sooner.")] = 0,
     json: JsonFlag = False,
 ) -> None:
     """Give the running fleet a job; the same as `redis-cli lpush <portal>:start_urls …`."""
     from realestate.cli import terminal
-    from realestate.cli.connections import check_portals, check_urls, connect_redis, running_redis_url
+    from realestate.cli.connections import connect_redis, running_redis_url
 
-    check_portals([portal])
-    check_urls(portal, urls or [])
+    request = _request(portal, urls or [], operation, type, city, mode, limit or 0, priority)
     # A fleet has to run already: services that were started for a seed alone would stop with this command.
-    job = _push(connect_redis(running_redis_url()), portal, urls or [], mode, priority)
+    job = request.push(connect_redis(running_redis_url()))
     if json:
         terminal.print_json(asdict(job))
     else:
         print(f"job {job.job}: {job.seeds} seeds for {job.portal}; `realestate status` shows the progress")
 
 
-def _crawl(
+@dataclass(frozen=True)
+class CrawlRequest:
+    """What somebody asked for, checked."""
+
+    portal: str
+    urls: Sequence[str]
+    is_everything: bool
+    """The URLs are all searches of the portal."""
+    mode: str
+    limit: int
+    filter: str
+    priority: int
+
+    def push(self, server: "Redis") -> SubmittedJob:
+        """Push the seeds as one job. Only a job with all searches covers the whole portal, so only such a job can find
+        out which listings are gone."""
+        from realestate.jobs.submit import submit as push_seeds
+        from realestate.storage import WHOLE
+
+        # A refresh fetches no search, so one seed is enough to start it.
+        seeds = self.urls[:1] if self.mode == Mode.refresh else self.urls
+        job = push_seeds(
+            server,
+            self.portal,
+            seeds,
+            mode=self.mode,
+            scope=WHOLE if self.is_everything else "",
+            priority=self.priority,
+            limit=self.limit,
+            filter=self.filter,
+        )
+        return SubmittedJob(self.portal, job, len(seeds))
+
+
+def _request(
     portal: str,
     urls: Sequence[str],
-    *,
+    operation: str | None,
+    type: str | None,
+    city: str | None,
     mode: str,
-    limit: int | None,
-    workers: int,
-    show: "Callable[[Progress], None]",
-) -> CrawlOutcome:
-    """Continue with what is waiting, or else start with the given URLs or all searches of the portal."""
+    limit: int,
+    priority: int = 0,
+) -> CrawlRequest:
+    """Check the arguments of `crawl` and `submit`. Raises UsageError."""
+    from realestate import settings
+    from realestate.cli.connections import check_portals, check_urls
+    from realestate.cli.errors import UsageError
+    from realestate.crawling.scope import Scope
+    from realestate.jobs.work import scoped_urls, seed_urls
+
+    check_portals([portal])
+    check_urls(portal, urls)
+    try:
+        given = {"operation": operation, "type": type, "city": city}
+        scope = Scope.parse(";".join(f"{name}={value}" for name, value in given.items() if value is not None))
+        if not urls:
+            urls = (
+                scoped_urls(portal, scope, settings.SIMULATOR_URL)
+                if scope.parts()
+                else seed_urls(portal, settings.SIMULATOR_URL)
+            )
+            is_everything = not scope.parts()
+        else:
+            is_everything = False
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    _say_what_is_checked_later(portal, scope)
+    return CrawlRequest(portal, urls, is_everything, mode, limit, str(scope), priority)
+
+
+def _say_what_is_checked_later(portal: str, scope: "Scope") -> None:
+    """Say which parts of the scope the site cannot apply: they cost requests."""
+    from realestate.cli.errors import print_note
+    from realestate.jobs.work import spider_class
+
+    rest = sorted(scope.parts().keys() - spider_class(portal).site_filters())
+    if rest:
+        print_note(f"{portal} cannot search by {' or '.join(rest)}: each result is checked instead, which takes longer")
+
+
+def _crawl(request: CrawlRequest, *, workers: int, show: "Callable[[Progress], None]") -> CrawlOutcome:
+    """Continue with what is waiting, or else start with the URLs of the request."""
     from realestate import environment, settings
-    from realestate.cli.connections import check_portals, check_urls, connect_redis, connected
+    from realestate.cli.connections import connect_redis, connected
     from realestate.embedded import children
     from realestate.jobs import local
     from realestate.jobs.fleet import look
 
-    check_portals([portal])
-    check_urls(portal, urls)
+    portal = request.portal
     logs = settings.REALESTATE_HOME / "logs"
     latest = local.Progress()
 
@@ -140,44 +244,63 @@ def _crawl(
     with connected() as addresses:
         server = connect_redis(addresses.redis_url)
         before = look(server, portal)
+        _end_pause(addresses.redis_url, portal, before)
         listings_before, quarantined_before = _counts(addresses.store_url, portal)
-        if urls or before.finished:
-            _push(server, portal, urls, mode)
+        is_narrow = not request.is_everything or bool(request.limit)
+        if is_narrow or before.finished:
+            request.push(server)
         env = environment.changed(REDIS_URL=addresses.redis_url, STORE_URL=addresses.store_url)
         running = local.start_workers([portal], workers, env, logs)
         try:
-            finished = local.watch(server, [portal], running, show_and_keep, logs, limit)
+            ending: Ending = local.watch(server, [portal], running, show_and_keep, logs)
         finally:
             children.stop(running, local.STOP_SECONDS)
         listings, quarantined = _counts(addresses.store_url, portal)
-        dead = look(server, portal).dead
+        after = look(server, portal)
     return CrawlOutcome(
         portal=portal,
-        finished=finished,
+        finished=ending == "finished",
         resumed=before.waiting + before.in_flight,
         new=listings - listings_before,
         kept=listings,
         quarantined=quarantined - quarantined_before,
-        dead=dead - before.dead,
+        dead=after.dead - before.dead,
         pages=latest.total(portal, "pages"),
         seconds=latest.seconds,
         logs=logs,
+        stopped="" if ending == "finished" else _why_stopped(after.rate_limit),
     )
 
 
-def _push(server: "Redis", portal: str, urls: Sequence[str], mode: str, priority: int = 0) -> SubmittedJob:
-    """Push the given URLs, or all searches of the portal, as one job. Only a job with all searches covers the whole
-    portal, so only such a job can find out which listings are gone."""
-    from realestate import settings
-    from realestate.jobs.submit import submit as push_seeds
-    from realestate.jobs.work import seed_urls
-    from realestate.storage import WHOLE
+def _end_pause(redis_url: str, portal: str, state: "State") -> None:
+    """A crawl that somebody starts by hand ends a pause that a worker made; not one that a person made."""
+    from realestate.cli.errors import UsageError, print_note
+    from realestate.cli.queues import with_queue_at
 
-    seeds = list(urls) or seed_urls(portal, settings.SIMULATOR_URL)
-    if mode == Mode.refresh:
-        seeds = seeds[:1]  # a refresh fetches no search, so one seed is enough to start it
-    job = push_seeds(server, portal, seeds, mode=mode, scope="" if urls else WHOLE, priority=priority)
-    return SubmittedJob(portal, job, len(seeds))
+    limit = state.rate_limit
+    if not limit.paused and not limit.robots_failures:
+        return
+    if limit.paused and not limit.is_paused_by_worker:
+        raise UsageError(f"{portal} is {_why_paused(limit)}; `realestate resume {portal}` starts it again")
+    print_note(f"{portal} was {_why_stopped(limit)}; trying again now")
+    with_queue_at(redis_url, portal, lambda queue: queue.resume(automatic=True))
+
+
+def _why_stopped(limit: "RateLimit") -> str:
+    """Why a crawl ended although requests are left."""
+    if limit.paused:
+        return _why_paused(limit)
+    again = time.strftime("%H:%M", time.localtime(limit.robots_again_at))
+    return f"waiting for its robots.txt, which cannot be fetched: {limit.robots_reason}; workers try again at {again}"
+
+
+def _why_paused(limit: "RateLimit") -> str:
+    """Since when, by whom, why and until when a portal is paused."""
+    since = time.strftime("%H:%M", time.localtime(limit.paused_at))
+    text = f"paused since {since} by {limit.paused_by or 'somebody'}: {limit.paused_reason or 'no reason given'}"
+    if limit.is_paused_by_worker:
+        text += f"; workers try again at {time.strftime('%H:%M', time.localtime(limit.paused_until))}"
+    return text
 
 
 def _counts(store_url: str, portal: str) -> tuple[int, int]:
@@ -194,9 +317,13 @@ def _counts(store_url: str, portal: str) -> tuple[int, int]:
 def _print_outcome(outcome: CrawlOutcome) -> None:
     if outcome.resumed:
         print(f"resumed: {outcome.resumed} requests were waiting")
-    rest = "" if outcome.finished else "; requests are left, run it again to continue"
     print(
         f"{outcome.portal}: {outcome.new} new listings, {outcome.kept} in all; {outcome.pages} pages in"
-        f" {outcome.seconds:.0f} s, {outcome.quarantined} in quarantine, {outcome.dead} dead letters{rest}"
+        f" {outcome.seconds:.0f} s, {outcome.quarantined} in quarantine, {outcome.dead} dead letters"
     )
+    if outcome.stopped:
+        print(f"{outcome.portal} is {outcome.stopped}")
+        print(f"`realestate crawl {outcome.portal}` tries again at once; its requests are kept")
+    elif outcome.failed:
+        print(f"nothing was stored; `realestate deadletters list {outcome.portal}` shows why")
     print(f"logs of the workers: {outcome.logs}")

@@ -57,7 +57,7 @@ def replay(
     dry_run: DryRunFlag = False,
 ) -> None:
     """Put the requests of dead letters into the queue again."""
-    from realestate.cli.status import with_queue
+    from realestate.cli.queues import with_queue
     from realestate.queue.dead_letters import DeadLetters
 
     ids = [each.id for each in _newest(portal, reason=reason, job=job, limit=limit)]
@@ -77,7 +77,7 @@ def drop(
     dry_run: DryRunFlag = False,
 ) -> None:
     """Delete dead letters for good."""
-    from realestate.cli.status import with_queue
+    from realestate.cli.queues import with_queue
     from realestate.queue.dead_letters import DeadLetters
 
     ids = [each.id for each in _newest(portal, reason=reason, job=job, limit=limit)]
@@ -89,7 +89,7 @@ def drop(
 
 
 def _newest(portal: str, *, reason: str | None = None, job: str | None = None, limit: int) -> "list[DeadLetter]":
-    from realestate.cli.status import with_queue
+    from realestate.cli.queues import with_queue
     from realestate.queue.dead_letters import DeadLetters
 
     return with_queue(portal, lambda queue: DeadLetters(queue).newest(limit, reason=reason, job=job))

@@ -1,5 +1,6 @@
 """`realestate demo` and `realestate simulate`: simulated portals, with or without a crawl of them."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,8 +34,10 @@ def demo(
 ) -> None:
     """Crawl simulated portals into a real database, and compare what is stored with the truth."""
     from realestate import demo as room
+    from realestate import settings
 
-    with room.starting(listings=listings, workers=workers, seed=seed) as run:
+    home = settings.REALESTATE_HOME / "demo"
+    with room.starting(home, listings=listings, workers=workers, seed=seed) as run:
         # Imported only here: the services and the simulator start in the meantime.
         from realestate.cli import terminal
 
@@ -43,7 +46,28 @@ def demo(
     _print_outcome(outcome)
     if json is not None:
         json.write_text(outcome.as_json())
+    _print_next_commands(home, outcome)
     raise typer.Exit(0 if outcome.right else 1)
+
+
+def _print_next_commands(home: Path, outcome: "Outcome") -> None:
+    """What can be done with the data now, as commands to copy."""
+    program = _as_typed(Path(sys.argv[0]))
+    first = f"REALESTATE_HOME={_as_typed(home)} {program}"
+    print("\nThe data is kept. Look at a listing and its history, at the last events, or at the database:")
+    if outcome.example is not None:
+        portal, ref = outcome.example
+        print(f"  {first} history {portal} {ref}")
+    print(f"  {first} events --limit 5")
+    print(f"  {first} db")
+
+
+def _as_typed(path: Path) -> str:
+    """The path as one would type it here."""
+    try:
+        return str(path.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
 
 
 def simulate(

@@ -48,6 +48,10 @@ def print_warning(text: str) -> None:
     print(f"realestate: warning: {without_credentials(text)}", file=sys.stderr)
 
 
+def print_note(text: str) -> None:
+    print(f"realestate: {text}", file=sys.stderr)
+
+
 def _expected(error: Exception) -> str | None:
     """The line for an expected error; None for a bug, which keeps its traceback.
 
@@ -55,13 +59,14 @@ def _expected(error: Exception) -> str | None:
     from redis.exceptions import RedisError
 
     from realestate.authoring import AuthoringError
+    from realestate.demo import DemoRuns
     from realestate.embedded import EmbeddedError
     from realestate.jobs.local import WorkerDied
     from realestate.storage.errors import StoreError
 
     if isinstance(error, RedisError):
         return f"Redis: {error}; is REDIS_URL right? `realestate doctor` checks it"
-    if isinstance(error, (EmbeddedError, StoreError, AuthoringError, WorkerDied, OSError)):
+    if isinstance(error, (EmbeddedError, StoreError, AuthoringError, DemoRuns, WorkerDied, OSError)):
         return str(error)
     return None
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-PortalArgument = Annotated[str, typer.Argument(help="The portal's name; `scrapy list` shows all.")]
+PortalArgument = Annotated[str, typer.Argument(help="The portal's name; `realestate portals` shows all.")]
 PortalOption = Annotated[str | None, typer.Option("--portal", help="Only this portal.")]
 DryRunFlag = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]

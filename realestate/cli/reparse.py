@@ -20,7 +20,7 @@ _PRINTED_MAX = 20
 
 
 def reparse(
-    portal: Annotated[str, typer.Option(help="The portal's name; `scrapy list` shows all.")],
+    portal: Annotated[str, typer.Option(help="The portal's name; `realestate portals` shows all.")],
     since: Annotated[
         datetime | None,
         typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="Only pages fetched since then, in UTC."),

@@ -1,8 +1,9 @@
 """`realestate status`, `pause` and `resume`: the state of the portals, and the switch that stops one on all workers."""
 
-from collections.abc import Awaitable, Callable, Sequence
+import getpass
+import socket
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,9 +11,6 @@ from realestate.cli.options import JsonFlag
 
 if TYPE_CHECKING:
     from realestate.jobs.fleet import State
-    from realestate.queue.request_queue import RequestQueue
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -31,76 +29,58 @@ def status(json: JsonFlag = False) -> None:
         names = {name: _fields(portal) for name, portal in (portals or {}).items()}
         terminal.print_json({"running": portals is not None, "portals": names})
     elif portals is None:
-        print("nothing is running here: start with `realestate crawl <portal>`, or set REDIS_URL and STORE_URL")
+        print("nothing was crawled here: start with `realestate crawl <portal>`, or set REDIS_URL and STORE_URL")
     else:
         _print_table(portals)
 
 
-def pause(portals: Annotated[list[str], typer.Argument(help="Portals to stop on all workers.")]) -> None:
+def pause(
+    portals: Annotated[list[str], typer.Argument(help="Portals to stop on all workers.")],
+    reason: Annotated[str, typer.Option(help="Why; `status` shows it.")] = "",
+) -> None:
     """Stop a portal on all workers: no request is sent to it until `resume`."""
-    from realestate.queue.request_queue import RequestQueue
+    from realestate.cli.queues import with_queue
 
-    _for_each(portals, RequestQueue.pause)
+    for name in portals:
+        with_queue(name, lambda queue: queue.pause(reason, _user()))
     print(f"paused: {', '.join(portals)}")
 
 
 def resume(portals: Annotated[list[str], typer.Argument(help="Paused portals to continue.")]) -> None:
     """Continue a paused portal."""
-    from realestate.queue.request_queue import RequestQueue
+    from realestate.cli.queues import with_queue
 
-    _for_each(portals, RequestQueue.resume)
-    print(f"resumed: {', '.join(portals)}")
-
-
-def with_queue(portal: str, act: "Callable[[RequestQueue], Awaitable[T]]") -> T:
-    """Run a function on the portal's queue and return its result."""
-    import asyncio
-
-    from realestate.cli.connections import check_queues, running_redis_url
-    from realestate.queue.connection import connect_to
-    from realestate.queue.request_queue import QueueSettings, RequestQueue
-
-    check_queues([portal])
-    url = running_redis_url()
-
-    async def connect_and_act() -> T:
-        server = connect_to(url)
-        try:
-            return await act(RequestQueue(server, portal, QueueSettings()))
-        finally:
-            await server.aclose()
-
-    return asyncio.run(connect_and_act())
+    for name in portals:
+        was_paused = with_queue(name, lambda queue: queue.resume())
+        print(f"resumed: {name}" if was_paused else f"{name} was not paused")
 
 
-def _for_each(portals: Sequence[str], act: "Callable[[RequestQueue], Awaitable[None]]") -> None:
-    from realestate.cli.connections import check_queues
-
-    for name in check_queues(portals):
-        with_queue(name, act)
+def _user() -> str:
+    """Who runs this command, for others to see."""
+    try:
+        return f"{getpass.getuser()}@{socket.gethostname()}"
+    except (KeyError, OSError):  # a container may have a user without a name
+        return socket.gethostname()
 
 
 def _portals() -> dict[str, PortalStatus] | None:
-    """The status of each portal; None if no Redis is running. Starts nothing."""
-    from realestate import embedded, settings
-    from realestate.cli.connections import connect_redis
+    """The status of each portal; None where nothing was crawled yet. Starts the embedded services if it has to."""
+    from realestate.cli.connections import connect_redis, kept
+    from realestate.cli.errors import UsageError
     from realestate.jobs.fleet import look
     from realestate.jobs.work import all_portals, portals
     from realestate.storage import open_store
 
-    own = embedded.running(settings.REALESTATE_HOME)
-    redis_url = settings.REDIS_URL or (own.redis_url if own else None)
-    store_url = settings.STORE_URL or (own.store_url if own else None)
-    counts: dict[str, tuple[int, int]] = {}
-    if store_url:
-        store = open_store(store_url)
-        counts = store.counts()
-        store.close()
-    if not redis_url:
+    try:
+        with kept() as addresses:
+            store = open_store(addresses.store_url)
+            counts = store.counts()
+            store.close()
+            server = connect_redis(addresses.redis_url)
+            names = sorted({*portals(), *(name for name in all_portals() if name in counts)})
+            return {name: PortalStatus(look(server, name), *counts.get(name, (0, 0))) for name in names}
+    except UsageError:
         return None
-    server = connect_redis(redis_url)
-    names = sorted({*portals(), *(name for name in all_portals() if name in counts)})
-    return {name: PortalStatus(look(server, name), *counts.get(name, (0, 0))) for name in names}
 
 
 def _fields(portal: PortalStatus) -> dict[str, Any]:

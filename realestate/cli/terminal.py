@@ -13,7 +13,10 @@ from rich.table import Table
 
 from realestate.jobs.local import Progress
 
-console = Console()
+#: Wide enough for any table: what is not a terminal has no width, and nothing may be cut there.
+_WIDTH_OF_A_PIPE = 10_000
+
+console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_PIPE)
 _progress_console = Console(stderr=True)
 #: How often progress is printed where stderr is no terminal.
 _LINE_SECONDS = 5.0

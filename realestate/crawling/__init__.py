@@ -28,6 +28,7 @@ from realestate.crawling.page_outcomes import GONE_STATUSES, Banned, BrokenPage,
 from realestate.crawling.paging import Cursors, Links, Numbers, Offsets
 from realestate.crawling.portal_spider import PortalSpider
 from realestate.crawling.results import Found, Link, Results
+from realestate.crawling.scope import Covers, Scope, city_key
 from realestate.crawling.search_spider import SearchSpider
 from realestate.crawling.search_splitting import Band, Choice
 from realestate.crawling.search_urls import parameters
@@ -42,6 +43,7 @@ __all__ = [
     "Banned",
     "BrokenPage",
     "Choice",
+    "Covers",
     "Cursors",
     "EmbeddedJsonSpider",
     "Found",
@@ -57,9 +59,11 @@ __all__ = [
     "Results",
     "RowPaths",
     "RowSelectors",
+    "Scope",
     "SearchSpider",
     "absolute",
     "assigned_in",
+    "city_key",
     "graphql_data",
     "graphql_request",
     "number",

@@ -85,9 +85,11 @@ class JobCompletion:
 
         Their pages are fetched without validators: some sites answer "not modified" for a listing that is gone."""
         parts = await self._ask_store(lambda store: store.parts(job))
-        reason = await self._given_up(job) or uncovered(parts)
+        reason = opened.partial or await self._given_up(job) or uncovered(parts)
         missing = await self._ask_store(lambda store: store.end_sweep(job, complete=not reason, reason=reason))
-        if reason:
+        if opened.partial:
+            logger.info("sweep/partial portal=%s job=%s reason=%s", self.name, job, reason)
+        elif reason:
             logger.warning("sweep/incomplete portal=%s job=%s reason=%s", self.name, job, reason)
             self.stats.inc_value("sweep/incomplete")
         else:

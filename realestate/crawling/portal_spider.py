@@ -11,6 +11,7 @@ from scrapy.http import Response, TextResponse
 
 from realestate.crawling.page_outcomes import BrokenPage, ItemGone
 from realestate.crawling.results import AnyLink, Found, Result, Results
+from realestate.crawling.scope import Covers, Scope, selected, slug
 from realestate.crawling.search_spider import PRIORITY, SearchSpider
 from realestate.crawling.telephones import TelephoneRequests
 from realestate.items import Gone, Listing, Sighting, Sightings, Telephones
@@ -51,6 +52,12 @@ class PortalSpider(SearchSpider):
     currency: ClassVar[str]
     timezone: ClassVar[ZoneInfo]
 
+    search_words: ClassVar[Mapping[str, Covers]] = {}
+    """Words in the URLs of searches, and what searches with such a word show."""
+
+    whole_country: ClassVar[str | None] = None
+    """The part of a search's URL that means the whole country. The name of a city can stand in its place."""
+
     parser_version: ClassVar[int] = 1
     """Raise it when the parser returns other values for the same page."""
 
@@ -81,6 +88,28 @@ class PortalSpider(SearchSpider):
         """The numbers in the response to `telephone_request`, as they are written there."""
         raise NotImplementedError
 
+    @classmethod
+    def site_filters(cls) -> frozenset[str]:
+        """The parts of a scope that the site's searches apply: `operation`, `type`, `city`."""
+        covered = cls.search_words.values()
+        return frozenset(
+            name
+            for name, is_applied in (
+                ("operation", any(each.operation for each in covered)),
+                ("type", any(each.types for each in covered)),
+                ("city", cls.whole_country is not None),
+            )
+            if is_applied
+        )
+
+    @classmethod
+    def searches_for(cls, scope: Scope) -> list[str]:
+        """Paths of the searches that together show every home of the scope. Raises ValueError if it has none."""
+        searches = selected(cls.searches, cls.search_words, scope)
+        if scope.city and cls.whole_country:
+            searches = [each.replace(cls.whole_country, f"/{slug(scope.city)}", 1) for each in searches]
+        return searches
+
     # ----- methods that a portal calls
 
     def found(
@@ -92,6 +121,7 @@ class PortalSpider(SearchSpider):
         dated: datetime | None = None,
         is_promoted: bool = False,
         shows_others: bool = False,
+        city: str | None = None,
         **hints: Any,
     ) -> Found:
         """A listing on a search page, with its price if the page shows it. Raises BrokenPage if the URL is not a
@@ -110,7 +140,7 @@ class PortalSpider(SearchSpider):
             price_basis=price.basis,
             rent_period=rent_period,
         )
-        return Found(sighting, hints, dated, is_promoted, shows_others)
+        return Found(sighting, hints, dated, is_promoted, shows_others, city)
 
     def listing(self, response: Response, price: Price | None = None, **fields: Any) -> Listing:
         """The listing of a page. Fields that every listing has are filled in; those in `fields` replace them."""
@@ -127,6 +157,11 @@ class PortalSpider(SearchSpider):
             "parser_version": self.parser_version,
         }
         return Listing(**known | fields)
+
+    @classmethod
+    def is_item(cls, site: str, url: str) -> bool:
+        listing_path = getattr(cls, "listing_path", None)
+        return listing_path is not None and bool(listing_path.search(url_path(site, url)))
 
     def ref_of(self, url: str) -> str | None:
         """The portal's id in the URL of a listing; None for any other URL."""
@@ -148,9 +183,12 @@ class PortalSpider(SearchSpider):
         if sightings:
             yield Sightings(sightings)
 
-    async def links_to_fetch(self, links: list[Any], mode: str | None) -> list[Any]:
+    async def links_to_fetch(self, links: list[Any], mode: str | None, filter: str = "") -> list[Any]:
         """In a sweep: new, changed and stale listings and those that show others. In an incremental job: new ones.
         Otherwise all."""
+        if filter:
+            scope = Scope.parse(filter)
+            links = [each for each in links if scope.may_include(each.city)]
         if mode not in ("sweep", "incremental") or not links:
             return links
         known = await store_of(self.crawler).ask(lambda store: store.known(self.name, [each.ref for each in links]))
@@ -158,6 +196,11 @@ class PortalSpider(SearchSpider):
             return [each for each in links if each.ref not in known]
         now = datetime.now(UTC)
         return [each for each in links if each.shows_others or is_news(each.sighting, known.get(each.ref), now)]
+
+    def _is_wanted(self, listing: Listing, response: Response) -> bool:
+        """Whether the listing is one that the job asked for."""
+        filter = response.meta.get("filter")
+        return not filter or Scope.parse(filter).includes(listing, self.site_filters())
 
     async def validators_of(self, items: Sequence[Any]) -> Mapping[str, dict[str, Any]]:
         """Without the listings whose contacts are wanted and not stored, and those whose rent period has changed:
@@ -190,6 +233,9 @@ class PortalSpider(SearchSpider):
     async def read_page(self, response: Response, **hints: Any) -> AsyncIterator[Any]:
         """The callback of a listing's page."""
         async for each in super().read_page(response, **hints):
+            if isinstance(each, Listing) and not self._is_wanted(each, response):
+                self.crawler.stats.inc_value("listing/out_of_scope")
+                continue
             if isinstance(each, Gone) and response.request is not None:
                 await self.seed_reader.open_job(response.request)  # which listings are gone is decided when a job ends
             yield each

@@ -36,6 +36,8 @@ class Found:
     """Whether somebody paid for its place."""
     shows_others: bool = False
     """Whether its own page shows listings that no search shows, such as the flats of a project."""
+    city: str | None = None
+    """The city, if the search page shows it: a job of another city does not fetch the page."""
 
     @property
     def ref(self) -> str:

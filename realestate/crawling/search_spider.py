@@ -23,6 +23,7 @@ from realestate.crawling import seeds, sitemaps
 from realestate.crawling.page_outcomes import GONE_STATUSES, Banned, BrokenPage, ItemGone, PageOutcomes, Stage
 from realestate.crawling.paging import Numbers, Paging
 from realestate.crawling.results import AnyLink, Link, Result, Results
+from realestate.crawling.scope import Scope
 from realestate.crawling.search_splitting import Axis, parts_of
 from realestate.crawling.seed_reader import SeedReader
 from realestate.crawling.site_address import is_on_site, simulated_portals
@@ -59,6 +60,9 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     searches: ClassVar[tuple[str, ...]]
     """Paths of the searches that together show every item. `realestate crawl` starts with them."""
+
+    search_path: ClassVar[re.Pattern[str] | None] = None
+    """Matches the path of a search's URL. None: any URL that is not an item's is taken for a search."""
 
     item_path: ClassVar[re.Pattern[str] | None] = None
     """Matches the path of an item's URL. Its group `ref` is the site's id. Any other URL is a search."""
@@ -169,8 +173,8 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         """The items that a search page yields without a further request. A link yields none."""
         return (each for each in results if not isinstance(each, AnyLink))
 
-    async def links_to_fetch(self, links: list[Any], mode: str | None) -> list[Any]:
-        """The links whose own page has to be fetched in a job of this mode."""
+    async def links_to_fetch(self, links: list[Any], mode: str | None, filter: str = "") -> list[Any]:
+        """The links whose own page has to be fetched in a job of this mode, with this filter."""
         return links
 
     async def validators_of(self, items: Sequence[Any]) -> Mapping[str, dict[str, Any]]:
@@ -218,6 +222,14 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         """The URLs of the searches that together show every item."""
         return [cls.address(simulator) + path for path in cls.searches]
 
+    @classmethod
+    def scoped_urls(cls, scope: Scope, simulator: str | None = None) -> list[str]:
+        """The URLs of the searches that together show every item of the scope. Raises ValueError if there are none."""
+        paths = cls.searches_for(scope)
+        if not paths:
+            raise ValueError(f"{cls.name} has no search for {scope}")
+        return [cls.address(simulator) + path for path in paths]
+
     def owns(self, url: str) -> bool:
         """Whether the URL belongs to this site."""
         return self.is_of(self.site, url)
@@ -238,12 +250,44 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
     @classmethod
     def refuses(cls, url: str, simulator: str | None = None) -> str | None:
         """Why the URL cannot be a seed of this portal; None if it can."""
+        site = cls.address(simulator)
         try:
             seeds.parse(url.encode())
-            is_own = cls.is_of(cls.address(simulator), url)
-            return None if is_own else f"{without_credentials(url)!r} is not a URL of {cls.name}"
+            if not cls.is_of(site, url):
+                raise seeds.BadSeed(f"not a URL of {site}")
+            if not cls.is_item(site, url):
+                cls.search_of(url)
+            return None
         except ValueError as error:
-            return str(error)
+            search = site + cls.searches[0] if cls.searches else site
+            return f"{cls.name} cannot use {without_credentials(url)}: {error}; a search looks like {search}"
+
+    @classmethod
+    def is_item(cls, site: str, url: str) -> bool:
+        """Whether it is the URL of an item."""
+        return bool(cls.item_path and cls.item_path.search(url_path(site, url)))
+
+    @classmethod
+    def search_from_browser(cls, url: str) -> str:
+        """The URL under which the spider reads a search that somebody copied from the browser. Raises BadSeed."""
+        if cls.search_path is not None and not cls.search_path.search(urlsplit(url).path):
+            raise seeds.BadSeed("neither a search nor an item")
+        return url
+
+    @classmethod
+    def search_of(cls, url: str) -> str:
+        """The URL under which the spider reads the search of a seed. Raises BadSeed."""
+        return url if sitemaps.is_sitemap_url(url) else cls.search_from_browser(url)
+
+    @classmethod
+    def site_filters(cls) -> frozenset[str]:
+        """The parts of a scope that the site's searches apply."""
+        return frozenset()
+
+    @classmethod
+    def searches_for(cls, scope: Scope) -> list[str]:
+        """Paths of the searches that together show every item of the scope. Raises ValueError if it has none."""
+        raise ValueError(f"{cls.name} has no operation, type or city")
 
     # ----- seeds
 
@@ -275,7 +319,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         if self.ref_of(seed.url):
             request = self._request_for_page(seed.url)
         else:
-            request = self._request_for_search(seed.url, "plan")
+            request = self._request_for_search(self.search_of(seed.url), "plan")
         changes: dict[str, Any] = dict(seed.own_method)
         if seed.headers:
             changes["headers"] = seed.headers
@@ -283,7 +327,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             changes["body"] = seed.body
         request = request.replace(priority=request.priority + seed.priority, dont_filter=True, **changes)
         request.meta.update(seed.meta)
-        request.meta.update(seed.own_priority, mode=seed.mode, scope=seed.scope)
+        request.meta.update(seed.own_priority, **seed.narrowing, mode=seed.mode, scope=seed.scope)
         if seed.job:
             request.meta["job"] = seed.job
         self.crawler.stats.inc_value("seed/taken")
@@ -358,6 +402,10 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
                 return  # together they show all results of this search
         if results.searches:
             return  # the page is a sitemap index, or a robots.txt
+        if "limit" in response.meta:
+            async for each in self._limited_results(results, response, progress):
+                yield each
+            return
         for request in self._further_pages(search, results, progress):
             yield request  # before this page's items: those have to be looked up in the store first
         async for each in self._items_and_requests(results.found, response):
@@ -416,11 +464,25 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         request.priority = PRIORITY["discover"]
         return request
 
+    async def _limited_results(
+        self, results: Results, response: Response, progress: SearchProgress
+    ) -> AsyncIterator[Any]:
+        """In a job with a limit, the pages of a search are read one by one, until the limit is used up."""
+        search = _search_of(response)
+        async for each in self._items_and_requests(results.found, response):
+            yield each
+        following = progress.next_page(self.paging, self.newest_first, search, results)
+        if following is not None and await self._left_of_limit(response):
+            walk = progress.after(results, self.newest_first).as_meta()
+            yield self._request_for_search(following, "discover", walk=walk)
+
     def _parts(self, search: str, results: Results, response: Response) -> list[str]:
         """The parts of a search that has more results than the site shows of one search."""
         reach = self.paging.reach
         if results.total is None or reach is None or results.total <= reach:
             return []
+        if 0 < response.meta.get("limit", 0) <= reach:
+            return []  # one search shows enough
         parts = parts_of(search, self.axes, results.total, reach, results.prices)
         if not parts:
             assert response.request is not None
@@ -465,10 +527,25 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         for each in self.items_shown(results):
             yield each
         links = [each for each in results if isinstance(each, AnyLink)]
-        wanted = await self.links_to_fetch(links, response.meta.get("mode"))
+        wanted = await self.links_to_fetch(links, response.meta.get("mode"), response.meta.get("filter", ""))
+        if "limit" in response.meta:
+            wanted = list({link.ref: link for link in wanted}.values())  # a promoted result is on the page twice
+            wanted = wanted[: await self._granted(len(wanted), response)]
         validators = await self.validators_of(wanted)
         for link in wanted:
             yield self._request_for_page(link.url, link.carried, validators.get(link.ref))
+
+    async def _granted(self, wanted: int, response: Response) -> int:
+        """How many of the items that this page shows the job may fetch."""
+        meta = response.meta
+        granted, _ = await self.fleet.grant(meta["job"], _search_of(response), wanted, meta["limit"])
+        return granted
+
+    async def _left_of_limit(self, response: Response) -> int:
+        """How many items the job may still fetch."""
+        meta = response.meta
+        _, left = await self.fleet.grant(meta["job"], _search_of(response), 0, meta["limit"])
+        return left
 
     # ----- what happens to an item's page
 

@@ -65,10 +65,11 @@ class SeedReader:
         job = request.meta["job"]
         mode = request.meta["mode"]
         scope = request.meta.pop("scope", "")
+        partial = _partial(request.meta.get("limit", 0), request.meta.get("filter", ""))
         if not await jobs.is_open(job):
             await store_of(self.spider.crawler).ask(lambda store: store.begin_job(job, self.spider.name, mode, scope))
-            await jobs.open(job, mode, scope)
-            logger.info("job/opened portal=%s job=%s mode=%s scope=%s", self.spider.name, job, mode, scope)
+            await jobs.open(job, mode, scope, partial)
+            logger.info("job/opened portal=%s job=%s mode=%s scope=%s %s", self.spider.name, job, mode, scope, partial)
 
     async def _refresh(self, request: Request) -> None:
         """Push a request for each listing that is due. No search page is needed.
@@ -77,6 +78,8 @@ class SeedReader:
         job = request.meta["job"]
         mode = request.meta["mode"]
         due = await store_of(self.spider.crawler).ask(lambda store: store.due(self.spider.name))
+        if limit := request.meta.get("limit"):
+            due = due[:limit]
         logger.info("refresh/due portal=%s job=%s listings=%d", self.spider.name, job, len(due))
         self.spider.crawler.stats.inc_value("refresh/due", len(due))
         validators = await self.spider.validators_of(due)
@@ -100,3 +103,9 @@ class SeedReader:
             self.spider.crawler.stats.inc_value("seed/refused")
             self.spider.fleet.give_up("seed", reason, seed=without_credentials(text))
             return None
+
+
+def _partial(limit: int, filter: str) -> str:
+    """Why a job does not read all results of its searches; "" if it does."""
+    reasons = [f"at most {limit} listings"] if limit else []
+    return " and ".join([*reasons, f"only {filter}"] if filter else reasons)

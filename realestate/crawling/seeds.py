@@ -16,6 +16,8 @@ RESERVED = frozenset(
         "job_priority",
         "mode",
         "scope",
+        "limit",
+        "filter",
         "lease",
         "lease_parent",
         "parent",
@@ -50,11 +52,20 @@ class Seed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     mode: Literal["full", "sweep", "incremental", "refresh"] = "full"
     scope: Annotated[str, Meta(max_length=200)] = ""
     """What the job covers: "all" means that its seeds together show every listing of the portal."""
+    limit: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
+    """The job fetches the pages of so many listings at most; 0 is no limit."""
+    filter: Annotated[str, Meta(max_length=200)] = ""
+    """Which homes are wanted: the text of a `Scope`."""
 
     @property
     def own_method(self) -> dict[str, str]:
         """The method, if the seed names one. Otherwise the portal's own method stays."""
         return {"method": self.method.upper()} if self.method != "GET" else {}
+
+    @property
+    def narrowing(self) -> dict[str, Any]:
+        """For the request's meta: the limit and the filter, if the seed names them."""
+        return {name: value for name in ("limit", "filter") if (value := getattr(self, name))}
 
     @property
     def own_priority(self) -> dict[str, int]:

@@ -43,6 +43,11 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE = 64 * 1024
 
 
+def is_sitemap_url(url: str) -> bool:
+    """Whether the URL looks like that of a sitemap, or of a robots.txt that names sitemaps."""
+    return urlsplit(url).path.endswith((".xml", ".xml.gz", "/robots.txt"))
+
+
 def is_robots(response: Response) -> bool:
     return urlsplit(response.url).path.endswith("/robots.txt")
 

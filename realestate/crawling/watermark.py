@@ -69,10 +69,14 @@ class SearchProgress:
         """The pages to request now: all that are left, if they are known and all are wanted; otherwise the next."""
         if self.until is None and (rest := paging.rest(search, results)) is not None:
             return rest
-        if results.is_last or not self._shows_others(results) or self._is_known_from_here(results, newest):
-            return []
-        following = paging.next(search, results)
+        following = self.next_page(paging, newest, search, results)
         return [following] if following is not None else []
+
+    def next_page(self, paging: Paging, newest: Newest | None, search: str, results: Results) -> str | None:
+        """The page after this one; None if this is the last that is wanted."""
+        if results.is_last or not self._shows_others(results) or self._is_known_from_here(results, newest):
+            return None
+        return paging.next(search, results)
 
     def after(self, results: Results, newest: Newest | None) -> "SearchProgress":
         """The progress after this page."""

@@ -3,7 +3,7 @@
 PostgreSQL and the simulator need a second or two to start. This module imports little, so that they start at once.
 """
 
-import tempfile
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,15 +16,30 @@ if TYPE_CHECKING:
     from realestate.demo.crawl import Outcome, Show
 
 
+class DemoRuns(RuntimeError):
+    """Another command uses the data of the last demo."""
+
+
 @contextmanager
-def starting(*, listings: int, workers: int, seed: int) -> "Iterator[Callable[[Show], Outcome]]":
-    """Start everything in a temporary folder and yield the function that runs the demo, with the code of production."""
+def starting(home: Path, *, listings: int, workers: int, seed: int) -> "Iterator[Callable[[Show], Outcome]]":
+    """Start everything in `home` and yield the function that runs the demo, with the code of production.
+
+    What an earlier demo stored there is deleted first. What this one stores stays."""
+    _empty(home)
     with (
-        tempfile.TemporaryDirectory(prefix="realestate-demo-", ignore_cleanup_errors=True) as folder,
-        embedded.starting(home := Path(folder, "services")) as services,
-        starting_simulator(Path(folder, "simulator.log"), listings, seed) as simulator,
+        embedded.starting(home) as services,
+        starting_simulator(home / "simulator.log", listings, seed) as simulator,
     ):
         from realestate.demo import crawl
 
-        with crawl.beginning(services, home, simulator(), workers, logs=Path(folder)) as run:
+        with crawl.beginning(services, home, simulator(), workers, logs=home / "logs") as run:
             yield run
+
+
+def _empty(home: Path) -> None:
+    if embedded.running(home) is not None:
+        raise DemoRuns(f"another command uses {home}: end it first")
+    if home.exists() and not embedded.is_used(home):
+        raise DemoRuns(f"{home} is not a folder of the demo: move it away")
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)

@@ -32,6 +32,8 @@ class Outcome:
     pages: int
     seconds: float
     workers: int
+    example: tuple[str, str] | None = None
+    """Portal and ref of a listing to look at."""
 
     @property
     def right(self) -> bool:
@@ -137,5 +139,6 @@ def _outcome(services: embedded.Services, simulator: str, latest: local.Progress
     with closing(open_store(services.store_url)) as store:
         portals = {name: compare_stored(store, simulator, name) for name in SHOWN}
         market = tuple(store.market())
+        example = next(((name, str(row["ref"])) for name in SHOWN for row in store.records(name)), None)
     pages = sum(latest.total(name, "pages") for name in SHOWN)
-    return Outcome(portals, market, pages, latest.seconds, workers)
+    return Outcome(portals, market, pages, latest.seconds, workers, example)

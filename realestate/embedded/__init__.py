@@ -19,6 +19,7 @@ __all__ = [
     "EmbeddedError",
     "Service",
     "Services",
+    "is_used",
     "postgres_available",
     "redis_server_binary",
     "running",
@@ -73,6 +74,11 @@ def running(folder: Path) -> Services | None:
         return services_file.read(folder) if _has_keeper(folder) else None
     except OSError as error:
         raise EmbeddedError(f"{folder} cannot be read: {error.strerror}") from error
+
+
+def is_used(folder: Path) -> bool:
+    """Whether services ran there before: there may be data. Starts and creates nothing."""
+    return (folder / "users.lock").exists()
 
 
 def _has_keeper(folder: Path) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
+from typing import Literal
 
 from redis import Redis
 
@@ -18,6 +19,12 @@ STOP_SECONDS = 45.0
 STATE_SECONDS = 0.25
 #: After the last page every worker sends one more heartbeat, with its totals (HEARTBEAT_SECONDS).
 LAST_HEARTBEAT_SECONDS = 1.2
+
+
+#: After so many failed tries to fetch a robots.txt, the next ones come too rarely to wait for.
+ROBOTS_FAILURES = 3
+
+Ending = Literal["finished", "stopped"]
 
 
 class WorkerDied(RuntimeError):
@@ -65,15 +72,20 @@ def _last_error(log: Path) -> str:
     return lines[-1] if lines else f"see {log}"
 
 
+def _is_stopped(state: State) -> bool:
+    """Whether nothing more will come soon: the portal is paused, or its robots.txt cannot be fetched."""
+    limit = state.rate_limit
+    return not state.in_flight and (limit.paused or limit.robots_failures >= ROBOTS_FAILURES)
+
+
 def watch(
     server: Redis,
     portals: Sequence[str],
     workers: Sequence[Popen[bytes]],
     show: Callable[[Progress], None],
     logs: Path,
-    limit: int | None = None,
-) -> bool:
-    """Wait until every portal is finished (returns True), or `limit` listings are stored (returns False)."""
+) -> Ending:
+    """Wait until every portal is finished, or nothing more will come soon from those that are not."""
     progress = Progress()
     started = time.monotonic()
     while True:
@@ -84,9 +96,9 @@ def watch(
             time.sleep(LAST_HEARTBEAT_SECONDS)
             progress.update({portal: look(server, portal) for portal in portals}, progress.seconds)
             show(progress)
-            return True
-        if limit is not None and sum(progress.total(portal, "stored") for portal in portals) >= limit:
-            return False
+            return "finished"
+        if all(state.finished or _is_stopped(state) for state in states.values()):
+            return "stopped"
         for number, worker in enumerate(workers, 1):
             if (code := worker.poll()) is not None:
                 raise WorkerDied(f"worker {number} ended with code {code}: {_last_error(logs / _log(number))}")

@@ -11,6 +11,8 @@ from scrapy.spiderloader import SpiderLoaderProtocol, get_spider_loader
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.misc import load_object
 
+from realestate.crawling.scope import Scope
+
 #: The kind of a portal whose items are listings of homes.
 HOMES = "listing"
 #: The settings that name most components of a worker.
@@ -31,6 +33,12 @@ def all_portals() -> list[str]:
 def seed_urls(portal: str, simulator: str | None) -> list[str]:
     """The start URLs of a crawl of the whole portal."""
     urls: list[str] = _loader().load(portal).seed_urls(simulator)  # type: ignore[attr-defined]
+    return urls
+
+
+def scoped_urls(portal: str, scope: Scope, simulator: str | None) -> list[str]:
+    """The start URLs of a crawl of these homes only. Raises ValueError if the portal has no such search."""
+    urls: list[str] = spider_class(portal).scoped_urls(scope, simulator)
     return urls
 
 

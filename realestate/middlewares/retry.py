@@ -164,6 +164,7 @@ class RetryMiddleware:
         self.retried_exceptions = retried_exceptions
         self.page_marks = page_marks
         self.max_retries = crawler.settings.getint("RETRY_TIMES")
+        self.ban_pause_seconds = crawler.settings.getfloat("BAN_PAUSE_SECONDS")
         self.usual_pages = UsualPages()
         self.escalation = BanEscalation()
 
@@ -239,15 +240,17 @@ class RetryMiddleware:
         level = self.escalation.record_ban_page()
         if level == "stop":
             logger.error(
-                "ban/stopped: portal=%s kind=%s url=%s: most pages are ban pages; the portal is paused, "
-                "start it again with `realestate resume %s`",
+                "ban/stopped: portal=%s kind=%s url=%s: most pages are ban pages; the portal is paused for %.0f s; "
+                "`realestate resume %s` tries again at once",
                 portal,
                 kind,
                 request.url,
+                self.ban_pause_seconds,
                 portal,
             )
             self._count(f"ban/{portal}/stopped")
-            self._report(lambda feedback: feedback.pause())
+            reason = f"most pages are ban pages ({kind})"
+            self._report(lambda feedback: feedback.pause(reason, self.ban_pause_seconds))
         elif level == "slower":
             self._report(lambda feedback: feedback.site_refused(f"ban page: {kind}", 0.0))
         again = self._retry(request, policy, f"ban/{kind}", retry_after_seconds(response))

@@ -58,12 +58,14 @@ class Feedback:
     def __init__(
         self,
         queue: RequestQueue,
+        worker: str,
         stats: StatsCollector,
         now: Callable[[], float],
         soon: Soon,
         hand_back: Callable[..., None],
     ) -> None:
         self.queue = queue
+        self.worker = worker
         self.stats = stats
         self.now = now
         self.proxy_health = ProxyHealthStore(queue, now)
@@ -125,10 +127,10 @@ class Feedback:
         """Set the Crawl-delay of one of the site's hosts. 0 means none."""
         self._soon(partial(self.queue.set_crawl_delay, seconds, origin), "setting the Crawl-delay")
 
-    def pause(self) -> None:
-        """Pause the portal until a person resumes it."""
+    def pause(self, reason: str, seconds: float) -> None:
+        """Pause the portal for so many seconds, or until a person resumes it."""
         self._hand_back()
-        self._soon(self.queue.pause, "pausing")
+        self._soon(partial(self.queue.pause, reason, self.worker, seconds), "pausing")
 
     async def flush(self) -> None:
         """Write the counted good responses of the proxies to Redis."""

@@ -118,7 +118,7 @@ class Fleet:
         self.packer = Packer(spider, self.dupefilter, self.ledger, self.buffer.now)
         self.jobs = OpenJobs(self.redis, spider.name)
         self.robots = RobotsTexts(self.queue, self.worker)
-        self.feedback = Feedback(self.queue, self.stats, self.buffer.now, self._soon, self._hand_back)
+        self.feedback = Feedback(self.queue, self.worker, self.stats, self.buffer.now, self._soon, self._hand_back)
         self._hungry = asyncio.Event()
         register_fleet(crawler, self)
 
@@ -239,6 +239,11 @@ class Fleet:
         """Enqueue requests that come from no page and no seed. Returns when Redis has them."""
         pushed = [self.packer.pushed(request) for request in requests if self._has_allowed_scheme(request)]
         await retry_until_available(partial(self.queue.push, pushed), self.stats, "pushing")
+
+    async def grant(self, job: str, page: str, wanted: int, limit: int) -> tuple[int, int]:
+        """How many of the wanted items of a page the job may fetch, and how many are left for other pages."""
+        grant = partial(self.queue.grant, job, page, wanted, limit)
+        return await retry_until_available(grant, self.stats, "counting against a limit")
 
     async def nothing_left(self) -> bool:
         """Whether the portal has no seeds and no requests, waiting or leased."""

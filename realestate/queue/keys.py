@@ -23,7 +23,7 @@
 | `{<portal>}:crashes` | hash | id -> number of workers that died with it | until done or deleted |
 | `{<portal>}:dead_letters` | hash | id -> reason and error (JSON) | the newest DEADLETTERS_KEEP |
 | `{<portal>}:dead_letters:times` | zset | ids of dead letters by time | as long as `dead_letters` |
-| `{<portal>}:rate_limit` | hash | rate, factor, free_at, blocked_until, paused … | for ever |
+| `{<portal>}:rate_limit` | hash | rate, factor, free_at, blocked_until, paused, paused_until … | for ever |
 | `{<portal>}:proxies` | hash | proxy id -> its health at the site (JSON) | about 15 days after its last use |
 | `{<portal>}:proxies:free_at` | hash | proxy id -> when it may be used next | as long as `proxies` |
 | `{<portal>}:proxies:used_at` | hash | proxy id -> when it was last used | as long as `proxies` |
@@ -34,6 +34,7 @@
 | `{<portal>}:job:<job>` | set | ids of the job that are neither done nor dead letters | until there are none |
 | `{<portal>}:jobs` | zset | jobs by the time of their last change | the newest 1,000 |
 | `{<portal>}:counts:<job>` | hash | numbers of requests pushed, done, retried …, by stage | DUPEFILTER_KEEP_SECONDS |
+| `{<portal>}:limit:<job>` | hash | page -> listings of it that a job with a limit may fetch | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:open_jobs` | hash | job -> its mode, scope and progress (JSON) | until the job is finished |
 | `{<portal>}:finishing:<job>` | string | a worker is finishing the job | until it is done, 30 s at most |
 | `{<portal>}:arrivals`, `{<portal>}:tokens`, `{<portal>}:grants` | string | counters | for ever |
@@ -131,6 +132,10 @@ def job(portal: str, name: str) -> str:
 
 def jobs(portal: str) -> str:
     return prefix(portal) + "jobs"
+
+
+def limit(portal: str, name: str) -> str:
+    return f"{prefix(portal)}limit:{name}"
 
 
 def counts(portal: str, name: str) -> str:

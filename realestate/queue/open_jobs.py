@@ -20,6 +20,8 @@ class OpenJob(msgspec.Struct, frozen=True):
     scope: str = ""
     checking: bool = False
     """Its search pages are done; listings that were not found are being checked."""
+    partial: str = ""
+    """Why it does not read all results of its searches: a limit or a filter."""
 
 
 class OpenJobs:
@@ -34,9 +36,10 @@ class OpenJobs:
     async def is_open(self, job: str) -> bool:
         return bool(await self.server.hexists(self.key, job))
 
-    async def open(self, job: str, mode: str, scope: str) -> None:
+    async def open(self, job: str, mode: str, scope: str, partial: str = "") -> None:
         """Record the job, unless another worker has."""
-        await self.server.hsetnx(self.key, job, msgspec.json.encode(OpenJob(mode, scope)).decode())
+        opened = OpenJob(mode, scope, partial=partial)
+        await self.server.hsetnx(self.key, job, msgspec.json.encode(opened).decode())
 
     async def some(self) -> dict[str, OpenJob]:
         """The next few jobs. Repeated calls return all of them."""

@@ -28,7 +28,7 @@ from realestate.queue.ledger import Ledger
 from realestate.queue.packing import PARENT
 
 #: What every request of a job carries. The priority of the job is added to that of the request.
-INHERITED = ("job", "mode", "job_priority")
+INHERITED = ("job", "mode", "job_priority", "limit", "filter")
 
 GiveUp = Callable[[Reason, str, Request], None]
 Gate = Callable[[], Awaitable[None] | None]

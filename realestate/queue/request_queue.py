@@ -217,15 +217,22 @@ class RequestQueue:
         """Set the Crawl-delay of one of the portal's hosts, 0 for none. The longest limits the portal's rate."""
         await self.run("crawl_delay", origin=origin, delay=int(seconds * 1000))
 
-    async def pause(self) -> None:
-        """Stop the portal everywhere at once."""
+    async def pause(self, reason: str, by: str, seconds: float = 0.0) -> None:
+        """Stop the portal everywhere at once: for so many seconds, or with 0 until somebody resumes it."""
         await migrate_keys(self)
-        await self.server.hset(keys.rate_limit(self.portal), "paused", "1")
+        await self.run("pause", reason=reason, by=by, wait=int(seconds * 1000))
 
-    async def resume(self) -> None:
+    async def resume(self, *, automatic: bool = False) -> bool:
+        """End a pause; with `automatic`, only one that a worker made. A robots.txt that could not be fetched is tried
+        again at once. Returns whether there was anything to end."""
         await migrate_keys(self)
-        await self.server.hdel(keys.rate_limit(self.portal), "paused")
-        await self.server.lpush(keys.wake_ups(self.portal), 1)
+        return bool(await self.run("resume", automatic=automatic))
+
+    async def grant(self, job: str, page: str, wanted: int, limit: int) -> tuple[int, int]:
+        """How many of the wanted items of a page the job may fetch, and how many it may fetch after that."""
+        keep = self.limits.keep_seconds
+        granted, left = await self.run("grant", job=job, page=page, wanted=wanted, limit=limit, keep=keep)
+        return int(granted), int(left)
 
     async def forget(self, job: str, identity: Identity | None = None) -> None:
         """Delete the job's fingerprint of this request, or of all requests if `identity` is None."""

@@ -27,7 +27,9 @@ from realestate.crawling import (
     OldPage,
     PortalSpider,
     Results,
+    Scope,
     absolute,
+    city_key,
     graphql_data,
     numbers_in,
     persisted_query_request,
@@ -85,6 +87,27 @@ class BinaSpider(PortalSpider):
         "has_mortgage": "İpoteka",
     }
 
+    @classmethod
+    def site_filters(cls) -> frozenset[str]:
+        return frozenset({"operation", "type", "city"})
+
+    @classmethod
+    def searches_for(cls, scope: Scope) -> list[str]:
+        """`/baki/alqi-satqi/menziller`: the site has no search for one type or city of both operations."""
+        if scope.city and city_key(scope.city) not in words.CITIES:
+            raise ValueError(f"bina can search these cities: {', '.join(words.CITIES)}")
+        if scope.type and scope.type not in words.TYPE_PATHS:
+            raise ValueError(f"bina has these types: {', '.join(words.TYPE_PATHS)}")
+        city = f"/{city_key(scope.city)}" if scope.city else ""
+        kind = f"/{words.TYPE_PATHS[scope.type]}" if scope.type else ""
+        operations = [scope.operation] if scope.operation else list(words.OPERATION_PATHS)
+        return [f"{city}/{words.OPERATION_PATHS[each]}{kind}" for each in operations]
+
+    @classmethod
+    def search_from_browser(cls, url: str) -> str:
+        words.filter_of(url)
+        return url
+
     def search_request(self, search: str) -> Request:
         if urlsplit(search).path.endswith((".xml", ".xml.gz")):
             return Request(search)
@@ -116,6 +139,7 @@ class BinaSpider(PortalSpider):
             words.period_of(node),
             dated=dates.iso(at(node, "updatedAt"), self.timezone),
             is_promoted=any(at(node, name) is True for name in words.PROMOTED),
+            city=line(at(node, "city.name")),
         )
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:

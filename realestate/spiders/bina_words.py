@@ -35,6 +35,19 @@ CATEGORIES = {
     "torpaq": "9",
     "obyektler": "10",
 }
+#: Our words -> parts of a search's URL.
+OPERATION_PATHS = {
+    "sale": "alqi-satqi",
+    "rent": "kiraye",
+}
+TYPE_PATHS: dict[str, str] = {
+    "apartment": "menziller",
+    "house": "heyet-evleri",
+    "office": "ofisler",
+    "garage": "qarajlar",
+    "land": "torpaq",
+    "commercial": "obyektler",
+}
 #: Parameters of a search's URL -> names of the filter.
 NUMBERS = {
     "price_from": "priceFrom",

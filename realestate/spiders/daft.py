@@ -10,7 +10,7 @@ import re
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from realestate.crawling import EmbeddedJsonSpider, Offsets
+from realestate.crawling import Covers, EmbeddedJsonSpider, Offsets
 
 
 class DaftSpider(EmbeddedJsonSpider):
@@ -32,6 +32,14 @@ class DaftSpider(EmbeddedJsonSpider):
     checked_on = date(2026, 11, 15)
     paging = Offsets("from", 20)
     newest_first = "date"
+    search_path = re.compile(r"^/[a-z-]+-for-(?:sale|rent)/[a-z-]+/?$")
+    search_words = {
+        "-for-sale/": Covers(operation="sale"),
+        "-for-rent/": Covers(operation="rent"),
+        "/property-": Covers(types=("apartment", "house", "land", "room", "other")),
+        "/commercial-": Covers(types=("commercial", "office", "building", "garage", "land", "other")),
+    }
+    whole_country = "/ireland"
 
     results_path = "pageProps.listings[].listing"
     total_path = "pageProps.paging.totalResults"

@@ -49,6 +49,7 @@ class EmlakSpider(PortalSpider):
     checked_on = date(2026, 11, 15)
     paging = Numbers("page", size=20)
     newest_first = "ref"
+    search_path = re.compile(r"^/elanlar/?$")
     page_marks = (b"technical-characteristics", b"ticket-list")
     rows = {
         "rooms": "Otaqların sayı",

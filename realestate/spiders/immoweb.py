@@ -23,6 +23,7 @@ from realestate.crawling import (
     Numbers,
     PortalSpider,
     Results,
+    Scope,
     assigned_in,
     read_paths,
 )
@@ -67,6 +68,7 @@ class ImmowebSpider(PortalSpider):
         Choice("regions", ("BRUSSELS", "FLANDERS", "WALLONIA")),
     )
     newest_first = "date"
+    search_words = words.SEARCH_WORDS
     page_marks = (b"window.classified",)
 
     fields = {
@@ -94,6 +96,17 @@ class ImmowebSpider(PortalSpider):
         "updated_at": "publication.lastModificationDate",
     }
 
+    @classmethod
+    def searches_for(cls, scope: Scope) -> list[str]:
+        searches = super().searches_for(scope)
+        if scope.type in ("house", "apartment"):
+            searches = [each.replace("house-and-apartment", scope.type) for each in searches]
+        return searches
+
+    @classmethod
+    def search_from_browser(cls, url: str) -> str:
+        return words.search_from_browser(url)
+
     def parse_search(self, response: TextResponse) -> Results:
         try:
             page = msgspec.json.decode(response.body)
@@ -120,7 +133,14 @@ class ImmowebSpider(PortalSpider):
         period = words.period_of(result) if at(result, "transaction.type") == "FOR_RENT" else None
         dated = dates.iso(at(result, "publication.lastModificationDate"))
         is_project = str(at(result, "property.type")).endswith("_GROUP")
-        return self.found(path, words.price_of(result, self.currency), period, dated=dated, shows_others=is_project)
+        return self.found(
+            path,
+            words.price_of(result, self.currency),
+            period,
+            dated=dated,
+            shows_others=is_project,
+            city=line(at(result, "property.location.locality")),
+        )
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing | Found]:
         ad = assigned_in(response, "window.classified") or words.in_attribute(response.text)

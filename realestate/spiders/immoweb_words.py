@@ -3,15 +3,80 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
-from realestate.crawling import parameters, point_fields
+from realestate.crawling import BadSeed, Covers, parameters, point_fields
 from realestate.items import GeoPrecision, Operation, PropertyType, RentPeriod, SellerType, Status
 from realestate.parsing import coordinates, html, numbers, prices
 from realestate.parsing.embedded import at, decoded, listed
 from realestate.parsing.text import line, word
 
 T = TypeVar("T")
+
+#: Parts of a search's path -> what such a search shows.
+SEARCH_WORDS: dict[str, Covers] = {
+    "/for-sale": Covers(operation="sale"),
+    "/for-rent": Covers(operation="rent"),
+    "/house-and-apartment/": Covers(types=("house", "apartment", "building", "other")),
+    "/office/": Covers(types=("office",)),
+    "/business/": Covers(types=("commercial", "building", "other")),
+    "/industry/": Covers(types=("commercial", "building", "other")),
+    "/land/": Covers(types=("land",)),
+    "/garage/": Covers(types=("garage",)),
+    "/kot/": Covers(types=("room",)),
+}
+#: The path of a search in the browser: /en/search/house/for-sale/gent/9000
+_BROWSER_PATH = re.compile(
+    r"^/(?:en|fr|nl|de)/(?:search|search-results|zoeken|recherche)/(?P<type>[a-z-]+)/(?P<deal>[a-z-]+)"
+    r"(?:/(?P<place>[^/]+)/(?P<level>[^/]+))?/?$"
+)
+#: Words of the other languages -> those of the English pages.
+_ENGLISH_TYPES = {
+    "huis": "house",
+    "maison": "house",
+    "appartement": "apartment",
+    "huis-en-appartement": "house-and-apartment",
+    "maison-et-appartement": "house-and-apartment",
+    "kantoor": "office",
+    "bureau": "office",
+    "handelszaak": "business",
+    "commerce": "business",
+    "industrie": "industry",
+    "grond": "land",
+    "terrain": "land",
+}
+_ENGLISH_DEALS = {
+    "te-koop": "for-sale",
+    "a-vendre": "for-sale",
+    "te-huur": "for-rent",
+    "a-louer": "for-rent",
+}
+TYPES_OF_SEARCHES = frozenset(
+    {"house", "apartment", "house-and-apartment", "kot", "office", "business", "industry", "land", "garage"}
+    | {"new-real-estate-project-houses", "new-real-estate-project-apartments", "project-construction-houses"}
+    | {"exceptional-property", "public-sale"}
+)
+
+
+def search_from_browser(url: str) -> str:
+    """The search with JSON results that shows the same as a search in the browser. Raises BadSeed."""
+    parts = urlsplit(url)
+    found = _BROWSER_PATH.match(parts.path)
+    if found is None:
+        raise BadSeed("not a search")
+    kind = _ENGLISH_TYPES.get(found["type"], found["type"])
+    deal = _ENGLISH_DEALS.get(found["deal"], found["deal"])
+    if kind not in TYPES_OF_SEARCHES or deal not in ("for-sale", "for-rent"):
+        raise BadSeed(f"an unknown kind of search: {found['type']}/{found['deal']}")
+    query = parts.query
+    if found["level"] and not found["level"].isdecimal():
+        raise BadSeed(f"its place {found['place']!r} has no postal code; use /{found['place']}/<postal code> or --city")
+    if found["level"]:
+        query = f"{query}&postalCodes={found['level']}".lstrip("&")
+    if "countries=" not in query:
+        query = f"{query}&countries=BE".lstrip("&")
+    return parts._replace(path=f"/en/search-results/{kind}/{deal}", query=query, fragment="").geturl()
+
 
 PROPERTY_TYPES: dict[str, PropertyType] = {
     "HOUSE": "house",

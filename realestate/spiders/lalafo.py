@@ -64,6 +64,7 @@ class LalafoSpider(PortalSpider):
         Band("price[from]", "price[to]"),
     )
     newest_first = "date"
+    search_path = re.compile(r"^/api/search/v3/feed/search$|^/(?!api/)[a-z-]+/[a-z-]+(?:/.*)?$")
     fields = {
         "title": "title",
         "description": "description",
@@ -116,6 +117,7 @@ class LalafoSpider(PortalSpider):
             period,
             dated=dates.stamp(item.get("created_time")),
             is_promoted=words.is_paid(item),
+            city=line(item.get("city")),
             **hints,
         )
 

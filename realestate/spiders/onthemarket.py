@@ -12,7 +12,7 @@ from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from realestate.crawling import EmbeddedJsonSpider, Numbers
+from realestate.crawling import Covers, EmbeddedJsonSpider, Numbers
 from realestate.items import Operation
 from realestate.parsing import prices
 from realestate.parsing.embedded import at
@@ -38,6 +38,13 @@ class OnthemarketSpider(EmbeddedJsonSpider):
     checked_on = date(2026, 11, 15)
     paging = Numbers("page", size=30)
     newest_first = "ref"
+    search_path = re.compile(r"^/(?:for-sale|to-rent|new-homes)/.+")
+    search_words = {
+        "/for-sale/": Covers(operation="sale"),
+        "/to-rent/": Covers(operation="rent"),
+        "/commercial/": Covers(types=("commercial", "office", "building", "garage", "land", "other")),
+    }
+    whole_country = "/uk"
 
     results_path = "initialReduxState.results.list"
     total_path = "initialReduxState.results.totalResults"

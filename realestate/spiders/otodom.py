@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from realestate.crawling import EmbeddedJsonSpider, Numbers, RowPaths, number
+from realestate.crawling import Covers, EmbeddedJsonSpider, Numbers, RowPaths, number
 from realestate.parsing import numbers, prices
 from realestate.parsing.embedded import at
 from realestate.parsing.text import line
@@ -39,6 +39,15 @@ class OtodomSpider(EmbeddedJsonSpider):
     checked_on = date(2026, 11, 15)
     paging = Numbers("page", size=72)
     newest_first = "date"
+    search_path = re.compile(r"^/pl/(?:wyniki|oferty)/.+")
+    search_words = {
+        "/sprzedaz/": Covers(operation="sale"),
+        "/wynajem/": Covers(operation="rent"),
+        "/mieszkanie/": Covers(types=("apartment", "room")),
+        "/dom/": Covers(types=("house",)),
+        "/dzialka/": Covers(types=("land",)),
+        "/lokal/": Covers(types=("commercial", "office", "building", "garage", "other")),
+    }
 
     results_path = "pageProps.data.searchAds.items"
     total_path = "pageProps.data.searchAds.pagination.totalItems"

@@ -9,7 +9,7 @@ import re
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from realestate.crawling import JsonLdSpider, Numbers, RowSelectors
+from realestate.crawling import Covers, JsonLdSpider, Numbers, RowSelectors
 
 
 class Property24Spider(JsonLdSpider):
@@ -29,6 +29,11 @@ class Property24Spider(JsonLdSpider):
     checked_on = date(2026, 11, 15)
     paging = Numbers("Page", size=20)
     newest_first = "ref"
+    search_path = re.compile(r"^/(?:for-sale|to-rent|new-developments)/.+")
+    search_words = {
+        "/for-sale/": Covers(operation="sale"),
+        "/to-rent/": Covers(operation="rent"),
+    }
 
     card_selector = "div.p24_regularTile[data-listing-number], div.p24_promotedTile[data-listing-number]"
     card_price_selector = ".p24_price"

@@ -77,6 +77,7 @@ class TapSpider(PortalSpider):
     paging = Cursors("cursor", part=250)
     newest_first = "date"
     axes = (Band("price_from", "price_to"),)
+    search_words = words.SEARCH_WORDS
     fields = {
         "title": "title",
         "description": "body",
@@ -89,6 +90,11 @@ class TapSpider(PortalSpider):
         "floors_total": "Mərtəbə sayı",
         "floor": "Mərtəbə",
     }
+
+    @classmethod
+    def search_from_browser(cls, url: str) -> str:
+        words.query_variables(url)
+        return url
 
     def search_request(self, search: str) -> Request:
         variables = words.query_variables(search)

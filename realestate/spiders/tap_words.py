@@ -5,6 +5,7 @@ from base64 import b64encode
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from realestate.crawling import Covers
 from realestate.items import Operation, PropertyType
 from realestate.parsing import apollo, areas, numbers, prices
 from realestate.parsing.embedded import at, decoded, next_data
@@ -32,6 +33,14 @@ CATEGORIES: dict[str, tuple[int, PropertyType]] = {
     LAND: (602, "land"),
     "obyektler-ve-ofisler": (605, "commercial"),
     "qarajlar": (603, "garage"),
+}
+#: Parts of a search's path -> what such a search shows.
+SEARCH_WORDS: dict[str, Covers] = {
+    "/menziller": Covers(types=("apartment", "room", "other")),
+    "/heyet-evleri": Covers(types=("house", "other")),
+    f"/{LAND}": Covers(types=("land",)),
+    "/obyektler-ve-ofisler": Covers(types=("commercial", "office", "building", "other")),
+    "/qarajlar": Covers(types=("garage",)),
 }
 #: Labels of the row with the type of building.
 BUILDING = ("Binanın tipi", "Əmlakın növü", "Obyektin növü")

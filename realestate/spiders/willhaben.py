@@ -10,12 +10,14 @@ from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from realestate.crawling import EmbeddedJsonSpider, Numbers, RowPaths
-from realestate.items import Operation
+from realestate.crawling import Covers, EmbeddedJsonSpider, Numbers, RowPaths
+from realestate.items import Operation, PropertyType
 from realestate.parsing.embedded import at
 
 #: Parts of the URL of a home for sale.
 FOR_SALE = re.compile("kaufen|eigentum|grundst")
+#: What its searches for commercial property show.
+COMMERCIAL: tuple[PropertyType, ...] = ("commercial", "office", "building", "garage", "other")
 
 
 class WillhabenSpider(EmbeddedJsonSpider):
@@ -40,6 +42,16 @@ class WillhabenSpider(EmbeddedJsonSpider):
     checked_on = date(2026, 11, 15)
     paging = Numbers("page", size=30)
     newest_first = "date"
+    search_path = re.compile(r"^/iad/immobilien/.+")
+    search_words = {
+        "/eigentumswohnung/": Covers(operation="sale", types=("apartment", "room")),
+        "/mietwohnungen/": Covers(operation="rent", types=("apartment", "room")),
+        "/haus-kaufen/": Covers(operation="sale", types=("house",)),
+        "/haus-mieten/": Covers(operation="rent", types=("house",)),
+        "/grundstuecke/": Covers(types=("land",)),
+        "/gewerbeimmobilien-kaufen/": Covers(operation="sale", types=COMMERCIAL),
+        "/gewerbeimmobilien-mieten/": Covers(operation="rent", types=COMMERCIAL),
+    }
 
     results_path = "pageProps.searchResult.advertSummaryList.advertSummary"
     total_path = "pageProps.searchResult.rowsFound"

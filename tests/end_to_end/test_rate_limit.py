@@ -209,7 +209,7 @@ def test_no_worker_sends_requests_to_a_paused_portal(site: Site, fleet: Fleet, r
     with fleet(2, rate=20):
         push(redis_url, [request(site, number) for number in range(100)])
         until(lambda: len(site.listings()) > 30, "the middle of the crawl")
-        with_queue(redis_url, lambda queue: queue.pause())
+        with_queue(redis_url, lambda queue: queue.pause("a test", "somebody"))
         paused = time.monotonic()
         time.sleep(NOTICE_SECONDS + 2)
         resumed = time.monotonic()

@@ -38,7 +38,7 @@ class RecordingFeedback(Feedback):
     def site_refused(self, reason: str, wait_seconds: float) -> None:
         self.reports.append(("slower",))
 
-    def pause(self) -> None:
+    def pause(self, reason: str, seconds: float) -> None:
         self.reports.append(("pause",))
 
 

@@ -125,7 +125,7 @@ def test_requests_of_a_dead_worker_are_reclaimed(run: Run) -> None:
 
 def test_pause_crawl_delay_resume_and_the_bell(run: Run) -> None:
     async def act(queue: RequestQueue) -> None:
-        await queue.pause()
+        await queue.pause("a test", "somebody")
         await queue.set_crawl_delay(0.5, "https://www.example.com")
         await queue.push([request("a"), request("b")])
         assert (await queue.take("w", 2)).paused

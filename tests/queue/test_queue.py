@@ -115,7 +115,7 @@ def test_an_expired_lease_that_was_not_taken_can_still_be_ended(run: Run, server
     async def act(queue: RequestQueue) -> list[bool]:
         await queue.push([request("a")])
         (lease,) = (await queue.take("slow", 1)).leases
-        await queue.pause()
+        await queue.pause("a test", "somebody")
         while server.zscore(keys.workers("p"), "slow") is not None:
             await asyncio.sleep(0.02)
             await queue.heartbeat("living", b"{}", [])
@@ -321,7 +321,7 @@ def test_the_concurrency_limit_counts_for_the_whole_fleet(run: Run) -> None:
 def test_a_paused_portal_leases_nothing_until_it_is_resumed(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[Any]:
         await queue.push([request("a")])
-        await queue.pause()
+        await queue.pause("a test", "somebody")
         paused = await queue.take("w", 1)
         reply = await queue.heartbeat("w", b"{}", [])
         await queue.resume()

@@ -280,7 +280,7 @@ def test_a_paused_portal_gets_its_buffer_back(run: Run, server: Redis) -> None:
         scheduler.fleet.serve()
         await next_request(scheduler)
         await until(lambda: where(server) == {"in flight": 6})
-        await scheduler.fleet.queue.pause()
+        await scheduler.fleet.queue.pause("a test", "somebody")
         await scheduler.fleet.heartbeat(b"{}")
         await until(lambda: where(server) == {"ready": 5, "in flight": 1})
         assert len(scheduler.fleet.buffer) == 0

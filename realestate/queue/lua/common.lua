@@ -80,6 +80,10 @@ local function tally()
 end
 
 -- Wakes as many waiting workers as there are new requests. The list has at most 64 entries, also if no worker waits.
+local function end_pause()
+  redis.call('HDEL', RATE_LIMIT, 'paused', 'paused_reason', 'paused_by', 'paused_at', 'paused_until')
+end
+
 local function wake(times)
   local missing = math.min(times or 1, 64 - redis.call('LLEN', key('wake_ups')))
   for _ = 1, missing do redis.call('LPUSH', key('wake_ups'), 1) end

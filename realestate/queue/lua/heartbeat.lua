@@ -9,5 +9,7 @@ if #args.started > 0 then
   redis.call('SADD', started, unpack(args.started))
   redis.call('PEXPIRE', started, args.lease * 100)
 end
-local limit = redis.call('HMGET', RATE_LIMIT, 'paused', 'blocked_until')
-return {now, limit[1] == '1' and 1 or 0, tonumber(limit[2] or 0), known}
+local limit = redis.call('HMGET', RATE_LIMIT, 'paused', 'blocked_until', 'paused_until')
+local pause_ends = tonumber(limit[3] or 0)
+local paused = limit[1] == '1' and (pause_ends == 0 or pause_ends > now)
+return {now, paused and 1 or 0, tonumber(limit[2] or 0), known}

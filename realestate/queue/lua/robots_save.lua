@@ -4,9 +4,15 @@ local known, lock = key('robots:' .. args.origin), key('robots:' .. args.origin 
 local again_at = now + args.wait
 if args.text then
   redis.call('HSET', known, 'text', args.text, 'read_at', now, 'failures', 0, 'reason', '', 'again_at', again_at)
+  if redis.call('HGET', RATE_LIMIT, 'robots_origin') == args.origin then
+    redis.call('HDEL', RATE_LIMIT, 'robots_origin', 'robots_reason', 'robots_failures', 'robots_again_at')
+  end
 else
-  redis.call('HINCRBY', known, 'failures', 1)
+  local failures = redis.call('HINCRBY', known, 'failures', 1)
   redis.call('HSET', known, 'reason', args.reason, 'again_at', again_at)
+  -- For people who wonder why nothing is sent.
+  redis.call('HSET', RATE_LIMIT, 'robots_origin', args.origin, 'robots_reason', args.reason,
+    'robots_failures', failures, 'robots_again_at', again_at)
 end
 redis.call('PEXPIRE', known, args.keep)
 if redis.call('GET', lock) == args.worker then redis.call('DEL', lock) end

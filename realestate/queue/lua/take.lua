@@ -73,7 +73,12 @@ local limit = {}
 local fields = redis.call('HGETALL', RATE_LIMIT)
 for i = 1, #fields, 2 do limit[fields[i]] = fields[i + 1] end
 
-if limit.paused == '1' then return {now, -1, 1} end
+if limit.paused == '1' then
+  local ends = tonumber(limit.paused_until or 0)
+  if ends == 0 then return {now, -1, 1} end
+  if ends > now then return {now, ends, 1} end
+  end_pause()
+end
 
 -- The rate recovers a step at a time after a refusal.
 local blocked = tonumber(limit.blocked_until or 0)
