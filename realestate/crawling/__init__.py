@@ -29,14 +29,15 @@ from realestate.crawling.paging import Cursors, Links, Numbers, Offsets
 from realestate.crawling.portal_spider import PortalSpider
 from realestate.crawling.results import Found, Link, Results
 from realestate.crawling.search_spider import SearchSpider
-from realestate.crawling.search_splitting import Band, Choice
-from realestate.crawling.search_urls import parameters
+from realestate.crawling.search_splitting import Axis, Band, Choice
+from realestate.crawling.search_urls import parameters, with_parameters
 from realestate.crawling.seeds import BadSeed
 from realestate.crawling.sitemaps import read as read_sitemap
 from realestate.crawling.telephones import numbers_in
 
 __all__ = [
     "GONE_STATUSES",
+    "Axis",
     "BadSeed",
     "Band",
     "Banned",
@@ -74,4 +75,5 @@ __all__ = [
     "read_sitemap",
     "results_of_connection",
     "view_count",
+    "with_parameters",
 ]

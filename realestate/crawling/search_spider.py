@@ -156,6 +156,10 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         """The URL at which visitors see the item."""
         return str(response.meta.get("shown_at", response.url))
 
+    def search_of(self, response: Response) -> str:
+        """The URL of the search whose page this is, wherever the site redirected us."""
+        return _search_of(response)
+
     def is_first(self, response: Response) -> bool:
         """Whether this is the first page of its search."""
         return self.paging.is_first(_search_of(response))
@@ -440,7 +444,27 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         else:
             page = self._checked(response)
             self._check_still_there(response)
-            yield from self.parse_page(page, **hints)
+            yield from self._of_asked_item(response, self.parse_page(page, **hints))
+
+    def _of_asked_item(self, response: Response, made: Iterator[Any]) -> Iterator[Any]:
+        """What a page yields, if its first item is the one that was asked for.
+
+        A site may answer with the page of another item: a cache's mistake, or a suggestion instead of one that is gone.
+        """
+        asked = self.ref_asked_for(response)
+        for number, each in enumerate(made):
+            ref = getattr(each, "ref", None)
+            if number == 0 and asked and ref and ref != asked and not isinstance(each, AnyLink):
+                if "redirect_urls" in response.meta and ref == self.ref_of(response.url):
+                    raise ItemGone(f"redirected to {response.url}, the page of another {self.kind}", "absent")
+                raise BrokenPage(f"the page is of {ref}, and {asked} was asked for")
+            yield each
+
+    def ref_asked_for(self, response: Response) -> str | None:
+        """The site's id in the URL that was requested, before any redirect. None if the site's URLs have no form."""
+        if getattr(self, "listing_path", self.item_path) is None:
+            return None
+        return self.ref_of(response.meta.get("shown_at") or response.meta.get("redirect_urls", [response.url])[0])
 
     def _read(self, response: Response, stage: Stage, **hints: Any) -> list[Any]:
         """What the parser returns. An exception of a parser does not stop the worker; each outcome is recorded."""
