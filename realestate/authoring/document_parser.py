@@ -7,6 +7,7 @@ from urllib.parse import urljoin
 
 from realestate.authoring import AuthoringError, document_url, parser_output
 from realestate.authoring.parser_output import Stage
+from realestate.crawling.page_outcomes import OtherItem
 from realestate.items.others import OTHERS
 
 
@@ -57,17 +58,32 @@ def _parsed(
     if stage == "discover":
         results = [_parsed_search(spider, document, search) for search in _searches(spider, url)]
         return max(results, key=_found)
-    is_known = True
+    is_known = is_given = url is not None
     if url is None:
         text = document.decode("utf-8-sig", "replace")
         url, is_known = document_url.url_of_listing(spider, text, file_name)
-    response = parser_output.response(spider, url, spider.wrapped(document), stage)
-    return Parsed(parser_output.read(spider, response, stage, hints), url, is_made_up=not is_known)
+    page = spider.wrapped(document)
+    try:
+        values = parser_output.read(spider, parser_output.response(spider, url, page, stage), stage, hints)
+    except OtherItem as other:
+        of_page = document_url.url_of_ref(spider, other.ref)
+        if is_given or of_page is None:
+            raise
+        url, is_known = of_page, True
+        values = parser_output.read(spider, parser_output.response(spider, url, page, stage), stage, hints)
+    return Parsed(values, url, is_made_up=not is_known)
 
 
 def _parsed_search(spider: Any, document: bytes, url: str) -> Parsed:
     response = parser_output.response(spider, url, document, "discover")
-    return Parsed(parser_output.read(spider, response, "discover"), url, is_made_up=False)
+    try:
+        values = parser_output.read(spider, response, "discover")
+    except Exception:
+        wrapped = spider.wrapped(document)
+        if wrapped == document:
+            raise
+        values = parser_output.read(spider, parser_output.response(spider, url, wrapped, "discover"), "discover")
+    return Parsed(values, url, is_made_up=False)
 
 
 def _searches(spider: Any, url: str | None) -> list[str]:

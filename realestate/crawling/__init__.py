@@ -23,7 +23,7 @@ from realestate.crawling.graphql import (
     results_of_connection,
 )
 from realestate.crawling.json_ld import JsonLdSpider, RowSelectors
-from realestate.crawling.old_markup import OldPage
+from realestate.crawling.old_markup import OldPage, number_on_old_page
 from realestate.crawling.page_outcomes import GONE_STATUSES, Banned, BrokenPage, ItemGone, ListingGone
 from realestate.crawling.paging import Cursors, Links, Numbers, Offsets
 from realestate.crawling.portal_spider import PortalSpider
@@ -64,6 +64,7 @@ __all__ = [
     "graphql_data",
     "graphql_request",
     "number",
+    "number_on_old_page",
     "numbers_in",
     "page_of",
     "parameters",

@@ -6,6 +6,7 @@ an item is: `PortalSpider` adds what is special about homes.
 
 import logging
 import re
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, ClassVar, Self
@@ -19,7 +20,15 @@ from scrapy_redis.spiders import RedisSpider
 from twisted.python.failure import Failure
 
 from realestate.crawling import seeds, sitemaps
-from realestate.crawling.page_outcomes import GONE_STATUSES, Banned, BrokenPage, ItemGone, PageOutcomes, Stage
+from realestate.crawling.page_outcomes import (
+    GONE_STATUSES,
+    Banned,
+    BrokenPage,
+    ItemGone,
+    OtherItem,
+    PageOutcomes,
+    Stage,
+)
 from realestate.crawling.paging import Numbers, Paging
 from realestate.crawling.results import AnyLink, Link, Result, Results
 from realestate.crawling.search_splitting import Axis, parts_of
@@ -27,6 +36,7 @@ from realestate.crawling.seed_reader import SeedReader
 from realestate.crawling.site_address import is_on_site, simulated_portals
 from realestate.crawling.watermark import Newest, SearchProgress, watermark_of
 from realestate.items import Evidence, Part
+from realestate.parsing.embedded import at, decoded
 from realestate.parsing.urls import absolute_url, url_path
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.plain_urls import request_to
@@ -126,8 +136,17 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         """Set headers that must be fresh, such as a signature. Called just before the request is sent."""
 
     def wrapped(self, document: bytes) -> bytes:
-        """A document that was saved without the page around it, put into such a page. Used by `realestate portal`."""
-        return document
+        """A document that was saved without the page around it, put into such a page. Used by `realestate portal`.
+
+        By default it is the bare JSON of Next.js: of `__NEXT_DATA__`, or of `/_next/data/…`, which begins one level
+        lower."""
+        value = decoded(document)
+        if isinstance(at(value, "pageProps"), dict):
+            document = b'{"props": ' + document.removeprefix(BOM_UTF8) + b"}"
+        elif not isinstance(at(value, "props"), dict):
+            return document
+        data = document.removeprefix(BOM_UTF8).replace(b"</", b"<\\/")
+        return b'<script id="__NEXT_DATA__" type="application/json">' + data + b"</script>"
 
     def ref_in(self, document: str) -> str | None:
         """The site's id of an item, found in a document that was saved without its URL. Used by `realestate portal`."""
@@ -457,7 +476,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             if number == 0 and asked and ref and ref != asked and not isinstance(each, AnyLink):
                 if "redirect_urls" in response.meta and ref == self.ref_of(response.url):
                     raise ItemGone(f"redirected to {response.url}, the page of another {self.kind}", "absent")
-                raise BrokenPage(f"the page is of {ref}, and {asked} was asked for")
+                raise OtherItem(ref, asked)
             yield each
 
     def ref_asked_for(self, response: Response) -> str | None:

@@ -4,8 +4,8 @@ The API needs the headers of its own application: without `device` its status is
 params. A listing is shown at /{city}/ads/{slug}-id-{id} and read at `feed/details/{id}`, because the feed has only a
 few params. A page of the feed may have more results than requested: paid adverts ignore the search. A page past the end
 is filled with adverts of any kind. About 10,000 results of a search can be read; its total may be no greater. The
-category says what is offered: see lalafo_categories. A search of everything that is too large is split by the site's
-tree of categories. Adverts of people who look for a home are left out.
+category says what is offered: see lalafo_category_words. A search of everything that is too large is split by the
+site's tree of categories. Adverts of people who look for a home are left out.
 """
 
 import re
@@ -38,7 +38,7 @@ from realestate.items import Listing
 from realestate.parsing import coordinates, dates, numbers, periods
 from realestate.parsing.embedded import at, listed
 from realestate.parsing.text import line
-from realestate.spiders import lalafo_categories as categories
+from realestate.spiders import lalafo_category_words as categories
 from realestate.spiders import lalafo_words as words
 
 FEED = "/api/search/v3/feed"

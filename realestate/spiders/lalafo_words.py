@@ -10,8 +10,7 @@ from realestate.parsing import areas, azerbaijani_addresses, floors, numbers, pe
 from realestate.parsing.embedded import at, decoded, next_data
 from realestate.parsing.text import fold, line, missing
 from realestate.parsing.words import folded, meaning
-from realestate.spiders import lalafo_categories as categories
-from realestate.spiders.lalafo_categories import Category
+from realestate.spiders import lalafo_category_words as categories
 
 T = TypeVar("T")
 
@@ -187,7 +186,7 @@ PARAMS = {fold(label): name for name, (_, labels) in _PARAMS.items() for label i
 
 
 def rent_fields(
-    category: Category, params: dict[str, Any], hint: RentPeriod | None, flags: frozenset[str]
+    category: categories.Category, params: dict[str, Any], hint: RentPeriod | None, flags: frozenset[str]
 ) -> dict[str, Any]:
     """The period of a rent. If the type is known and no period is named, it is assumed to be the month."""
     if category.operation != "rent":
@@ -198,7 +197,7 @@ def rent_fields(
     return {"rent_period": "month", "quality_flags": flags | {"rent_period_assumed"}}
 
 
-def type_fields(category: Category, params: dict[str, Any]) -> dict[str, Any]:
+def type_fields(category: categories.Category, params: dict[str, Any]) -> dict[str, Any]:
     """The operation and the type of the home."""
     is_new = params.get("is_new")
     subtype = category.subtype
@@ -214,7 +213,7 @@ def type_fields(category: Category, params: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def size_fields(category: Category, params: dict[str, Any]) -> dict[str, float | None]:
+def size_fields(category: categories.Category, params: dict[str, Any]) -> dict[str, float | None]:
     """The areas of the home and of its land."""
     area = params.get("area")
     plot = params.get("plot")

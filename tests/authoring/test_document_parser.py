@@ -81,7 +81,12 @@ def test_the_url_is_the_one_in_the_document() -> None:
         parse("emlak", page.replace(b"840001", b""), file_name="emlak-840777.html").values["listing"]["ref"] == "840777"
     )
     assert parse("emlak", page.replace(b"840001", b"")).is_made_up
-    assert parse("emlak", page, url="/840009-a.html").values["listing"]["ref"] == "840009"
+    assert parse("emlak", page.replace(b"840001", b""), url="/840009-a.html").values["listing"]["ref"] == "840009"
+
+
+def test_the_page_of_another_listing_than_the_one_asked_for_is_refused() -> None:
+    with pytest.raises(AuthoringError, match="the page is of 840001, and 840009 was asked for"):
+        parse("emlak", EMLAK.read_bytes(), url="/840009-a.html")
 
 
 @pytest.mark.parametrize(

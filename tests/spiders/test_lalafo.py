@@ -13,6 +13,7 @@ from scrapy.http import TextResponse
 
 from realestate.crawling.page_outcomes import BrokenPage, ListingGone
 from realestate.crawling.paging import Numbers
+from realestate.crawling.results import Found
 from realestate.crawling.search_splitting import parts_of
 from realestate.crawling.search_urls import parameters
 from realestate.crawling.watermark import SearchProgress
@@ -20,7 +21,7 @@ from realestate.items import as_record
 from realestate.simulator.lalafo import Lalafo
 from realestate.simulator.world import World
 from realestate.spiders.lalafo import HEADERS, LalafoSpider
-from realestate.spiders.lalafo_categories import names_in
+from realestate.spiders.lalafo_category_words import names_in
 
 FOLDER = Path(__file__).parents[1] / "portals" / "lalafo"
 DETAILS = "https://lalafo.az/api/search/v3/feed/details/108000001?expand=url"
@@ -154,7 +155,9 @@ def test_the_names_of_the_category_go_from_the_search_to_its_listings() -> None:
     page = TextResponse(request.url, body=json.dumps(values).encode(), encoding="utf-8", request=request)
     results = LalafoSpider().parse_search(page)
     assert results.found
-    assert {found.hints["category"] for found in results.found} == {"Mənzillər/Yeni tikili satışı"}
+    assert {found.hints["category"] for found in results.found if isinstance(found, Found)} == {
+        "Mənzillər/Yeni tikili satışı"
+    }
 
 
 def test_a_paid_advert_of_an_unknown_category_is_kept_if_its_words_are_those_of_a_home() -> None:
