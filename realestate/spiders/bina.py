@@ -63,6 +63,7 @@ class BinaSpider(PortalSpider):
     timezone = ZoneInfo("Asia/Baku")
     terms = "https://bina.az/pages/terms_and_conditions"
     checked_on = date(2026, 11, 15)
+    parser_version = 2
     rate_limit = 0.5
     paging = Cursors("cursor", part=500)
     newest_first = "date"

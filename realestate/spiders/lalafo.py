@@ -72,6 +72,7 @@ class LalafoSpider(PortalSpider):
     timezone = ZoneInfo("Asia/Baku")
     terms = "https://lalafo.az/"
     checked_on = date(2026, 11, 15)
+    parser_version = 2
     paging: ClassVar[Numbers] = Numbers("page", size=40, most=9_000)
     axes = (
         Tree(),
@@ -87,7 +88,8 @@ class LalafoSpider(PortalSpider):
     }
 
     def search_request(self, search: str) -> Request:
-        return Request(urldefrag(search).url, headers=HEADERS)
+        url = search.partition("?")[0] if categories.is_tree(search) else urldefrag(search).url
+        return Request(url, headers=HEADERS)
 
     async def read_search(self, response: Response) -> AsyncIterator[Any]:
         """A site without the tree is read by the table of categories."""
@@ -155,7 +157,7 @@ class LalafoSpider(PortalSpider):
         status = ad.get("status_id")
         if isinstance(status, int) and status != words.ACTIVE:
             raise ListingGone(f"status_id {status}")
-        if categories.number_of(ad) in categories.WANTED and not hints.get("category"):
+        if categories.is_wanted(categories.number_of(ad), hints.get("category")):
             raise BrokenPage("the advert looks for a home and offers none")
         params, rest = words.read_params(listed(ad["params"]))
         category, flags = categories.of_advert(ad, params, rest, hints.get("category"), hints.get("label"))

@@ -6,7 +6,7 @@ by its words, and has the flag `category_unknown`.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urldefrag, urlsplit
 
@@ -162,7 +162,7 @@ class Leaf(NamedTuple):
 
 
 def leaves_in(document: str) -> list[Leaf]:
-    """The categories of real estate that offer something, as the site's tree names them; [] if it is no tree."""
+    """The categories of real estate, as the site's tree names them; [] if it is no tree."""
     nodes = list(_nodes(decoded(document)))
     children: dict[int, list[int]] = {}
     names: dict[int, str] = {}
@@ -170,12 +170,13 @@ def leaves_in(document: str) -> list[Leaf]:
         names.setdefault(number, name)
         if parent is not None and number not in children.get(parent, []):
             children.setdefault(parent, []).append(number)
-    return [leaf for leaf in _leaves(int(ROOT), (), children, names) if not is_wanted(leaf.names)]
+    return list(_leaves(int(ROOT), (), children, names))
 
 
-def is_wanted(names: Sequence[str]) -> bool:
-    """Whether a category is of people who look for a home."""
-    return _WANTED.search(fold(" ".join(names))) is not None
+def is_wanted(number: int, names: str | None) -> bool:
+    """Whether a category is of people who look for a home, by its names in the tree or by its number. It is searched
+    too, because the total of a larger search counts its adverts; but they are left out."""
+    return _WANTED.search(fold(names)) is not None if names else number in WANTED
 
 
 def _nodes(tree: Any) -> Iterator[tuple[int, int | None, str]]:

@@ -290,7 +290,7 @@ def is_in_search(item: Any, search: str) -> bool:
     wanted = parameters(search)
     category = categories.number_of(item)
     wanted_category = wanted.get("category_id", categories.ROOT)
-    if category in categories.WANTED and not categories.names_in(search):
+    if categories.is_wanted(category, categories.of_search(item, search)):
         return False
     if not is_paid(item):
         return True

@@ -62,6 +62,7 @@ class OnthemarketSpider(EmbeddedJsonSpider):
     timezone = ZoneInfo("Europe/London")
     terms = "https://www.onthemarket.com/terms/"
     checked_on = date(2026, 11, 15)
+    parser_version = 2
     paging = Numbers("page", size=30)
     newest_first = "ref"
 

@@ -94,6 +94,7 @@ class OtodomSpider(EmbeddedJsonSpider):
     timezone = ZoneInfo("Europe/Warsaw")
     terms = "https://www.otodom.pl/pl/regulamin"
     checked_on = date(2026, 11, 15)
+    parser_version = 2
     paging = Numbers("page", size=72)
     newest_first = "date"
 

@@ -78,15 +78,19 @@ TREE = [
 
 
 def searches_in_tree(tree: Any) -> list[str]:
-    (url,) = parts_of(SEARCH, LalafoSpider.axes, 10_000, 9_000, [])
-    results = LalafoSpider().parse_search(response(json.dumps(tree, ensure_ascii=False), url))
+    (search,) = parts_of(SEARCH, LalafoSpider.axes, 10_000, 9_000, [])
+    request = LalafoSpider().search_request(search)
+    assert request.url == "https://lalafo.az/api/proxy/catalog/v3/categories/tree"
+    request.meta["search"] = search
+    page = TextResponse(request.url, body=json.dumps(tree, ensure_ascii=False), encoding="utf-8", request=request)
+    results = LalafoSpider().parse_search(page)
     assert (results.found, results.total) == ((), None)
     return list(results.searches)
 
 
 def test_a_large_search_is_split_by_the_sites_tree_of_categories_and_then_by_price() -> None:
     leaves = searches_in_tree(TREE)
-    assert [parameters(leaf)["category_id"] for leaf in leaves] == ["90001", "90002", "90004"]
+    assert [parameters(leaf)["category_id"] for leaf in leaves] == ["90001", "90002", "90003", "90004"]
     assert all("per-page=40" in leaf and "/api/search/v3/feed/search?" in leaf for leaf in leaves)
     reach = LalafoSpider.paging.reach or 0
     bands = parts_of(leaves[0], LalafoSpider.axes, 10_000, reach, [50_000, 90_000, 120_000, 300_000])
@@ -94,6 +98,21 @@ def test_a_large_search_is_split_by_the_sites_tree_of_categories_and_then_by_pri
     assert all("price%5Bfrom%5D" in band or "price%5Bto%5D" in band for band in bands)
     assert all(names_in(band) == "Mənzillər/Yeni tikili satışı" for band in bands), "the names stay with the parts"
     assert "#" not in LalafoSpider().search_request(leaves[0]).url, "and are not sent"
+
+
+def test_adverts_of_people_who_look_for_a_home_are_counted_and_left_out() -> None:
+    values = document("search")
+    for item in values["items"]:
+        item["category_id"] = 90_003
+    search = searches_in_tree(TREE)[2]
+    assert names_in(search) == "Mənzillər/Mənzil alıram"
+    request = Request(LalafoSpider().search_request(search).url, meta={"search": search})
+    page = TextResponse(request.url, body=json.dumps(values).encode(), encoding="utf-8", request=request)
+    results = LalafoSpider().parse_search(page)
+    assert (list(results.found), results.total) == ([], values["_meta"]["totalCount"])
+    ad = response(json.dumps(document() | {"category_id": 90_003}))
+    with pytest.raises(BrokenPage, match="looks for a home"):
+        list(LalafoSpider().parse_listing(ad, category="Mənzillər/Mənzil alıram"))
 
 
 def test_a_flat_tree_names_the_parents() -> None:
