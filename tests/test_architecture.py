@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
     "embedded": set(),
     "jobs": {"items", "queue", "storage", "embedded", "crawling"},  # what may be asked of a portal
-    "authoring": {"items", "parsing", "privacy", "crawling", "jobs"},  # so that a portal can be read alone
+    "authoring": {"items", "parsing", "privacy", "crawling", "jobs", "middlewares"},  # middlewares: the ban rules
     "simulator": {"items"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage"},
     "demo": {"settings", "environment", "embedded", "jobs", "storage", "items"},

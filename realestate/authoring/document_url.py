@@ -35,6 +35,11 @@ def url_of_listing(spider: Any, document: str, file_name: str = "") -> tuple[str
     raise BrokenPage("no URL can be made up for it; give one with --url")
 
 
+def is_written_in(spider: Any, document: str, url: str) -> bool:
+    """Whether the document contains this URL, and it was not made from an id."""
+    return any(urljoin(spider.site, address) == url for address in _urls_in(document))
+
+
 def url_of_ref(spider: Any, ref: str) -> str | None:
     """The URL of the item with this id; None if the portal has no such ids."""
     url: str = spider.url_of(ref)

@@ -35,19 +35,27 @@ def read(spider: Any, response: Response, stage: Stage, hints: dict[str, Any] | 
     """The `listing` and, of a project, its `units`; `gone` with the reason; or what is `found`.
 
     Raises what the parser raises for any other document."""
+    if stage == "extract":
+        return read_with_item(spider, response, hints)[0]
+    (results,) = spider.parsed(response, stage)
+    return _search_record(spider, response, results)
+
+
+def read_with_item(
+    spider: Any, response: Response, hints: dict[str, Any] | None = None
+) -> tuple[dict[str, Any], Any | None]:
+    """What `read` returns for a listing's page, and the item itself; None if it is gone."""
     try:
-        made = list(spider.parsed(response, stage, **(hints or {})))
+        made = list(spider.parsed(response, "extract", **(hints or {})))
     except ListingGone as gone:
-        return {"gone": f"{gone.evidence}: {gone}"}
+        return {"gone": f"{gone.evidence}: {gone}"}, None
     if not made:
         raise BrokenPage("no listing")
-    if isinstance(made[0], Results):
-        return _search_record(spider, response, made[0])
     item, *units = made
     values: dict[str, Any] = {spider.kind: as_record(item) if isinstance(item, Listing) else other_record(item)}
     if units:
         values["units"] = [_found_record(unit) for unit in units]
-    return values
+    return values, item
 
 
 def without_defaults(values: dict[str, Any]) -> dict[str, Any]:

@@ -98,7 +98,10 @@ def parse(
         str | None, typer.Option(help='Values from the search page, as JSON, such as {"rent_period": "day"}.')
     ] = None,
 ) -> None:
-    """Print the values that the parser of the portal reads from a saved document, as JSON."""
+    """Print the values that the parser reads from a saved document, as JSON; then what a crawl would do with it.
+
+    The second part goes to the error output: whether the document is a ban page, whether the listing would be
+    quarantined and why, and which values are made up."""
     from realestate.authoring import document_parser
     from realestate.cli.connections import check_portals
 
@@ -111,9 +114,9 @@ def parse(
         hints=_hints(hints),
         file_name=file.name,
     )
-    if parsed.is_made_up:
-        print(f"realestate: the document contains no address; this one is used: {parsed.url}", file=sys.stderr)
     _print_json(parsed.values)
+    for note in parsed.notes:
+        print(f"realestate: {note}", file=sys.stderr)
 
 
 @app.command(epilog="Example: realestate portal check immoweb --pages 3")

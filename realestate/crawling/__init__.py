@@ -23,21 +23,22 @@ from realestate.crawling.graphql import (
     results_of_connection,
 )
 from realestate.crawling.json_ld import JsonLdSpider, RowSelectors
-from realestate.crawling.old_markup import OldPage
+from realestate.crawling.old_markup import OldPage, number_on_old_page
 from realestate.crawling.page_outcomes import GONE_STATUSES, Banned, BrokenPage, ItemGone, ListingGone
 from realestate.crawling.paging import Cursors, Links, Numbers, Offsets
 from realestate.crawling.portal_spider import PortalSpider
 from realestate.crawling.results import Found, Link, Results
 from realestate.crawling.scope import Covers, Scope, city_key
 from realestate.crawling.search_spider import SearchSpider
-from realestate.crawling.search_splitting import Band, Choice
-from realestate.crawling.search_urls import parameters
+from realestate.crawling.search_splitting import Axis, Band, Choice
+from realestate.crawling.search_urls import parameters, with_parameters
 from realestate.crawling.seeds import BadSeed
 from realestate.crawling.sitemaps import read as read_sitemap
 from realestate.crawling.telephones import numbers_in
 
 __all__ = [
     "GONE_STATUSES",
+    "Axis",
     "BadSeed",
     "Band",
     "Banned",
@@ -67,6 +68,7 @@ __all__ = [
     "graphql_data",
     "graphql_request",
     "number",
+    "number_on_old_page",
     "numbers_in",
     "page_of",
     "parameters",
@@ -78,4 +80,5 @@ __all__ = [
     "read_sitemap",
     "results_of_connection",
     "view_count",
+    "with_parameters",
 ]

@@ -13,7 +13,7 @@ from realestate.crawling.portal_spider import PortalSpider
 from realestate.crawling.results import Found, Results
 from realestate.items import Listing, Operation, SellerType, Status
 from realestate.parsing import areas, coordinates, embedded, numbers, prices
-from realestate.parsing.embedded import at, decoded, listed
+from realestate.parsing.embedded import at, listed
 from realestate.parsing.text import line
 
 
@@ -69,6 +69,8 @@ class EmbeddedJsonSpider(PortalSpider):
     """The URL of a result's page, or the part of it that differs between listings."""
     link_prefix: ClassVar[str] = ""
     """What the URL begins with, if `link_path` has only the rest."""
+    id_path: ClassVar[str] = ""
+    """The listing's id, if it is the same as in the URL."""
     dated_path: ClassVar[str] = ""
     """The date by which the results are sorted."""
     promoted_path: ClassVar[str] = ""
@@ -114,6 +116,18 @@ class EmbeddedJsonSpider(PortalSpider):
             return replace(price, period=None)
         return replace(price, period=price.period or prices.period(line(self._at(ad, self.period_path))))
 
+    def status_of(self, ad: Any) -> Status:
+        """The state of the advert. Raises ListingGone if it is no more."""
+        value = self._at(ad, self.status_path)
+        status = self.statuses.get(str(value), "active")
+        if status == "delisted":
+            raise ListingGone(f"{self.status_path} is {value}")
+        return status
+
+    def seller_of(self, ad: Any) -> SellerType | None:
+        """What kind of seller it is."""
+        return self.sellers.get(str(self._at(ad, self.seller_path)))
+
     def more_fields(self, ad: Any) -> dict[str, Any]:
         """The fields that are not just at a path."""
         return {}
@@ -125,36 +139,40 @@ class EmbeddedJsonSpider(PortalSpider):
         found = [self._result(each) for each in listed(self._at(page, self.results_path))]
         return results_by_total(self.paging, response, found, self._at(page, self.total_path))
 
-    def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
+    def is_project(self, result: Any) -> bool:
+        """Whether a result is a project, whose page shows homes that no search shows."""
+        return False
+
+    def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing | Found]:
         ad = self._at(self._props(response), self.document_path)
         if not isinstance(ad, dict) or not ad:
             raise BrokenPage(f"no {self.document_path} in __NEXT_DATA__")
         ad = self._with_rows(ad)
-        status = self.statuses.get(str(self._at(ad, self.status_path)), "active")
-        if status == "delisted":
-            raise ListingGone(f"{self.status_path} is {self._at(ad, self.status_path)}")
+        status = self.status_of(ad)
         operation = self.operation_of(ad, response.url)
         price = self.price_of(ad, operation)
         fields: dict[str, Any] = {"operation": operation, "status": status}
+        if ref := self._ref_of(ad):
+            fields["ref"] = ref
         fields.update(rent_fields(price, operation))
         fields.update(self._table_fields(ad))
         fields.update(self.more_fields(ad))
         yield self.listing(response, price, **fields)
 
-    def wrapped(self, document: bytes) -> bytes:
-        """The bare JSON of `__NEXT_DATA__`, put into a page."""
-        if not isinstance(at(decoded(document), "props"), dict):
-            return document
-        data = document.removeprefix(b"\xef\xbb\xbf").replace(b"</", b"<\\/")
-        return b'<script id="__NEXT_DATA__" type="application/json">' + data + b"</script>"
-
     def ref_in(self, document: str) -> str | None:
         props = embedded.next_data(self.wrapped(document.encode()).decode(), "props")
         ad = self._with_rows(self._at(props, self.document_path))
-        link = line(self._at(ad, self.link_path)) or line(at(ad, "id"))
-        if not link:
-            return None
-        return self.ref_of(f"{self.link_prefix}{link}") or self.ref_of(self.url_of(link))
+        return self._ref_of(ad) or self._ref_by_id(ad)
+
+    def _ref_of(self, ad: Any) -> str | None:
+        """The portal's id of the listing that the document is about."""
+        link = line(self._at(ad, self.link_path))
+        own = self.ref_of(f"{self.link_prefix}{link}") if link else None
+        return own or line(self._at(ad, self.id_path))
+
+    def _ref_by_id(self, ad: Any) -> str | None:
+        number = line(at(ad, "id"))
+        return self.ref_of(self.url_of(number)) if number else None
 
     def _result(self, result: Any) -> Found | None:
         """One result of a search page; None if its URL cannot be read."""
@@ -170,6 +188,7 @@ class EmbeddedJsonSpider(PortalSpider):
             price.period,
             dated=date_time(self._at(result, self.dated_path), self.timezone),
             is_promoted=bool(self._at(result, self.promoted_path)),
+            shows_others=self.is_project(result),
         )
 
     def _table_fields(self, ad: Any) -> dict[str, Any]:
@@ -181,7 +200,7 @@ class EmbeddedJsonSpider(PortalSpider):
         value, unit = self._at(ad, self.area_path) or (None, None)
         if area := areas.of(number(value), unit):
             fields["plot_m2" if area.is_land else "area_m2"] = area.m2
-        seller = self.sellers.get(str(self._at(ad, self.seller_path)))
+        seller = self.seller_of(ad)
         fields["seller_type"] = seller
         if seller in ("agency", "developer"):
             fields["agency_name"] = line(self._at(ad, self.agency_path))

@@ -22,13 +22,28 @@ COVERED = 0.98
 
 def uncovered(parts: Sequence[Part]) -> str | None:
     """Why the parts of a split search do not cover it, by the portal's own numbers; None if they do."""
-    shown: dict[str | None, int] = {}
-    for part in parts:
-        shown[part.parent] = shown.get(part.parent, 0) + (part.total or 0)
+    shown = _shown(parts)
     for part in parts:
         if part.is_split and part.total and (found := shown.get(part.search, 0)) < COVERED * part.total:
             return f"its parts show {found} of {part.total} results of {part.search}"
     return None
+
+
+def _shown(parts: Sequence[Part]) -> dict[str, int]:
+    """How many results the parts of each search show. A part that names no total and was only split, such as a tree of
+    categories, shows what its own parts show."""
+    above = {part.search: part.parent for part in parts if part.total is None and part.is_split}
+    shown: dict[str, int] = {}
+    for part in parts:
+        parent = part.parent
+        for _ in range(len(above) + 1):
+            if parent is None:
+                break
+            shown[parent] = shown.get(parent, 0) + (part.total or 0)
+            if parent not in above:
+                break
+            parent = above[parent]
+    return shown
 
 
 class JobCompletion:

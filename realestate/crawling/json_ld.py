@@ -12,7 +12,16 @@ from realestate.crawling.portal_spider import PortalSpider
 from realestate.crawling.results import Found, Results
 from realestate.items import Listing, Operation
 from realestate.parsing import areas, embedded, html, jsonld, prices, property_types, schemaorg
+from realestate.parsing.rows import Rows
 from realestate.parsing.text import line, word
+from realestate.parsing.urls import absolute_url
+
+
+def _with_plus(document: str) -> str:
+    """The document with the type of JSON-LD scripts as browsers read it: some servers escape its plus sign."""
+    return document.replace("application/ld&#x2B;json", "application/ld+json").replace(
+        "application/ld&#43;json", "application/ld+json"
+    )
 
 
 class RowSelectors(NamedTuple):
@@ -59,6 +68,18 @@ class JsonLdSpider(PortalSpider):
         found = [self._card(card) for card in page.css(self.card_selector)]
         return results_by_total(self.paging, response, found, count)
 
+    def has_listing(self, rows: Rows) -> bool:
+        """Whether the rows of a page without JSON-LD are those of a listing."""
+        return False
+
+    def page_fields(self, page: html.Page, rows: Rows) -> dict[str, Any]:
+        """Fields of the page itself, for those that its JSON-LD does not have. `ref` is the id that the page names."""
+        return {}
+
+    def _ref_in_node(self, node: dict[str, Any] | None) -> str | None:
+        url = line((node or {}).get("url"))
+        return self.ref_of(url) if url and self.owns(absolute_url(self.site, url)) else None
+
     def _card(self, card: html.Element) -> Found | None:
         link = html.attribute(card, self.card_link_selector, "href")
         if link is None or self.ref_of(link) is None:
@@ -68,17 +89,21 @@ class JsonLdSpider(PortalSpider):
         return self.found(link, price, price.period, is_promoted=self.promoted_card_class in classes)
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
-        node = jsonld.first(response.text, *self.node_types)
-        if node is None:
-            raise BrokenPage(f"no {' or '.join(self.node_types)} in the page's JSON-LD")
         page = html.Page(response.text)
         rows = html.rows(page, *self.row_selectors)
+        node = jsonld.first(_with_plus(response.text), *self.node_types)
+        if node is None and not self.has_listing(rows):
+            raise BrokenPage(f"no {' or '.join(self.node_types)} in the page's JSON-LD, and no rows of a listing")
+        values = self.page_fields(page, rows)
+        ref = values.pop("ref", None) or self._ref_in_node(node)
+        node = node or {}
         shown = prices.parse(html.text(page, self.price_selector), self.currency)
         is_shown = shown.amount is not None or shown.basis is not None
         price = shown if is_shown else schemaorg.price(node, self.currency)
         is_rent = self.rent_path in response.url or shown.period is not None
         operation: Operation = "rent" if is_rent else "sale"
         fields = schemaorg.fields(node)
+        fields.update({name: value for name, value in values.items() if fields.get(name) in (None, [], "")})
         for name, label in self.area_labels.items():
             if area := areas.parse(rows.take(label)):
                 fields[name] = area.m2
@@ -87,6 +112,8 @@ class JsonLdSpider(PortalSpider):
         if kind := line(rows.take(self.property_type_label)):
             fields["property_type"] = property_types.of(kind) or "other"
             fields["subtype"] = word(kind)
+        if ref:
+            fields["ref"] = ref
         agency = line(embedded.search(node, self.agency_path)) if self.agency_path else None
         yield self.listing(
             response,

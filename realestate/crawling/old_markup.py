@@ -1,5 +1,6 @@
 """The old HTML pages of bina.az and tap.az: both had the same markup, with label/value rows and statistics."""
 
+import re
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,6 +20,11 @@ _PRICE = ".product-price__i--bold"
 #: The parts of the price. Cards beside the advert have prices too, and are left out.
 _PRICE_PARTS = ":is(.price-val, .price-cur):not(.products-i *)"
 _PLACES = "a[data-stat=product-locations], .product-extras__i a"
+
+
+def number_on_old_page(page: html.Page) -> str | None:
+    """The number of the advert: "Elanın nömrəsi: 3292947"."""
+    return re.sub(r"\D", "", html.text(page, ".product-actions__id") or "") or None
 
 
 class OldPage:
@@ -41,6 +47,10 @@ class OldPage:
             "photos": absolute(self._response, (src for src in photos if not src.endswith("load.gif"))),
             "updated_at": self._updated_at(zone),
         }
+
+    @property
+    def number(self) -> str | None:
+        return number_on_old_page(self._page)
 
     @property
     def views(self) -> int | None:

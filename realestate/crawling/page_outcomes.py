@@ -34,6 +34,15 @@ class BrokenPage(ValueError):
     """The page has status 200, but is not what its URL promises."""
 
 
+class OtherItem(BrokenPage):
+    """The page is of another item than the one that was asked for."""
+
+    def __init__(self, ref: str, asked: str) -> None:
+        super().__init__(f"the page is of {ref}, and {asked} was asked for")
+        self.ref = ref
+        """The id on the page."""
+
+
 class Banned(Exception):
     """The portal refuses us, and says so in a page with status 200. The page is neither empty nor broken."""
 

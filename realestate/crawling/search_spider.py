@@ -6,6 +6,7 @@ an item is: `PortalSpider` adds what is special about homes.
 
 import logging
 import re
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -20,7 +21,15 @@ from scrapy_redis.spiders import RedisSpider
 from twisted.python.failure import Failure
 
 from realestate.crawling import seeds, sitemaps
-from realestate.crawling.page_outcomes import GONE_STATUSES, Banned, BrokenPage, ItemGone, PageOutcomes, Stage
+from realestate.crawling.page_outcomes import (
+    GONE_STATUSES,
+    Banned,
+    BrokenPage,
+    ItemGone,
+    OtherItem,
+    PageOutcomes,
+    Stage,
+)
 from realestate.crawling.paging import Numbers, Paging
 from realestate.crawling.results import AnyLink, Link, Result, Results
 from realestate.crawling.scope import Scope
@@ -30,6 +39,7 @@ from realestate.crawling.site_address import is_on_site, simulated_portals
 from realestate.crawling.sitemaps import SitemapBudget
 from realestate.crawling.watermark import Newest, SearchProgress, watermark_of
 from realestate.items import Evidence, Part
+from realestate.parsing.embedded import at, decoded
 from realestate.parsing.urls import absolute_url, url_path
 from realestate.queue.credentials import without_credentials
 from realestate.queue.fleet import Fleet, fleet_of
@@ -133,8 +143,17 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         """Set headers that must be fresh, such as a signature. Called just before the request is sent."""
 
     def wrapped(self, document: bytes) -> bytes:
-        """A document that was saved without the page around it, put into such a page. Used by `realestate portal`."""
-        return document
+        """A document that was saved without the page around it, put into such a page. Used by `realestate portal`.
+
+        By default it is the bare JSON of Next.js: of `__NEXT_DATA__`, or of `/_next/data/…`, which begins one level
+        lower."""
+        value = decoded(document)
+        if isinstance(at(value, "pageProps"), dict):
+            document = b'{"props": ' + document.removeprefix(BOM_UTF8) + b"}"
+        elif not isinstance(at(value, "props"), dict):
+            return document
+        data = document.removeprefix(BOM_UTF8).replace(b"</", b"<\\/")
+        return b'<script id="__NEXT_DATA__" type="application/json">' + data + b"</script>"
 
     def ref_in(self, document: str) -> str | None:
         """The site's id of an item, found in a document that was saved without its URL. Used by `realestate portal`."""
@@ -162,6 +181,10 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
     def shown_at(self, response: Response) -> str:
         """The URL at which visitors see the item."""
         return str(response.meta.get("shown_at", response.url))
+
+    def search_of(self, response: Response) -> str:
+        """The URL of the search whose page this is, wherever the site redirected us."""
+        return _search_of(response)
 
     def is_first(self, response: Response) -> bool:
         """Whether this is the first page of its search."""
@@ -589,7 +612,27 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         else:
             page = self._checked(response)
             self._check_still_there(response)
-            yield from self.parse_page(page, **hints)
+            yield from self._of_asked_item(response, self.parse_page(page, **hints))
+
+    def _of_asked_item(self, response: Response, made: Iterator[Any]) -> Iterator[Any]:
+        """What a page yields, if its first item is the one that was asked for.
+
+        A site may answer with the page of another item: a cache's mistake, or a suggestion instead of one that is gone.
+        """
+        asked = self.ref_asked_for(response)
+        for number, each in enumerate(made):
+            ref = getattr(each, "ref", None)
+            if number == 0 and asked and ref and ref != asked and not isinstance(each, AnyLink):
+                if "redirect_urls" in response.meta and ref == self.ref_of(response.url):
+                    raise ItemGone(f"redirected to {response.url}, the page of another {self.kind}", "absent")
+                raise OtherItem(ref, asked)
+            yield each
+
+    def ref_asked_for(self, response: Response) -> str | None:
+        """The site's id in the URL that was requested, before any redirect. None if the site's URLs have no form."""
+        if getattr(self, "listing_path", self.item_path) is None:
+            return None
+        return self.ref_of(response.meta.get("shown_at") or response.meta.get("redirect_urls", [response.url])[0])
 
     def _read(self, response: Response, stage: Stage, **hints: Any) -> list[Any]:
         """What the parser returns. An exception of a parser does not stop the worker; each outcome is recorded."""

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import cached_property
 from importlib.resources import files
 from itertools import starmap
 from pathlib import Path
@@ -27,6 +28,10 @@ _SEARCHED_BYTES = 200_000
 #: A ban page may be JSON, but a short one.
 _MAX_JSON_BAN_PAGE = 2_000
 _TITLE = re.compile(rb"<title[^<>]{0,200}>([^<]{0,500})")
+_HEADING = re.compile(rb"<h[123][^<>]{0,500}>(.{0,300}?)</h[123]>", re.DOTALL)
+_MOST_HEADINGS = 5
+_HIDDEN = re.compile(rb"<(script|style|template|head)\b")
+_TAG = re.compile(rb"<[^<>]*>")
 #: The length of a part that several texts may have in common.
 _PART = 6
 #: Letters that a case-insensitive pattern takes for an ASCII letter. Turkic titles in capitals contain them.
@@ -56,7 +61,9 @@ class BanRule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     title: str | None = None
     status: tuple[int, ...] = ()
     path: str | None = None
+    heading: str | None = None
     smaller: int | None = None
+    shorter: int | None = None
 
 
 class BanRules:
@@ -88,6 +95,17 @@ class _Page:
         self.title = _title(self._lower)
         self.ascii_title = self.title.translate(_TO_ASCII_LOWER)
 
+    @cached_property
+    def headings(self) -> list[str]:
+        """The title and the first headings, in lower case."""
+        found = [_plain(each) for each in _HEADING.findall(self._lower)[:_MOST_HEADINGS]]
+        return [self.title.lower(), *(each.decode("utf-8", "replace").strip().lower() for each in found)]
+
+    @cached_property
+    def text_length(self) -> int:
+        """How many bytes of the page a visitor sees. A ban page says little, however long its scripts are."""
+        return len(b" ".join(_plain(_without_scripts(self._lower)).split()))
+
     def contains(self, text: bytes, part: bytes) -> bool:
         """Whether the page contains the text. A part that many texts have in common is searched once."""
         if part in self._missing:
@@ -106,6 +124,7 @@ class _CompiledRule:
         self._rule = rule
         self._title = _pattern(rule, rule.title)
         self._path = _pattern(rule, rule.path)
+        self._heading = _pattern(rule, rule.heading)
         self._ascii_title = _ascii_pattern(rule.title)
         # The longest first: it is the rarest.
         self._all = [(text, parts[text]) for text in sorted(map(_lower, rule.body), key=len, reverse=True)]
@@ -120,6 +139,8 @@ class _CompiledRule:
             and (self._title is None or self._title_matches(page))
             and (not self._all or all(starmap(page.contains, self._all)))
             and (not self._any or any(starmap(page.contains, self._any)))
+            and (self._heading is None or any(map(self._heading.search, page.headings)))
+            and (rule.shorter is None or page.text_length < rule.shorter)
         )
 
     def _title_matches(self, page: _Page) -> bool:
@@ -160,7 +181,7 @@ def _parse_rules(text: str, source: str) -> Sequence[BanRule]:
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise BadBanRules(f"{source}: {error}") from error
     for rule in rules:
-        if not (rule.body or rule.any or rule.title or rule.status or rule.path):
+        if not (rule.body or rule.any or rule.title or rule.heading or rule.status or rule.path):
             raise BadBanRules(f"{source}: the rule for {rule.kind!r} would match every page")
     return rules
 
@@ -182,6 +203,24 @@ def _ascii_pattern(text: str | None) -> re.Pattern[str] | None:
 
 def _lower(text: str) -> bytes:
     return text.lower().encode()
+
+
+def _without_scripts(page: bytes) -> bytes:
+    """The page without what is between the tags of its scripts and styles. An unclosed one lasts until the end."""
+    kept = []
+    at = 0
+    while begin := _HIDDEN.search(page, at):
+        kept.append(page[at : begin.start()])
+        end = page.find(b"</" + begin[1], begin.end())
+        if end < 0:
+            return b" ".join(kept)
+        at = end
+    return b" ".join([*kept, page[at:]])
+
+
+def _plain(page: bytes) -> bytes:
+    """The text between the tags."""
+    return _TAG.sub(b" ", page)
 
 
 def _title(page: bytes) -> str:

@@ -5,7 +5,8 @@ A search is named by the URL of its web page; `search_request` turns it into the
 not known. The hash changes when the site is deployed: then every search fails with `PersistedQueryNotFound`, and
 `BINA_QUERY_HASH` has to be set to the hash that the site's own pages send. The cursor of a page is on the page before
 it, so large searches are split by price. The period of a rent is only on search pages and on old pages. A place's pin
-is not the home's, and a firm's pin even less. The contact's name is a person's, even for an agent, and is not read.
+is not the home's, and a firm's pin even less. The contact's name is a person's, even for an agent, and is not read: the
+name of the firm is `business.name`.
 """
 
 import re
@@ -31,6 +32,7 @@ from realestate.crawling import (
     absolute,
     city_key,
     graphql_data,
+    number_on_old_page,
     numbers_in,
     persisted_query_request,
     read_paths,
@@ -63,6 +65,7 @@ class BinaSpider(PortalSpider):
     timezone = ZoneInfo("Asia/Baku")
     terms = "https://bina.az/pages/terms_and_conditions"
     checked_on = date(2026, 11, 15)
+    parser_version = 2
     rate_limit = 0.5
     paging = Cursors("cursor", part=500)
     newest_first = "date"
@@ -77,7 +80,6 @@ class BinaSpider(PortalSpider):
         "floors_total": "floors",
         "has_deed": "hasBillOfSale",
         "has_mortgage": "hasMortgage",
-        "agency_name": "company.name",
         "updated_at": "updatedAt",
     }
     old_rows = {
@@ -163,6 +165,8 @@ class BinaSpider(PortalSpider):
         price = prices.parse(page.price, self.currency)
         values = page.fields(self.timezone)
         values.update(words.old_values(page))
+        if page.number:
+            values["ref"] = page.number
         values.update(read_rows(page.rows, self.old_rows))
         values["price"] = price
         values["rent_period"] = price.period
@@ -170,8 +174,7 @@ class BinaSpider(PortalSpider):
         return values
 
     def ref_in(self, document: str) -> str | None:
-        on_old_page = html.text(html.Page(document), ".product-actions__id") or ""
-        return words.item_id(document) or re.sub(r"\D", "", on_old_page) or None
+        return words.item_id(document) or number_on_old_page(html.Page(document))
 
     def telephone_request(self, response: TextResponse) -> Request | None:
         """Only old pages have the token. How new pages request telephones is not known."""

@@ -236,7 +236,7 @@ def item_values(item: dict[str, Any], linked: dict[str, Any], currency: str) -> 
     nearest = [at(each, "fullName") for each in listed(item.get("nearestLocations"))]
     home = coordinates.of(at(item, "latitude"), at(item, "longitude"))
     place = coordinates.of(at(item, "location.latitude"), at(item, "location.longitude"))
-    is_agency = line(at(item, "company.name")) is not None
+    agency = agency_of(item)
     return {
         "price": price_of(item, currency),
         "is_rent": truth(first_at(item, "isLeased", "leased")),
@@ -252,9 +252,19 @@ def item_values(item: dict[str, Any], linked: dict[str, Any], currency: str) -> 
         "street": street_of(item.get("address")),
         "title": line(linked.get("name")) or line(item.get("title")) or line(at(item, "metaTags.title")),
         "description": description_of(item) or description_of(linked),
-        "seller_type": "agency" if is_agency else meaning(item.get("contactTypeName"), SELLERS),
+        "agency_name": agency,
+        "seller_type": "agency" if agency else meaning(item.get("contactTypeName"), SELLERS),
         "extra": {name: item[name] for name in EXTRA if item.get(name) not in (None, False)},
     }
+
+
+def agency_of(item: Any) -> str | None:
+    """The name of the firm; never the contact's, which some items repeat as the name of the company."""
+    contact = fold(line(item.get("contactName")) or "")
+    for name in (line(at(item, "business.name")), line(at(item, "company.name"))):
+        if name and fold(name) != contact:
+            return name
+    return None
 
 
 def old_values(page: OldPage) -> dict[str, Any]:

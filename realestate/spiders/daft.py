@@ -1,22 +1,24 @@
 """daft.ie: pages contain Next data: `pageProps.listings[].listing` on a search page, `pageProps.listing` on a
 listing's.
 
-A point is GeoJSON, longitude first. Of an energy rating "C1" the letter counts. The size of land is in acres. Checked
-against a page of 2026. How searches page (`from`, 20 a page, `paging`) and the values of `state` come from other
-people's code: look there first if something breaks.
+A point is GeoJSON, longitude first. Of an energy rating "C1" the letter counts. The size of land is in acres. The JSON
+of the site's gateway (gateway.daft.ie) has the same objects. Checked against a page of 2026. How searches page (`from`,
+20 a page, `paging`) and the values of `state` come from other people's code: look there first if something breaks.
 """
 
 import re
+from codecs import BOM_UTF8
 from datetime import date
 from zoneinfo import ZoneInfo
 
 from realestate.crawling import Covers, EmbeddedJsonSpider, Offsets
+from realestate.parsing.embedded import at, decoded
 
 
 class DaftSpider(EmbeddedJsonSpider):
     name = "daft"
     site = "https://www.daft.ie"
-    allowed_domains = ("www.daft.ie",)
+    allowed_domains = ("www.daft.ie", "gateway.daft.ie")
     searches = (
         "/property-for-sale/ireland?sort=publishDateDesc&pageSize=20&from=0",
         "/property-for-rent/ireland?sort=publishDateDesc&pageSize=20&from=0",
@@ -46,12 +48,16 @@ class DaftSpider(EmbeddedJsonSpider):
     document_path = "pageProps.listing"
 
     link_path = "seoFriendlyPath"
+    id_path = "id"
     dated_path = "publishDate"
     price_path = "price"
-    operation_path = "category"
+    operation_path = "category || saleType[0]"
     operations = {
         "Buy": "sale",
         "Rent": "rent",
+        "For Sale": "sale",
+        "To Let": "rent",
+        "Sharing": "rent",
     }
     area_path = "[floorArea.value, floorArea.unit]"
     point_path = "point"
@@ -93,3 +99,10 @@ class DaftSpider(EmbeddedJsonSpider):
         "sellingType": "sellingType",
         "sticker": "sticker",
     }
+
+    def wrapped(self, document: bytes) -> bytes:
+        """Also a response of the gateway, which has what pages have below `pageProps`."""
+        value = decoded(document)
+        if isinstance(at(value, "listings"), list) or isinstance(at(value, "listing"), dict):
+            document = b'{"pageProps": ' + document.removeprefix(BOM_UTF8) + b"}"
+        return super().wrapped(document)

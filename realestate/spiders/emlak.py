@@ -95,6 +95,7 @@ class EmlakSpider(PortalSpider):
             **words.kind_of(rows) | read_rows(rows, self.rows),
             **point_fields(coordinates.parse(html.attribute(page, "input#google_map", "value"))),
             **self._dated(html.text(page, ".date")),
+            ref=_number_on(page) or self.ref_of(response.url) or "",
             url=response.url,
             operation=operation,
             rent_period=rent_period if operation == "rent" else None,
@@ -112,8 +113,7 @@ class EmlakSpider(PortalSpider):
         )
 
     def ref_in(self, document: str) -> str | None:
-        number = html.text(html.Page(document), "div.panel p.pull-right b") or ""
-        return re.sub(r"\D", "", number) or None
+        return _number_on(html.Page(document))
 
     def _price(self, text: str | None) -> prices.Price:
         """The price in manats. The page shows a second price in dollars, which is not read."""
@@ -127,3 +127,8 @@ class EmlakSpider(PortalSpider):
         label = fold(_DATE_AT_END.sub("", text or ""))
         name = "updated_at" if words.UPDATED in label else "posted_at"
         return {name: dates.day(text, self.timezone)} if label else {}
+
+
+def _number_on(page: html.Page) -> str | None:
+    """The advert's number ("Elanın kodu") on its page."""
+    return re.sub(r"\D", "", html.text(page, "div.panel p.pull-right b") or "") or None

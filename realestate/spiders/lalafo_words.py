@@ -1,23 +1,20 @@
-"""The meaning of lalafo's categories and params.
-
-The ids are those of the same platform in Kyrgyzstan. The names depend on the language of the request.
-"""
+"""The meaning of lalafo's params. Their names depend on the language of the request, their ids on the country."""
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from realestate.items import Operation, PropertyType, RentPeriod, SellerType
+from realestate.crawling import parameters
+from realestate.items import RentPeriod, SellerType
 from realestate.parsing import areas, azerbaijani_addresses, floors, numbers, periods, prices
 from realestate.parsing.embedded import at, decoded, next_data
 from realestate.parsing.text import fold, line, missing
 from realestate.parsing.words import folded, meaning
+from realestate.spiders import lalafo_category_words as categories
 
 T = TypeVar("T")
 
 COUNTRIES = {"13": "AZ", "12": "KG", "11": "RS"}
-#: The category of all real estate.
-ROOT = "2029"
 #: The `status_id` of an advert that is shown.
 ACTIVE = 2
 #: Values of an advert that go into `extra`. Values about persons are not read.
@@ -32,57 +29,6 @@ EXTRA = (
 )
 
 
-class Category(NamedTuple):
-    """What a category offers. Only homes have separate categories for rents by the month and by the day."""
-
-    property_type: PropertyType | None = None
-    operation: Operation | None = None
-    rent_period: RentPeriod | None = None
-    subtype: str | None = None
-
-
-_CATEGORIES: dict[Category, tuple[int, ...]] = {
-    Category("apartment", "sale"): (2046,),
-    Category("apartment", "sale", None, "new_building"): (4560,),
-    Category("apartment", "rent", "month"): (2044,),
-    Category("apartment", "rent", "day"): (2045, 12767),
-    Category("house", "sale"): (12188, 12189, 12193, 12194, 12205),
-    Category("house", "sale", None, "townhouse"): (12190,),
-    Category("house", "sale", None, "garden_house"): (12191,),
-    Category("house", "rent", "month"): (2033,),
-    Category("house", "rent", "day"): (2034, 12743, 12771),
-    Category("room", "sale"): (2050,),
-    Category("room", "rent", "month"): (2052,),
-    Category("room", "rent", "day"): (2053, 12666, 12792, 12798),
-    Category("land", "sale"): (2038,),
-    Category("land", "rent"): (2039,),
-    Category("garage", "sale"): (5301,),
-    Category("garage", "rent"): (5299,),
-    Category("garage"): (5302, 5303, 5314),
-    Category("office", "sale"): (2056,),
-    Category("office", "rent"): (2068, 8041),
-    Category("building", "sale"): (2061,),
-    Category("building", "rent"): (2070,),
-    Category("commercial", "sale", None, "shop"): (2057, 6041),
-    Category("commercial", "rent", None, "shop"): (2066, 7248),
-    Category("commercial", "sale", None, "restaurant"): (2058,),
-    Category("commercial", "rent", None, "restaurant"): (2067,),
-    Category("commercial", "sale", None, "warehouse"): (2059,),
-    Category("commercial", "rent", None, "warehouse"): (2065,),
-    Category("commercial", "sale"): (2060, 2062, 2063, 6039, 6040, 6042, 7090, 7091, 7092, 7093, 8149),
-    Category("commercial", "rent"): (2069, 2071, 2072, 7249, 8036, 8037, 8038, 8039, 8040, 8042, 8150),
-    Category("other", "rent", "day"): (12769, 12791, 12885),
-}
-CATEGORIES = {number: category for category, numbers_of in _CATEGORIES.items() for number in numbers_of}
-#: Categories of people who look for a home.
-WANTED = frozenset({2035, 2036, 2041, 2042, 2048, 2049, 5294, 5298, 5300, 8151})
-#: The parts into which a search of the root is split.
-SEARCHED_CATEGORIES = tuple(str(number) for number in sorted({*CATEGORIES, *WANTED}))
-#: Words that name the operation, for adverts of a category that is not known.
-_OFFERS: dict[Operation, re.Pattern[str]] = {
-    "rent": re.compile(r"\b(?:kirayə|icarə|günlük|sutkalıq|аренд|сда[её]т|посуточн|rent|daily)"),
-    "sale": re.compile(r"\b(?:satıl|satış|прода|sale\b|selling)"),
-}
 _CONDITIONS = {
     "Təmirsiz": "unrenovated",
     "Без ремонта": "unrenovated",
@@ -94,13 +40,20 @@ _CONDITIONS = {
     "Əla təmir": "excellent",
     "Əla təmirli": "excellent",
     "Евроремонт": "excellent",
+    "Yeni təmirli": "newly_renovated",
+    "Yeni təmir": "newly_renovated",
+    "Podmayak": "shell",
 }
-_DEEDS = {
+#: Documents of a home: whether they are its title deed. None: the document says nothing about that.
+_DEEDS: dict[str, bool | None] = {
     "Kupça": True,
     "Çıxarış": True,
     "Çıxarış (Kupça)": True,
     "Kupça (Çıxarış)": True,
     "Müqavilə": False,
+    "Bələdiyyə": False,
+    "Bələdiyyə sənədi": False,
+    "Texniki pasport": None,
 }
 _BUILDINGS = {
     "Yeni tikili": True,
@@ -113,6 +66,9 @@ _SELLERS: dict[str, SellerType] = {
     "Собственник": "owner",
     "Owner": "owner",
     "Vasitəçi": "agency",
+    "Makler": "agency",
+    "Rieltor": "agency",
+    "Əmlak agentliyi": "agency",
     "Agentlik": "agency",
     "Риэлтор": "agency",
     "Агентство недвижимости": "agency",
@@ -153,6 +109,27 @@ def _by(meanings: Mapping[str, T]) -> Callable[[Any], T | None]:
     return lambda value: meaning(value, table)
 
 
+def _deed(value: Any) -> bool | None:
+    """Whether one of the documents is the title deed. A value may name several, separated by commas."""
+    table = folded(_DEEDS)
+    deeds = [table.get(fold(each)) for each in (line(value) or "").split(",")]
+    return True if True in deeds else False if False in deeds else None
+
+
+def _seller(value: Any) -> SellerType | None:
+    """The seller. The value may also say whom the seller does not want: "Maklerlər narahat etməsin" (no agents)."""
+    table = folded(_SELLERS)
+    sellers = {seller for each in (line(value) or "").split(",") if (seller := table.get(fold(each)))}
+    return sellers.pop() if len(sellers) == 1 else None
+
+
+def _without_mark(kind: str, mark: str) -> Callable[[Any], str | None]:
+    """Like `_without_ending`, for names that may begin with the abbreviation: "m. 28 May"."""
+    without_ending = _without_ending(kind)
+    begin = re.compile(rf"{mark}\.?\s+", re.IGNORECASE)
+    return lambda value: without_ending(begin.sub("", line(value) or "", count=1))
+
+
 def _without_ending(kind: str) -> Callable[[Any], str | None]:
     """A reader that removes the abbreviation behind a name: "Nəsimi r." (district), "28 May m." (metro station)."""
     return lambda value: getattr(azerbaijani_addresses.parse(line(value)), kind) or line(value)
@@ -172,13 +149,16 @@ _PARAMS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "floor": (lambda value: floors.parse(value).floor, ("Mərtəbə", "Этаж", "Floor", "Floor number", "226", "3299")),
     "floors_total": (
         numbers.whole,
-        ("Mərtəbələrin sayı", "Mərtəbə sayı", "Количество этажей", "Number of floors", "3509"),
+        ("Mərtəbələrin sayı", "Mərtəbə sayı", "Количество этажей", "Number of floors", "229", "3509"),
     ),
     "year_built": (_year, ("Tikilmə ili", "İnşaat ili", "Год постройки", "Year built", "874")),
-    "condition": (_by(_CONDITIONS), ("Təmir", "Təmiri", "Ремонт", "Состояние", "872")),
-    "has_deed": (_by(_DEEDS), ("Sənəd", "Sənədin tipi", "Sənədin növü", "Правоустанавливающие документы", "868")),
+    "condition": (_by(_CONDITIONS), ("Təmir", "Təmiri", "Ремонт", "Состояние", "352", "872")),
+    "has_deed": (
+        _deed,
+        ("Sənədlər", "Sənəd", "Sənədin tipi", "Sənədin növü", "Правоустанавливающие документы", "868", "888"),
+    ),
     "is_new": (_by(_BUILDINGS), ("Tikilinin növü", "Binanın növü", "Tikili növü", "Тип строения", "3296")),
-    "seller": (_by(_SELLERS), ("Təklifin növü", "Тип предложения", "Кто предлагает", "Offer type", "2149")),
+    "seller": (_seller, ("Təklifin növü", "Тип предложения", "Кто предлагает", "Offer type", "256", "2149")),
     "period": (lambda value: periods.parse(line(value)), ("İcarə növü", "Тип аренды", "3295")),
     "district": (
         _without_ending("district"),
@@ -186,7 +166,7 @@ _PARAMS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     ),
     "settlement": (_without_ending("settlement"), ("Qəsəbə", "Qəsəbələr", "Посёлок", "Поселок")),
     "metro_station": (
-        _without_ending("metro_station"),
+        _without_mark("metro_station", r"m(?:etro)?"),
         ("Metro stansiyası", "Metro", "Станция метро", "Metro station"),
     ),
     "amenities": (line, ("Əlavə", "Əlavə məlumat", "Дополнительно", "878", "3278")),
@@ -205,36 +185,24 @@ FIELDS = (
 PARAMS = {fold(label): name for name, (_, labels) in _PARAMS.items() for label in labels}
 
 
-def _category_by_words(text: str | None) -> Category | None:
-    """The operation by the words of a text; None if they name none or both."""
-    words = fold(text or "")
-    operations = [operation for operation, form in _OFFERS.items() if form.search(words)]
-    if len(operations) != 1:
-        return None
-    period = periods.parse(words) if operations[0] == "rent" else None
-    return Category(None, operations[0], period)
-
-
-def category_or_guess(ad: Any, label: str | None) -> Category:
-    """The advert's category; if it is not known, what the words of its label or title say."""
-    known = CATEGORIES.get(category_of(ad))
-    return known or _category_by_words(label) or _category_by_words(line(ad.get("title"))) or Category()
-
-
-def rent_fields(category: Category, params: dict[str, Any], hint: RentPeriod | None) -> dict[str, Any]:
+def rent_fields(
+    category: categories.Category, params: dict[str, Any], hint: RentPeriod | None, flags: frozenset[str]
+) -> dict[str, Any]:
     """The period of a rent. If the type is known and no period is named, it is assumed to be the month."""
     if category.operation != "rent":
-        return {"rent_period": None}
+        return {"rent_period": None, "quality_flags": flags}
     period = category.rent_period or params.get("period") or hint
     if period or not category.property_type:
-        return {"rent_period": period}
-    return {"rent_period": "month", "quality_flags": frozenset({"rent_period_assumed"})}
+        return {"rent_period": period, "quality_flags": flags}
+    return {"rent_period": "month", "quality_flags": flags | {"rent_period_assumed"}}
 
 
-def type_fields(category: Category, params: dict[str, Any]) -> dict[str, Any]:
+def type_fields(category: categories.Category, params: dict[str, Any]) -> dict[str, Any]:
     """The operation and the type of the home."""
     is_new = params.get("is_new")
     subtype = category.subtype
+    if is_new is None and category.property_type == "apartment":
+        is_new = {"new_building": True, "old_building": False}.get(subtype or "")
     if subtype is None and is_new is not None:
         subtype = "new_building" if is_new else "old_building"
     return {
@@ -245,7 +213,7 @@ def type_fields(category: Category, params: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def size_fields(category: Category, params: dict[str, Any]) -> dict[str, float | None]:
+def size_fields(category: categories.Category, params: dict[str, Any]) -> dict[str, float | None]:
     """The areas of the home and of its land."""
     area = params.get("area")
     plot = params.get("plot")
@@ -316,21 +284,20 @@ def is_paid(item: Any) -> bool:
     return any(at(item, flag) is True for flag in ("is_ppv", "is_vip", "is_premium"))
 
 
-def is_in_search(item: Any, wanted: dict[str, str]) -> bool:
-    """Whether a result belongs to the search. Paid adverts are shown in any search. An advert of a category that is
-    not known belongs to the search unless it is paid."""
-    category = category_of(item)
-    wanted_category = wanted.get("category_id", ROOT)
-    if category in WANTED:
+def is_in_search(item: Any, search: str) -> bool:
+    """Whether a result belongs to the search. Paid adverts are shown in any search. A paid advert of a category that is
+    not known belongs to the search of everything if its words are those of a home."""
+    wanted = parameters(search)
+    category = categories.number_of(item)
+    wanted_category = wanted.get("category_id", categories.ROOT)
+    if categories.is_wanted(category, categories.of_search(item, search)):
         return False
-    is_within = category in CATEGORIES if wanted_category == ROOT else str(category) == wanted_category
-    is_there = wanted.get("city_id") in (None, str(item.get("city_id")))
-    return (is_within and is_there) or not is_paid(item)
-
-
-def category_of(ad: Any) -> int:
-    """The number of the advert's category; 0 if it has none."""
-    return numbers.whole(ad.get("category_id")) or 0
+    if not is_paid(item):
+        return True
+    is_within = str(category) == wanted_category
+    if wanted_category == categories.ROOT:
+        is_within = category in categories.CATEGORIES or categories.looks_like_a_home(item)
+    return is_within and wanted.get("city_id") in (None, str(item.get("city_id")))
 
 
 def photos_of(images: Any) -> list[str]:
@@ -358,7 +325,7 @@ def advert_in(document: str) -> Any:
         if isinstance(each.get("params"), list):
             return each
     for each in adverts:
-        if each.get("params", 0) is None and category_of(each) and line(each.get("title")):
+        if each.get("params", 0) is None and categories.number_of(each) and line(each.get("title")):
             return each
     return None
 

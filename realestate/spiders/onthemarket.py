@@ -8,15 +8,41 @@ ordered by their number.
 """
 
 import re
+from collections.abc import Iterator
 from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from realestate.crawling import Covers, EmbeddedJsonSpider, Numbers
-from realestate.items import Operation
+from realestate.crawling import Covers, EmbeddedJsonSpider, ListingGone, Numbers
+from realestate.items import Operation, Status
 from realestate.parsing import prices
-from realestate.parsing.embedded import at
+from realestate.parsing.embedded import at, listed
 from realestate.parsing.text import line
+from realestate.parsing.words import folded, meaning
+
+#: Flags of an advert that the agent took back. Their names have a question mark in some documents.
+RETRACTED = ("retracted", "retracted?")
+#: Labels over an advert. "STC" means "subject to contract": the sale is not final.
+LABELS: dict[str, Status] = folded(
+    {
+        "Sold STC": "reserved",
+        "Sold subject to contract": "reserved",
+        "SSTC": "reserved",
+        "Under offer": "reserved",
+        "Sale agreed": "reserved",
+        "Reserved": "reserved",
+        "Let agreed": "reserved",
+        "Let STC": "reserved",
+        "Sold": "sold",
+        "Let": "rented",
+    }
+)
+
+
+def _labels(ad: Any) -> Iterator[str]:
+    """The labels of an advert: texts, or objects with a text."""
+    for label in (*listed(at(ad, "propertyLabels")), at(ad, "status"), at(ad, "availability")):
+        yield from (each for each in (label.values() if isinstance(label, dict) else (label,)) if isinstance(each, str))
 
 
 class OnthemarketSpider(EmbeddedJsonSpider):
@@ -36,6 +62,7 @@ class OnthemarketSpider(EmbeddedJsonSpider):
     timezone = ZoneInfo("Europe/London")
     terms = "https://www.onthemarket.com/terms/"
     checked_on = date(2026, 11, 15)
+    parser_version = 2
     paging = Numbers("page", size=30)
     newest_first = "ref"
     search_path = re.compile(r"^/(?:for-sale|to-rent|new-homes)/.+")
@@ -80,6 +107,14 @@ class OnthemarketSpider(EmbeddedJsonSpider):
         if at(ad, "toRent") is True or prices.period(line(at(ad, "price"))):
             return "rent"
         return "sale" if at(ad, "forSale") is True else None
+
+    def status_of(self, ad: Any) -> Status:
+        if any(ad.get(name) is True for name in RETRACTED):
+            raise ListingGone("the advert is retracted")
+        for label in _labels(ad):
+            if status := meaning(label, LABELS):
+                return status
+        return "active"
 
     def more_fields(self, ad: Any) -> dict[str, Any]:
         return {

@@ -1,15 +1,20 @@
 """property24.com: search pages are tiles; a listing's page has JSON-LD: in `@graph` a RealEstateListing `about` a home.
 
-Sizes are only in the page's rows ("Floor Size", "Erf Size"), the period of a rent only in its price. The seller is a
-person: only the firm is read. Checked against a listing's page of 2026. The tiles, the order and `Page` of a search
-come from other people's code; that all provinces can be searched at once is a guess.
+Pages without JSON-LD are read by their rows. Sizes are only in rows ("Floor Size", "Erf Size"), the period of a rent
+only in its price. The seller is a person: only the firm is read. Checked against listings' pages of 2025 and 2026. The
+tiles, the order and `Page` of a search come from other people's code; that all provinces can be searched at once is a
+guess.
 """
 
 import re
 from datetime import date
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from realestate.crawling import Covers, JsonLdSpider, Numbers, RowSelectors
+from realestate.parsing import html, numbers
+from realestate.parsing.rows import Rows
+from realestate.parsing.text import line
 
 
 class Property24Spider(JsonLdSpider):
@@ -57,3 +62,20 @@ class Property24Spider(JsonLdSpider):
         "posted_at": "datePosted",
     }
     agency_path = "offers.offeredBy.worksFor.name"
+
+    def has_listing(self, rows: Rows) -> bool:
+        return rows.first("Listing Number") is not None and rows.first("Type of Property") is not None
+
+    def page_fields(self, page: html.Page, rows: Rows) -> dict[str, Any]:
+        number = re.sub(r"\D", "", str(rows.first("Listing Number") or ""))
+        address = [line(part) for part in (html.text(page, ".p24_listingContent .p24_address") or "").split(",")]
+        return {
+            "ref": number or None,
+            "title": html.text(page, ".p24_listingFeaturesWrapper h1") or html.text(page, "h1"),
+            "description": html.opengraph(page).get("og:description"),
+            "bedrooms": numbers.worded(rows.take("Bedrooms", "Bedroom")),
+            "bathrooms": numbers.worded(rows.take("Bathrooms", "Bathroom")),
+            "city": address[-1],
+            "district": address[-2] if len(address) > 1 else None,
+            "photos": list(dict.fromkeys(html.attributes(page, "img[lazy-print-src]", "lazy-print-src"))),
+        }

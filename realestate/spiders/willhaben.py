@@ -60,6 +60,7 @@ class WillhabenSpider(EmbeddedJsonSpider):
 
     link_path = "rows.seo_url"
     link_prefix = "/iad/"
+    id_path = "id"
     dated_path = "rows.published"
     price_path = "rows.price"
     period_path = "rows.price_for_display"

@@ -81,7 +81,12 @@ def test_the_url_is_the_one_in_the_document() -> None:
         parse("emlak", page.replace(b"840001", b""), file_name="emlak-840777.html").values["listing"]["ref"] == "840777"
     )
     assert parse("emlak", page.replace(b"840001", b"")).is_made_up
-    assert parse("emlak", page, url="/840009-a.html").values["listing"]["ref"] == "840009"
+    assert parse("emlak", page.replace(b"840001", b""), url="/840009-a.html").values["listing"]["ref"] == "840009"
+
+
+def test_the_page_of_another_listing_than_the_one_asked_for_is_refused() -> None:
+    with pytest.raises(AuthoringError, match="the page is of 840001, and 840009 was asked for"):
+        parse("emlak", EMLAK.read_bytes(), url="/840009-a.html")
 
 
 @pytest.mark.parametrize(
@@ -155,3 +160,50 @@ def test_a_home_abroad_has_its_own_country(name: str | None, code: str) -> None:
 def test_a_page_of_2024_has_the_object_in_an_attribute() -> None:
     page = f"<iw-load-advertisements :classified='{escape(json.dumps(classified()))}'></iw-load-advertisements>"
     assert parse("immoweb", page.encode()).values["listing"]["price"] == 749000
+
+
+# ----- what a crawl would do with the document
+
+
+def lalafo_document(**changes: Any) -> bytes:
+    page = recorded.FOLDER / "lalafo" / "listing-flat-sale.page.json"
+    return json.dumps(json.loads(page.read_text("utf-8")) | changes).encode()
+
+
+def test_a_listing_that_would_be_quarantined_says_why() -> None:
+    rows = [{"id": 226, "name": "Mərtəbə", "value": "19"}, {"id": 1, "name": "Mərtəbələrin sayı", "value": "5"}]
+    notes = parse("lalafo", lalafo_document(params=rows)).notes
+    assert [note for note in notes if note.startswith("would be quarantined: floor_above_building")]
+
+
+def test_a_listing_with_flags_names_them() -> None:
+    notes = parse("lalafo", lalafo_document(category_id=99_999, title="Mənzil satılır")).notes
+    assert [note for note in notes if "category_unknown" in note and note.startswith("would be stored")]
+
+
+def test_a_good_listing_with_its_address_has_no_notes() -> None:
+    page = EMLAK.read_bytes()
+    canonical = b'<link rel="canonical" href="https://emlak.az/840001-satilir.html"></head>'
+    assert parse("emlak", page.replace(b"</head>", canonical)).notes == ()
+
+
+def test_values_that_are_made_up_are_named() -> None:
+    (note,) = parse("emlak", EMLAK.read_bytes()).notes
+    assert "`url` is made from its id" in note
+    (note,) = parse("emlak", EMLAK.read_bytes().replace(b"840001", b"")).notes
+    assert "`ref` and `url` are made up" in note
+
+
+def test_a_ban_page_is_named() -> None:
+    body = b"<html><title>Just a moment...</title><script>window._cf_chl_opt={}</script></html>"
+    with pytest.raises(AuthoringError, match="this is a ban page \\(cloudflare\\)"):
+        parse("emlak", body)
+
+
+def test_the_command_prints_only_json_and_the_notes_apart(tmp_path: Path) -> None:
+    file = tmp_path / "advert.json"
+    file.write_bytes(lalafo_document(category_id=99_999, title="Mənzil satılır"))
+    done = CliRunner().invoke(app, ["portal", "parse", "lalafo", str(file)])
+    assert json.loads(done.stdout)["listing"]["property_type"] == "apartment"
+    assert "category_unknown" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -34,11 +34,13 @@ def listing(portal: str, data: dict[str, Any], url: str | None = None) -> dict[s
 )
 def test_willhabens_operation_is_in_the_url_not_in_the_title(section: str, title: str, operation: str | None) -> None:
     data = next_data("willhaben", "listing-flat-sale")
+    data["props"]["pageProps"]["advertDetails"]["id"] = "1500000001"  # the id in the URL
     assert listing("willhaben", data, WILLHABEN.format(section, title))["operation"] == operation
 
 
 def test_a_rent_without_a_period_has_an_assumed_one_and_a_flag() -> None:
     data, url = next_data("willhaben", "listing-flat-rent"), WILLHABEN.format("mietwohnungen", "wohnung")
+    data["props"]["pageProps"]["advertDetails"]["id"] = "1500000001"  # the id in the URL
     sure = listing("willhaben", data, url)
     assert (sure["rent_period"], sure["quality_flags"]) == ("month", [])
     attributes = data["props"]["pageProps"]["advertDetails"]["attributes"]["attribute"]

@@ -144,7 +144,9 @@ def test_a_job_with_search_pages_given_up_is_not_complete() -> None:
 
 
 def part(search: str, total: int | None, parent: str | None = None, newest: int | None = None) -> Part:
-    return Part(portal="emlak", search=search, parent=parent, total=total, is_split=search == "s", newest=newest)
+    return Part(
+        portal="emlak", search=search, parent=parent, total=total, is_split=search in ("s", "tree"), newest=newest
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,6 +157,12 @@ def part(search: str, total: int | None, parent: str | None = None, newest: int 
         ([part("s", 100), part("a", 60, "s"), part("b", 39, "s")], None),
         ([part("s", 100), part("a", 60, "s"), part("b", 30, "s")], "its parts show 90 of 100 results of s"),
         ([part("s", 100), part("a", 60, "s"), part("b", None, "s")], "its parts show 60 of 100 results of s"),
+        ([part("s", 100), part("tree", None, "s"), part("a", 60, "tree"), part("b", 40, "tree")], None),
+        (
+            [part("s", 100), part("tree", None, "s"), part("a", 60, "tree")],
+            "its parts show 60 of 100 results of s",
+        ),
+        ([part("s", 9), part("tree", None, "tree")], "its parts show 0 of 9 results of s"),
         ([part("s", None), part("a", 60, "s")], None),
         ([part("x", 100)], None),
     ],

@@ -134,7 +134,7 @@ def test_the_version_of_a_page_that_shows_others_is_not_stored(make: Make, other
     spider = make()
 
     def parse(response: Response, **hints: Any) -> Iterator[Listing | Found]:
-        yield a_listing()
+        yield a_listing(ref=REFS[0])
         for ref in REFS[:others]:
             yield spider.found(f"/{ref}-a.html")
 

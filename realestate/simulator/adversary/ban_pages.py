@@ -41,6 +41,19 @@ WALLS: Mapping[str, bytes] = {
         "<div id='challenge-container'></div><p>Solve an invented riddle.</p>",
         "<script src='https://invented.token.awswaf.com/invented/challenge.js'></script>",
     ),
+    "cloudfront": _page(
+        "ERROR: The request could not be satisfied",
+        "<h1>403 ERROR</h1><p>Request blocked by an invented rule.</p>",
+    ),
+    "kasada": _page(
+        "",
+        "<noscript>An invented engine wants to run.</noscript>",
+        "<script>window.KPSDK={};</script><script src='/invented/ips.js'></script>",
+    ),
+    "ddos_guard": _page("DDOS-GUARD", "<p>Invented guards look at you.</p>"),
+    "yandex": _page("Oops", "<form action='/checkcaptcha?key=invented'><button>Not a machine</button></form>"),
+    "f5": _page("Request Rejected", "<p>The requested URL was rejected. Your invented support ID is: 0</p>"),
+    "queue": _page("Patience", "<h1>You are now in line</h1><p>Invented people are before you.</p>"),
     "captcha": _page(
         "Are you a human?",
         "<form method='post'><div class=\"g-recaptcha\" data-sitekey='invented'></div>"

@@ -107,7 +107,7 @@ def _item(advert: Advert, facts: Facts, photos: list[str]) -> dict[str, Any]:
         "contactName": facts.contact_name,
         "contactTypeName": facts.contact_type,
         "company": firm and {**firm, **OFFICE},
-        "business": facts.firm is not None,
+        "business": firm and {"id": firm["id"], "name": firm["name"]},
         "views": facts.views,
         "isVipped": facts.is_vip,
         "isFeatured": False,

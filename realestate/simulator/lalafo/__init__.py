@@ -9,12 +9,14 @@ import msgspec
 from realestate.items import Listing
 from realestate.simulator.adverts import Advert
 from realestate.simulator.lalafo import document, filler, truth
+from realestate.simulator.lalafo.categories import tree
 from realestate.simulator.lalafo.facts import CITIES, ROOT
 from realestate.simulator.lalafo.feed import Search, feed_page
 from realestate.simulator.lalafo.page import advert_page, search_page
 from realestate.simulator.site import JSON, Answer, Found, Kind, Question, Site
 
 _API = "/api/search/v3/feed/"
+_TREE = "/api/proxy/catalog/v3/categories/tree"
 _DETAILS = re.compile(_API + r"details/(\d{1,12})", re.ASCII)
 _ADVERT = re.compile(r"/[a-z-]+/ads/(?:[^/]*-)?id-(\d{1,12})", re.ASCII)
 _LIST = re.compile(r"/(azerbaijan|" + "|".join(alias for _, alias in CITIES.values()) + r")/nedvizhimost")
@@ -26,7 +28,7 @@ class Lalafo(Site):
     index = "/azerbaijan/nedvizhimost"
 
     def route(self, asked: Question) -> Answer | None:
-        if asked.path.startswith(_API):
+        if asked.path.startswith(_API) or asked.path == _TREE:
             return self._api(asked)
         if match := _ADVERT.fullmatch(asked.path):
             return self._advert(asked.path, int(match[1]))
@@ -40,6 +42,8 @@ class Lalafo(Site):
             return Answer("listing" if match else "search", b'{"name":"Expectation Failed","status":417}', 417, JSON)
         if match:
             return self._details(int(match[1]), asked.query, asked.headers)
+        if asked.path == _TREE:
+            return Answer("search", msgspec.json.encode(tree()), 200, JSON)
         if asked.path != _API + "search":
             return _json("other", {"name": "Not Found", "status": 404}, 404)
         is_here = asked.headers.get("country-id") == str(document.COUNTRY)

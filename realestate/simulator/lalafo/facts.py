@@ -19,13 +19,13 @@ CITIES = {"Bakı": (103_261, "baku"), "Sumqayıt": (103_268, "sumgait"), "Gənc�
 ROOT = 2029
 #: kind of home -> its category for a sale, for a monthly rent and for a daily rent.
 LEAVES: dict[str, dict[RentPeriod | None, int]] = {
-    "new_building": {None: 2046, "month": 2044, "day": 2045},
-    "old_building": {None: 2046, "month": 2044, "day": 2045},
-    "yard_house": {None: 12_193, "month": 2033, "day": 2034},
-    "garden_house": {None: 12_191, "month": 2033, "day": 2034},
-    "villa": {None: 12_193, "month": 2033, "day": 2034},
+    "new_building": {None: 4793, "month": 2044, "day": 2045},
+    "old_building": {None: 4800, "month": 2044, "day": 2045},
+    "yard_house": {None: 2031, "month": 2033, "day": 2034},
+    "garden_house": {None: 5952, "month": 2033, "day": 2034},
+    "villa": {None: 2031, "month": 2033, "day": 2034},
     "office": {None: 2056, "month": 2068, "day": 2068},
-    "garage": {None: 5301, "month": 5299, "day": 5299},
+    "garage": {None: 5304, "month": 5305, "day": 5305},
     "land": {None: 2038, "month": 2039, "day": 2039},
     "shop": {None: 2057, "month": 2066, "day": 2066},
 }

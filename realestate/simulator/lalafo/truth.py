@@ -28,7 +28,7 @@ _FEATURES = dict(
 _KINDS = KINDS | dict.fromkeys(("yard_house", "garden_house", "villa"), Kind("house"))
 _KINDS["shop"] = Kind("commercial", "shop")
 #: The only category that says more about a house.
-_GARDEN_HOUSES = 12_191
+_GARDEN_HOUSES = 5952
 
 
 def listing(advert: Advert, url: str) -> Listing:
