@@ -27,13 +27,16 @@ from realestate.schema import listing_schema, other_schemas
 from realestate.storage.errors import StoreError
 from realestate.storage.maintenance import RELEASED, MaintenanceStore
 from realestate.storage.other_kinds import StoredOther
-from realestate.storage.records import PARTS, StoredListing, listing_of
+from realestate.storage.records import PARTS, Departure, StoredJob, StoredListing, listing_of
+from realestate.storage.store import Job
 
 FORMAT = "realestate backup"
 #: The version of the file format. It is raised when older versions of this project could not read the file.
-VERSION = 3
+VERSION = 4
 #: The first version in which a job is called a job. Before, it was called a run.
 _JOBS_SINCE = 3
+#: The first version in which portal and name identify a job. Before, the name did.
+_JOBS_BY_PORTAL_SINCE = 4
 #: Parts that a file of an older version does not have.
 _SINCE = {"others": 2, "parts": 2}
 _HEADER = "header.json"
@@ -168,6 +171,7 @@ def _parts(version: int) -> dict[str, type]:
 
 def _checked(archive: zipfile.ZipFile, header: Header, progress: Progress) -> Iterator[tuple[str, Any]]:
     """Yield every record with its part; raise before the last one if any record is not valid."""
+    lost = LostJobs()
     for part, kind in _parts(header.version).items():
         name = _member(part, header.version)
         decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind)
@@ -181,12 +185,49 @@ def _checked(archive: zipfile.ZipFile, header: Header, progress: Progress) -> It
                     _demand_valid_other(record)
             except (msgspec.MsgspecError, TypeError) as error:
                 raise BackupError(f"{name}, line {count}: {error}") from error
+            lost.look_at(record)
             yield part, record
             if not count % _SOME:
                 progress(part, count)
         if count != header.counts[part]:
             raise BackupError(f"{name} has {count} records, and should have {header.counts[part]}")
         progress(part, count)
+        if part == "departures" and header.version < _JOBS_BY_PORTAL_SINCE:
+            yield from (("jobs", job) for job in lost.jobs())
+
+
+class LostJobs:
+    """Finds evidence whose job has no record, because another portal had a job of the same name. Only files from before
+    version 4 have such evidence. `realestate jobs apply` can apply it, because the job gets a record."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Job] = {}
+        self._has_record: set[tuple[str, str]] = set()
+        self._times: dict[tuple[str, str], tuple[datetime, datetime]] = {}
+
+    def look_at(self, record: Any) -> None:
+        if isinstance(record, StoredJob):
+            self._known[record.job.job] = record.job
+            self._has_record.add((record.job.portal, record.job.job))
+        elif isinstance(record, Departure):
+            first, last = self._times.get((record.portal, record.job), (record.at, record.at))
+            self._times[record.portal, record.job] = min(first, record.at), max(last, record.at)
+
+    def jobs(self) -> Iterator[StoredJob]:
+        for (portal, name), (first, last) in self._times.items():
+            if (portal, name) not in self._has_record:
+                other = self._known.get(name)
+                job = Job(
+                    job=name,
+                    portal=portal,
+                    mode=other.mode if other else "full",
+                    scope=other.scope if other else "",
+                    started_at=first,
+                    swept_at=last,
+                    complete=False,
+                    reason="its record was lost: another portal had a job of the same name",
+                )
+                yield StoredJob(job, 0)
 
 
 #: part -> the objects of a record that name a job: the record itself is (), one within it is ("event",).

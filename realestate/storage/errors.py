@@ -7,3 +7,10 @@ class StoreError(RuntimeError):
 
 class StoreAway(StoreError):
     """The database is not available. The same call may succeed later."""
+
+
+class NoSuchJob(StoreError):
+    """The portal has no job of this name."""
+
+    def __init__(self, job: str, portal: str) -> None:
+        super().__init__(f"{portal} has no job {job!r}; `realestate jobs list` shows the jobs")

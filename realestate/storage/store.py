@@ -75,7 +75,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The record of a job. It decides which listings are gone."""
+    """The record of a job. It decides which listings are gone. Portal and name identify it."""
 
     job: str
     portal: str
@@ -191,24 +191,25 @@ class Store(Protocol):
     # ----- jobs, and which listings are gone
 
     def begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
-        """Record the job, once: every seed of the job calls this. Return whether this was the first call."""
+        """Record the job of the portal, once: every seed of the job calls this. Return whether this was the first
+        call. Jobs of two portals may have the same name."""
 
-    def end_sweep(self, job: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
+    def end_sweep(self, job: str, portal: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
         """Record that all search pages were read or have failed. Of a complete job over the whole portal, return the
         offered listings that it did not see; of any other, none. Safe to repeat."""
 
-    def conclude(self, job: str, *, force: bool = False) -> Conclusion:
+    def conclude(self, job: str, portal: str, *, force: bool = False) -> Conclusion:
         """Delist what the job found gone, unless it is too much (MASS) and not forced. Safe to repeat, also after a
         crash in the middle. Evidence does not count if the listing was seen after it. `absent` counts only after
         ABSENCES complete sweeps of the whole portal without the listing."""
 
-    def jobs(self, portal: str | None = None, limit: int = 20) -> Sequence[Job]:
-        """Jobs, the newest first."""
+    def jobs(self, portal: str | None = None, limit: int = 20, *, job: str | None = None) -> Sequence[Job]:
+        """Jobs of the portal, or of all; only those of the name `job` if it is given. The newest first."""
 
     def keep_part(self, job: str, part: Part) -> None:
-        """Store the part, once for each job and search: a later one replaces an earlier one."""
+        """Store the part of its portal's job, once for each search: a later one replaces an earlier one."""
 
-    def parts(self, job: str) -> Sequence[Part]:
+    def parts(self, job: str, portal: str) -> Sequence[Part]:
         """The parts of the job, sorted by search."""
 
     # ----- for spiders

@@ -68,8 +68,8 @@ def fill(store: FullStore) -> None:
     store.begin_job("c", PORTAL, "full", "part")
     store.begin_job("d", PORTAL, "sweep", "all")
     store.write(batch(gone("6"), gone("7", "410"), job="c"))
-    store.conclude("c", force=True)
-    store.end_sweep("d", complete=False, reason="2 pages were given up")
+    store.conclude("c", PORTAL, force=True)
+    store.end_sweep("d", PORTAL, complete=False, reason="2 pages were given up")
     store.set_watermark(PORTAL, "all", HOSTILE, "a")
     store.keep_part("a", Part(portal="immoweb", search="https://x.example/?a=1", parent=None, total=9, newest=2**40))
     store.write(Batch(quarantined=[quarantined(), replace(quarantined("8"), record={"x": [HOSTILE, None, 1e300]})]))
@@ -210,7 +210,7 @@ def test_the_file_is_a_zip_of_json_lines_that_only_its_owner_can_read(file: Path
         assert sorted(archive.namelist()) == sorted(["header.json", *(f"{part}.jsonl" for part in PARTS)])
         header = json.loads(archive.read("header.json"))
         first = json.loads(archive.read("listings.jsonl").splitlines()[0])
-    assert (header["format"], header["version"], header["counts"]["listings"]) == ("realestate backup", 3, 30)
+    assert (header["format"], header["version"], header["counts"]["listings"]) == ("realestate backup", 4, 30)
     assert first["listing"]["portal"] == PORTAL
     assert set(first) == {"listing", "revision", "last_job", "suspect"}
 

@@ -32,7 +32,8 @@ from realestate.storage.mongo.documents import (
     stored_time,
 )
 from realestate.storage.mongo.event_log import SOURCES, Log, entries, last_entry
-from realestate.storage.mongo.jobs import job_document, job_of, part_name
+from realestate.storage.mongo.jobs import job_document, job_of
+from realestate.storage.mongo.names import part_name
 from realestate.storage.mongo.retention import contacts_document, contacts_of
 from realestate.storage.mongo.schema import (
     demand_empty,
@@ -65,7 +66,7 @@ def everything(database: Database[Document]) -> Iterator[tuple[str, Any]]:
     with closing(_Exported()) as exported:
         for part, of in _HISTORY.items():
             yield from ((part, record) for record in of(database, exported))
-        weighing: dict[str, str] = {}
+        weighing: dict[tuple[str, str], str] = {}
         yield from (("jobs", record) for record in _jobs(database, weighing))
         yield from (("departures", record) for record in _departures(database, weighing))
         for part, read in _PLAIN.items():
@@ -141,18 +142,18 @@ def _prices(database: Database[Document], exported: _Exported) -> Iterator[Any]:
             )
 
 
-def _jobs(database: Database[Document], weighing: dict[str, str]) -> Iterator[StoredJob]:
-    """The jobs. Fills `weighing`: job -> the mark of the evidence of its verdict."""
+def _jobs(database: Database[Document], weighing: dict[tuple[str, str], str]) -> Iterator[StoredJob]:
+    """The jobs. Fills `weighing`: portal and job -> the mark of the evidence of its verdict."""
     for page in pages(database["jobs"]):
         for each in page:
-            weighing[each["_id"]] = each.get("weighing", "")
+            weighing[each["portal"], each["job"]] = each.get("weighing", "")
             yield StoredJob(job_of(each), each["offered"])
 
 
-def _departures(database: Database[Document], weighing: Mapping[str, str]) -> Iterator[Departure]:
+def _departures(database: Database[Document], weighing: Mapping[tuple[str, str], str]) -> Iterator[Departure]:
     for page in pages(database["departures"]):
         for each in page:
-            weighed = weighing.get(each["job"], "") in each["weighed"]
+            weighed = weighing.get((each["portal"], each["job"]), "") in each["weighed"]
             yield _plain(Departure)({**each, "weighed": weighed})
 
 
@@ -303,7 +304,7 @@ def _departure_document(record: Departure) -> Document:
 
 
 def _part_document(record: PlannedPart) -> Document:
-    return {"_id": part_name(record.job, record.search), **asdict(record)}
+    return {"_id": part_name(record.portal, record.job, record.search), **asdict(record)}
 
 
 def _watermark_document(record: Watermark) -> Document:

@@ -14,6 +14,7 @@ from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from realestate.storage.errors import StoreError
 from realestate.storage.maintenance import NotEmpty
+from realestate.storage.mongo.names import job_name, part_name
 
 Step = Callable[[Database[Any]], None]
 
@@ -135,9 +136,60 @@ def _with_job(document: dict[str, Any]) -> dict[str, Any]:
     return new
 
 
+_LOST_JOB = "its record was lost: another portal had a job of the same name"
+
+
+def _jobs_by_portal(database: Database[Any]) -> None:
+    """Identify jobs and their parts by portal and name. Safe to repeat."""
+    for old in list(database["jobs"].find({"job": None})):
+        new = {**old, "_id": job_name(old["portal"], old["_id"]), "job": old["_id"]}
+        _renamed(database["jobs"], old, new)
+    last: Any = None
+    while found := _next_documents(database["parts"], last):
+        last = found[-1]["_id"]
+        for old in found:
+            _renamed(database["parts"], old, {**old, "_id": part_name(old["portal"], old["job"], old["search"])})
+    _restore_lost_jobs(database)
+
+
+def _renamed(documents: Collection[Any], old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Store the document under its new `_id`, then delete the old one."""
+    if old["_id"] != new["_id"]:
+        documents.replace_one({"_id": new["_id"]}, new, upsert=True)
+        documents.delete_one({"_id": old["_id"]})
+
+
+def _restore_lost_jobs(database: Database[Any]) -> None:
+    """Evidence may belong to a job without a record, because another portal had a job of the same name. Give it a
+    record, so that `realestate jobs apply` can apply it. It never counts as a complete sweep."""
+    times: dict[tuple[str, str], list[datetime]] = {}
+    for each in database["departures"].find({}, {"portal": 1, "job": 1, "at": 1}):
+        times.setdefault((each["portal"], each["job"]), []).append(each["at"])
+    for (portal, job), found in times.items():
+        if database["jobs"].find_one({"_id": job_name(portal, job)}, {"_id": 1}) is None:
+            other = database["jobs"].find_one({"job": job}, {"mode": 1, "scope": 1}) or {}
+            database["jobs"].insert_one(
+                {
+                    "_id": job_name(portal, job),
+                    "job": job,
+                    "portal": portal,
+                    "mode": other.get("mode", "full"),
+                    "scope": other.get("scope", ""),
+                    "started_at": min(found),
+                    "swept_at": max(found),
+                    "complete": False,
+                    "reason": _LOST_JOB,
+                    "verdict": None,
+                    "departures": 0,
+                    "offered": 0,
+                    "concluded_at": None,
+                }
+            )
+
+
 #: The first four add missing indexes: the second for maintenance, the third for parts, the fourth for other kinds of
-#: items. The fifth renames runs to jobs.
-STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs)
+#: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name.
+STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs, _jobs_by_portal)
 
 
 def migrate(database: Database[Any]) -> None:

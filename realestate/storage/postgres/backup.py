@@ -112,10 +112,10 @@ _TABLES: Mapping[str, _Table] = {
         (*_names(Job), "offered"),
         lambda row: StoredJob(Job(*row[:-1]), row[-1]),
         lambda stored: (*attrgetter(*_names(Job))(stored.job), stored.offered),
-        "job",
+        "portal, job",
     ),
-    "departures": _plain("departures", records.Departure, "job, portal, ref, evidence"),
-    "parts": _plain("parts", records.PlannedPart, "job, search"),
+    "departures": _plain("departures", records.Departure, "portal, job, ref, evidence"),
+    "parts": _plain("parts", records.PlannedPart, "portal, job, search"),
     "watermarks": _plain("watermarks", records.Watermark, "portal, scope"),
     "quarantine": _Table("quarantine", _QUARANTINE, in_quarantine, _write_quarantined, "portal, fingerprint"),
     "snapshots": _Table(
