@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from realestate.items import Listing, Part, Status, as_record
 from realestate.items.others import Other, other_record
+from realestate.storage.clock import Seen
 from realestate.storage.contacts import Sealed, Source
 from realestate.storage.history import Event, Observed, PriceSeen
-from realestate.storage.other_kinds import StoredOther
+from realestate.storage.other_kinds import SeenOther, StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.validators import PageRead, Validators
 
@@ -50,13 +51,14 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is written together. Observations are in the order in which they were made, each with its job."""
+    """What is written together. Each observation comes with its job and the time of its request; an observation without
+    a time was made now."""
 
-    observed: Sequence[tuple[Observed, str]] = ()
+    observed: Sequence[Seen | tuple[Observed, str]] = ()
     quarantined: Sequence[Quarantined] = ()
     snapshots: Sequence[SnapshotRef] = ()
-    others: Sequence[tuple[Other, str]] = ()
-    """Items of other kinds, each with its job."""
+    others: Sequence[SeenOther | tuple[Other, str]] = ()
+    """Items of other kinds, each with its job and the time of its request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class Written:
     events: Mapping[str, int] = field(default_factory=dict)
     """Number of new events, by type."""
     others: int = 0
+    late: int = 0
+    """Observations that were older than what is stored, and differ from it. They changed nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +168,7 @@ class Store(Protocol):
     """Listings with their history. Writing the same batch twice changes only the time at which listings were seen.
 
     A store is used by one thread at a time. Calls raise StoreAway when the database is not available. All times are
-    those of the database, so that no worker's clock matters.
+    those of the database, so that no worker's clock matters: see `clock`.
     """
 
     def migrate(self) -> None:
@@ -175,9 +179,9 @@ class Store(Protocol):
     # ----- writing
 
     def write(self, batch: Batch) -> Written:
-        """Write each listing completely or not at all, by the rules of `changes.decide`. `Gone` becomes evidence of its
-        job. Items of other kinds follow the rules of `other_kinds.decide_other`. An item that the database refuses goes
-        to quarantine."""
+        """Write each listing completely or not at all, by the rules of `changes.decide`. An observation that is older
+        than what is stored changes no listing. `Gone` becomes evidence of its job. Items of other kinds
+        follow the rules of `other_kinds.decide_other`. An item that the database refuses goes to quarantine."""
 
     def keep_contacts(self, contacts: Sequence[Sealed], days: int) -> None:
         """Store contacts for so many days, except those that were erased."""

@@ -36,8 +36,8 @@ class Recorder:
         if self.away:
             self.away -= 1
             raise StoreAway("no answer")
-        self.batches.append([item.ref for item, _ in batch.observed])
-        self.jobs |= {job for _, job in batch.observed}
+        self.batches.append([each[0].ref for each in batch.observed])
+        self.jobs |= {each[1] for each in batch.observed}
         return Written(new=len(batch.observed), quarantined=len(batch.quarantined), events={"listed": 1})
 
     def migrate(self) -> None: ...

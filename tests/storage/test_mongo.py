@@ -16,6 +16,7 @@ from pymongo.database import Database
 from pymongo.errors import BulkWriteError
 
 from realestate.storage import Batch, StoreAway, StoreError, Written, open_store
+from realestate.storage.batch import Times
 from realestate.storage.changes import decide
 from realestate.storage.mongo import MongoStore, change, jobs, schema, write
 from realestate.storage.mongo.change import Change, apply, known_of
@@ -176,7 +177,7 @@ def changed(store: MongoStore, ref: str = "1", **changes: Any) -> Change:
         document = database["listings"].find_one({"_id": f"{PORTAL}:{ref}"})
         assert document
         before, now = state_of(document), server_time(database)
-    return Change(before, decide(before, [(page(ref, **changes), "late")], now), now, seen=True, read=True)
+    return Change(before, decide(before, [(page(ref, **changes), "late")], now), Times(now, now, None, "late"))
 
 
 def make(store: MongoStore, late: Change) -> change.Applied[Change]:

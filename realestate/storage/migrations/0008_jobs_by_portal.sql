@@ -16,6 +16,5 @@ FROM (
     ) GROUP BY job, portal
 ) AS lost LEFT JOIN (SELECT DISTINCT ON (job) job, mode, scope FROM jobs ORDER BY job, started_at) AS other USING (job);
 
--- When the price was last seen, on the listing's page or on a search page, by the time of the fetch. NULL: at
--- last_fetched_at.
-ALTER TABLE listings ADD COLUMN price_seen_at timestamptz;
+-- When a search page last showed the price, by the time of its fetch. An older page must not change the price.
+ALTER TABLE listings ADD COLUMN price_sighted_at timestamptz;

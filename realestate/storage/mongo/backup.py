@@ -118,7 +118,8 @@ def _others(database: Database[Document], exported: _Exported) -> Iterator[Store
 
 def _stored(document: Document) -> StoredListing:
     state = state_of(document)
-    return StoredListing(as_record(state.listing), state.revision, document.get("last_job", ""), state.suspect)
+    last_job = document.get("last_job", "")
+    return StoredListing(as_record(state.listing), state.revision, last_job, state.suspect, state.price_sighted_at)
 
 
 def _events(database: Database[Document], exported: _Exported) -> Iterator[Any]:
@@ -280,6 +281,8 @@ class Loading:
 def _listing_document(stored: StoredListing) -> Document:
     state = State(listing_of(stored.listing), stored.revision, stored.suspect)
     kept = {name: value for name, value in state_document(state).items() if value is not None}
+    if stored.price_sighted_at is not None:
+        kept["price_sighted_at"] = stored_time(stored.price_sighted_at)
     history: Document = {"events": [], "prices": [], "unlogged": []}
     return {"_id": id_of(state.listing.portal, state.listing.ref), **kept, "last_job": stored.last_job, **history}
 

@@ -174,7 +174,7 @@ def _departed(
             data: dict[str, Any] = {name: gone[name] for name in ("evidence", "detail", "url")}
             data["at"] = gone["at"].isoformat()
             outcome = depart(state, data, gone["at"], job, now)
-            changes.append(Change(state, outcome, now, unseen_since=gone["at"]))
+            changes.append(Change(state, outcome, unseen_since=gone["at"]))
     return changes
 
 

@@ -145,7 +145,7 @@ class Jobs:
         rows = self._execute(_GONE, (portal, job, list(OFF_THE_MARKET), _TOGETHER))
         gone = {(row[0], row[1]): row[2:] for row in rows}
         known = known_of(self.connection, dict.fromkeys(gone, ()))
-        changes = [_departed(state, gone[key], job, known.now) for key, state in known.states.items()]
+        changes = [_departed(state, gone[key], job, known.now.database) for key, state in known.states.items()]
         if changes := [change for change in changes if change.outcome.changed(change.before)]:
             Merge(changes=changes).into(self.connection)
         return bool(gone)
