@@ -172,7 +172,11 @@ class Store(Protocol):
     """
 
     def migrate(self) -> None:
-        """Bring the schema up to date. Safe while others migrate or write."""
+        """Bring the schema up to date. Safe while others migrate or write. Only reads if it is up to date, so the role
+        need not own the tables. Raises StoreError if it is too new, or too old and the role may not change it."""
+
+    def schema_version(self) -> int:
+        """The version of the schema; 0 if the database is empty. Changes nothing."""
 
     def close(self) -> None: ...
 

@@ -12,13 +12,15 @@ from pymongo.collection import Collection
 from pymongo.database import Database
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
-from realestate.storage.errors import StoreError
+from realestate.storage.errors import StoreError, too_new
 from realestate.storage.maintenance import NotEmpty
 from realestate.storage.mongo.names import job_name, part_name
 
 Step = Callable[[Database[Any]], None]
 
 _LOCK = timedelta(seconds=60)
+#: The code of the error if the user may not do something.
+_UNAUTHORIZED = 13
 _LOOK_SECONDS = 0.1
 _UNLOCKED = datetime.fromtimestamp(0, UTC)
 
@@ -193,10 +195,25 @@ STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_job
 
 
 def migrate(database: Database[Any]) -> None:
-    """Apply the missing migrations. Only one process does so at a time, the others wait."""
-    while _version(database) < len(STEPS):
+    """Apply the missing migrations. Only one process does so at a time, the others wait. A database that is up to date
+    is only read. Raises StoreError if it is newer than this program."""
+    if (version := schema_version(database)) > len(STEPS):
+        raise too_new(version, len(STEPS))
+    try:
+        _apply_missing(database)
+    except OperationFailure as error:
+        if error.code != _UNAUTHORIZED:
+            raise
+        raise StoreError(
+            f"MongoDB: the database has schema {version}, and {len(STEPS)} is needed, but its user may not change it:"
+            " run `realestate migrate` with a user that may"
+        ) from error
+
+
+def _apply_missing(database: Database[Any]) -> None:
+    while schema_version(database) < len(STEPS):
         with locked(database):
-            done = _version(database)
+            done = schema_version(database)
             for number, step in enumerate(STEPS[done:], done + 1):
                 step(database)
                 database["schema"].update_one({"_id": "schema"}, {"$max": {"version": number}})
@@ -213,7 +230,8 @@ def locked(database: Database[Any]) -> Iterator[None]:
         database["schema"].update_one({"_id": "schema"}, {"$set": {"locked_until": _UNLOCKED}})
 
 
-def _version(database: Database[Any]) -> int:
+def schema_version(database: Database[Any]) -> int:
+    """The version of the database; 0 if it has no collections of ours."""
     found = database["schema"].find_one({"_id": "schema"})
     return int(found["version"]) if found else 0
 
