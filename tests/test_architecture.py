@@ -17,22 +17,23 @@ MAY_IMPORT = {
     "schema": {"items"},
     "parsing": set(),
     "old_names": set(),
+    "private_files": set(),
     "environment": {"middlewares", "old_names"},  # the form of a proxy's address; settings that were renamed
     "settings": {"environment", "queue"},  # the names of the keys
     "privacy": {"parsing"},
     "queue": set(),  # so that any Scrapy project can use it
     "accelerate": {"queue"},
-    "storage": {"items", "schema"},
+    "storage": {"items", "schema", "private_files"},
     "crawling": {"items", "parsing", "privacy", "queue", "storage", "accelerate"},
     "spiders": {"crawling", "items", "parsing", "privacy", "accelerate", "queue"},
     "middlewares": {"parsing", "queue", "storage", "accelerate"},
     "monitoring": {"queue"},
     "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
-    "embedded": set(),
-    "jobs": {"items", "queue", "storage", "embedded"},
+    "embedded": {"private_files"},
+    "jobs": {"items", "queue", "storage", "embedded", "private_files"},
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs"},  # so that a portal can be read alone
     "simulator": {"items"},
-    "doctor": {"settings", "embedded", "jobs", "queue", "storage"},
+    "doctor": {"settings", "embedded", "jobs", "queue", "storage", "private_files"},
     "demo": {"settings", "environment", "embedded", "jobs", "storage", "items"},
     "cli": {
         "items",
@@ -45,6 +46,7 @@ MAY_IMPORT = {
         "demo",
         "doctor",
         "simulator",
+        "private_files",
     }
     | {"authoring"},
     "__main__": {"cli"},

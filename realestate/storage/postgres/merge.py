@@ -256,6 +256,8 @@ class Merge:
 
     def _into(self, connection: Connection, *how: str) -> Merged:
         what, parameters = self._what(), self._parameters()
+        if not what:
+            return Merged(set(), Counter())
         with connection.cursor() as cursor:
             if self.changes:
                 connection.once(STAGE)
