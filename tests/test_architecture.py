@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "storage": {"items", "schema", "private_files"},
     "crawling": {"items", "parsing", "privacy", "queue", "storage", "accelerate"},
     "spiders": {"crawling", "items", "parsing", "privacy", "accelerate", "queue"},
-    "middlewares": {"parsing", "queue", "storage", "accelerate"},
+    "middlewares": {"parsing", "privacy", "queue", "storage", "accelerate"},
     "monitoring": {"queue"},
     "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
     "embedded": {"private_files"},

@@ -28,6 +28,7 @@ from realestate.crawling.site_address import is_on_site, simulated_portals
 from realestate.crawling.watermark import Newest, SearchProgress, watermark_of
 from realestate.items import Evidence, Part
 from realestate.parsing.urls import absolute_url, url_path
+from realestate.privacy import clean_error
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.plain_urls import request_to
 from realestate.storage.handle import store_of
@@ -464,6 +465,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
     def _unreadable(self, response: Response, error: Exception) -> None:
         """A page that cannot be parsed is fetched once more, or taken for a ban page, or is broken."""
         assert response.request is not None
+        clean_error(error, getattr(self, "country", ""))  # it may name a value of the page, such as a telephone number
         if self.outcomes.fetched_again(response.request):
             return
         if "thin" in response.flags:

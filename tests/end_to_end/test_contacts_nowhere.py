@@ -19,7 +19,8 @@ from realestate.storage.vault import Vault
 from tests.end_to_end.conftest import PYTHON, Simulate, finished, running
 
 PORTALS = ("bina", "emlak", "immoweb", "lalafo", "otodom")
-#: A worker whose rules refuse every house, and whose parser of emlak fails for some pages with their text in the error.
+#: A worker whose rules refuse every house. Sellers on emlak write their contacts into title, description and other
+#: fields; and the parser fails for some pages, with their text in the error.
 WORKER = """
 import sys
 from realestate import settings
@@ -30,13 +31,18 @@ from realestate.spiders.emlak import EmlakSpider
 rules.AREAS["house"] = rules.Bounds(1e9, 1e9, 1e9, 1e9)
 parse_listing = EmlakSpider.parse_listing
 
-def failing(self, response, *args, **kwargs):
-    if response.url.split("/")[-1].split("-")[0].endswith("3"):
-        found = response.css("p.phone::text").get()
-        raise ValueError(f"could not convert string to float: {found!r}, somebody@example.com")
-    return parse_listing(self, response, *args, **kwargs)
+def talkative(self, response, *args, **kwargs):
+    phone = response.css("p.phone::text").get()
+    if "3" in response.url.split("/")[-1].split("-")[0][-1:]:
+        raise ValueError(f"could not convert string to float: {phone!r}, somebody@example.com")
+    for listing in parse_listing(self, response, *args, **kwargs):
+        listing.title = f"{listing.title} {phone}"
+        listing.description = f"{listing.description} Zəng edin: {phone}, somebody@example.com"
+        listing.condition = f"call {phone}"
+        listing.extra = {**listing.extra, "note": f"write to somebody@example.com or {phone}"}
+        yield listing
 
-EmlakSpider.parse_listing = failing
+EmlakSpider.parse_listing = talkative
 work.work(sys.argv[1:], settings.REDIS_URL, settings.STORE_URL)
 """
 #: The simulated sellers' telephone numbers, in the forms of the portals and without their punctuation, and addresses.
@@ -92,7 +98,7 @@ def test_contacts_are_nowhere_in_clear(
 
     sealed = [record for part, record in store.everything() if part == "contacts"]
     opened = [Vault([key]).open(record.sealed) for record in sealed]
-    assert {record.portal for record in sealed} >= {"bina", "emlak", "lalafo"}, "there was something to leak"
+    assert {record.portal for record in sealed} == {"bina", "emlak"}, "there was something to leak"
     assert any(contacts.phones for contacts in opened)
     assert any(contacts.emails for contacts in opened)
     assert look(server, "emlak").dead > 0, "there are dead letters"
