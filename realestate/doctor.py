@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 
 from realestate import embedded, settings
 from realestate.jobs.work import portals
+from realestate.private_files import private_folder
 from realestate.queue.connection import connect_blocking
 from realestate.queue.credentials import without_credentials
 from realestate.storage import StoreError, open_store
@@ -50,7 +51,7 @@ def _portals() -> Finding:
 def _home() -> Finding:
     folder = settings.REALESTATE_HOME.absolute()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             return Finding("folder", f"{settings.REALESTATE_HOME} is writable")
     except OSError as error:

@@ -214,6 +214,7 @@ METAREFRESH_ENABLED = False
 HTTPPROXY_ENABLED = False
 SPIDER_MIDDLEWARES = {
     "realestate.middlewares.snapshots.SnapshotMiddleware": 60,  # after HttpError (50) has removed refused pages
+    "realestate.middlewares.private_errors.PrivateErrorsMiddleware": 990,  # nearest to the spider
     # These would handle every page, and nothing here needs what they do.
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,
     "scrapy.spidermiddlewares.referer.RefererMiddleware": None,

@@ -19,21 +19,23 @@ MAY_IMPORT = {
     "old_names": set(),
     # the form of a proxy's address; settings that were renamed; what a message must not show
     "environment": {"middlewares", "old_names", "queue"},
+    "private_files": set(),
     "settings": {"environment", "queue"},  # the names of the keys
     "privacy": {"parsing"},
     "queue": set(),  # so that any Scrapy project can use it
     "accelerate": {"queue"},
-    "storage": {"items", "schema"},
+    "storage": {"items", "schema", "private_files"},
     "crawling": {"items", "parsing", "privacy", "queue", "storage", "accelerate"},
     "spiders": {"crawling", "items", "parsing", "privacy", "accelerate", "queue"},
-    "middlewares": {"parsing", "queue", "storage", "accelerate"},
+    "middlewares": {"parsing", "privacy", "queue", "storage", "accelerate"},
     "monitoring": {"queue"},
     "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
-    "embedded": set(),
-    "jobs": {"items", "queue", "storage", "embedded", "crawling"},  # what may be asked of a portal
+    "embedded": {"private_files"},
+    # crawling: what may be asked of a portal
+    "jobs": {"items", "queue", "storage", "embedded", "crawling", "private_files"},
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs", "middlewares"},  # middlewares: the ban rules
     "simulator": {"items"},
-    "doctor": {"settings", "embedded", "jobs", "queue", "storage"},
+    "doctor": {"settings", "embedded", "jobs", "queue", "storage", "private_files"},
     "demo": {"settings", "environment", "embedded", "jobs", "storage", "items"},
     "cli": {
         "items",
@@ -47,6 +49,7 @@ MAY_IMPORT = {
         "demo",
         "doctor",
         "simulator",
+        "private_files",
     }
     | {"authoring"},
     "__main__": {"cli"},

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -112,8 +113,18 @@ def work(
     names = check_portals(portals or worker.portals(settings.SIMULATOR_URL))
     worker.import_components()
     with connected() as addresses:
-        started = worker.work(names, addresses.redis_url, addresses.store_url, until_done=until_done)
-    raise typer.Exit(0 if started else 1)
+        _check_store(addresses.store_url)
+        is_done = worker.work(names, addresses.redis_url, addresses.store_url, until_done=until_done)
+    raise typer.Exit(0 if is_done else 1)
+
+
+def _check_store(url: str) -> None:
+    """End with one line if the store can never be used, and migrate it once for all portals. A worker waits for a
+    database that is only away."""
+    from realestate.storage import StoreAway, open_store
+
+    with closing(open_store(url)) as store, suppress(StoreAway):
+        store.migrate()
 
 
 def submit(

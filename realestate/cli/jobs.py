@@ -10,14 +10,17 @@ from realestate.cli.options import JsonFlag, NewestOption, PortalOption
 
 if TYPE_CHECKING:
     from realestate.items import Part
-    from realestate.storage.store import Job
+    from realestate.storage.store import Job, Store
 
 app = typer.Typer(
     help="Jobs: list them, see their searches, apply what one found gone.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-JobArgument = Annotated[str, typer.Argument(help="The id of a job, as `realestate jobs list` shows it.")]
+JobArgument = Annotated[str, typer.Argument(help="The name of a job, as `realestate jobs list` shows it.")]
+PortalOfJobOption = Annotated[
+    str | None, typer.Option("--portal", help="The job's portal; needed if two portals have a job of this name.")
+]
 
 
 @app.command("list", epilog="Example: realestate jobs list --portal emlak")
@@ -35,14 +38,14 @@ def list_jobs(portal: PortalOption = None, limit: NewestOption = 20, json: JsonF
 
 
 @app.command(epilog="Example: realestate jobs parts 5f0c1d2e3a4b")
-def parts(job: JobArgument, json: JsonFlag = False) -> None:
+def parts(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = False) -> None:
     """Show the searches of a job and the parts they were split into, with the number of results of each."""
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
     from realestate.cli.errors import UsageError
 
     with opened_store() as store:
-        found = store.parts(job)
+        found = store.parts(job, portal or _portal_of(store, job))
     if not found:
         raise UsageError(f"no searches of a job {job!r} are stored; `realestate jobs list` shows the jobs")
     if json:
@@ -52,13 +55,13 @@ def parts(job: JobArgument, json: JsonFlag = False) -> None:
 
 
 @app.command(epilog="Example: realestate jobs apply 5f0c1d2e3a4b")
-def apply(job: JobArgument, json: JsonFlag = False) -> None:
+def apply(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = False) -> None:
     """Delist the listings that a job found gone, although they were too many to be believed (verdict `withheld`)."""
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
 
     with opened_store() as store:
-        conclusion = store.conclude(job, force=True)
+        conclusion = store.conclude(job, portal or _portal_of(store, job), force=True)
     if json:
         terminal.print_json(asdict(conclusion), indent=0)
     else:
@@ -66,6 +69,18 @@ def apply(job: JobArgument, json: JsonFlag = False) -> None:
             f"{conclusion.delisted} listings delisted:"
             f" the job found {conclusion.found} gone, of {conclusion.offered} offered"
         )
+
+
+def _portal_of(store: "Store", job: str) -> str:
+    """The portal of the only job with this name."""
+    from realestate.cli.errors import UsageError
+
+    found = sorted({each.portal for each in store.jobs(job=job, limit=1000)})
+    if not found:
+        raise UsageError(f"there is no job {job!r}; `realestate jobs list` shows the jobs")
+    if len(found) > 1:
+        raise UsageError(f"{', '.join(found)} each have a job {job!r}: add --portal, such as --portal {found[0]}")
+    return found[0]
 
 
 # ----- the old name, removed in 0.3

@@ -1,7 +1,8 @@
-"""`realestate retain`, `erase`, `upkeep`, `backup` and `restore`: maintenance of the stored data."""
+"""`realestate retain`, `erase`, `upkeep`, `migrate`, `backup` and `restore`: maintenance of the stored data."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -180,6 +181,22 @@ def upkeep(json: JsonFlag = False) -> None:
         else:
             findings = _print_findings(store.upkeep())
     raise typer.Exit(1 if any(finding.weight == "fault" for finding in findings) else 0)
+
+
+def migrate(json: JsonFlag = False) -> None:
+    """Bring the tables up to date. Other roles then need only to read and write rows."""
+    from realestate.cli import terminal
+    from realestate.cli.connections import connected
+    from realestate.storage import open_store
+
+    with connected() as addresses, closing(open_store(addresses.store_url)) as store:
+        before = store.schema_version()
+        store.migrate()
+        after = store.schema_version()
+    if json:
+        terminal.print_json({"before": before, "after": after}, indent=0)
+    else:
+        print(f"schema {after}: " + ("up to date already" if before == after else f"migrated from {before}"))
 
 
 def backup(

@@ -53,6 +53,7 @@ def show(
     from realestate.cli.connections import opened_store, spool_folder
     from realestate.cli.errors import UsageError
     from realestate.jobs.release import page_of
+    from realestate.private_files import owner_only
     from realestate.storage.snapshots import read
 
     with opened_store() as store:
@@ -61,7 +62,8 @@ def show(
     if page is not None:
         if raw_page is None:
             raise UsageError(f"the raw page of entry {id!r} was not kept")
-        page.write_bytes(read(settings.SNAPSHOTS_URL, raw_page, spool=spool_folder()).body)
+        with open(page, "wb", opener=owner_only) as file:
+            file.write(read(settings.SNAPSHOTS_URL, raw_page, spool=spool_folder()).body)
     terminal.print_json({**asdict(entry), "page": raw_page})
 
 

@@ -93,15 +93,17 @@ class JobCompletion:
             reason = "the store has lost the record of the job"
             logger.warning("sweep/forgotten portal=%s job=%s reason=%s", self.name, job, reason)
             self.stats.inc_value("sweep/forgotten")
-            await self._ask_store(lambda store: store.end_sweep(job, complete=False, reason=reason))
+            await self._ask_store(lambda store: store.end_sweep(job, self.name, complete=False, reason=reason))
 
     async def _check_missing(self, job: str, opened: Any) -> bool:
         """Push requests for the listings that a complete job did not see. Returns whether there are any.
 
         Their pages are fetched without validators: some sites answer "not modified" for a listing that is gone."""
-        parts = await self._ask_store(lambda store: store.parts(job))
+        parts = await self._ask_store(lambda store: store.parts(job, self.name))
         reason = opened.partial or await self._given_up(job) or uncovered(parts)
-        missing = await self._ask_store(lambda store: store.end_sweep(job, complete=not reason, reason=reason))
+        missing = await self._ask_store(
+            lambda store: store.end_sweep(job, self.name, complete=not reason, reason=reason)
+        )
         if opened.partial:
             logger.info("sweep/partial portal=%s job=%s reason=%s", self.name, job, reason)
         elif reason:
@@ -132,7 +134,7 @@ class JobCompletion:
                 await self._ask_store(partial(_set_watermark, part, job))
 
     async def _conclude(self, job: str) -> None:
-        conclusion = await self._ask_store(lambda store: store.conclude(job))
+        conclusion = await self._ask_store(lambda store: store.conclude(job, self.name))
         self.stats.inc_value("job/concluded")
         self.stats.inc_value("listing/delisted", conclusion.delisted)
         logger.info(

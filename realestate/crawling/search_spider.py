@@ -41,6 +41,7 @@ from realestate.crawling.watermark import Newest, SearchProgress, watermark_of
 from realestate.items import Evidence, Part
 from realestate.parsing.embedded import at, decoded
 from realestate.parsing.urls import absolute_url, url_path
+from realestate.privacy import clean_error
 from realestate.queue.credentials import without_credentials
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.plain_urls import request_to
@@ -279,7 +280,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             if not cls.is_of(site, url):
                 raise seeds.BadSeed(f"not a URL of {site}")
             if not cls.is_item(site, url):
-                cls.search_of(url)
+                cls.search_url(url)
             return None
         except ValueError as error:
             search = site + cls.searches[0] if cls.searches else site
@@ -298,7 +299,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         return url
 
     @classmethod
-    def search_of(cls, url: str) -> str:
+    def search_url(cls, url: str) -> str:
         """The URL under which the spider reads the search of a seed. Raises BadSeed."""
         return url if sitemaps.is_sitemap_url(url) else cls.search_from_browser(url)
 
@@ -342,7 +343,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         if self.ref_of(seed.url):
             request = self._request_for_page(seed.url)
         else:
-            request = self._request_for_search(self.search_of(seed.url), "plan")
+            request = self._request_for_search(self.search_url(seed.url), "plan")
         changes: dict[str, Any] = dict(seed.own_method)
         if seed.headers:
             changes["headers"] = seed.headers
@@ -656,6 +657,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
     def _unreadable(self, response: Response, error: Exception) -> None:
         """A page that cannot be parsed is fetched once more, or taken for a ban page, or is broken."""
         assert response.request is not None
+        clean_error(error, getattr(self, "country", ""))  # it may name a value of the page, such as a telephone number
         if self.outcomes.fetched_again(response.request):
             return
         if "thin" in response.flags:

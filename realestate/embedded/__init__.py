@@ -14,6 +14,7 @@ from pathlib import Path
 from realestate.embedded import locks, poll, services_file
 from realestate.embedded.binaries import postgres_available, redis_server_binary
 from realestate.embedded.services_file import EmbeddedError, Service, Services
+from realestate.private_files import owner_only, private_folder
 
 __all__ = [
     "EmbeddedError",
@@ -56,7 +57,7 @@ def starting(folder: Path) -> Iterator[Callable[[], Services]]:
 def _joined(folder: Path) -> Iterator[Path]:
     folder = folder.absolute()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         users = locks.share(folder / "users.lock")
     except OSError as error:
         raise EmbeddedError(
@@ -96,7 +97,7 @@ def _started(folder: Path) -> Services:
     services_file.remove(folder)  # a killed keeper leaves its file
     log = folder / "keeper.log"
     command = [sys.executable, "-m", "realestate.embedded.keeper", str(folder)]
-    with log.open("wb") as output:
+    with open(log, "wb", opener=owner_only) as output:
         subprocess.run(
             command,
             cwd=PACKAGE_ROOT,

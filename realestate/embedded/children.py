@@ -16,6 +16,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from realestate.private_files import owner_only
+
 LAUNCH = Path(__file__).with_name("launch.py")
 
 
@@ -52,7 +54,7 @@ def spawn(command: Sequence[str], *, env: Mapping[str, str], log: Path | None) -
     It also gets SIGTERM when we die. Its output is appended to ``log``; without a log it goes where ours goes.
     A command that does not exist gives exit code 1 and a line of output, not an exception.
     """
-    output = log.open("ab") if log else None
+    output = open(log, "ab", opener=owner_only) if log else None  # noqa: SIM115 (closed below)
     try:
         return subprocess.Popen(
             launched(command),

@@ -14,6 +14,7 @@ from typing import ClassVar
 from realestate.embedded import locks, poll
 from realestate.embedded.children import Account, launched
 from realestate.embedded.services_file import EmbeddedError, Service
+from realestate.private_files import owner_only
 
 HOST = "127.0.0.1"
 #: Recovering a large file after a crash takes time.
@@ -67,7 +68,7 @@ class Server(ABC):
         """Start the server; on the same port if it ran before."""
         self.stop_leftover()
         if self.port is None:
-            self.log.write_bytes(b"")
+            open(self.log, "wb", opener=owner_only).close()
         self.prepare()
         for attempt in range(1, ATTEMPTS + 1):
             port = self.port or free_port()
@@ -105,7 +106,7 @@ class Server(ABC):
         self, command: list[str], *, account: Account | None = None, stdin: bytes = b""
     ) -> subprocess.Popen[bytes]:
         """Start a program. It and the processes that it starts hold our lock."""
-        with locks.take(self.lock) as lock, self.log.open("ab") as log:
+        with locks.take(self.lock) as lock, open(self.log, "ab", opener=owner_only) as log:
             lock.truncate(0)  # remove the process id of an earlier holder
             descriptor = lock.fileno()
             process = subprocess.Popen(

@@ -6,7 +6,7 @@ are not homes.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from hashlib import blake2b
 from operator import attrgetter
@@ -27,7 +27,8 @@ Evidence = Literal["404", "410", "marker", "absent"]
 Text = Annotated[str, Meta(min_length=1)]
 Country = Annotated[str, Meta(pattern="^[A-Z]{2}$")]
 Currency = Annotated[str, Meta(pattern="^[A-Z]{3}$")]
-Money = Annotated[Decimal, Meta(extra_json_schema={"exclusiveMinimum": 0, "maximum": 1e12})]
+#: An amount with two decimals. Less than a cent would be stored as 0.
+Money = Annotated[Decimal, Meta(extra_json_schema={"minimum": 0.01, "maximum": 999_999_999_999.99})]
 SquareMetres = Annotated[float, Meta(gt=0, le=1e9)]
 Count = Annotated[int, Meta(ge=0, le=1000)]
 #: A time with a time zone. Validators of JSON Schema need not check formats, so a pattern demands the offset.
@@ -221,7 +222,7 @@ class Listing:
     quality_flags: frozenset[str] = frozenset()
     """Names of validation warnings."""
 
-    parser_version: Annotated[int, Meta(ge=1)] = 1
+    parser_version: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     """Version of the parser that read it."""
 
     extra: dict[str, Any] = field(default_factory=dict)
@@ -332,6 +333,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple(_AS_IS)):
         return value
     raise TypeError(f"an item cannot have a value of type {type(value).__name__}")
+
+
+def is_storable_time(value: datetime) -> bool:
+    """Whether the time is between the years 1 and 9999 also in UTC. Otherwise a database could not read it again."""
+    try:
+        value.astimezone(UTC)
+    except OverflowError:
+        return False
+    return True
 
 
 def _number(value: Decimal) -> int | float:

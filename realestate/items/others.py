@@ -2,13 +2,17 @@
 ref and URL. Pipelines and stores handle all kinds alike; they need no more than this module says of a kind."""
 
 from dataclasses import dataclass, fields
+from datetime import datetime
+from decimal import Decimal
 from math import isfinite
 from typing import Annotated, Any
 
 from msgspec import Meta
 
-from realestate.items import Address, Currency, Moment, Money, Text, plain
+from realestate.items import Address, Currency, Moment, Text, is_storable_time, plain
 
+#: Stored with all its decimals: a share may cost less than a cent.
+Money = Annotated[Decimal, Meta(extra_json_schema={"minimum": 1e-9, "maximum": 1e12})]
 Pieces = Annotated[int, Meta(ge=0, le=10**15)]
 
 
@@ -83,7 +87,12 @@ def kind_of(other: Other) -> str:
 
 
 def other_record(other: Other) -> dict[str, Any]:
-    """Return the item as JSON values, like `as_record` of a listing. Raises ValueError for NaN and infinity."""
+    """Return the item as JSON values, like `as_record` of a listing. Raises ValueError for NaN and infinity, and for a
+    time that no database can store."""
+    for name in _NAMES[type(other)]:
+        value = getattr(other, name)
+        if isinstance(value, datetime) and not is_storable_time(value):
+            raise ValueError(f"{name}: {value.isoformat()} is not a time of the years 1 to 9999")
     record = {name: plain(getattr(other, name)) for name in _NAMES[type(other)]}
     for name, value in record.items():
         if isinstance(value, float) and not isfinite(value):

@@ -12,6 +12,7 @@ from redis import Redis
 
 from realestate.embedded import children
 from realestate.jobs.fleet import State, look
+from realestate.private_files import private_folder
 from realestate.queue.workers import HeartbeatData
 
 #: Long enough for the slowest page in flight (DOWNLOAD_TIMEOUT) and the last batch.
@@ -55,7 +56,7 @@ def start_workers(
     portals: Sequence[str], count: int, env: Mapping[str, str], logs: Path, *, first: int = 1
 ) -> list[Popen[bytes]]:
     """Start workers that write to `logs`. `first` is the number of the first one, if others already run."""
-    logs.mkdir(parents=True, exist_ok=True)
+    private_folder(logs)
     command = [sys.executable, "-m", "realestate", "work", *portals]
     return [children.spawn(command, env=env, log=logs / _log(number)) for number in range(first, first + count)]
 

@@ -15,6 +15,8 @@ from realestate.crawling.scope import Scope
 
 #: The kind of a portal whose items are listings of homes.
 HOMES = "listing"
+#: Scrapy's reasons for the end of a spider: nothing is left to do, and SIGTERM or Ctrl-C.
+ENDED_WELL = ("finished", "shutdown")
 #: The settings that name most components of a worker.
 COMPONENT_SETTINGS = ("ADDONS", "EXTENSIONS", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES")
 
@@ -71,16 +73,22 @@ def import_components() -> None:
 
 
 def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bool = False) -> bool:
-    """Serve the queues of these portals until SIGTERM. Returns False if a spider could not start."""
+    """Serve the queues of these portals until SIGTERM. Returns False if a spider could not start, or ended
+    because of an error: then its work is not done."""
     settings = project_settings()
     settings.set("UNTIL_DONE", until_done, priority="cmdline")
     settings.set("REDIS_URL", redis_url, priority="cmdline")
     settings.set("STORE_URL", store_url, priority="cmdline")
     process = AsyncCrawlerProcess(settings)
-    for name in names:
-        process.crawl(name)
+    crawlers = [process.create_crawler(name) for name in names]
+    for crawler in crawlers:
+        process.crawl(crawler)
     process.start()
-    return not process.bootstrap_failed
+    return not process.bootstrap_failed and all(map(_ended_well, crawlers))
+
+
+def _ended_well(crawler: Crawler) -> bool:
+    return crawler.stats is not None and crawler.stats.get_value("finish_reason") in ENDED_WELL
 
 
 def project_settings() -> Settings:

@@ -42,6 +42,7 @@ from realestate.accelerate.headers import last
 from realestate.middlewares.decompression import TooLarge, decompress
 from realestate.middlewares.public_addresses import AddressGuard, GuardedResolver
 from realestate.queue.feedback import GATEWAY_URL, TRUSTED_CA
+from realestate.storage.clock import SENT_STEADY, steady
 
 logger = logging.getLogger(__name__)
 
@@ -184,6 +185,7 @@ class DownloadHandler:
     async def download_request(self, request: Request) -> Response:
         try:
             start = time.monotonic()
+            request.meta[SENT_STEADY] = steady()
             received = await self._send(request)
             request.meta["download_latency"] = time.monotonic() - start
             try:

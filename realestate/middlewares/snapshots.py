@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 #: Failed pages that may wait for the disk at once. They are never dropped, so the crawl has to wait for them.
 FAILED_WRITES_MAX = 16
+#: A worker that stops waits so long for a disk that is full.
+CLOSING_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +194,12 @@ class SnapshotMiddleware:
             hold.release()  # nobody keeps an index
 
     async def last_batch(self) -> None:
-        """Everything that was taken is written, and its rows are in the last batch."""
-        await asyncio.gather(*self._tasks, *self._failed_writes)
+        """Everything that was taken is written, and its rows are in the last batch. If the disk stays full, the pages
+        that must be kept go back to the queue: nobody acknowledges them."""
+        if waiting := {*self._tasks, *self._failed_writes}:
+            _, unwritten = await asyncio.wait(waiting, timeout=CLOSING_SECONDS)
+            for task in unwritten:
+                task.cancel()
 
     async def closed(self) -> None:
         if self._recorder is not None:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from math import nan
 from typing import Literal, NamedTuple
 
-from realestate.items import Listing
+from realestate.items import Listing, is_storable_time
 from realestate.pipelines import country_boxes
 from realestate.pipelines.medians import Medians
 
@@ -48,6 +48,7 @@ _RULES = (
     Rule("built_in_future", "warning", "`year_built` is at most ten years ahead"),
     Rule("coordinates_at_zero", "warning", "the coordinates are not 0, 0, which is in the sea"),
     Rule("coordinates_outside_country", "warning", "`latitude` and `longitude` are in the `country`"),
+    Rule("date_impossible", "error", "`posted_at` and `updated_at` are between the years 1 and 9999, also in UTC"),
     Rule("date_in_future", "warning", "`posted_at` and `updated_at` are at most one day after the fetch"),
     Rule("date_before_the_web", "warning", "`posted_at` and `updated_at` are later than 1994"),
     Rule("posted_after_updated", "warning", "`posted_at` is at most one day after `updated_at`"),
@@ -261,6 +262,8 @@ def _dates(listing: Listing, context: Context) -> Broken | None:
     for date in (listing.posted_at, listing.updated_at):
         if date is None:
             continue
+        if not is_storable_time(date):
+            return Broken("date_impossible", f"{date}")
         if date.year < FIRST_YEAR_OF_ADVERTS:
             return Broken("date_before_the_web", f"{date}")
         if _is_a_day_after(date, context.now):

@@ -25,9 +25,11 @@ from realestate.queue.engine import in_work
 from realestate.queue.fleet import fleet_of
 from realestate.queue.ledger import NO_HOLD, Hold
 from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written, open_store
+from realestate.storage.clock import SENT_STEADY, Seen, steady
 from realestate.storage.contacts import Contacts, Sealed, Source
 from realestate.storage.handle import provide_store
 from realestate.storage.history import Observed
+from realestate.storage.other_kinds import SeenOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.validators import PageRead, page_read
 from realestate.storage.vault import Vault
@@ -71,6 +73,8 @@ class Waiting(NamedTuple):
     job: str
     hold: Hold
     """Released when the item is stored."""
+    sent: float | None = None
+    """When the request of its page was sent, by `steady`."""
 
 
 class StorePipeline:
@@ -163,7 +167,8 @@ class StorePipeline:
         if not _is_stored(item.__class__):
             return
         job = response.meta.get("job") if response is not None else None
-        self._add(item, job or "none", self._hold(response))
+        sent = response.meta.get(SENT_STEADY) if response is not None else None
+        self._add(item, job or "none", self._hold(response), sent or steady())
         if isinstance(item, Listing) and response is not None and (page := page_version(item, response)):
             # After its listing: it must not describe a listing that is not stored.
             self._add(page, job or "none", NO_HOLD)
@@ -184,8 +189,8 @@ class StorePipeline:
             self._is_idle = True
             self._wake.set()
 
-    def _add(self, item: StoredItem, job: str, hold: Hold) -> None:
-        self._waiting.append(Waiting(item, job, hold))
+    def _add(self, item: StoredItem, job: str, hold: Hold, sent: float | None = None) -> None:
+        self._waiting.append(Waiting(item, job, hold, sent))
         self._is_idle = False
         self._update_waiting_stat()
         if len(self._waiting) >= self.batch.size:
@@ -248,15 +253,15 @@ class StorePipeline:
 
     async def _write(self, items: list[Waiting]) -> Written:
         assert self._store is not None
-        observed = [(each, job) for item, job, _ in items for each in _observed(item)]
-        quarantined = [item for item, _, _ in items if isinstance(item, Quarantined)]
-        snapshots = [item for item, _, _ in items if isinstance(item, SnapshotRef)]
-        others = [(item, job) for item, job, _ in items if isinstance(item, Other)]
+        observed = [Seen(each, job, sent) for item, job, _, sent in items for each in _observed(item)]
+        quarantined = [each.item for each in items if isinstance(each.item, Quarantined)]
+        snapshots = [each.item for each in items if isinstance(each.item, SnapshotRef)]
+        others = [SeenOther(item, job, sent) for item, job, _, sent in items if isinstance(item, Other)]
         batch = Batch(observed, quarantined, snapshots, others)
         written = await self._retry_until_available(partial(self._store.write, batch))
-        if pages := [item for item, _, _ in items if isinstance(item, PageRead)]:
+        if pages := [each.item for each in items if isinstance(each.item, PageRead)]:
             await self._retry_until_available(partial(self._store.keep_validators, pages))
-        if self.contacts and (sealed := self.contacts.take(item for item, _, _ in items)):
+        if self.contacts and (sealed := self.contacts.take(each.item for each in items)):
             await self._retry_until_available(partial(self._store.keep_contacts, sealed, self.contacts.days))
         return written
 
@@ -323,6 +328,9 @@ class StorePipeline:
         self.stats.inc_value("listing/seen", written.seen)
         self.stats.inc_value("listing/quarantined", written.quarantined)
         self.stats.inc_value("other/stored", written.others)
+        if written.late:
+            self.stats.inc_value("listing/late", written.late)
+            logger.info("store/late: portal=%s: %d items are older than what is stored", self._portal, written.late)
         for type, count in written.events.items():
             self.stats.inc_value(f"event/{type}", count)
 

@@ -27,6 +27,7 @@ _OF_THIS_LEASE = (
     PROXY_ID,
     SENT,
     "download_latency",
+    "sent_steady",
     "download_slot",
     "depth_",
 )

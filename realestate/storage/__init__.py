@@ -1,5 +1,7 @@
 """All database access. No other package connects to a database."""
 
+import re
+
 from realestate.storage.errors import StoreAway, StoreError
 from realestate.storage.maintenance import FullStore
 from realestate.storage.store import WHOLE, Batch, Quarantined, Store, Written
@@ -19,6 +21,8 @@ def open_store(url: str | None) -> FullStore:
         from realestate.storage.mongo import MongoStore
 
         return MongoStore(url)
-    scheme, separator, _ = url.partition("://")
-    begin = f"begins with {scheme[:20]!r}" if separator else "has no scheme"  # the rest may contain a password
-    raise StoreError(f"STORE_URL {begin}: a postgresql:// or mongodb:// URL is needed")
+    scheme, is_url, _ = url.partition("://")
+    begins = (
+        f"begins with {scheme!r}" if is_url and re.fullmatch("[A-Za-z][A-Za-z0-9+.-]{0,30}", scheme) else "is no URL"
+    )
+    raise StoreError(f"STORE_URL {begins}: a postgresql:// or mongodb:// URL is needed")

@@ -3,46 +3,61 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import NamedTuple
 
 from realestate.items import Listing, Sighting
-from realestate.items.others import Other
-from realestate.storage.history import Observed
+from realestate.storage.clock import Dated, Seen
+from realestate.storage.other_kinds import SeenOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Batch, Quarantined, Written
 
 Key = tuple[str, str]
-#: All observations of one listing, each with its job.
-Observations = Sequence[tuple[Observed, str]]
-
-
-_SIGHTS = (Listing, Sighting)
+#: All observations of one listing.
+Observations = Sequence[Seen]
 
 
 def by_listing(batch: Batch) -> dict[Key, Observations]:
-    found: dict[Key, list[tuple[Observed, str]]] = {}
-    for item, job in batch.observed:
-        found.setdefault((item.portal, item.ref), []).append((item, job))
+    found: dict[Key, list[Seen]] = {}
+    for each in batch.observed:
+        seen = each if isinstance(each, Seen) else Seen(*each)
+        found.setdefault((seen.item.portal, seen.item.ref), []).append(seen)
     return dict(found)
 
 
 def _has(observed: Observations, kind: type | tuple[type, ...]) -> bool:
     """A loop, because `any` with a generator is slower and this is called for every listing."""
-    for item, _ in observed:  # noqa: SIM110
+    for item, _, _ in observed:  # noqa: SIM110
         if isinstance(item, kind):
             return True
     return False
 
 
-def is_seen(observed: Observations) -> bool:
-    return _has(observed, _SIGHTS)
+class Times(NamedTuple):
+    """The newest fetch that showed the listing, of its detail page, and of a search page with its price."""
+
+    seen: datetime | None
+    read: datetime | None
+    price_sighted: datetime | None
+    job: str
+    """The job that saw it last."""
 
 
-def is_read(observed: Observations) -> bool:
-    """Whether the detail page was read, or the site said that it is unchanged."""
-    for item, _ in observed:  # noqa: SIM110
-        if isinstance(item, Listing) or (isinstance(item, Sighting) and item.is_read):
-            return True
-    return False
+NOT_SEEN = Times(None, None, None, "")
+
+
+def times_of(observed: Sequence[Dated]) -> Times:
+    """`observed` is in the order of the fetches."""
+    seen = read = sighted = None
+    job = observed[-1].job
+    for item, by, at in observed:
+        if isinstance(item, Listing):
+            seen, read, job = at, at, by
+        elif isinstance(item, Sighting):
+            seen, job = at, by
+            read = at if item.is_read else read
+            sighted = at if item.price is not None else sighted
+    return Times(seen, read, sighted, job)
 
 
 @dataclass(slots=True)
@@ -57,6 +72,7 @@ class Tally:
     kept: int = 0
     events: Counter[str] = field(default_factory=Counter)
     others: int = 0
+    late: int = 0
 
     def count(self, observed: Observations, *, is_known: bool) -> None:
         if _has(observed, Listing):
@@ -67,20 +83,20 @@ class Tally:
     def refuse(self, observed: Observations, error: object) -> None:
         self.quarantined += _refused(observed, f"refused by the database: {error}")
 
-    def refuse_other(self, other: tuple[Other, str], error: object) -> None:
-        self.quarantined.append(Quarantined.of(other[0], f"refused by the database: {error}"))
+    def refuse_other(self, other: SeenOther, error: object) -> None:
+        self.quarantined.append(Quarantined.of(other.item, f"refused by the database: {error}"))
 
     def written(self) -> Written:
-        return Written(self.new, self.known, self.seen, self.kept, dict(self.events), self.others)
+        return Written(self.new, self.known, self.seen, self.kept, dict(self.events), self.others, self.late)
 
 
 def _refused(observed: Observations, reason: str) -> Iterator[Quarantined]:
     """Yield an entry for each listing, or, if there is none, for each other observation."""
-    listings = [item for item, _ in observed if isinstance(item, Listing)]
+    listings = [item for item, _, _ in observed if isinstance(item, Listing)]
     if listings:
         yield from (Quarantined.of(listing, reason) for listing in listings)
         return
-    for item, _ in observed:
+    for item, _, _ in observed:
         yield Quarantined(
             portal=item.portal, ref=str(item.ref), url=str(item.url), errors=(reason,), record=asdict(item)
         )

@@ -4,6 +4,7 @@ A store reads the stored state of each listing of a batch, calls `decide`, and w
 `State.revision` is still the same. If another worker has written meanwhile, it reads and decides again.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from datetime import datetime
@@ -11,6 +12,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from realestate.items import CONTENT, Gone, Listing, Sighting, as_record
+from realestate.storage.clock import Dated
 from realestate.storage.history import Event, EventType, Observed, Outcome, PriceSeen, Source, State, Suspect, altered
 from realestate.storage.maintenance import SLACK
 from realestate.storage.prices import (
@@ -28,7 +30,7 @@ from realestate.storage.prices import (
 )
 
 __all__ = ["OFF_THE_MARKET", "SAME", "Event", "EventType", "Observed", "Outcome", "PriceSeen", "State", "Suspect"]
-__all__ += ["changed_fields", "correct", "decide", "depart"]
+__all__ += ["add_late_prices", "changed_fields", "correct", "decide", "depart"]
 
 #: A larger price change, in percent, is more often a typing error. It counts when two different jobs saw it.
 SUSPECT_PERCENT = 60
@@ -44,27 +46,75 @@ OFF_THE_MARKET: tuple[Left, ...] = ("delisted", "sold", "rented")
 _OTHER_EVENTS = frozenset({*MONEY, "status"})
 
 
-def decide(before: State | None, observed: Sequence[tuple[Observed, str]], now: datetime) -> Outcome:
-    """Apply all observations of one listing in a batch, in their order, and return what is to be written.
+def decide(before: State | None, observed: Sequence[tuple[Observed, str] | Dated], now: datetime) -> Outcome:
+    """Apply all observations of one listing in a batch, in the order of their fetches, and return what is to be
+    written.
 
-    Each observation comes with its job. If the listing is the same afterwards, there is no event: the batch may have
-    been written before.
+    Each observation comes with its job, and with the time of its fetch if that was not `now`. One that is older than
+    what is stored changes nothing: see `Outcome.late`. If the listing is the same afterwards, there is no event: the
+    batch may have been written before.
     """
     outcome = _begun(before, now)
-    for item, job in observed:
+    for item, job, at in _in_order(observed, now):
         if gone := _gone(outcome.state, item):
-            outcome.evidence.append((gone, job))
+            outcome.evidence.append((gone, job, at))
             continue
         outcome.evidence.clear()  # the listing was seen after that evidence
-        turn = _Turn(outcome, job, now)
+        turn = _Turn(outcome, job, at)
         if isinstance(item, Sighting):
             turn.sighted(item)
         elif isinstance(item, Listing):
             turn.read(item)
     if len(observed) > 1 and _alike((start := _begun(before, now)).state, outcome.state):
         start.evidence = outcome.evidence
+        start.late = outcome.late
+        start.late_prices = outcome.late_prices
         return start
     return outcome
+
+
+def _in_order(observed: Sequence[tuple[Observed, str] | Dated], now: datetime) -> Sequence[Dated]:
+    """The observations in the order of their fetches."""
+    found = [each if isinstance(each, Dated) else Dated(*each, now) for each in observed]
+    return sorted(found, key=lambda each: each.at) if len(found) > 1 else found
+
+
+def add_late_prices(outcome: Outcome, history: Sequence[PriceSeen]) -> None:
+    """Add the prices of late observations that the price history does not have, at the times of their fetches.
+
+    `history` has the listing's prices. A price is missing if both the price before and the price after it differ from
+    it. So a batch that is written twice adds it once."""
+    state = outcome.state
+    assert state is not None
+    known = sorted((*history, *outcome.prices), key=_order)
+    for late in sorted(outcome.late_prices, key=_order):
+        place = bisect_right(known, late.at, key=lambda seen: seen.at)
+        if any(_same_money(late, seen) for seen in known[max(place - 1, 0) : place + 1]):
+            continue
+        state = replace(state, revision=state.revision + 1)
+        believed = [seen for seen in known[:place] if not seen.suspect and seen.price]
+        added = replace(late, revision=state.revision, suspect=bool(believed) and _is_far(believed[-1], late))
+        known.insert(place, added)
+        outcome.prices.append(added)
+    outcome.late_prices.clear()
+    outcome.state = state
+
+
+def _order(seen: PriceSeen) -> tuple[datetime, int]:
+    return seen.at, seen.revision
+
+
+def _same_money(one: PriceSeen, other: PriceSeen) -> bool:
+    if any(getattr(one, name) != getattr(other, name) for name in MEANING):
+        return False
+    return (one.price and cents(one.price)) == (other.price and cents(other.price))
+
+
+def _is_far(old: PriceSeen, new: PriceSeen) -> bool:
+    """Whether the price moved by more than SUSPECT_PERCENT."""
+    if not old.price or new.price is None or any(getattr(old, name) != getattr(new, name) for name in MEANING):
+        return False
+    return bool(abs((new.price - old.price) / old.price * 100) > SUSPECT_PERCENT)
 
 
 def depart(before: State, evidence: dict[str, Any], at: datetime, job: str, now: datetime) -> Outcome:
@@ -124,6 +174,8 @@ class _Turn:
         state = self.outcome.state
         if state is None:
             self._first(listing)
+        elif state.is_content_newer(self.now):
+            self._late_read(state.listing, completed(listing, state.listing))
         elif listing.status in OFF_THE_MARKET:
             self._left(state.listing, listing.status)
         else:
@@ -139,9 +191,30 @@ class _Turn:
         shown = {name: getattr(sighting, name) for name in MEANING if getattr(sighting, name) is not None}
         if known.status in OFF_THE_MARKET or any(getattr(known, name) != value for name, value in shown.items()):
             return
-        kept = self._money(known, altered(known, price=sighting.price), "search")
+        new = altered(known, price=sighting.price)
+        if state.is_price_newer(self.now):
+            self.outcome.late += self._late_price(known, new)
+            return
+        kept = self._money(known, new, "search")
         if self._revised:
             self.change(rehashed(priced(known, kept)))
+
+    # ----- late observations: a newer one is stored already
+
+    def _late_read(self, known: Listing, listing: Listing) -> None:
+        """Apply a detail page that is older than the stored one: only its price is kept, in the price history."""
+        is_off = listing.status in OFF_THE_MARKET
+        is_other_price = not is_off and self._late_price(known, listing)
+        if is_other_price or listing.status != known.status or (not is_off and changed_fields(known, listing)):
+            self.outcome.late += 1
+
+    def _late_price(self, known: Listing, new: Listing) -> bool:
+        """Note the price of a late page. Return whether it differs from the stored one."""
+        if _has_same_money(known, new):
+            return False
+        values = (known.portal, known.ref, 0, self.now, self.job, "late", *money_of(new), False)
+        self.outcome.late_prices.append(PriceSeen(*values))
+        return True
 
     # ----- rules
 
@@ -173,8 +246,14 @@ class _Turn:
         """Compare a listing that is on the market with the stored one, which may have left the market."""
         if known.status in OFF_THE_MARKET:
             self.add_event("relisted", {"was": known.status})
+        assert self.outcome.state is not None
         fields = changed_fields(known, listing)
-        kept = self._money(known, listing, "listing")
+        if self.outcome.state.is_price_newer(self.now):  # a newer search page showed the price
+            self.outcome.late += self._late_price(known, listing)
+            kept = money(known)
+            listing = rehashed(priced(listing, kept))
+        else:
+            kept = self._money(known, listing, "listing")
         if (known.status, listing.status) == ("reserved", "active"):
             fields.append("status")
         if fields:
@@ -248,7 +327,7 @@ class _Turn:
         assert self.outcome.state is not None
         if not self._revised:
             state = self.outcome.state
-            self.outcome.state = State(state.listing, state.revision + 1, state.suspect)
+            self.outcome.state = replace(state, revision=state.revision + 1)
             self._revised = True
 
     def _now(self) -> tuple[Listing, int]:
@@ -282,6 +361,12 @@ def _alike(start: State | None, end: State | None) -> bool:
     return same and not changed_fields(old, new)
 
 
+def _has_same_money(old: Listing, new: Listing) -> bool:
+    if any(getattr(old, name) != getattr(new, name) for name in MEANING):
+        return False
+    return (old.price and cents(old.price)) == (new.price and cents(new.price))
+
+
 def _end(after: datetime, before: datetime, evidence: dict[str, Any]) -> dict[str, Any]:
     return {"evidence": evidence, "after": after.isoformat(), "before": before.isoformat()}
 
@@ -300,13 +385,19 @@ def release(before: State | None, listing: Listing, job: str, now: datetime) -> 
     later pages."""
     fetched_at = fetched(listing, now)
     if before is None or not _is_known_since(before.listing, fetched_at):
-        return decide(before, [(listing, job)], fetched_at)
+        return decide(before, [Dated(listing, job, _after(before, fetched_at))], fetched_at)
     return correct(before, listing, job, now, repriced=True)
 
 
 def fetched(listing: Listing, now: datetime) -> datetime:
     """Return when the listing's page was fetched, at most `now`: a worker's clock may be ahead of the database's."""
     return min(listing.last_fetched_at or now, now)
+
+
+def _after(before: State | None, at: datetime) -> datetime:
+    """The time, but not before what is stored. The two times come from two clocks: see SLACK."""
+    times = (before.listing.last_fetched_at, before.price_sighted_at) if before else ()
+    return max((at, *(time for time in times if time is not None)))
 
 
 def _is_known_since(known: Listing, fetched_at: datetime) -> bool:

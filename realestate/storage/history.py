@@ -22,8 +22,8 @@ EventType = Literal[
     "appeared",
 ]
 
-#: Where a price was read.
-Source = Literal["listing", "search", "correction"]
+#: Where a price was read. `late`: on a page that was stored after a newer one.
+Source = Literal["listing", "search", "correction", "late"]
 #: What a spider may observe of a listing.
 Observed = Listing | Sighting | Gone
 
@@ -36,6 +36,10 @@ class Suspect:
     job: str
 
 
+def _is_after(time: datetime | None, at: datetime) -> bool:
+    return time is not None and time > at
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """The stored state of one listing. `revision` grows with every change, not with every sighting. It is 0 if an old
@@ -44,6 +48,17 @@ class State:
     listing: Listing
     revision: int = 0
     suspect: Suspect | None = None
+    price_sighted_at: datetime | None = None
+    """When a search page last showed the price."""
+
+    def is_price_newer(self, at: datetime) -> bool:
+        """Whether the price is known from a page that was fetched after this time."""
+        return _is_after(self.listing.last_fetched_at, at) or _is_after(self.price_sighted_at, at)
+
+    def is_content_newer(self, at: datetime) -> bool:
+        """Whether a detail page that was fetched after this time was read, or the listing was delisted since."""
+        gone = self.listing.delisted_at
+        return _is_after(self.listing.last_fetched_at, at) or (gone is not None and gone[1] > at)
 
 
 @dataclass(slots=True)  # not frozen: that takes five times as long to create, and every new listing has one
@@ -83,8 +98,13 @@ class Outcome:
     state: State | None
     events: list[Event] = field(default_factory=list)
     prices: list[PriceSeen] = field(default_factory=list)
-    evidence: list[tuple[Gone, str]] = field(default_factory=list)
-    """Evidence that the listing is gone, each with its job. It is judged at the end of the job: see `depart`."""
+    evidence: list[tuple[Gone, str, datetime]] = field(default_factory=list)
+    """Evidence that the listing is gone, each with its job and the time of its fetch. It is judged at the end of the
+    job: see `depart`."""
+    late: int = 0
+    """Observations that differ from the stored listing, but are older than it. They change nothing."""
+    late_prices: list[PriceSeen] = field(default_factory=list)
+    """Their prices, with the revision 0. See `changes.add_late_prices`."""
 
     def changed(self, before: State | None) -> bool:
         """Whether more has to be written than the time of the sighting."""

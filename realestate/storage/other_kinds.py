@@ -6,7 +6,8 @@ stored, calls `decide_other`, and writes the result unless another worker has wr
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 from realestate.items.others import CLOCK, IDENTITY, Other, kind_of, other_record
 from realestate.storage.history import Event
@@ -39,15 +40,39 @@ class Decided:
     before: StoredOther | None
     after: StoredOther
     event: Event | None
+    is_late: bool = False
+    """The item was fetched before the stored one: nothing is to be written."""
 
 
-def last_of_each(others: Iterable[tuple[Other, str]]) -> dict[tuple[str, str], tuple[Other, str]]:
-    """The last observation of each item. Only that one counts."""
-    return {(other.portal, other.ref): (other, job) for other, job in others}
+class SeenOther(NamedTuple):
+    """An item with its job."""
+
+    item: Other
+    job: str
+    sent: float | None = None
+    """When its request was sent, by `clock.steady`; None is now."""
+
+
+def last_of_each(others: Iterable[SeenOther | tuple[Other, str]]) -> dict[tuple[str, str], SeenOther]:
+    """The observation of each item that was fetched last. Only that one counts."""
+    found: dict[tuple[str, str], SeenOther] = {}
+    for each in others:
+        seen = each if isinstance(each, SeenOther) else SeenOther(*each)
+        key = seen.item.portal, seen.item.ref
+        if key not in found or _sent(found[key]) <= _sent(seen):
+            found[key] = seen
+    return found
+
+
+def _sent(seen: SeenOther) -> float:
+    return inf if seen.sent is None else seen.sent
 
 
 def decide_other(before: StoredOther | None, other: Other, job: str, now: datetime) -> Decided:
-    """Return what is to be written. If only the URL or the portal's time changed, that is stored without an event."""
+    """Return what is to be written of an item that was fetched `now`. If only the URL or the portal's time changed,
+    that is stored without an event."""
+    if before is not None and now < before.last_seen_at:
+        return Decided(before, before, None, is_late=True)
     data = {name: value for name, value in other_record(other).items() if name not in IDENTITY}
     revision, since = (before.revision, before.first_seen_at) if before else (0, now)
     is_same = before is not None and (before.kind, before.url, before.data) == (kind_of(other), other.url, data)

@@ -13,7 +13,7 @@ MEANING = ("currency", "price_basis", "rent_period")
 MONEY = ("price", *MEANING)
 _CENT = Decimal("0.01")
 #: The highest price of a listing. Prices of search pages are checked here, because sightings are not validated.
-_DEAREST = Decimal(10) ** 12
+DEAREST = Decimal("999999999999.99")
 
 
 #: The values of MONEY.
@@ -36,7 +36,7 @@ def cents(price: Decimal) -> Decimal:
 
 
 def believable(price: Decimal | None) -> bool:
-    return price is not None and price.is_finite() and 0 < price <= _DEAREST
+    return price is not None and price.is_finite() and _CENT <= price <= DEAREST
 
 
 def plain(price: Decimal | None) -> float | None:
@@ -66,6 +66,8 @@ def completed(listing: Listing, known: Listing) -> Listing:
     if "rent_period_unknown" not in listing.quality_flags or known.rent_period is None or extra_price is None:
         return listing
     price = Decimal(str(extra_price))
+    if not believable(price):
+        return listing
     whole = altered(
         listing,
         price=price,
@@ -82,4 +84,5 @@ def completed(listing: Listing, known: Listing) -> Listing:
 def _scaled(listing: Listing, price: Decimal | None) -> Decimal | None:
     if price is None or listing.price_per_m2 is None or not listing.price:
         return None
-    return cents(listing.price_per_m2 * price / listing.price)
+    scaled = listing.price_per_m2 * price / listing.price
+    return cents(scaled) if believable(scaled) else None

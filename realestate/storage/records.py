@@ -23,6 +23,8 @@ class StoredListing:
     revision: int
     last_job: str
     suspect: Suspect | None
+    price_sighted_at: datetime | None = None
+    """When a search page last showed the price. Files before version 4 do not have it."""
 
 
 @dataclass(frozen=True, slots=True)

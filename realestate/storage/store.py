@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from realestate.items import Listing, Part, Status, as_record
 from realestate.items.others import Other, other_record
+from realestate.storage.clock import Seen
 from realestate.storage.contacts import Sealed, Source
 from realestate.storage.history import Event, Observed, PriceSeen
-from realestate.storage.other_kinds import StoredOther
+from realestate.storage.other_kinds import SeenOther, StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.validators import PageRead, Validators
 
@@ -50,13 +51,14 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is written together. Observations are in the order in which they were made, each with its job."""
+    """What is written together. Each observation comes with its job and the time of its request; an observation without
+    a time was made now."""
 
-    observed: Sequence[tuple[Observed, str]] = ()
+    observed: Sequence[Seen | tuple[Observed, str]] = ()
     quarantined: Sequence[Quarantined] = ()
     snapshots: Sequence[SnapshotRef] = ()
-    others: Sequence[tuple[Other, str]] = ()
-    """Items of other kinds, each with its job."""
+    others: Sequence[SeenOther | tuple[Other, str]] = ()
+    """Items of other kinds, each with its job and the time of its request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +73,13 @@ class Written:
     events: Mapping[str, int] = field(default_factory=dict)
     """Number of new events, by type."""
     others: int = 0
+    late: int = 0
+    """Observations that were older than what is stored, and differ from it. They changed nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The record of a job. It decides which listings are gone."""
+    """The record of a job. It decides which listings are gone. Portal and name identify it."""
 
     job: str
     portal: str
@@ -164,20 +168,24 @@ class Store(Protocol):
     """Listings with their history. Writing the same batch twice changes only the time at which listings were seen.
 
     A store is used by one thread at a time. Calls raise StoreAway when the database is not available. All times are
-    those of the database, so that no worker's clock matters.
+    those of the database, so that no worker's clock matters: see `clock`.
     """
 
     def migrate(self) -> None:
-        """Bring the schema up to date. Safe while others migrate or write."""
+        """Bring the schema up to date. Safe while others migrate or write. Only reads if it is up to date, so the role
+        need not own the tables. Raises StoreError if it is too new, or too old and the role may not change it."""
+
+    def schema_version(self) -> int:
+        """The version of the schema; 0 if the database is empty. Changes nothing."""
 
     def close(self) -> None: ...
 
     # ----- writing
 
     def write(self, batch: Batch) -> Written:
-        """Write each listing completely or not at all, by the rules of `changes.decide`. `Gone` becomes evidence of its
-        job. Items of other kinds follow the rules of `other_kinds.decide_other`. An item that the database refuses goes
-        to quarantine."""
+        """Write each listing completely or not at all, by the rules of `changes.decide`. An observation that is older
+        than what is stored changes no listing. `Gone` becomes evidence of its job. Items of other kinds
+        follow the rules of `other_kinds.decide_other`. An item that the database refuses goes to quarantine."""
 
     def keep_contacts(self, contacts: Sequence[Sealed], days: int) -> None:
         """Store contacts for so many days, except those that were erased."""
@@ -191,24 +199,25 @@ class Store(Protocol):
     # ----- jobs, and which listings are gone
 
     def begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
-        """Record the job, once: every seed of the job calls this. Return whether this was the first call."""
+        """Record the job of the portal, once: every seed of the job calls this. Return whether this was the first
+        call. Jobs of two portals may have the same name."""
 
-    def end_sweep(self, job: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
+    def end_sweep(self, job: str, portal: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
         """Record that all search pages were read or have failed. Of a complete job over the whole portal, return the
         offered listings that it did not see; of any other, none. Safe to repeat."""
 
-    def conclude(self, job: str, *, force: bool = False) -> Conclusion:
+    def conclude(self, job: str, portal: str, *, force: bool = False) -> Conclusion:
         """Delist what the job found gone, unless it is too much (MASS) and not forced. Safe to repeat, also after a
         crash in the middle. Evidence does not count if the listing was seen after it. `absent` counts only after
         ABSENCES complete sweeps of the whole portal without the listing."""
 
-    def jobs(self, portal: str | None = None, limit: int = 20) -> Sequence[Job]:
-        """Jobs, the newest first."""
+    def jobs(self, portal: str | None = None, limit: int = 20, *, job: str | None = None) -> Sequence[Job]:
+        """Jobs of the portal, or of all; only those of the name `job` if it is given. The newest first."""
 
     def keep_part(self, job: str, part: Part) -> None:
-        """Store the part, once for each job and search: a later one replaces an earlier one."""
+        """Store the part of its portal's job, once for each search: a later one replaces an earlier one."""
 
-    def parts(self, job: str) -> Sequence[Part]:
+    def parts(self, job: str, portal: str) -> Sequence[Part]:
         """The parts of the job, sorted by search."""
 
     # ----- for spiders

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from realestate.cli import app, connections
+from realestate.cli.errors import UsageError
 from realestate.items import Part
 from realestate.storage.history import Event, PriceSeen
 from realestate.storage.store import Conclusion, Job
@@ -22,13 +24,15 @@ PRICE: Any = {"price": Decimal("305.50"), "currency": "AZN", "price_basis": "tot
 
 
 class Store(SimpleNamespace):
-    """A store with one job, its searches and one listing."""
+    """A store with a job, its searches and one listing. Two portals have a job `nightly`."""
 
-    def jobs(self, portal: str | None, limit: int) -> list[Job]:
-        return [JOB] if portal in (None, "emlak") else []
+    def jobs(self, portal: str | None = None, limit: int = 20, *, job: str | None = None) -> list[Job]:
+        if job == "nightly":
+            return [replace(JOB, job=job, portal=each) for each in ("bina", "emlak")]
+        return [JOB] if portal in (None, "emlak") and job in (None, "5f0c") else []
 
-    def parts(self, job: str) -> list[Part]:
-        if job != "5f0c":
+    def parts(self, job: str, portal: str) -> list[Part]:
+        if (job, portal) not in (("5f0c", "emlak"), ("nightly", "emlak")):
             return []
         return [
             Part(portal="emlak", search="flats", parent=None, total=12, is_split=True),
@@ -36,8 +40,8 @@ class Store(SimpleNamespace):
             Part(portal="emlak", search="flats 100-", parent="flats", total=7),
         ]
 
-    def conclude(self, job: str, *, force: bool) -> Conclusion:
-        assert (job, force) == ("5f0c", True)
+    def conclude(self, job: str, portal: str, *, force: bool) -> Conclusion:
+        assert (job, portal, force) in (("5f0c", "emlak", True), ("nightly", "emlak", True))
         return Conclusion("applied", 9, 20, 8)
 
     def history(self, portal: str, ref: str) -> list[Event]:
@@ -80,6 +84,21 @@ def test_the_searches_of_a_job_are_printed_with_their_parts() -> None:
 def test_applying_a_job_prints_how_many_listings_were_delisted() -> None:
     assert run("jobs", "apply", "5f0c").stdout == "8 listings delisted: the job found 9 gone, of 20 offered\n"
     assert json.loads(run("jobs", "apply", "5f0c", "--json").stdout)["delisted"] == 8
+
+
+@pytest.mark.parametrize("command", ["parts", "apply"])
+def test_a_name_that_two_portals_have_needs_the_portal(command: str) -> None:
+    ambiguous = run("jobs", command, "nightly")
+    assert isinstance(ambiguous.exception, UsageError)
+    assert str(ambiguous.exception) == "bina, emlak each have a job 'nightly': add --portal, such as --portal bina"
+    assert run("jobs", command, "nightly", "--portal", "emlak").exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["parts", "apply"])
+def test_an_unknown_job_is_a_wrong_argument(command: str) -> None:
+    unknown = run("jobs", command, "no such job")
+    assert isinstance(unknown.exception, UsageError)
+    assert str(unknown.exception) == "there is no job 'no such job'; `realestate jobs list` shows the jobs"
 
 
 @pytest.mark.parametrize("command", [["list", "--json"], ["parts", "5f0c", "--json"], ["apply", "5f0c", "--json"]])

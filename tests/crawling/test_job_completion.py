@@ -67,7 +67,7 @@ class Played:
             begin_job=self._begin_job,
             end_sweep=self._end_sweep,
             conclude=self._conclude,
-            parts=lambda job: self.parts,
+            parts=lambda job, portal: self.parts if portal == self.name else [],
             set_watermark=self._set_watermark,
         )
         provide_store(cast("Crawler", self.crawler), DirectHandle(store))
@@ -83,11 +83,13 @@ class Played:
         was_forgotten, self.is_forgotten = self.is_forgotten, False
         return was_forgotten
 
-    def _end_sweep(self, job: str, *, complete: bool, reason: str | None) -> list[Unread]:
+    def _end_sweep(self, job: str, portal: str, *, complete: bool, reason: str | None) -> list[Unread]:
+        assert portal == self.name
         self.asked.append(("end_sweep", complete, reason))
         return self.missing
 
-    def _conclude(self, job: str) -> Any:
+    def _conclude(self, job: str, portal: str) -> Any:
+        assert portal == self.name
         self.asked.append(("conclude",))
         return SimpleNamespace(verdict=self.verdict, found=9, offered=20, delisted=0)
 

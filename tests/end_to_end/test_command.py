@@ -6,6 +6,7 @@ import signal
 import subprocess
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -15,6 +16,7 @@ from realestate.demo.crawl import SHOWN
 from realestate.demo.truth import compare
 from realestate.jobs.work import all_portals
 from realestate.storage import open_store
+from realestate.storage.postgres.migrate import newest
 from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulate, Simulated, running, until
 
 COMMAND = [PYTHON, "-m", "realestate"]
@@ -251,6 +253,27 @@ def test_a_wrong_environment_is_one_line_of_error_and_exit_code_1(
     assert "p%zz" not in done.stdout + done.stderr, "no password in a message"
     (line,) = done.stderr.splitlines()
     assert message in line
+
+
+@pytest.mark.parametrize("store", ["wrong password", "user:geheim@host/db", "mysql://u:geheim@h/db"])
+def test_a_worker_whose_store_cannot_be_used_ends_with_one_line_and_exit_code_1(
+    laptop: dict[str, str], store_url: str, redis_url: str, store: str
+) -> None:
+    parts = urlsplit(store_url)
+    url = parts._replace(netloc=f"{parts.username}:geheim@{parts.hostname}:{parts.port}").geturl()
+    done = run({**laptop, "STORE_URL": url if store == "wrong password" else store, "REDIS_URL": redis_url}, "work")
+    assert done.returncode == 1, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("realestate: ")
+    assert "STORE_URL" in line
+    assert "geheim" not in line
+
+
+def test_migrate_brings_the_tables_up_to_date(laptop: dict[str, str], store_url: str, redis_url: str) -> None:
+    env = {**laptop, "STORE_URL": store_url, "REDIS_URL": redis_url}
+    assert run(env, "migrate").stdout == f"schema {newest()}: migrated from 0\n"
+    assert run(env, "migrate").stdout == f"schema {newest()}: up to date already\n"
+    assert json.loads(run(env, "migrate", "--json").stdout) == {"before": newest(), "after": newest()}
 
 
 def test_a_busy_port_is_one_line_of_error_and_exit_code_1(laptop: dict[str, str], simulate: Simulate) -> None:

@@ -5,6 +5,7 @@ import random
 import re
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -14,9 +15,11 @@ from redis import Redis
 
 from realestate.jobs.fleet import look
 from realestate.queue import keys
+from realestate.storage import FullStore, open_store
 from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, Worker, compared, running, until
 from tests.end_to_end.crash_worker import POINTS, SEED_POINTS
+from tests.mongodb import MongoProcess
 
 Crawl = Callable[[int], "Fleet"]
 #: Three search pages, more than a worker holds at once.
@@ -35,7 +38,7 @@ class Fleet:
     """Workers of one simulated emlak, and what Redis knows of them."""
 
     def __init__(
-        self, simulated: Simulated, env: dict[str, str], server: Redis, store: PostgresStore, folder: Path
+        self, simulated: Simulated, env: dict[str, str], server: Redis, store: FullStore, folder: Path
     ) -> None:
         self.simulated = simulated
         self.env = {**env, "SIMULATOR_URL": simulated.url}
@@ -229,6 +232,56 @@ def test_random_kills_among_three_workers_lose_nothing(crawl_of: Crawl, kills: i
         crawl.finish()
         assert (one.stop(), two.stop()) == (0, 0)
     crawl.check()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("kills", "listings"), [(20, 900)])
+def test_random_kills_of_workers_and_of_mongodb_lose_nothing(
+    simulate: Simulate,
+    env: dict[str, str],
+    server: Redis,
+    mongo_process: MongoProcess,
+    tmp_path: Path,
+    kills: int,
+    listings: int,
+) -> None:
+    """As with PostgreSQL; and every second time MongoDB is killed instead of a worker."""
+    mongo_process.start()
+    store = open_store(f"{mongo_process.url}test")
+    crawl = Fleet(simulate(listings), {**env, "STORE_URL": f"{mongo_process.url}test"}, server, store, tmp_path)
+    chance = random.Random(20)
+    crawl.seed()
+    crawl.env["RATE_LIMIT"] = "12"
+    with ExitStack() as running_workers:
+
+        def start() -> Worker:
+            return running_workers.enter_context(crawl.crashing("never", POISON_WORKERS=1000))
+
+        workers = [start() for _ in range(3)]
+        for number in range(kills):
+            until(lambda: any(map(crawl.is_alive, workers)), "a worker")
+            time.sleep(chance.uniform(0, 1))
+            assert crawl.unfinished(), "all kills must be in the middle of the crawl"
+            if number % 2:
+                mongo_process.kill()
+                mongo_process.start()
+                continue
+            victim = chance.choice([worker for worker in workers if crawl.is_alive(worker)])
+            victim.process.kill()
+            victim.process.wait()
+            workers[workers.index(victim)] = start()
+        for worker in workers:
+            worker.process.kill()
+            worker.process.wait()
+    with crawl.worker(RATE_LIMIT="0") as one, crawl.worker(RATE_LIMIT="0") as two:
+        until(lambda: crawl.is_alive(one) and crawl.is_alive(two), "two workers")
+        crawl.finish()
+        assert (one.stop(), two.stop()) == (0, 0)
+    crawl.check()
+    assert Counter(each.event.type for each in store.events(limit=10_000)) == {"listed": listings}, "each event once"
+    assert len({each.event.ref for each in store.events(limit=10_000)}) == listings
+    store.close()
 
 
 @IN_BOTH_MODES_IF_SLOW

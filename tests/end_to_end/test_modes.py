@@ -190,7 +190,7 @@ def test_a_search_with_more_results_than_the_portal_shows_is_read_whole(world: C
     crawled.crawl("sweep")
     (run,) = crawled.store.jobs("immoweb")
     assert run.complete
-    split = [part for part in crawled.store.parts(run.job) if part.is_split]
+    split = [part for part in crawled.store.parts(run.job, "immoweb") if part.is_split]
     assert split, "the largest search is over the cap"
     assert _seen_since(crawled, run.started_at) == refs
 

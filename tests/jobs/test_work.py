@@ -7,6 +7,8 @@ from functools import cache
 
 import pytest
 
+from realestate.jobs.work import _ended_well, project_settings, without_crawl
+
 IMPORTED_FIRST = """
 import json, sys
 from realestate.jobs.work import import_components
@@ -50,3 +52,14 @@ def test_a_worker_imports_no_download_handler_but_its_own(module: str) -> None:
     found = imported_by(COMPONENTS)
     assert "realestate.middlewares.download_handler" in found
     assert module not in found
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_done"),
+    [("finished", True), ("shutdown", True), ("store_failed", False), ("start_error", False), (None, False)],
+)
+def test_only_the_end_of_the_work_or_of_the_worker_counts_as_done(reason: str | None, is_done: bool) -> None:
+    crawler = without_crawl("emlak", project_settings())
+    assert crawler.stats is not None
+    crawler.stats.set_value("finish_reason", reason)
+    assert _ended_well(crawler) == is_done

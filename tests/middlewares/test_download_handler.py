@@ -23,6 +23,7 @@ from scrapy.utils.misc import load_object
 from realestate.middlewares.decompression import TooLarge
 from realestate.queue.feedback import GATEWAY_URL
 from realestate.spiders.immoweb import ImmowebSpider
+from realestate.storage.clock import SENT_STEADY, steady
 from tests.middlewares.conftest import MAX_SECONDS
 from tests.middlewares.raw_server import RawServer, Respond, Writer, page, resetting, responding, silence
 from tests.middlewares.test_decompression import COMPRESS
@@ -171,7 +172,10 @@ def test_the_download_latency_is_recorded(run: Any, handling: Any) -> None:
             await handler.download_request(request)
             return request
 
-    assert 0 < run(work()).meta["download_latency"] < MAX_SECONDS
+    before = steady()
+    meta = run(work()).meta
+    assert 0 < meta["download_latency"] < MAX_SECONDS
+    assert before <= meta[SENT_STEADY] <= steady() - meta["download_latency"], "when it was sent"
 
 
 @pytest.mark.parametrize(

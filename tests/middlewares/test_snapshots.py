@@ -1,6 +1,7 @@
 """Which raw pages are stored, and what their leases wait for."""
 
 import asyncio
+import errno
 import logging
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -128,6 +129,27 @@ def test_a_page_that_could_not_be_parsed_is_stored_with_everything_its_parser_ne
     assert (page.kind, page.status, page.body, page.hints) == ("failed", 200, b"<html>\xff</html>", {"seen": 1})
     assert page.headers == (("Content-Type", "text/html"),), "and no cookie"
     assert desk.stat("failed") == 1
+
+
+def test_a_worker_that_stops_while_the_disk_is_full_does_not_acknowledge_the_page(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("realestate.middlewares.snapshots.CLOSING_SECONDS", 0.1)
+
+    def is_full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("realestate.storage.snapshots.writer._write_all", is_full)
+
+    async def act() -> None:
+        response = desk.page()
+        desk.middleware.process_spider_input(response)
+        desk.crawler.signals.send_catch_log(signals.page_done, response=response, error=ValueError())
+        desk.ledger.finished(response.meta[LEASE])
+
+    desk.run(act)
+    assert desk.kept() == []
+    assert not desk.ended, "its lease is not ended: another worker fetches the page again"
 
 
 def test_a_good_page_is_not_stored_and_its_lease_ends(desk: Desk) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
+from unittest.mock import ANY
 
 import jsonschema
 import pytest
@@ -18,6 +19,7 @@ from realestate.pipelines.validate import ValidatePipeline
 from realestate.schema import other_schemas
 from realestate.spiders.ecommerce import EcommerceSpider
 from realestate.storage import Batch, Quarantined, Written
+from realestate.storage.other_kinds import SeenOther
 from realestate.storage.postgres import PostgresStore
 from tests.examples import a_listing
 from tests.pipelines.test_store import make, put, stat
@@ -110,8 +112,8 @@ def test_all_kinds_go_into_one_batch_each_with_its_job(crawler: Crawler) -> None
         return store.batches
 
     (batch,) = asyncio.run(crawl())
-    assert list(batch.others) == [(product(), "j"), (quote(), "j")]
-    assert ([item.ref for item, _ in batch.observed], len(batch.quarantined)) == (["21000001"], 1)
+    assert list(batch.others) == [SeenOther(product(), "j", ANY), SeenOther(quote(), "j", ANY)]
+    assert ([each[0].ref for each in batch.observed], len(batch.quarantined)) == (["21000001"], 1)
     assert (stat(crawler, "other/stored"), stat(crawler, "listing/stored")) == (2, 1)
 
 

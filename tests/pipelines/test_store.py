@@ -20,6 +20,7 @@ from realestate.queue.pages import lease_of
 from realestate.queue.request_queue import Lease, Settlement
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Batch, Quarantined, StoreAway, StoreError, Written
+from realestate.storage.clock import SENT_STEADY, steady
 from realestate.storage.postgres import PostgresStore
 from tests.examples import a_listing
 
@@ -36,8 +37,8 @@ class Recorder:
         if self.away:
             self.away -= 1
             raise StoreAway("no answer")
-        self.batches.append([item.ref for item, _ in batch.observed])
-        self.jobs |= {job for _, job in batch.observed}
+        self.batches.append([each[0].ref for each in batch.observed])
+        self.jobs |= {each[1] for each in batch.observed}
         return Written(new=len(batch.observed), quarantined=len(batch.quarantined), events={"listed": 1})
 
     def migrate(self) -> None: ...
@@ -87,6 +88,31 @@ def test_a_search_page_is_one_item_with_many_observations(crawler: Crawler) -> N
     store = asyncio.run(crawl())
     assert (store.batches, store.jobs) == ([["a", "b", "c"]], {"j"})
     assert stored == [shown], "its page is settled by it"
+
+
+def test_each_observation_has_the_time_at_which_its_request_was_sent(crawler: Crawler) -> None:
+    """Not that at which it was parsed or stored: in between the worker may have been stopped."""
+    seen: list[Any] = []
+
+    class Kept(Recorder):
+        def write(self, batch: Batch) -> Written:
+            seen.extend(batch.observed)
+            return Written(late=1)
+
+    async def crawl() -> None:
+        pipeline = make(crawler, Kept())
+        for ref, meta in (("1", {SENT_STEADY: 12.5}), ("2", {})):
+            item = pipeline.process_item(a_listing(ref=ref))
+            pipeline.item_scraped(
+                item, Response("https://x.example/", request=Request("https://x.example/", meta=meta))
+            )
+        await pipeline.close_spider()
+
+    before = steady()
+    asyncio.run(crawl())
+    assert seen[0].sent == 12.5
+    assert before <= seen[1].sent <= steady(), "without it, the time at which the item was made"
+    assert stat(crawler, "listing/late") == 1
 
 
 def test_items_are_written_in_batches_and_the_rest_at_the_end(crawler: Crawler) -> None:

@@ -68,8 +68,8 @@ def fill(store: FullStore) -> None:
     store.begin_job("c", PORTAL, "full", "part")
     store.begin_job("d", PORTAL, "sweep", "all")
     store.write(batch(gone("6"), gone("7", "410"), job="c"))
-    store.conclude("c", force=True)
-    store.end_sweep("d", complete=False, reason="2 pages were given up")
+    store.conclude("c", PORTAL, force=True)
+    store.end_sweep("d", PORTAL, complete=False, reason="2 pages were given up")
     store.set_watermark(PORTAL, "all", HOSTILE, "a")
     store.keep_part("a", Part(portal="immoweb", search="https://x.example/?a=1", parent=None, total=9, newest=2**40))
     store.write(Batch(quarantined=[quarantined(), replace(quarantined("8"), record={"x": [HOSTILE, None, 1e300]})]))
@@ -210,9 +210,9 @@ def test_the_file_is_a_zip_of_json_lines_that_only_its_owner_can_read(file: Path
         assert sorted(archive.namelist()) == sorted(["header.json", *(f"{part}.jsonl" for part in PARTS)])
         header = json.loads(archive.read("header.json"))
         first = json.loads(archive.read("listings.jsonl").splitlines()[0])
-    assert (header["format"], header["version"], header["counts"]["listings"]) == ("realestate backup", 3, 30)
+    assert (header["format"], header["version"], header["counts"]["listings"]) == ("realestate backup", 4, 30)
     assert first["listing"]["portal"] == PORTAL
-    assert set(first) == {"listing", "revision", "last_job", "suspect"}
+    assert set(first) == {"listing", "revision", "last_job", "suspect", "price_sighted_at"}
 
 
 def test_an_existing_file_is_not_overwritten(full: FullStore, file: Path) -> None:
@@ -292,6 +292,9 @@ def written(records: list[dict[str, Any]]) -> bytes:
         (lambda file: changed(file, header=b"[1]"), "not a backup"),
         (lambda file: changed(file, header=header_with(file, format="tar")), "not a backup of realestate"),
         (lambda file: changed(file, header=header_with(file, version=99)), "newer version"),
+        (lambda file: changed(file, header=header_with(file, version=-5)), "not a backup of realestate"),
+        (lambda file: changed(file, header=header_with(file, version=0)), "not a backup of realestate"),
+        (lambda file: changed(file, header=header_with(file, counts={"events": -1})), "not a backup of realestate"),
         (lambda file: changed(file, header=header_with(file, counts={})), "not complete"),
         (lambda file: changed(file, events=None), "not complete: it has no events.jsonl"),
         (lambda file: changed(file, prices=b""), "prices.jsonl has 0 records"),
@@ -307,6 +310,77 @@ def test_an_incomplete_or_foreign_file_is_refused_with_one_line(
         restore(other, spoil(copied_file))
     assert "\n" not in str(error.value)
     assert is_empty(other)
+
+
+#: Times that are in the year 0 or 10000 in UTC.
+IMPOSSIBLE_TIMES = ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00")
+
+
+@pytest.mark.parametrize("time", IMPOSSIBLE_TIMES)
+@pytest.mark.parametrize(
+    ("part", "path"),
+    [
+        ("listings", ("listing", "posted_at")),
+        ("listings", ("listing", "first_seen_at")),
+        ("listings", ("price_sighted_at",)),
+        ("others", ("first_seen_at",)),
+        ("events", ("event", "at")),
+        ("prices", ("at",)),
+        ("jobs", ("job", "started_at")),
+        ("departures", ("at",)),
+        ("watermarks", ("set_at",)),
+        ("quarantine", ("at",)),
+        ("snapshots", ("fetched_at",)),
+        ("erased", ("at",)),
+    ],
+)
+def test_a_time_that_a_backup_could_not_read_again_is_refused(
+    any_store: FullStore, copied_file: Path, part: str, path: tuple[str, ...], time: str
+) -> None:
+    records = lines(copied_file, part)
+    found = records[0]
+    for name in path[:-1]:
+        found = found[name]
+    found[path[-1]] = time
+    with pytest.raises(BackupError, match=f"{part}.jsonl, line 1: .* is not a time of the years 1 to 9999") as error:
+        restore(any_store, changed(copied_file, **{part: written(records)}))
+    assert "\n" not in str(error.value)
+    assert is_empty(any_store)
+
+
+@pytest.mark.parametrize("price", ["NaN", "Infinity", "1e12"])
+def test_a_price_that_is_no_amount_is_refused(any_store: FullStore, copied_file: Path, price: str) -> None:
+    records = lines(copied_file, "prices")
+    records[0]["price"] = price
+    with pytest.raises(BackupError, match=r"prices.jsonl, line 1: .* is not an amount of money"):
+        restore(any_store, changed(copied_file, prices=written(records)))
+
+
+def test_a_planted_link_is_not_followed(full: FullStore, tmp_path: Path) -> None:
+    """Somebody else may write to the folder, and has put links there that lead to a file of ours."""
+    precious = tmp_path / "precious"
+    precious.write_text("ours")
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    (folder / ".x.partial").symlink_to(precious)
+    backup(full, folder / "x", NOW)
+    (folder / "y").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(BackupError, match="exists already"):
+        backup(full, folder / "y", NOW)
+    assert precious.read_text() == "ours"
+    assert not (tmp_path / "nowhere").exists()
+    assert stat.S_IMODE((folder / "x").stat().st_mode) == 0o600
+    assert not (folder / "x").is_symlink()
+
+
+def test_a_file_that_appears_during_the_backup_is_not_overwritten(full: FullStore, tmp_path: Path) -> None:
+    def plant(part: str, count: int) -> None:
+        (tmp_path / "z").write_text("ours")
+
+    with pytest.raises(BackupError, match="exists already"):
+        backup(full, tmp_path / "z", NOW, plant)
+    assert (tmp_path / "z").read_text() == "ours"
+    assert not list(tmp_path.glob("*.partial"))
 
 
 def test_a_file_of_version_1_is_restored(other: FullStore, tmp_path: Path) -> None:

@@ -405,21 +405,21 @@ def test_a_page_that_is_gone_is_evidence_and_changes_nothing(known: History) -> 
     before = known.state
     assert known.see(gone(), job="a") == []
     assert known.state == before
-    assert known.outcomes[-1].evidence == [(gone(), "a")]
+    assert known.outcomes[-1].evidence == [(gone(), "a", known.now)]
 
 
 def test_a_page_that_says_it_has_ended_is_evidence_and_changes_nothing(known: History) -> None:
     before = known.state
     assert known.see(page(status="delisted", title="EXPIRED"), job="a") == []
     assert known.state == before
-    ((evidence, job),) = known.outcomes[-1].evidence
+    ((evidence, job, _),) = known.outcomes[-1].evidence
     assert (evidence.evidence, evidence.ref, job) == ("marker", "21000001", "a")
 
 
 @pytest.mark.parametrize("seen", [page(), card()])
 def test_evidence_is_void_when_the_listing_is_seen_afterwards(known: History, seen: Observed) -> None:
     assert decide(known.state, [(gone(), "a"), (seen, "a")], START).evidence == []
-    assert decide(known.state, [(seen, "a"), (gone(), "a")], START).evidence == [(gone(), "a")]
+    assert decide(known.state, [(seen, "a"), (gone(), "a")], START).evidence == [(gone(), "a", START)]
 
 
 # ----- batches
@@ -610,7 +610,7 @@ def test_one_observation_a_day_gives_the_events_of_the_simulator(days: list[List
     for day, seen in enumerate([first, *days]):
         ours.see(seen)
         assert ours.state is not None
-        for evidence, job in ours.outcomes[-1].evidence:
+        for evidence, job, _ in ours.outcomes[-1].evidence:
             ours.apply(depart(ours.state, {"evidence": evidence.evidence}, ours.now, job, ours.now))
         true.look(day, [_sight(seen)])
     assert [_comparable(type, data) for type, data in ours.events] == [

@@ -175,7 +175,7 @@ def test_a_page_from_before_the_delisting_does_not_relist(any_store: FullStore) 
     later()
     any_store.begin_job("job", PORTAL, "full", "part")
     any_store.write(batch(gone(), job="job"))
-    any_store.conclude("job", force=True)
+    any_store.conclude("job", PORTAL, force=True)
     any_store.release([read_at(NOW - DAY, title="New")], "reparse")
     assert types(any_store) == ["listed", "delisted", "corrected"]
     assert (record(any_store)["status"], record(any_store)["title"]) == ("delisted", "New")

@@ -16,6 +16,7 @@ from pymongo.database import Database
 from pymongo.errors import BulkWriteError
 
 from realestate.storage import Batch, StoreAway, StoreError, Written, open_store
+from realestate.storage.batch import Times
 from realestate.storage.changes import decide
 from realestate.storage.mongo import MongoStore, change, jobs, schema, write
 from realestate.storage.mongo.change import Change, apply, known_of
@@ -176,7 +177,7 @@ def changed(store: MongoStore, ref: str = "1", **changes: Any) -> Change:
         document = database["listings"].find_one({"_id": f"{PORTAL}:{ref}"})
         assert document
         before, now = state_of(document), server_time(database)
-    return Change(before, decide(before, [(page(ref, **changes), "late")], now), now, seen=True, read=True)
+    return Change(before, decide(before, [(page(ref, **changes), "late")], now), Times(now, now, None, "late"))
 
 
 def make(store: MongoStore, late: Change) -> change.Applied[Change]:
@@ -309,7 +310,7 @@ def test_a_listing_that_changes_during_a_write_is_compared_again(
     def meanwhile(*args: Any) -> Any:
         monkeypatch.setattr(write, "known_of", true)
         known = true(*args)
-        assert another.conclude("a").delisted == 1
+        assert another.conclude("a", PORTAL).delisted == 1
         return known
 
     monkeypatch.setattr(write, "known_of", meanwhile)
@@ -356,10 +357,10 @@ def test_an_interrupted_conclusion_continues(store: MongoStore, monkeypatch: pyt
     later()
     monkeypatch.setattr(jobs, "pieces", partial(pieces, size=1))
     with killed_at(jobs, "apply", call=3):
-        store.conclude("a")
+        store.conclude("a", PORTAL)
     assert [(job.verdict, job.concluded_at) for job in store.jobs()] == [("applied", None)]
     store.write(batch(*(gone(str(number)) for number in range(4, 20)), job="a"))
-    conclusion = store.conclude("a")
+    conclusion = store.conclude("a", PORTAL)
     assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 4, 20, 4)
     assert sum(each.event.type == "delisted" for each in all_events(store)) == 4
     assert record(store, "5")["status"] == "active"
@@ -380,11 +381,11 @@ def test_of_two_conclusions_of_a_job_one_verdict_is_kept_with_its_evidence(
         monkeypatch.setattr(jobs, "_counting", true)
         counting = true(*args)
         another.write(batch(gone("2"), job="a"))
-        assert another.conclude("a").found == 2
+        assert another.conclude("a", PORTAL).found == 2
         return counting
 
     monkeypatch.setattr(jobs, "_counting", slowly)
-    conclusion = store.conclude("a")
+    conclusion = store.conclude("a", PORTAL)
     assert (conclusion.found, conclusion.delisted) == (2, 2)
     assert {record(store, ref)["status"] for ref in ("1", "2")} == {"delisted"}
 

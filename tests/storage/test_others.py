@@ -12,7 +12,7 @@ from realestate.items.others import Other, Product, Quote
 from realestate.storage import Batch, Store, open_store
 from realestate.storage.backup import backup, restore
 from realestate.storage.maintenance import FullStore
-from realestate.storage.other_kinds import StoredOther, decide_other, last_of_each
+from realestate.storage.other_kinds import SeenOther, StoredOther, decide_other, last_of_each
 from tests.storage.batches import all_events, later, page
 from tests.storage.conftest import OpenStore, Scaled
 from tests.storage.test_together import together, writer
@@ -74,8 +74,8 @@ def test_a_new_quote_time_is_stored_without_an_event(changes: dict[str, Any]) ->
 
 def test_the_last_item_of_a_batch_counts() -> None:
     assert list(last_of_each([(product(stock=1), "a"), (product("2"), "a"), (product(stock=3), "b")]).values()) == [
-        (product(stock=3), "b"),
-        (product("2"), "a"),
+        SeenOther(product(stock=3), "b"),
+        SeenOther(product("2"), "a"),
     ]
 
 

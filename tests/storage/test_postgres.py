@@ -316,7 +316,7 @@ def test_a_listing_delisted_between_read_and_write_is_relisted(
     store.begin_job("a", PORTAL, "full", "all")
     store.write(batch(gone("1"), job="a"))
     later()
-    meanwhile(lambda: other.conclude("a"))
+    meanwhile(lambda: other.conclude("a", PORTAL))
     assert store.write(batch(page("1"))).events == {"relisted": 1}
     assert types(store) == ["listed", "delisted", "relisted"]
 
@@ -469,11 +469,11 @@ def test_an_interrupted_conclusion_continues(store: PostgresStore, monkeypatch: 
 
     monkeypatch.setattr(Merge, "into", dies)
     with pytest.raises(StoreAway):
-        store.conclude("a")
+        store.conclude("a", PORTAL)
     assert [job.verdict for job in store.jobs()] == ["applied"]
     assert [job.concluded_at for job in store.jobs()] == [None]
     store.write(Batch([(gone(str(number)), "a") for number in range(4, 20)]))
-    conclusion = store.conclude("a")
+    conclusion = store.conclude("a", PORTAL)
     assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 4, 20, 4)
     assert sum(each.event.type == "delisted" for each in all_events(store)) == 4
     assert record(store, "5")["status"] == "active"

@@ -228,7 +228,7 @@ def sweep(store: Store, job: str, *seen: Any, **ended: Any) -> list[str]:
     later()
     store.write(batch(*seen, job=job))
     later()
-    return [each.ref for each in store.end_sweep(job, **{"complete": True, **ended})]
+    return [each.ref for each in store.end_sweep(job, PORTAL, **{"complete": True, **ended})]
 
 
 def found_gone(store: Store, job: str, *refs: str, evidence: Any = "404") -> None:
@@ -240,7 +240,7 @@ def test_a_complete_sweep_returns_the_listings_it_did_not_see(any_store: Store) 
     any_store.write(batch(*pages(4), page("sold", status="sold"), page("x", portal="emlak")))
     later()
     assert sweep(any_store, "a", page("0"), card("2")) == ["1", "3"]
-    assert any_store.end_sweep("a", complete=True) == [
+    assert any_store.end_sweep("a", PORTAL, complete=True) == [
         Unread(ref, f"https://www.immoweb.be/en/classified/{ref}") for ref in ("1", "3")
     ], "safe to ask again"
 
@@ -268,10 +268,41 @@ def test_jobs_are_stored_with_their_state(any_store: Store) -> None:
     assert [job.job for job in any_store.jobs(limit=1)] == ["b"]
 
 
-@pytest.mark.parametrize("ask", [lambda store: store.end_sweep("?", complete=True), lambda store: store.conclude("?")])
+@pytest.mark.parametrize(
+    "ask",
+    [lambda store: store.end_sweep("?", PORTAL, complete=True), lambda store: store.conclude("?", PORTAL)],
+)
 def test_an_unknown_job_is_an_error(any_store: Store, ask: Any) -> None:
     with pytest.raises(StoreError, match=r"no job '\?'"):
         ask(any_store)
+
+
+def test_jobs_of_two_portals_may_have_the_same_name(any_store: Store) -> None:
+    """Each keeps its own record, its own searches, and delists its own listings."""
+    for portal in (PORTAL, "emlak"):
+        any_store.write(Batch([(page(str(number), portal=portal), "before") for number in range(10)]))
+    later()
+    assert any_store.begin_job("nightly", PORTAL, "full", WHOLE)
+    assert any_store.begin_job("nightly", "emlak", "sweep", WHOLE)
+    assert not any_store.begin_job("nightly", "emlak", "full", WHOLE)
+    for portal in (PORTAL, "emlak"):
+        any_store.keep_part("nightly", Part(portal=portal, search="s", parent=None, total=len(portal)))
+    later()
+    any_store.write(Batch([(page(str(number), portal="emlak"), "nightly") for number in range(9)]))
+    assert [each.ref for each in any_store.end_sweep("nightly", "emlak", complete=True)] == ["9"]
+    assert any_store.end_sweep("nightly", PORTAL, complete=False, reason="2 pages given up") == []
+    any_store.write(Batch([(replace(gone("9"), portal="emlak"), "nightly"), (gone("3"), "nightly")]))
+    later()
+    concluded = any_store.conclude("nightly", "emlak")
+    assert (concluded.verdict, concluded.found, concluded.offered, concluded.delisted) == ("applied", 1, 10, 1)
+    assert {each["ref"] for each in any_store.records("emlak") if each["status"] == "delisted"} == {"9"}
+    assert all(each["status"] == "active" for each in any_store.records(PORTAL)), "its job is not concluded yet"
+    assert any_store.conclude("nightly", PORTAL).delisted == 1
+    assert types(any_store, "3") == ["listed", "delisted"]
+    assert any_store.conclude("nightly", "emlak") == concluded
+    found = {each.portal: (each.mode, each.complete, each.departures) for each in any_store.jobs(job="nightly")}
+    assert found == {PORTAL: ("full", False, 1), "emlak": ("sweep", True, 1)}
+    assert [each.total for each in any_store.parts("nightly", "emlak")] == [len("emlak")]
 
 
 @pytest.mark.parametrize("evidence", ["404", "410", "marker"])
@@ -281,7 +312,7 @@ def test_listings_that_a_job_found_gone_are_delisted_when_it_is_concluded(any_st
     sweep(any_store, "a", *pages(9), complete=False)
     found_gone(any_store, "a", "9", evidence=evidence)
     assert types(any_store, "9") == ["listed"], "one page alone does not delist"
-    conclusion = any_store.conclude("a")
+    conclusion = any_store.conclude("a", PORTAL)
     assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 1, 10, 1)
     listed, delisted = any_store.history(PORTAL, "9")
     assert (delisted.type, delisted.job, delisted.data["evidence"]["evidence"]) == ("delisted", "a", evidence)
@@ -289,7 +320,7 @@ def test_listings_that_a_job_found_gone_are_delisted_when_it_is_concluded(any_st
     assert kept["status"] == "delisted"
     assert kept["delisted_at"] == [delisted.data["after"], delisted.data["before"]]
     assert delisted.data["after"] == listed.at.isoformat()
-    assert any_store.conclude("a") == conclusion, "safe to ask again"
+    assert any_store.conclude("a", PORTAL) == conclusion, "safe to ask again"
     assert types(any_store, "9") == ["listed", "delisted"]
     (job,) = any_store.jobs()
     assert (job.verdict, job.departures) == ("applied", 1)
@@ -299,7 +330,7 @@ def test_listings_that_a_job_found_gone_are_delisted_when_it_is_concluded(any_st
 def test_a_job_that_found_nothing_gone_is_concluded_too(any_store: Store) -> None:
     any_store.write(batch(*pages(2)))
     sweep(any_store, "a")
-    conclusion = any_store.conclude("a")
+    conclusion = any_store.conclude("a", PORTAL)
     assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("applied", 0, 2, 0)
 
 
@@ -309,13 +340,13 @@ def test_too_many_gone_listings_are_withheld_unless_forced(any_store: Store) -> 
     sweep(any_store, "a")
     found_gone(any_store, "a", "1", "2", "3")
     for _ in range(2):
-        conclusion = any_store.conclude("a")
+        conclusion = any_store.conclude("a", PORTAL)
         assert (conclusion.verdict, conclusion.found, conclusion.offered, conclusion.delisted) == ("withheld", 3, 10, 0)
     assert {row["status"] for row in any_store.records(PORTAL)} == {"active"}
     any_store.write(batch(page("3")))
-    conclusion = any_store.conclude("a", force=True)
+    conclusion = any_store.conclude("a", PORTAL, force=True)
     assert (conclusion.verdict, conclusion.found, conclusion.delisted) == ("applied", 2, 2), "one was seen again"
-    assert any_store.conclude("a") == conclusion
+    assert any_store.conclude("a", PORTAL) == conclusion
 
 
 def test_a_fifth_of_the_listings_is_not_too_many(any_store: Store) -> None:
@@ -323,7 +354,7 @@ def test_a_fifth_of_the_listings_is_not_too_many(any_store: Store) -> None:
     later()
     sweep(any_store, "a")
     found_gone(any_store, "a", "1", "2")
-    assert any_store.conclude("a").delisted == 2
+    assert any_store.conclude("a", PORTAL).delisted == 2
 
 
 def test_evidence_of_one_listing_counts_once(any_store: Store) -> None:
@@ -332,7 +363,7 @@ def test_evidence_of_one_listing_counts_once(any_store: Store) -> None:
     sweep(any_store, "a")
     for evidence in ("404", "410", "404"):
         found_gone(any_store, "a", "1", evidence=evidence)
-    assert any_store.conclude("a").found == 1
+    assert any_store.conclude("a", PORTAL).found == 1
 
 
 @pytest.mark.parametrize("seen", [page("1"), card("1"), page("1", title="New")])
@@ -342,7 +373,7 @@ def test_evidence_does_not_count_if_the_listing_was_seen_after_it(any_store: Sto
     sweep(any_store, "a")
     found_gone(any_store, "a", "1")
     any_store.write(batch(seen, job="b"))
-    assert any_store.conclude("a").found == 0
+    assert any_store.conclude("a", PORTAL).found == 0
     assert record(any_store)["status"] == "active"
 
 
@@ -350,9 +381,9 @@ def test_evidence_after_the_conclusion_does_not_change_the_verdict(any_store: St
     any_store.write(batch(*pages(10)))
     later()
     sweep(any_store, "a")
-    before = any_store.conclude("a")
+    before = any_store.conclude("a", PORTAL)
     found_gone(any_store, "a", *map(str, range(10)))
-    assert any_store.conclude("a") == before
+    assert any_store.conclude("a", PORTAL) == before
     assert {row["status"] for row in any_store.records(PORTAL)} == {"active"}
 
 
@@ -361,7 +392,7 @@ def test_a_sold_listing_is_not_delisted_when_its_page_is_gone(any_store: Store) 
     later()
     sweep(any_store, "a")
     found_gone(any_store, "a", "9", "unheard of")
-    assert any_store.conclude("a").found == 0
+    assert any_store.conclude("a", PORTAL).found == 0
     assert record(any_store, "9")["status"] == "sold"
 
 
@@ -370,7 +401,7 @@ def test_a_page_that_says_it_has_ended_counts_as_evidence(any_store: Store) -> N
     later()
     sweep(any_store, "a", *pages(9))
     assert any_store.write(batch(page("9", status="delisted"), job="a")).events == {}
-    assert any_store.conclude("a").delisted == 1
+    assert any_store.conclude("a", PORTAL).delisted == 1
 
 
 def test_absence_counts_after_two_complete_sweeps(any_store: Store) -> None:
@@ -379,7 +410,7 @@ def test_absence_counts_after_two_complete_sweeps(any_store: Store) -> None:
     for job, delisted in (("a", 0), ("b", 1)):
         assert sweep(any_store, job, *pages(9)) == ["9"]
         found_gone(any_store, job, "9", evidence="absent")
-        assert any_store.conclude(job).delisted == delisted
+        assert any_store.conclude(job, PORTAL).delisted == delisted
 
 
 @pytest.mark.parametrize(
@@ -391,7 +422,7 @@ def test_only_complete_sweeps_of_the_whole_portal_count_for_absence(any_store: S
     sweep(any_store, "a", *pages(9), **how)
     sweep(any_store, "b", *pages(9))
     found_gone(any_store, "b", "9", evidence="absent")
-    assert any_store.conclude("b").found == 0
+    assert any_store.conclude("b", PORTAL).found == 0
 
 
 def test_a_listing_that_was_seen_between_two_sweeps_is_not_absent(any_store: Store) -> None:
@@ -402,7 +433,7 @@ def test_a_listing_that_was_seen_between_two_sweeps_is_not_absent(any_store: Sto
     later()
     sweep(any_store, "b", *pages(9))
     found_gone(any_store, "b", "9", evidence="absent")
-    assert any_store.conclude("b").found == 0
+    assert any_store.conclude("b", PORTAL).found == 0
 
 
 def test_a_listing_that_returns_is_relisted_by_its_own_page(any_store: Store) -> None:
@@ -410,7 +441,7 @@ def test_a_listing_that_returns_is_relisted_by_its_own_page(any_store: Store) ->
     later()
     sweep(any_store, "a", *pages(9))
     found_gone(any_store, "a", "9")
-    any_store.conclude("a")
+    any_store.conclude("a", PORTAL)
     assert any_store.write(batch(card("9", 340000))).events == {}
     assert any_store.known(PORTAL, ["9"])["9"].status == "delisted"
     assert any_store.write(batch(page("9"))).events == {"relisted": 1}
@@ -435,9 +466,9 @@ def test_the_parts_of_a_job_are_stored_once(any_store: Store) -> None:
     for each in (part, whole, replace(part, total=400)):
         any_store.keep_part("a", each)
     any_store.keep_part("b", part)
-    assert any_store.parts("a") == [whole, replace(part, total=400)]
-    assert any_store.parts("b") == [part]
-    assert any_store.parts("c") == []
+    assert any_store.parts("a", PORTAL) == [whole, replace(part, total=400)]
+    assert any_store.parts("b", PORTAL) == [part]
+    assert any_store.parts("c", PORTAL) == []
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_a_listing_seen_while_its_job_is_concluded_is_active_in_the_end(
         other, reader = open_another(), open_another()
 
         def conclude(store: Store = other, job: str = job) -> None:
-            store.conclude(job)
+            store.conclude(job, PORTAL)
 
         together([conclude, writer(reader, batch(*seen))])
         assert {record(any_store, str(ref))["status"] for ref in range(10)} == {"active"}

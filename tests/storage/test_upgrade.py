@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from bson import json_util
 from pymongo import MongoClient
 
 from realestate.storage import FullStore, open_store
-from realestate.storage.backup import restore
+from realestate.storage.backup import LostJobs, restore
 from realestate.storage.mongo import schema
 from realestate.storage.postgres import migrate
+from realestate.storage.records import Departure, StoredJob
+from realestate.storage.store import Job
 from tests.storage.batches import PORTAL, all_events, batch, page, types
 from tests.storage.test_backup import everything
 
@@ -56,6 +59,27 @@ def fill_mongo(url: str) -> None:
 
 
 FILL: dict[str, Callable[[str], None]] = {"postgres": fill_postgres, "mongodb": fill_mongo}
+
+
+def lose_a_postgres_job(url: str) -> None:
+    connection = psycopg2.connect(url)
+    with connection, connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO departures (run, portal, ref, evidence, detail, url, at)"
+            " VALUES ('d', 'emlak', '1', '404', '', 'https://x.example/', '2026-11-01')"
+        )
+    connection.close()
+
+
+def lose_a_mongo_job(url: str) -> None:
+    evidence = {"run": "d", "portal": "emlak", "ref": "1", "evidence": "404", "detail": "", "url": "https://x.example/"}
+    with MongoClient[Any](url) as client:
+        departures = client.get_default_database()["departures"]
+        departures.insert_one({"_id": "lost", **evidence, "at": datetime(2026, 11, 1, tzinfo=UTC), "weighed": []})
+
+
+#: kind -> adds evidence of a job of emlak that has the name of another portal's job.
+LOSE_A_JOB: dict[str, Callable[[str], None]] = {"postgres": lose_a_postgres_job, "mongodb": lose_a_mongo_job}
 
 
 @pytest.fixture(params=["upgraded", "restored"])
@@ -111,10 +135,47 @@ def test_jobs_and_their_verdicts_are_there(store: FullStore) -> None:
     found = {each.job: each for each in store.jobs(PORTAL)}
     assert (found["c"].verdict, found["c"].departures, found["c"].complete) == ("applied", 2, None)
     assert (found["d"].complete, found["d"].reason) == (False, "2 pages were given up")
-    again = store.conclude("c")
+    again = store.conclude("c", PORTAL)
     assert (again.verdict, again.found, again.delisted) == ("applied", 2, 2)
-    assert [part.search for part in store.parts("a")] == ["https://x.example/?a=1"]
+    assert [part.search for part in store.parts("a", PORTAL)] == ["https://x.example/?a=1"]
     assert store.watermark(PORTAL, "all") == "2026-11-01"
+
+
+@pytest.mark.parametrize("how", ["upgraded"], indirect=True)
+def test_evidence_of_a_job_that_another_portal_took_the_name_of_can_be_applied(kind: str, url: str, how: str) -> None:
+    """Before, the second portal's job of the same name had no record, and its evidence was lost."""
+    FILL[kind](url)
+    LOSE_A_JOB[kind](url)
+    store = open_store(url)
+    store.migrate()
+    found = {each.portal: each for each in store.jobs(job="d")}
+    assert found.keys() == {PORTAL, "emlak"}
+    lost = found["emlak"]
+    assert (lost.mode, lost.scope, lost.complete, lost.verdict) == (
+        found[PORTAL].mode,
+        found[PORTAL].scope,
+        False,
+        None,
+    )
+    assert lost.reason == "its record was lost: another portal had a job of the same name"
+    assert store.conclude("d", "emlak").found == 0, "its listing was erased since"
+    store.close()
+
+
+def test_lost_jobs_of_an_old_backup_get_a_record() -> None:
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    lost = LostJobs()
+    lost.look_at(StoredJob(Job("d", PORTAL, "sweep", "all", at), 5))
+    lost.look_at(Departure("d", PORTAL, "1", "404", "", "https://x.example/", at, weighed=True))
+    assert list(lost.jobs()) == []
+    for day in (3, 2):
+        evidence = Departure(
+            "d", "emlak", str(day), "404", "", "https://x.example/", at.replace(day=day), weighed=False
+        )
+        lost.look_at(evidence)
+    (found,) = lost.jobs()
+    assert (found.job.job, found.job.portal, found.job.mode, found.job.scope) == ("d", "emlak", "sweep", "all")
+    assert (found.job.started_at.day, found.job.complete, found.job.verdict) == (2, False, None)
 
 
 def test_histories_are_as_they_were(store: FullStore) -> None:

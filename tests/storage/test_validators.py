@@ -147,7 +147,7 @@ def test_a_delisted_listing_has_no_validators(any_store: FullStore) -> None:
     keep(any_store, *(page(str(number)) for number in range(10)))
     any_store.begin_job("b", PORTAL, "full", "")
     any_store.write(batch(gone("1"), job="b"))
-    assert any_store.conclude("b").delisted == 1
+    assert any_store.conclude("b", PORTAL).delisted == 1
     assert set(holding(any_store, *map(str, range(10)))) == set(map(str, range(10))) - {"1"}
 
 
@@ -236,7 +236,7 @@ def test_an_unchanged_page_does_not_relist_and_cancels_earlier_evidence(any_stor
     any_store.write(batch(gone("1"), gone("2"), job="b"))
     later()
     any_store.write(batch(unchanged("2"), job="b"))
-    any_store.conclude("b")
+    any_store.conclude("b", PORTAL)
     any_store.write(batch(unchanged("1"), job="c"))
     assert [record(any_store, ref)["status"] for ref in ("1", "2")] == ["delisted", "active"]
     assert types(any_store, "1") == ["listed", "delisted"]

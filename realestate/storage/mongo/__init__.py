@@ -13,6 +13,7 @@ from realestate.storage.mongo.jobs import Jobs, Planning
 from realestate.storage.mongo.maintenance import Maintenance
 from realestate.storage.mongo.read import ListingReader, PageValidators, QuarantineAndPageIndex
 from realestate.storage.mongo.retention import ContactsKeeper, Retention
+from realestate.storage.mongo.schema import schema_version
 from realestate.storage.mongo.write import ListingWriter, OtherKinds, Releases
 
 
@@ -38,6 +39,10 @@ class MongoStore(
     def migrate(self) -> None:
         with self.connection.database():
             pass
+
+    def schema_version(self) -> int:
+        with self.connection.database(migrated=False) as database:
+            return schema_version(database)
 
     def close(self) -> None:
         self.connection.close()

@@ -32,7 +32,8 @@ from realestate.storage.mongo.documents import (
     stored_time,
 )
 from realestate.storage.mongo.event_log import SOURCES, Log, entries, last_entry
-from realestate.storage.mongo.jobs import job_document, job_of, part_name
+from realestate.storage.mongo.jobs import job_document, job_of
+from realestate.storage.mongo.names import part_name
 from realestate.storage.mongo.retention import contacts_document, contacts_of
 from realestate.storage.mongo.schema import (
     demand_empty,
@@ -65,7 +66,7 @@ def everything(database: Database[Document]) -> Iterator[tuple[str, Any]]:
     with closing(_Exported()) as exported:
         for part, of in _HISTORY.items():
             yield from ((part, record) for record in of(database, exported))
-        weighing: dict[str, str] = {}
+        weighing: dict[tuple[str, str], str] = {}
         yield from (("jobs", record) for record in _jobs(database, weighing))
         yield from (("departures", record) for record in _departures(database, weighing))
         for part, read in _PLAIN.items():
@@ -117,7 +118,8 @@ def _others(database: Database[Document], exported: _Exported) -> Iterator[Store
 
 def _stored(document: Document) -> StoredListing:
     state = state_of(document)
-    return StoredListing(as_record(state.listing), state.revision, document.get("last_job", ""), state.suspect)
+    last_job = document.get("last_job", "")
+    return StoredListing(as_record(state.listing), state.revision, last_job, state.suspect, state.price_sighted_at)
 
 
 def _events(database: Database[Document], exported: _Exported) -> Iterator[Any]:
@@ -141,18 +143,18 @@ def _prices(database: Database[Document], exported: _Exported) -> Iterator[Any]:
             )
 
 
-def _jobs(database: Database[Document], weighing: dict[str, str]) -> Iterator[StoredJob]:
-    """The jobs. Fills `weighing`: job -> the mark of the evidence of its verdict."""
+def _jobs(database: Database[Document], weighing: dict[tuple[str, str], str]) -> Iterator[StoredJob]:
+    """The jobs. Fills `weighing`: portal and job -> the mark of the evidence of its verdict."""
     for page in pages(database["jobs"]):
         for each in page:
-            weighing[each["_id"]] = each.get("weighing", "")
+            weighing[each["portal"], each["job"]] = each.get("weighing", "")
             yield StoredJob(job_of(each), each["offered"])
 
 
-def _departures(database: Database[Document], weighing: Mapping[str, str]) -> Iterator[Departure]:
+def _departures(database: Database[Document], weighing: Mapping[tuple[str, str], str]) -> Iterator[Departure]:
     for page in pages(database["departures"]):
         for each in page:
-            weighed = weighing.get(each["job"], "") in each["weighed"]
+            weighed = weighing.get((each["portal"], each["job"]), "") in each["weighed"]
             yield _plain(Departure)({**each, "weighed": weighed})
 
 
@@ -279,6 +281,8 @@ class Loading:
 def _listing_document(stored: StoredListing) -> Document:
     state = State(listing_of(stored.listing), stored.revision, stored.suspect)
     kept = {name: value for name, value in state_document(state).items() if value is not None}
+    if stored.price_sighted_at is not None:
+        kept["price_sighted_at"] = stored_time(stored.price_sighted_at)
     history: Document = {"events": [], "prices": [], "unlogged": []}
     return {"_id": id_of(state.listing.portal, state.listing.ref), **kept, "last_job": stored.last_job, **history}
 
@@ -303,7 +307,7 @@ def _departure_document(record: Departure) -> Document:
 
 
 def _part_document(record: PlannedPart) -> Document:
-    return {"_id": part_name(record.job, record.search), **asdict(record)}
+    return {"_id": part_name(record.portal, record.job, record.search), **asdict(record)}
 
 
 def _watermark_document(record: Watermark) -> Document:

@@ -9,7 +9,7 @@ from pymongo import InsertOne, UpdateOne
 from pymongo.database import Database
 
 from realestate.items import Listing, Sighting
-from realestate.storage.batch import Key, Observations
+from realestate.storage.batch import NOT_SEEN, Key, Observations, Times
 from realestate.storage.changes import OFF_THE_MARKET, SAME
 from realestate.storage.history import Event, Observed, Outcome, State
 from realestate.storage.mongo.connection import REFUSED, Document, Documents, bulk, pieces
@@ -22,6 +22,7 @@ from realestate.storage.mongo.documents import (
     screened,
     state_document,
     state_of,
+    stored_time,
 )
 from realestate.storage.mongo.event_log import LISTINGS, Log, revisions_of
 from realestate.storage.records import erased_name
@@ -87,7 +88,7 @@ def remove_aside(
 
 
 #: The fields that are needed to see whether a listing is unchanged.
-_BRIEF = dict.fromkeys(("revision", "status", "price", "suspect", "unlogged", "erased_at", *SAME), 1)
+_BRIEF = dict.fromkeys(("revision", "status", "price", "suspect", "unlogged", "erased_at", "last_seen_at", *SAME), 1)
 #: The history is long, and not part of the state.
 _NO_HISTORY = {"events": 0, "prices": 0}
 
@@ -100,6 +101,8 @@ class Known:
     states: Mapping[str, State]
     erased: frozenset[str]
     """Erased listings: they must not be stored again."""
+    seen_at: Mapping[str, datetime]
+    """When each stored listing was last seen."""
 
     def __contains__(self, id: str) -> bool:
         return id in self.unchanged or id in self.states
@@ -111,7 +114,8 @@ def known_of(database: Database[Document], observations: Mapping[str, Observatio
     unchanged = {id: each["revision"] for id, each in brief.items() if is_unchanged(each, observations[id])}
     changed = documents_of(database, [id for id in brief if id not in unchanged], _NO_HISTORY)
     states = {id: state_of(document) for id, document in changed.items()}
-    return Known(unchanged, states, frozenset(found.keys() - brief.keys()))
+    seen_at = {id: each["last_seen_at"] for id, each in brief.items()}
+    return Known(unchanged, states, frozenset(found.keys() - brief.keys()), seen_at)
 
 
 def documents_of(database: Database[Document], ids: Sequence[str], shown: Mapping[str, int]) -> dict[str, Document]:
@@ -142,7 +146,7 @@ def is_unchanged(known: Document, observed: Observations) -> bool:
     if len(observed) > 1 or "suspect" in known or known["status"] in OFF_THE_MARKET:
         return False
     try:
-        return _is_as(known, observed[0][0])
+        return _is_as(known, observed[0].item)
     except REFUSED:
         return False
 
@@ -156,8 +160,14 @@ def _is_as(known: Document, item: Observed) -> bool:
     return False
 
 
-#: These are set by the server's clock. Another worker may have seen the listing later than this one.
+#: Another worker may have seen the listing later than this one, so these only grow.
 _CLOCK = ("last_seen_at", "last_fetched_at")
+
+
+def grown_times(times: Times) -> Document:
+    """The times of a listing that an update raises."""
+    found = {"last_seen_at": times.seen, "last_fetched_at": times.read, "price_sighted_at": times.price_sighted}
+    return {name: stored_time(at) for name, at in found.items() if at is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +176,7 @@ class Change:
 
     before: State | None
     outcome: Outcome
-    now: datetime
-    job: str = ""
-    """The job that saw it."""
-    seen: bool = False
-    read: bool = False
+    times: Times = NOT_SEEN
     unseen_since: datetime | None = None
     """Not applied if the listing was seen later than this."""
 
@@ -193,20 +199,27 @@ class Change:
         assert self.outcome.state is not None
         state, history = state_document(self.outcome.state), self._history()
         kept = {name: value for name, value in state.items() if value is not None}
-        if self.seen or self.before is None:
-            kept["last_job"] = self.job
+        times = grown_times(self.times)
+        if self.before is None or self._is_newest():
+            kept["last_job"] = self.times.job
         if self.before is None:
-            return InsertOne(screened({"_id": self.id, **kept, **history}))
+            return InsertOne(screened({"_id": self.id, **kept, **times, **history}))
         update = {
             "$set": {name: value for name, value in kept.items() if name not in _CLOCK},
             "$unset": dict.fromkeys(state.keys() - kept.keys(), ""),
-            "$max": {name: self.now for name, moves in zip(_CLOCK, (self.seen, self.read), strict=True) if moves},
+            "$max": times,
             "$push": {name: {"$each": more} for name, more in history.items() if more},
         }
         update = {operator: what for operator, what in update.items() if what}
         screened(update)
         # If the revision has changed, MongoDB tries to insert a new document. That fails, and the error has its index.
         return UpdateOne(self._expected(), update, upsert=True)
+
+    def _is_newest(self) -> bool:
+        """Whether this is the newest sighting, as far as was read."""
+        assert self.before is not None
+        seen, before = self.times.seen, self.before.listing.last_seen_at
+        return seen is not None and (before is None or seen >= before)
 
     def _history(self) -> dict[str, list[Any]]:
         events, prices = self.outcome.events, self.outcome.prices
@@ -218,7 +231,12 @@ class Change:
 
     def _expected(self) -> Document:
         assert self.before is not None
-        expected: Document = {"_id": self.id, "revision": self.before.revision}
+        expected: Document = {
+            "_id": self.id,
+            "revision": self.before.revision,
+            "last_fetched_at": self.before.listing.last_fetched_at,
+            "price_sighted_at": self.before.price_sighted_at,
+        }
         if self.unseen_since is not None:
             expected["last_seen_at"] = {"$lte": self.unseen_since}
         return expected

@@ -150,7 +150,7 @@ def listing_of(document: Document) -> Listing:
 def state_of(document: Document) -> State:
     suspect = document.get("suspect")
     doubt = Suspect(money(suspect["price"]), suspect["job"]) if suspect else None
-    return State(listing_of(document), document["revision"], doubt)
+    return State(listing_of(document), document["revision"], doubt, document.get("price_sighted_at"))
 
 
 def screened(document: Document) -> RawBSONDocument:

@@ -90,7 +90,8 @@ class ListingReader:
             return Log(database).history(portal, ref)
 
     def prices(self, portal: str, ref: str) -> Sequence[PriceSeen]:
-        return [price_of(portal, ref, each) for each in self._kept(portal, ref, "prices")]
+        found = [price_of(portal, ref, each) for each in self._kept(portal, ref, "prices")]
+        return sorted(found, key=lambda seen: (seen.at, seen.revision))
 
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]:
         wanted = {"_id": {"$in": [id_of(portal, ref) for ref in refs]}}

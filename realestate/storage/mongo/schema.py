@@ -12,12 +12,15 @@ from pymongo.collection import Collection
 from pymongo.database import Database
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
-from realestate.storage.errors import StoreError
+from realestate.storage.errors import StoreError, too_new
 from realestate.storage.maintenance import NotEmpty
+from realestate.storage.mongo.names import job_name, part_name
 
 Step = Callable[[Database[Any]], None]
 
 _LOCK = timedelta(seconds=60)
+#: The code of the error if the user may not do something.
+_UNAUTHORIZED = 13
 _LOOK_SECONDS = 0.1
 _UNLOCKED = datetime.fromtimestamp(0, UTC)
 
@@ -135,16 +138,82 @@ def _with_job(document: dict[str, Any]) -> dict[str, Any]:
     return new
 
 
+_LOST_JOB = "its record was lost: another portal had a job of the same name"
+
+
+def _jobs_by_portal(database: Database[Any]) -> None:
+    """Identify jobs and their parts by portal and name. Safe to repeat."""
+    for old in list(database["jobs"].find({"job": None})):
+        new = {**old, "_id": job_name(old["portal"], old["_id"]), "job": old["_id"]}
+        _renamed(database["jobs"], old, new)
+    last: Any = None
+    while found := _next_documents(database["parts"], last):
+        last = found[-1]["_id"]
+        for old in found:
+            _renamed(database["parts"], old, {**old, "_id": part_name(old["portal"], old["job"], old["search"])})
+    _restore_lost_jobs(database)
+
+
+def _renamed(documents: Collection[Any], old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Store the document under its new `_id`, then delete the old one."""
+    if old["_id"] != new["_id"]:
+        documents.replace_one({"_id": new["_id"]}, new, upsert=True)
+        documents.delete_one({"_id": old["_id"]})
+
+
+def _restore_lost_jobs(database: Database[Any]) -> None:
+    """Evidence may belong to a job without a record, because another portal had a job of the same name. Give it a
+    record, so that `realestate jobs apply` can apply it. It never counts as a complete sweep."""
+    times: dict[tuple[str, str], list[datetime]] = {}
+    for each in database["departures"].find({}, {"portal": 1, "job": 1, "at": 1}):
+        times.setdefault((each["portal"], each["job"]), []).append(each["at"])
+    for (portal, job), found in times.items():
+        if database["jobs"].find_one({"_id": job_name(portal, job)}, {"_id": 1}) is None:
+            other = database["jobs"].find_one({"job": job}, {"mode": 1, "scope": 1}) or {}
+            database["jobs"].insert_one(
+                {
+                    "_id": job_name(portal, job),
+                    "job": job,
+                    "portal": portal,
+                    "mode": other.get("mode", "full"),
+                    "scope": other.get("scope", ""),
+                    "started_at": min(found),
+                    "swept_at": max(found),
+                    "complete": False,
+                    "reason": _LOST_JOB,
+                    "verdict": None,
+                    "departures": 0,
+                    "offered": 0,
+                    "concluded_at": None,
+                }
+            )
+
+
 #: The first four add missing indexes: the second for maintenance, the third for parts, the fourth for other kinds of
-#: items. The fifth renames runs to jobs.
-STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs)
+#: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name.
+STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs, _jobs_by_portal)
 
 
 def migrate(database: Database[Any]) -> None:
-    """Apply the missing migrations. Only one process does so at a time, the others wait."""
-    while _version(database) < len(STEPS):
+    """Apply the missing migrations. Only one process does so at a time, the others wait. A database that is up to date
+    is only read. Raises StoreError if it is newer than this program."""
+    if (version := schema_version(database)) > len(STEPS):
+        raise too_new(version, len(STEPS))
+    try:
+        _apply_missing(database)
+    except OperationFailure as error:
+        if error.code != _UNAUTHORIZED:
+            raise
+        raise StoreError(
+            f"MongoDB: the database has schema {version}, and {len(STEPS)} is needed, but its user may not change it:"
+            " run `realestate migrate` with a user that may"
+        ) from error
+
+
+def _apply_missing(database: Database[Any]) -> None:
+    while schema_version(database) < len(STEPS):
         with locked(database):
-            done = _version(database)
+            done = schema_version(database)
             for number, step in enumerate(STEPS[done:], done + 1):
                 step(database)
                 database["schema"].update_one({"_id": "schema"}, {"$max": {"version": number}})
@@ -161,7 +230,8 @@ def locked(database: Database[Any]) -> Iterator[None]:
         database["schema"].update_one({"_id": "schema"}, {"$set": {"locked_until": _UNLOCKED}})
 
 
-def _version(database: Database[Any]) -> int:
+def schema_version(database: Database[Any]) -> int:
+    """The version of the database; 0 if it has no collections of ours."""
     found = database["schema"].find_one({"_id": "schema"})
     return int(found["version"]) if found else 0
 

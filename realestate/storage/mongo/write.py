@@ -14,10 +14,11 @@ from pymongo.database import Database
 
 from realestate.items import Gone, Listing
 from realestate.items.others import Other
-from realestate.storage.batch import Observations, Tally, by_listing, is_read, is_seen
-from realestate.storage.changes import correct, decide, fetched, release
+from realestate.storage.batch import NOT_SEEN, Observations, Tally, Times, by_listing, times_of
+from realestate.storage.changes import add_late_prices, correct, decide, fetched, release
+from realestate.storage.clock import Dated, Now, steady
 from realestate.storage.errors import StoreError
-from realestate.storage.history import Event
+from realestate.storage.history import Event, PriceSeen
 from realestate.storage.maintenance import SLACK, Current
 from realestate.storage.mongo.change import (
     Change,
@@ -26,6 +27,7 @@ from realestate.storage.mongo.change import (
     documents_of,
     erased_among,
     found_of,
+    grown_times,
     is_tombstone,
     known_of,
     remove_aside,
@@ -39,12 +41,13 @@ from realestate.storage.mongo.documents import (
     ids_of_portal,
     packed,
     page_document,
+    price_of,
     screened,
     state_of,
     stored_time,
     unpacked,
 )
-from realestate.storage.other_kinds import Decided, StoredOther, decide_other, last_of_each
+from realestate.storage.other_kinds import Decided, SeenOther, StoredOther, decide_other, last_of_each
 from realestate.storage.sanitize import fingerprint, storable
 from realestate.storage.store import Batch, Quarantined, Written
 
@@ -93,17 +96,19 @@ class _OtherChange:
         born = {"events": list(map(event_document, self.events)), "unlogged": [each.revision for each in self.events]}
         if before is None:
             return InsertOne(screened({**after, **born}))
-        values = {name: after[name] for name in ("kind", "url", "data", "revision", "last_job")}
-        update = {"$set": values, "$max": {"last_seen_at": after["last_seen_at"]}}
+        values = {name: after[name] for name in ("kind", "url", "data", "revision", "last_job", "last_seen_at")}
+        update = {"$set": values}
         if self.events:
             update["$push"] = {name: {"$each": more} for name, more in born.items()}
         screened(update)
-        return UpdateOne({"_id": self.id, "revision": before.revision}, update, upsert=True)
+        not_newer = {"$lte": after["last_seen_at"]}
+        expected = {"_id": self.id, "revision": before.revision, "last_seen_at": not_newer}
+        return UpdateOne(expected, update, upsert=True)
 
 
-def write_others(database: Database[Document], others: Iterable[tuple[Other, str]], tally: Tally) -> None:
+def write_others(database: Database[Document], others: Iterable[SeenOther | tuple[Other, str]], tally: Tally) -> None:
     """Write the items. What another worker has written meanwhile is tried again."""
-    waiting: dict[str, tuple[Other, str]] = {}
+    waiting: dict[str, SeenOther] = {}
     for key, observed in last_of_each(others).items():
         try:
             name = id_of(*key)
@@ -116,15 +121,21 @@ def write_others(database: Database[Document], others: Iterable[tuple[Other, str
 
 
 def _observe_others(
-    database: Database[Document], waiting: Mapping[str, tuple[Other, str]], tally: Tally
-) -> dict[str, tuple[Other, str]]:
-    now, found = server_time(database), found_of(database, list(waiting), {"events": 0}, OTHERS)
+    database: Database[Document], waiting: Mapping[str, SeenOther], tally: Tally
+) -> dict[str, SeenOther]:
+    now = Now(server_time(database), steady())
+    found = found_of(database, list(waiting), {"events": 0}, OTHERS)
     changes = []
     for id, observed in waiting.items():
         if id in found and is_tombstone(found[id]):
             continue
         try:
-            changes.append(_OtherChange(decide_other(other_of(found[id]) if id in found else None, *observed, now)))
+            before, at = other_of(found[id]) if id in found else None, stored_time(now.when(observed.sent))
+            decided = decide_other(before, observed.item, observed.job, at)
+            if decided.is_late:
+                tally.late += 1
+            else:
+                changes.append(_OtherChange(decided))
         except REFUSED as error:
             tally.refuse_other(observed, error)
     applied = apply(database, changes, OTHERS)
@@ -207,25 +218,48 @@ class ListingWriter:
 class _Plan:
     """The writes that a batch needs."""
 
-    now: datetime
+    now: Now
     changes: list[Change] = field(default_factory=list)
-    touches: dict[str, tuple[int, str, bool]] = field(default_factory=dict)
-    """id -> the revision that was seen again, the job, and whether its detail page was read."""
+    touches: dict[str, tuple[int, Times]] = field(default_factory=dict)
+    """id -> the revision that was seen again, and when."""
     departures: list[InsertOne[Any]] = field(default_factory=list)
+    late: dict[str, int] = field(default_factory=dict)
+    """id -> number of its observations that are older than what is stored."""
+    newest: set[str] = field(default_factory=set)
+    """Listings that were not seen later, as far as was read."""
 
-    def add(self, id: str, observed: Observations, known: Known) -> None:
+    def add(self, database: Database[Document], id: str, observed: Observations, known: Known) -> None:
         """Raises one of REFUSED."""
-        job = observed[-1][1]
+        dated = [Dated(_kept(item), job, stored_time(at)) for item, job, at in self.now.dated(observed)]
+        times = times_of(dated)
+        if times.seen is not None and (id not in known.seen_at or times.seen >= known.seen_at[id]):
+            self.newest.add(id)
         if id in known.unchanged:
-            self.touches[id] = known.unchanged[id], job, is_read(observed)
+            self.touches[id] = known.unchanged[id], times
             return
         before = known.states.get(id)
-        outcome = decide(before, [(_kept(item), each) for item, each in observed], self.now)
-        self.departures += [InsertOne(screened(_departure(gone, each, self.now))) for gone, each in outcome.evidence]
+        outcome = decide(before, dated, self.now.database)
+        if outcome.late_prices:
+            add_late_prices(outcome, _prices_of(database, id))
+        self.late[id] = outcome.late
+        self.departures += [InsertOne(screened(_departure(*each))) for each in outcome.evidence]
         if outcome.changed(before):
-            self.changes.append(Change(before, outcome, self.now, job, is_seen(observed), is_read(observed)))
-        elif before is not None and is_seen(observed) and not outcome.evidence:
-            self.touches[id] = before.revision, job, is_read(observed)
+            self.changes.append(Change(before, outcome, times))
+        elif before is not None and times.seen is not None and not outcome.evidence:
+            self.touches[id] = before.revision, times
+
+    def touch(self, id: str) -> Document:
+        """The update of a listing that was seen again."""
+        times = self.touches[id][1]
+        update: Document = {"$max": grown_times(times)}
+        if id in self.newest:
+            update["$set"] = {"last_job": times.job}
+        return update
+
+
+def _prices_of(database: Database[Document], id: str) -> list[PriceSeen]:
+    found = database["listings"].find_one({"_id": id}, {"portal": 1, "ref": 1, "prices": 1}) or {}
+    return [price_of(found["portal"], found["ref"], each) for each in found.get("prices", ())]
 
 
 def _named(observations: Mapping[tuple[str, str], Observations], tally: Tally) -> dict[str, Observations]:
@@ -245,12 +279,12 @@ def _observe(
     database: Database[Document], waiting: Mapping[str, Observations], tally: Tally
 ) -> dict[str, Observations]:
     """Write them. Return those that another worker has written meanwhile."""
-    plan, known = _Plan(server_time(database)), known_of(database, waiting)
+    plan, known = _Plan(Now(server_time(database), steady())), known_of(database, waiting)
     refused: dict[str, object] = {}
     waiting = {id: observed for id, observed in waiting.items() if id not in known.erased}
     for id, observed in waiting.items():
         try:
-            plan.add(id, observed, known)
+            plan.add(database, id, observed, known)
         except REFUSED as error:
             refused[id] = error
     bulk(database["departures"], plan.departures)
@@ -262,6 +296,7 @@ def _observe(
             tally.refuse(observed, refused[id])
         elif id not in lost:
             tally.count(observed, is_known=id in known)
+            tally.late += plan.late.get(id, 0)
     tally.events += Counter(event.type for change in applied.done for event in change.outcome.events)
     return {id: waiting[id] for id in lost}
 
@@ -273,18 +308,13 @@ def _touch(database: Database[Document], plan: _Plan) -> set[str]:
     MongoDB reports how many were matched, not which. They are found by their revisions, which never come back.
     """
     listings, touches = database["listings"], plan.touches
-    seen = {"last_seen_at": plan.now}
-    read = {**seen, "last_fetched_at": plan.now}
-    statements = [
-        UpdateOne({"_id": id, "revision": revision}, {"$max": read if is_read else seen, "$set": {"last_job": job}})
-        for id, (revision, job, is_read) in touches.items()
-    ]
+    statements = [UpdateOne({"_id": id, "revision": revision}, plan.touch(id)) for id, (revision, _) in touches.items()]
     if bulk(listings, statements).matched == len(touches):
         return set()
     found = {
         each["_id"]: each.get("revision") for each in listings.find({"_id": {"$in": list(touches)}}, {"revision": 1})
     }
-    return {id for id, (revision, _, _) in touches.items() if found.get(id) != revision}
+    return {id for id, (revision, _) in touches.items() if found.get(id) != revision}
 
 
 def _correct(
@@ -302,7 +332,7 @@ def _correct(
             counts["refused"] += 1
             continue
         if outcome.changed(before):
-            changes.append(Change(before, outcome, now))
+            changes.append(Change(before, outcome))
         else:
             counts["unchanged"] += 1
     applied = apply(database, changes)
@@ -315,7 +345,7 @@ def _correct(
 
 def is_repriced(document: Document) -> bool:
     """Whether the newest price was seen on a search page, after its detail page."""
-    believed = [seen["source"] for seen in document["prices"] if not seen["suspect"]]
+    believed = [seen["source"] for seen in document["prices"] if not seen["suspect"] and seen["source"] != "late"]
     return believed[-1:] == ["search"]
 
 
@@ -325,7 +355,7 @@ def _kept(item: Any) -> Any:
 
 def _keep_away(database: Database[Document], batch: Batch, tally: Tally) -> None:
     """Delete evidence and quarantine entries of erased listings. Called after the write."""
-    keys = {(item.portal, item.ref) for item, _ in batch.observed if isinstance(item, Gone)}
+    keys = {(each[0].portal, each[0].ref) for each in batch.observed if isinstance(each[0], Gone)}
     keys |= {(item.portal, item.ref) for item in tally.quarantined}
     storable_keys = {(storable(portal), storable(ref)) for portal, ref in keys}
     if erased := erased_among(database, storable_keys):
@@ -377,7 +407,7 @@ def _released(database: Database[Document], listing: Listing, job: str) -> str:
         before, at = state_of(known) if known else None, stored_time(fetched(listing, now))
         outcome = release(before, listing, job, now)
         if outcome.changed(before):
-            applied = apply(database, [Change(before, outcome, at, job)])
+            applied = apply(database, [Change(before, outcome, NOT_SEEN._replace(job=job))])
             if applied.refused:
                 raise Refused(applied.refused[0][1])
             if applied.lost:

@@ -22,7 +22,8 @@ class PostgresStore(
     Maintenance,
     BackupTables,
 ):
-    """See `FullStore`. Connects and migrates at the first call, and again after an outage of the database."""
+    """See `FullStore`. Connects at the first call, and again after an outage of the database. Each connection checks
+    the version of the schema, and migrates only if it is too old."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -31,6 +32,9 @@ class PostgresStore(
     def migrate(self) -> None:
         with self.connection.cursor():
             pass
+
+    def schema_version(self) -> int:
+        return self.connection.schema_version()
 
     def close(self) -> None:
         self.connection.close()

@@ -21,7 +21,7 @@ from realestate.storage.store import Job, Numbered
 #: Rows that are read or written at a time.
 _TOGETHER = 1000
 
-_BESIDE = ("revision", "last_job", "suspect_price", "suspect_job")
+_BESIDE = ("revision", "last_job", "suspect_price", "suspect_job", "price_sighted_at")
 _UNHURRIED = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
 _NUMBERING = "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'seq')::regclass), 0)"
 #: Continue after the highest number that was ever used, also if its event was erased.
@@ -65,15 +65,23 @@ def _plain(name: str, kind: Any, order: str) -> _Table:
 
 
 def _read_listing(row: tuple[Any, ...]) -> StoredListing:
-    *columns, revision, last_job, price, job = row
+    *columns, revision, last_job, price, job, price_sighted_at = row
     listing = as_record(listing_of(tuple(columns)))
-    return StoredListing(listing, revision, last_job, None if price is None else Suspect(price, job))
+    suspect = None if price is None else Suspect(price, job)
+    return StoredListing(listing, revision, last_job, suspect, price_sighted_at)
 
 
 def _write_listing(stored: StoredListing) -> Iterable[Any]:
     listing, suspect = records.listing_of(stored.listing), stored.suspect
     doubt = (suspect.price, suspect.job) if suspect else (None, None)
-    return *fields_of(listing), *attrgetter(*CLOCK)(listing), stored.revision, stored.last_job, *doubt
+    return (
+        *fields_of(listing),
+        *attrgetter(*CLOCK)(listing),
+        stored.revision,
+        stored.last_job,
+        *doubt,
+        stored.price_sighted_at,
+    )
 
 
 def _write_event(numbered: Numbered) -> Iterable[Any]:
@@ -112,10 +120,10 @@ _TABLES: Mapping[str, _Table] = {
         (*_names(Job), "offered"),
         lambda row: StoredJob(Job(*row[:-1]), row[-1]),
         lambda stored: (*attrgetter(*_names(Job))(stored.job), stored.offered),
-        "job",
+        "portal, job",
     ),
-    "departures": _plain("departures", records.Departure, "job, portal, ref, evidence"),
-    "parts": _plain("parts", records.PlannedPart, "job, search"),
+    "departures": _plain("departures", records.Departure, "portal, job, ref, evidence"),
+    "parts": _plain("parts", records.PlannedPart, "portal, job, search"),
     "watermarks": _plain("watermarks", records.Watermark, "portal, scope"),
     "quarantine": _Table("quarantine", _QUARANTINE, in_quarantine, _write_quarantined, "portal, fingerprint"),
     "snapshots": _Table(

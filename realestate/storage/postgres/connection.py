@@ -1,6 +1,7 @@
 """A connection to PostgreSQL that reconnects after an outage of the database, and what its errors mean."""
 
 import os
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,7 +14,7 @@ from psycopg2.errorcodes import UNIQUE_VIOLATION
 from psycopg2.extensions import TRANSACTION_STATUS_INERROR, TRANSACTION_STATUS_INTRANS, connection, cursor, parse_dsn
 
 from realestate.storage.errors import StoreAway, StoreError
-from realestate.storage.postgres.migrate import migrate
+from realestate.storage.postgres.migrate import migrate, stored_version
 
 #: The server ends a statement after two minutes. Several statements sent together may take twice as long.
 LONGEST_SILENCE_SECONDS = 300.0
@@ -122,6 +123,11 @@ class Connection:
             self._execute(statement)
             self._prepared.add(statement)
 
+    def schema_version(self) -> int:
+        """The version of the database's schema; 0 if it has no tables of ours."""
+        with self.cursor(migrated=False):
+            return stored_version(self._connection)
+
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
@@ -166,9 +172,27 @@ class Connection:
         if kind in _ROWS_FAULT and self._connection is not None:
             return Duplicate(message) if error.pgcode == UNIQUE_VIOLATION else Refused(message)
         self.close()
+        if reason := _refused_login(str(error)):
+            return StoreError(f"PostgreSQL: {reason}; is STORE_URL right?")
         if kind == _WRONG_STATE or isinstance(error, psycopg2.OperationalError | psycopg2.InterfaceError):
             return StoreAway(message)
         return StoreError(f"PostgreSQL: {message}")
+
+
+#: The server does not let this user in, and will not later. psycopg2 gives no error code for a failed connection.
+_LOGIN_REFUSED = re.compile(
+    r"authentication failed|no password supplied|no pg_hba\.conf entry|is not permitted to log in"
+    r'|(?:role|user|database) ".*" does not exist|permission denied for database'
+    r"|does not support SSL, but SSL was required|certificate verify failed|root certificate file"
+)
+
+
+def _refused_login(message: str) -> str | None:
+    """Why the server refuses the user, if it does; of several servers, all must refuse it."""
+    lines = [line for line in message.splitlines() if line.startswith("connection to server")]
+    if not lines or not all(_LOGIN_REFUSED.search(line) for line in lines):
+        return None
+    return lines[0].partition("failed: ")[2].removeprefix("FATAL:").strip() or lines[0]
 
 
 def _readable(url: str) -> str:

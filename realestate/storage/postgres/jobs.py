@@ -7,7 +7,7 @@ from typing import Any
 
 from realestate.items import Part
 from realestate.storage.changes import OFF_THE_MARKET, depart
-from realestate.storage.errors import StoreError
+from realestate.storage.errors import NoSuchJob
 from realestate.storage.history import State
 from realestate.storage.postgres.connection import Connection, Statements
 from realestate.storage.postgres.merge import Change, Merge
@@ -30,12 +30,14 @@ _TOGETHER = 500
 
 _JOB = ", ".join(each.name for each in fields(Job))
 _BEGIN = """
-    INSERT INTO jobs (job, portal, mode, scope) VALUES (%s, %s, %s, %s) ON CONFLICT (job) DO NOTHING RETURNING job
+    INSERT INTO jobs (job, portal, mode, scope) VALUES (%s, %s, %s, %s)
+    ON CONFLICT (portal, job) DO NOTHING RETURNING job
 """
 _END = """
     UPDATE jobs SET swept_at = coalesce(swept_at, now()), complete = coalesce(complete, %(complete)s),
         reason = CASE WHEN swept_at IS NULL THEN %(reason)s ELSE reason END
-    WHERE job = %(job)s RETURNING portal, started_at, complete AND scope = %(whole)s AND mode = ANY (%(sweeps)s)
+    WHERE (portal, job) = (%(portal)s, %(job)s)
+    RETURNING started_at, complete AND scope = %(whole)s AND mode = ANY (%(sweeps)s)
 """
 _MISSING = """
     SELECT ref, url, rent_period FROM listings
@@ -46,10 +48,10 @@ _MISSING = """
 #: no statistics yet.
 _WEIGH = """
     SET LOCAL enable_seqscan = off;
-    SELECT job FROM jobs WHERE job = %(job)s FOR UPDATE;
+    SELECT job FROM jobs WHERE (portal, job) = (%(portal)s, %(job)s) FOR UPDATE;
     WITH due AS (
         SELECT job, portal FROM jobs
-        WHERE job = %(job)s AND (verdict IS NULL OR (verdict = 'withheld' AND %(force)s))
+        WHERE (portal, job) = (%(portal)s, %(job)s) AND (verdict IS NULL OR (verdict = 'withheld' AND %(force)s))
     ),
     counting AS (
         SELECT departure.portal, departure.ref, departure.evidence FROM due
@@ -63,7 +65,7 @@ _WEIGH = """
     weighed AS (
         UPDATE departures AS departure
         SET weighed = (departure.portal, departure.ref, departure.evidence) IN (SELECT * FROM counting)
-        FROM due WHERE departure.job = due.job
+        FROM due WHERE (departure.portal, departure.job) = (due.portal, due.job)
     ),
     sums AS (
         SELECT (SELECT count(DISTINCT ref) FROM counting) AS found,
@@ -73,19 +75,26 @@ _WEIGH = """
     )
     UPDATE jobs SET departures = found, offered = sums.offered, concluded_at = NULL,
         verdict = CASE WHEN found > %(mass)s * sums.offered AND NOT %(force)s THEN 'withheld' ELSE 'applied' END
-    FROM sums WHERE job = %(job)s
+    FROM sums WHERE (portal, job) = (%(portal)s, %(job)s)
 """
 _GONE = """
     SELECT DISTINCT ON (portal, ref) portal, ref, departure.evidence, departure.detail, departure.url, departure.at
     FROM departures AS departure JOIN listings AS known USING (portal, ref)
-    WHERE departure.job = %s AND departure.weighed AND known.status <> ALL (%s) AND known.last_seen_at <= departure.at
+    WHERE (departure.portal, departure.job) = (%s, %s) AND departure.weighed AND known.status <> ALL (%s)
+      AND known.last_seen_at <= departure.at
     ORDER BY portal, ref, departure.at LIMIT %s
 """
 _CONCLUDED = """
-    UPDATE jobs SET concluded_at = coalesce(concluded_at, now()) WHERE job = %(job)s
+    UPDATE jobs SET concluded_at = coalesce(concluded_at, now()) WHERE (portal, job) = (%(portal)s, %(job)s)
     RETURNING verdict, departures, offered, (
         SELECT count(DISTINCT (portal, ref)) FROM departures AS departure JOIN events USING (portal, ref)
-        WHERE departure.job = %(job)s AND events.job = %(job)s AND events.type = 'delisted')
+        WHERE (departure.portal, departure.job) = (%(portal)s, %(job)s) AND events.job = %(job)s
+          AND events.type = 'delisted')
+"""
+_NEWEST = f"""
+    SELECT {_JOB} FROM jobs
+    WHERE (%(portal)s::text IS NULL OR portal = %(portal)s) AND (%(job)s::text IS NULL OR job = %(job)s)
+    ORDER BY started_at DESC, job DESC, portal LIMIT %(limit)s
 """
 
 
@@ -97,42 +106,46 @@ class Jobs:
     def begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
         return bool(self._execute(_BEGIN, (job, portal, mode, scope)))
 
-    def end_sweep(self, job: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
-        values = {"job": job, "complete": complete, "reason": reason, "whole": WHOLE, "sweeps": list(SWEEPS)}
+    def end_sweep(self, job: str, portal: str, *, complete: bool, reason: str | None = None) -> Sequence[Unread]:
+        named = {"portal": portal, "job": job}
+        values = {**named, "complete": complete, "reason": reason, "whole": WHOLE, "sweeps": list(SWEEPS)}
         ended = self._execute(_END, values)
         if not ended:
-            raise StoreError(f"there is no job {job!r}")
-        portal, started_at, can_miss = ended[0]
+            raise NoSuchJob(job, portal)
+        started_at, can_miss = ended[0]
         missing = self._execute(_MISSING, (portal, list(OFF_THE_MARKET), started_at)) if can_miss else []
         return [Unread(*row) for row in missing]
 
-    def conclude(self, job: str, *, force: bool = False) -> Conclusion:
+    def conclude(self, job: str, portal: str, *, force: bool = False) -> Conclusion:
+        named = {"portal": portal, "job": job}
         values = {
-            "job": job,
+            **named,
             "force": force,
             "whole": WHOLE,
             "sweeps": list(SWEEPS),
             "off_the_market": list(OFF_THE_MARKET),
+            "mass": MASS,
+            "absences": ABSENCES,
         }
-        self._execute(_WEIGH, {**values, "mass": MASS, "absences": ABSENCES})
-        rows = self._execute("SELECT verdict FROM jobs WHERE job = %s", (job,))
+        self._execute(_WEIGH, values)
+        rows = self._execute("SELECT verdict FROM jobs WHERE (portal, job) = (%(portal)s, %(job)s)", named)
         if not rows:
-            raise StoreError(f"there is no job {job!r}")
+            raise NoSuchJob(job, portal)
         if rows[0][0] == "applied":
-            while self._delist_some(job):
+            while self._delist_some(job, portal):
                 pass
-        ((verdict, found, offered, delisted),) = self._execute(_CONCLUDED, {"job": job})
+        ((verdict, found, offered, delisted),) = self._execute(_CONCLUDED, named)
         return Conclusion(verdict, found, offered, delisted)
 
-    def jobs(self, portal: str | None = None, limit: int = 20) -> Sequence[Job]:
-        newest = f"SELECT {_JOB} FROM jobs WHERE %s IS NULL OR portal = %s ORDER BY started_at DESC, job DESC LIMIT %s"
-        return [Job(*row) for row in self._execute(newest, (portal, portal, limit))]
+    def jobs(self, portal: str | None = None, limit: int = 20, *, job: str | None = None) -> Sequence[Job]:
+        return [Job(*row) for row in self._execute(_NEWEST, {"portal": portal, "job": job, "limit": limit})]
 
-    def _delist_some(self, job: str) -> bool:
+    def _delist_some(self, job: str, portal: str) -> bool:
         """Delist some listings; return whether there were any. The next call repeats what changed meanwhile."""
-        gone = {(row[0], row[1]): row[2:] for row in self._execute(_GONE, (job, list(OFF_THE_MARKET), _TOGETHER))}
+        rows = self._execute(_GONE, (portal, job, list(OFF_THE_MARKET), _TOGETHER))
+        gone = {(row[0], row[1]): row[2:] for row in rows}
         known = known_of(self.connection, dict.fromkeys(gone, ()))
-        changes = [_departed(state, gone[key], job, known.now) for key, state in known.states.items()]
+        changes = [_departed(state, gone[key], job, known.now.database) for key, state in known.states.items()]
         if changes := [change for change in changes if change.outcome.changed(change.before)]:
             Merge(changes=changes).into(self.connection)
         return bool(gone)
@@ -152,7 +165,10 @@ def _departed(state: State, gone: Sequence[Any], job: str, now: datetime) -> Cha
 _PART = [each.name for each in fields(Part)]
 _KEEP_PART = f"""
     INSERT INTO parts (job, {", ".join(_PART)}) VALUES (%(job)s, {", ".join(f"%({name})s" for name in _PART)})
-    ON CONFLICT (job, search) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _PART)}
+    ON CONFLICT (portal, job, search) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _PART)}
+"""
+_PARTS_OF_JOB = f"""
+    SELECT {", ".join(_PART)} FROM parts WHERE (portal, job) = (%(portal)s, %(job)s) ORDER BY search
 """
 #: `revision` counts the changes, including the first sighting.
 _DUE = """
@@ -170,8 +186,8 @@ class Planning(Statements):
     def keep_part(self, job: str, part: Part) -> None:
         self._ask(_KEEP_PART, {"job": job, **asdict(part)})
 
-    def parts(self, job: str) -> Sequence[Part]:
-        rows = self._ask(f"SELECT {', '.join(_PART)} FROM parts WHERE job = %(job)s ORDER BY search", {"job": job})
+    def parts(self, job: str, portal: str) -> Sequence[Part]:
+        rows = self._ask(_PARTS_OF_JOB, {"portal": portal, "job": job})
         return [Part(**dict(zip(_PART, row, strict=True))) for row in rows]
 
     def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Unread]:

@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
 from realestate.items import Gone
-from realestate.storage.batch import Key
+from realestate.storage.batch import NOT_SEEN, Key, Times
 from realestate.storage.history import Outcome, State
 from realestate.storage.postgres.connection import Connection, Duplicate
 from realestate.storage.postgres.rows import (
@@ -74,17 +74,21 @@ LOCK = 0x7772697465  # "write"
 _KEY = {"portal": "text", "ref": "text"}
 _BESIDE = {"revision": "integer", "last_job": "text", "suspect_price": "numeric(14, 2)", "suspect_job": "text"}
 _WRITTEN = {**COLUMNS, **_BESIDE}
-STAGED = {**_WRITTEN, "expected": "integer", "seen": "boolean", "read": "boolean", "unseen_since": "timestamptz"}
+#: The times of the fetches, and what must not have changed since the listing was read: its revision and two times.
+_TIMES = dict.fromkeys(("first_at", "seen_at", "read_at", "sighted_at"), "timestamptz")
+_EXPECTED = {"expected": "integer", "fetched_before": "timestamptz", "sighted_before": "timestamptz"}
+STAGED = {**_WRITTEN, **_TIMES, **_EXPECTED, "unseen_since": "timestamptz"}
 OF_EVENT = {**_KEY, "revision": "integer", "at": "timestamptz", "job": "text"}
 _EVENT = {**OF_EVENT, "type": "text", "data": "jsonb"}
 PRICE = {**OF_EVENT, "source": "text", "price": "numeric(14, 2)", "currency": "text", "price_basis": "text"}
 PRICE |= {"rent_period": "text", "suspect": "boolean"}
 #: Events and prices share a table.
 HISTORY = {**_EVENT, **PRICE}
-TOUCHED = {**_KEY, "revision": "integer", "last_job": "text", "read": "boolean"}
+TOUCHED = {**_KEY, "revision": "integer", "last_job": "text", "seen_at": "timestamptz", "read_at": "timestamptz"}
+TOUCHED |= {"sighted_at": "timestamptz"}
 _SNAPSHOT = {**_KEY, "url": "text", "stage": "text", "job": "text", "kind": "text", "status": "integer"}
 _SNAPSHOT |= {"fetched_at": "timestamptz", "file": "text", '"offset"': "bigint", "length": "bigint", "digest": "text"}
-_DEPARTURE = {**_KEY, "job": "text", "evidence": "text", "detail": "text", "url": "text"}
+_DEPARTURE = {**_KEY, "job": "text", "evidence": "text", "detail": "text", "url": "text", "at": "timestamptz"}
 
 
 #: A temporary table of the connection.
@@ -94,26 +98,33 @@ STAGE = f"""
 """
 COPY = f"BEGIN; COPY staged ({', '.join(STAGED)}) FROM STDIN"
 
-#: Another worker may have seen the listing later than this one.
-_SEEN_NOW = "greatest(known.last_seen_at, clock.now)"
-_READ_NOW = "greatest(known.last_fetched_at, clock.now)"
+
+def _times_of(given: str) -> str:
+    """SQL that sets the times of a listing. Another worker may have seen the listing later than this one."""
+    return f"""
+            last_job = CASE WHEN {given}.seen_at >= known.last_seen_at THEN {given}.last_job ELSE known.last_job END,
+            last_seen_at = greatest(known.last_seen_at, {given}.seen_at),
+            last_fetched_at = greatest(known.last_fetched_at, {given}.read_at),
+            price_sighted_at = greatest(known.price_sighted_at, {given}.sighted_at)
+    """
+
 
 _ADDED = f"""
     added AS (
-        INSERT INTO listings ({", ".join(_WRITTEN)}, first_seen_at, last_seen_at, last_fetched_at)
-        SELECT {", ".join(_WRITTEN)}, %(now)s, %(now)s, %(now)s FROM staged
-        WHERE expected IS NULL AND NOT {is_erased("staged")}
+        INSERT INTO listings ({", ".join(_WRITTEN)}, first_seen_at, last_seen_at, last_fetched_at, price_sighted_at)
+        SELECT {", ".join(_WRITTEN)}, first_at, greatest(first_at, seen_at), greatest(first_at, read_at), sighted_at
+        FROM staged WHERE expected IS NULL AND NOT {is_erased("staged")}
         {{unless}} RETURNING portal, ref
     )"""
 _CHANGED = f"""
     changed AS (
         UPDATE listings AS known SET
             {", ".join(f"{name} = staged.{name}" for name in _WRITTEN if name not in (*_KEY, "last_job"))},
-            last_seen_at = CASE WHEN staged.seen THEN {_SEEN_NOW} ELSE known.last_seen_at END,
-            last_fetched_at = CASE WHEN staged.read THEN {_READ_NOW} ELSE known.last_fetched_at END,
-            last_job = CASE WHEN staged.seen THEN staged.last_job ELSE known.last_job END
-        FROM staged, clock
+            {_times_of("staged")}
+        FROM staged
         WHERE known.portal = staged.portal AND known.ref = staged.ref AND known.revision = staged.expected
+          AND known.last_fetched_at = staged.fetched_before
+          AND known.price_sighted_at IS NOT DISTINCT FROM staged.sighted_before
           AND (staged.unseen_since IS NULL OR known.last_seen_at <= staged.unseen_since)
         RETURNING known.portal, known.ref
     )"""
@@ -131,16 +142,15 @@ _HISTORY_OF = f"""
 _TOUCHES = f"""
     touches AS MATERIALIZED (SELECT * FROM {unnested("touched", TOUCHED)}),
     touched AS (
-        UPDATE listings AS known SET last_seen_at = {_SEEN_NOW}, last_job = touches.last_job,
-            last_fetched_at = CASE WHEN touches.read THEN {_READ_NOW} ELSE known.last_fetched_at END
-        FROM touches, clock
+        UPDATE listings AS known SET {_times_of("touches")}
+        FROM touches
         WHERE known.portal = touches.portal AND known.ref = touches.ref AND known.revision = touches.revision
         RETURNING known.portal, known.ref
     )"""
 _DEPARTURES = f"""
     departed AS (
-        INSERT INTO departures ({", ".join(_DEPARTURE)}, at) SELECT {", ".join(_DEPARTURE)}, clock.now
-        FROM {recordset("departed", _DEPARTURE)}, clock WHERE NOT {is_erased("departed")} ON CONFLICT DO NOTHING
+        INSERT INTO departures ({", ".join(_DEPARTURE)}) SELECT {", ".join(_DEPARTURE)}
+        FROM {recordset("departed", _DEPARTURE)} WHERE NOT {is_erased("departed")} ON CONFLICT DO NOTHING
     )"""
 _SNAPSHOTS = f"""
     snapped AS (
@@ -156,9 +166,9 @@ _LOST = "SELECT portal, ref FROM {given} EXCEPT SELECT portal, ref FROM {applied
 def statement(*what: str) -> str:
     """Return a statement with these parts only, because PostgreSQL plans every part. The result is kept in a setting,
     so that the same round trip can return it after the commit."""
-    parts, lost, events = ["clock AS MATERIALIZED (SELECT clock_timestamp() AS now)"], [], "NULL"
+    lost, events = [], "NULL"
     unless = "ON CONFLICT DO NOTHING" if "careful" in what else ""
-    parts += [sql.format(unless=unless) for name, sql in _PARTS.items() if name in what]
+    parts = [sql.format(unless=unless) for name, sql in _PARTS.items() if name in what]
     written = [f"SELECT portal, ref FROM {name}" for name in ("added", "changed") if name in what]
     if applied := " UNION ALL ".join(written):
         parts += [f"applied AS ({applied})", _HISTORY_OF.format(unless=unless)]
@@ -184,8 +194,7 @@ class Change:
     before: State | None
     outcome: Outcome
     job: str
-    seen: bool = False
-    read: bool = False
+    times: Times = NOT_SEEN
     unseen_since: datetime | None = None
     """Not applied if the listing was seen later than this."""
 
@@ -193,9 +202,14 @@ class Change:
         state = self.outcome.state
         assert state is not None
         price, job = (state.suspect.price, state.suspect.job) if state.suspect else (None, None)
-        expected = self.before.revision if self.before else None
-        beside = (state.revision, self.job, price, job, expected, self.seen, self.read, self.unseen_since)
+        times = (state.listing.first_seen_at, self.times.seen, self.times.read, self.times.price_sighted)
+        beside = (state.revision, self.job, price, job, *times, *self._expected(), self.unseen_since)
         return (*fields_of(state.listing), *beside)
+
+    def _expected(self) -> Sequence[Any]:
+        if self.before is None:
+            return (None, None, None)
+        return (self.before.revision, self.before.listing.last_fetched_at, self.before.price_sighted_at)
 
 
 class Touch(NamedTuple):
@@ -205,7 +219,13 @@ class Touch(NamedTuple):
     ref: str
     revision: int
     last_job: str
-    read: bool
+    seen_at: datetime | None
+    read_at: datetime | None
+    sighted_at: datetime | None
+
+    @classmethod
+    def of(cls, key: Key, revision: int, times: Times) -> Self:
+        return cls(*key, revision, times.job, times.seen, times.read, times.price_sighted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +238,11 @@ class Merged:
 
 @dataclass(slots=True)
 class Merge:
-    """All that one batch writes. New listings were first seen `now`."""
+    """All that one batch writes."""
 
-    now: datetime | None = None
     changes: list[Change] = field(default_factory=list)
     touches: list[Touch] = field(default_factory=list)
-    departures: list[tuple[Gone, str]] = field(default_factory=list)
+    departures: list[tuple[Gone, str, datetime]] = field(default_factory=list)
     quarantined: Sequence[Quarantined] = ()
     snapshots: Sequence[SnapshotRef] = ()
 
@@ -237,11 +256,13 @@ class Merge:
 
     def _into(self, connection: Connection, *how: str) -> Merged:
         what, parameters = self._what(), self._parameters()
+        if not what:
+            return Merged(set(), Counter())
         with connection.cursor() as cursor:
             if self.changes:
                 connection.once(STAGE)
                 copy(cursor, COPY, (change.row() for change in self.changes))
-            cursor.execute(statement(*how, *what), {"lock": LOCK, "now": self.now, **parameters})
+            cursor.execute(statement(*how, *what), {"lock": LOCK, **parameters})
             lost, events = msgspec.json.decode(cursor.fetchone()[0])
         return Merged({(portal, ref) for portal, ref in lost or ()}, Counter(events or {}))
 
@@ -259,7 +280,7 @@ class Merge:
         if self.touches:
             found |= arrays("touched", TOUCHED, self.touches)
         if self.departures:
-            found["departed"] = as_json(joined(gone, {"job": job}) for gone, job in self.departures)
+            found["departed"] = as_json(joined(gone, {"job": job, "at": at}) for gone, job, at in self.departures)
         if self.quarantined:
             found["quarantined"] = as_json(map(_quarantine_row, self.quarantined))
         if self.snapshots:

@@ -1,14 +1,53 @@
-"""Brings a PostgreSQL database to the newest schema."""
+"""Checks the schema of a PostgreSQL database, and brings it to the newest version.
 
+A database that is up to date is only read. So a role that may only read and write rows is enough, once a role that owns
+the tables has migrated.
+"""
+
+from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from psycopg2.errors import InsufficientPrivilege
+
+from realestate.storage.errors import StoreError, too_new
 
 #: The number of an advisory lock. No other program may use it in this database.
 _LOCK = 0x7265616C  # "real"
 
 
 def migrate(connection: Any) -> int:
-    """Apply the missing migrations, each in one transaction, by one process at a time. Return the version."""
+    """Apply the missing migrations. Return the version.
+
+    Raises StoreError if the database is newer than this program, or if it is older and the role may not change it."""
+    version, wanted = 0, newest()
+    try:
+        version = stored_version(connection)
+        if version > wanted:
+            raise too_new(version, wanted)
+        return version if version == wanted else _apply_missing(connection)
+    except InsufficientPrivilege as error:
+        message = str(error).partition("\n")[0]
+        raise StoreError(
+            f"the database has schema {version}, and {wanted} is needed, but its role may not change or read the schema"
+            f" ({message}): run `realestate migrate` with the role that owns the tables"
+        ) from error
+
+
+def stored_version(connection: Any) -> int:
+    """The version of the database; 0 if it has no tables of ours. Only reads."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('schema_version') IS NOT NULL")
+        ((exists,),) = cursor.fetchall()
+        if exists:
+            cursor.execute("SELECT coalesce(max(version), 0) FROM schema_version")
+            ((version,),) = cursor.fetchall()
+    connection.commit()
+    return int(version) if exists else 0
+
+
+def _apply_missing(connection: Any) -> int:
+    """Apply the missing migrations, each in one transaction, by one process at a time."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
         connection.commit()
@@ -30,6 +69,7 @@ def migrate(connection: Any) -> int:
 
 
 def newest() -> int:
+    """The version that this program needs."""
     return max(number for number, _ in _steps())
 
 
@@ -42,6 +82,7 @@ def _version(cursor: Any) -> int:
     return int(cursor.fetchone()[0])
 
 
+@cache
 def _steps() -> list[tuple[int, str]]:
     folder = files("realestate.storage.migrations")
     found = [each for each in folder.iterdir() if each.name.endswith(".sql")]

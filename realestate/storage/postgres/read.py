@@ -87,7 +87,8 @@ class ListingReader:
         return [Event(*row) for row in rows]
 
     def prices(self, portal: str, ref: str) -> Sequence[PriceSeen]:
-        rows = self._rows(f"SELECT {_PRICE} FROM prices WHERE (portal, ref) = (%s, %s) ORDER BY revision", portal, ref)
+        wanted = f"SELECT {_PRICE} FROM prices WHERE (portal, ref) = (%s, %s) ORDER BY at, revision"
+        rows = self._rows(wanted, portal, ref)
         return [PriceSeen(*row) for row in rows]
 
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]:

@@ -140,7 +140,7 @@ _LONG = ("title", "description", *fields_of_type(frozenset, list, dict))
 #: The columns that a batch writes: all fields except those of CLOCK.
 COLUMNS = {name: COLUMN_TYPES[FIELD_TYPES[name]] for name in dict.fromkeys((*_LONG, *FIELDS)) if name not in CLOCK}
 #: The columns of a listing's state beside its fields.
-STATE = (*FIELDS, "revision", "suspect_price", "suspect_job")
+STATE = (*FIELDS, "revision", "suspect_price", "suspect_job", "price_sighted_at")
 
 _values = attrgetter(*COLUMNS)
 #: type of a long value -> function that writes it.
@@ -209,5 +209,6 @@ def listing_of(row: tuple[Any, ...]) -> Listing:
 
 def state_of(row: tuple[Any, ...]) -> State:
     """Return the state of a row with the columns of STATE."""
-    *fields, revision, price, job = row
-    return State(listing_of(tuple(fields)), revision, None if price is None else Suspect(price, job))
+    *fields, revision, price, job, price_sighted_at = row
+    suspect = None if price is None else Suspect(price, job)
+    return State(listing_of(tuple(fields)), revision, suspect, price_sighted_at)

@@ -6,7 +6,6 @@ What another worker changed meanwhile is read and decided again.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
 from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -14,13 +13,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from realestate.items import Listing, Sighting
-from realestate.items.others import Other
-from realestate.storage.batch import Key, Observations, Tally, by_listing, is_read, is_seen
-from realestate.storage.changes import OFF_THE_MARKET, SAME, correct, decide, fetched, release
+from realestate.storage.batch import Key, Observations, Tally, Times, by_listing, times_of
+from realestate.storage.changes import OFF_THE_MARKET, SAME, add_late_prices, correct, decide, fetched, release
+from realestate.storage.clock import Now, steady
 from realestate.storage.errors import StoreError
-from realestate.storage.history import State
+from realestate.storage.history import Outcome, PriceSeen, State
 from realestate.storage.maintenance import SLACK, Current
-from realestate.storage.other_kinds import Decided, StoredOther, decide_other, last_of_each
+from realestate.storage.other_kinds import Decided, SeenOther, StoredOther, decide_other, last_of_each
 from realestate.storage.postgres.connection import Connection, Refused, Statements
 from realestate.storage.postgres.merge import LOCK, Change, Merge, Touch, erased_among, is_erased
 from realestate.storage.postgres.rows import COLUMNS, STATE, arrays, as_json, encoded, recordset, state_of, unnested
@@ -57,7 +56,7 @@ _KNOWN = f"""
 class Known:
     """For each stored listing: its revision if it is unchanged, its state if it has to be compared."""
 
-    now: datetime
+    now: Now
     unchanged: Mapping[Key, int]
     states: Mapping[Key, State]
 
@@ -67,16 +66,17 @@ def known_of(connection: Connection, observations: Mapping[Key, Observations]) -
     with connection.cursor() as cursor:
         cursor.execute(_KNOWN, {**asked, "off_the_market": list(OFF_THE_MARKET)})
         rows = cursor.fetchall()
+    clock = steady()
     keys = list(observations)
     ((now, places, revisions),) = (row[:3] for row in rows if row[0] is not None)
     unchanged = {keys[place - 1]: revision for place, revision in zip(places or (), revisions or (), strict=True)}
     states = {keys[row[3] - 1]: state_of(row[4:]) for row in rows if row[0] is None}
-    return Known(now, unchanged, states)
+    return Known(Now(now, clock), unchanged, states)
 
 
 def _asked(key: Key, observed: Observations) -> tuple[Any, ...]:
     """The values of _ASKED."""
-    item = observed[0][0] if len(observed) == 1 else None
+    item = observed[0].item if len(observed) == 1 else None
     if isinstance(item, Listing) and item.content_hash is not None:
         return (*key, False, None, *_same(item))
     if isinstance(item, Sighting):
@@ -95,6 +95,7 @@ _OTHER_COLUMNS = tuple(each.name for each in fields(StoredOther))
 _OTHER_LIST = ", ".join(_OTHER_COLUMNS)
 _GIVEN_OTHER = {"kind": "text", "portal": "text", "ref": "text", "url": "text", "data": "jsonb", "revision": "integer"}
 _GIVEN_OTHER |= {"last_job": "text", "expected": "integer", "type": "text", "event_data": "jsonb"}
+_GIVEN_OTHER |= {"last_seen_at": "timestamptz"}
 _KNOWN_OTHERS = f"""
     SELECT clock.now, {_OTHER_LIST} FROM (SELECT now() AS now) AS clock LEFT JOIN (
         SELECT {_OTHER_LIST} FROM unnest(%s::text[], %s::text[]) AS asked (portal, ref) JOIN others USING (portal, ref)
@@ -104,24 +105,24 @@ _KNOWN_OTHERS = f"""
 _MERGE_OTHERS = f"""
     BEGIN; SELECT pg_advisory_xact_lock(%(lock)s);
     WITH given AS MATERIALIZED (SELECT * FROM {recordset("given", _GIVEN_OTHER)}),
-    clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
     added AS (
         INSERT INTO others ({_OTHER_LIST})
-        SELECT kind, portal, ref, url, data, revision, %(now)s, %(now)s, last_job FROM given
+        SELECT kind, portal, ref, url, data, revision, last_seen_at, last_seen_at, last_job FROM given
         WHERE expected IS NULL AND NOT {is_erased("given")} ON CONFLICT DO NOTHING RETURNING portal, ref
     ),
     changed AS (
         UPDATE others AS known SET kind = given.kind, url = given.url, data = given.data, revision = given.revision,
-            last_seen_at = greatest(known.last_seen_at, clock.now), last_job = given.last_job
-        FROM given, clock
+            last_seen_at = given.last_seen_at, last_job = given.last_job
+        FROM given
         WHERE (known.portal, known.ref, known.revision) = (given.portal, given.ref, given.expected)
+          AND known.last_seen_at <= given.last_seen_at
         RETURNING known.portal, known.ref
     ),
     applied AS (SELECT portal, ref FROM added UNION ALL SELECT portal, ref FROM changed),
     logged AS (
         INSERT INTO events (portal, ref, revision, type, at, job, data)
-        SELECT portal, ref, revision, type, %(now)s, last_job, event_data FROM given JOIN applied USING (portal, ref)
-        WHERE type IS NOT NULL ON CONFLICT DO NOTHING RETURNING type
+        SELECT portal, ref, revision, type, last_seen_at, last_job, event_data
+        FROM given JOIN applied USING (portal, ref) WHERE type IS NOT NULL ON CONFLICT DO NOTHING RETURNING type
     )
     SELECT set_config('realestate.merged', json_build_array(
         (SELECT json_agg(json_build_array(portal, ref)) FROM applied),
@@ -149,26 +150,32 @@ class OtherKinds:
             return [StoredOther(*row) for row in cursor]
 
 
-def observe_others(connection: Connection, tally: Tally, others: Mapping[Key, tuple[Other, str]]) -> set[Key]:
+def observe_others(connection: Connection, tally: Tally, others: Mapping[Key, SeenOther]) -> set[Key]:
     """Write the items. Return the keys of those that another worker has written meanwhile."""
     now, known = _known_others(connection, others)
-    decided = [decide_other(known.get(key), other, job, now) for key, (other, job) in others.items()]
+    decided = {
+        key: decide_other(known.get(key), seen.item, seen.job, now.when(seen.sent)) for key, seen in others.items()
+    }
+    late = {key for key, each in decided.items() if each.is_late}
+    given = as_json(_given_other(each) for key, each in decided.items() if key not in late)
     with connection.cursor() as cursor:
-        cursor.execute(_MERGE_OTHERS, {"lock": LOCK, "now": now, "given": as_json(map(_given_other, decided))})
+        cursor.execute(_MERGE_OTHERS, {"lock": LOCK, "given": given})
         applied, types = msgspec.json.decode(cursor.fetchone()[0])
     done = {(portal, ref) for portal, ref in applied or ()}
     tally.others += len(done)
+    tally.late += len(late)
     tally.events.update(types or ())
-    lost = others.keys() - done
+    lost = others.keys() - done - late
     return lost - erased_among(connection, lost) if lost else set()
 
 
-def _known_others(connection: Connection, keys: Mapping[Key, object]) -> tuple[datetime, dict[Key, StoredOther]]:
+def _known_others(connection: Connection, keys: Mapping[Key, object]) -> tuple[Now, dict[Key, StoredOther]]:
     with connection.cursor() as cursor:
         cursor.execute(_KNOWN_OTHERS, ([portal for portal, _ in keys], [ref for _, ref in keys]))
         rows = cursor.fetchall()
+    now = Now(rows[0][0], steady())
     known = [StoredOther(*row) for _, *row in rows if row[0] is not None]
-    return rows[0][0], {(each.portal, each.ref): each for each in known}
+    return now, {(each.portal, each.ref): each for each in known}
 
 
 def _given_other(decided: Decided) -> bytes:
@@ -187,8 +194,13 @@ _REFUSED = (Refused, TypeError, AttributeError, ValueError, ArithmeticError, Rec
 _REPRICED = """
     SELECT portal, ref FROM (
         SELECT DISTINCT ON (portal, ref) portal, ref, source
-        FROM prices WHERE portal = ANY (%s) AND ref = ANY (%s) AND NOT suspect ORDER BY portal, ref, revision DESC
+        FROM prices WHERE portal = ANY (%s) AND ref = ANY (%s) AND NOT suspect AND source <> 'late'
+        ORDER BY portal, ref, revision DESC
     ) AS newest WHERE source = 'search'
+"""
+_PRICES_OF = f"""
+    SELECT {", ".join(each.name for each in fields(PriceSeen))}
+    FROM unnest(%s::text[], %s::text[]) AS asked (portal, ref) JOIN prices USING (portal, ref)
 """
 
 
@@ -218,15 +230,32 @@ class ListingWriter:
 
     def _observe(self, tally: Tally, observations: Mapping[Key, Observations]) -> set[Key]:
         known = known_of(self.connection, observations)
-        merge = Merge(known.now)
+        merge, decided = Merge(), _decided(observations, known)
+        self._add_late_prices({key: outcome for key, (outcome, _) in decided.items() if outcome.late_prices})
         for key, observed in observations.items():
-            _plan(merge, key, observed, known)
+            if key in known.unchanged:
+                times = times_of(known.now.dated(observed))
+                merge.touches.append(Touch.of(key, known.unchanged[key], times))
+        for key, (outcome, times) in decided.items():
+            _plan(merge, key, known.states.get(key), outcome, times)
         lost = self._merge(merge, tally)
         erased = erased_among(self.connection, lost) if lost else set()
         for key, observed in observations.items():
             if key not in lost:
                 tally.count(observed, is_known=key in known.unchanged or key in known.states)
+                tally.late += decided[key][0].late if key in decided else 0
         return lost - erased
+
+    def _add_late_prices(self, outcomes: Mapping[Key, Outcome]) -> None:
+        if not outcomes:
+            return
+        history: dict[Key, list[PriceSeen]] = {key: [] for key in outcomes}
+        with self.connection.cursor() as cursor:
+            cursor.execute(_PRICES_OF, ([portal for portal, _ in outcomes], [ref for _, ref in outcomes]))
+            for seen in (PriceSeen(*row) for row in cursor):
+                history[seen.portal, seen.ref].append(seen)
+        for key, outcome in outcomes.items():
+            add_late_prices(outcome, history[key])
 
     def _merge(self, merge: Merge, tally: Tally) -> set[Key]:
         merge.quarantined, merge.snapshots = tally.quarantined, tally.snapshots
@@ -246,7 +275,7 @@ class ListingWriter:
         repriced = self._repriced(known.states)
         changes: dict[Key, Change] = {}
         for key, state in known.states.items():
-            outcome = correct(state, listings[key], job, known.now, repriced=key in repriced)
+            outcome = correct(state, listings[key], job, known.now.database, repriced=key in repriced)
             if outcome.changed(state):
                 changes[key] = Change(state, outcome, job)
         lost = Merge(changes=list(changes.values())).into(self.connection).lost if changes else set()
@@ -281,20 +310,25 @@ def _until_written(
         work = {key: work[key] for key in lost}
 
 
-def _plan(merge: Merge, key: Key, observed: Observations, known: Known) -> None:
-    job = observed[-1][1]
-    if key in known.unchanged:
-        merge.touches.append(Touch(*key, known.unchanged[key], job, is_read(observed)))
-        return
-    before = known.states.get(key)
-    if before is None and len(observed) == 1 and isinstance(observed[0][0], Sighting):
-        return  # its page was never read: nothing to decide
-    outcome = decide(before, observed, known.now)
+def _decided(observations: Mapping[Key, Observations], known: Known) -> dict[Key, tuple[Outcome, Times]]:
+    """What follows from the observations of each listing that is not unchanged."""
+    decided = {}
+    for key, observed in observations.items():
+        before = known.states.get(key)
+        is_never_read = before is None and len(observed) == 1 and isinstance(observed[0].item, Sighting)
+        if key in known.unchanged or is_never_read:
+            continue
+        dated = known.now.dated(observed)
+        decided[key] = decide(before, dated, known.now.database), times_of(dated)
+    return decided
+
+
+def _plan(merge: Merge, key: Key, before: State | None, outcome: Outcome, times: Times) -> None:
     merge.departures += outcome.evidence
     if outcome.changed(before):
-        merge.changes.append(Change(before, outcome, job, is_seen(observed), is_read(observed)))
-    elif before is not None and is_seen(observed) and not outcome.evidence:
-        merge.touches.append(Touch(*key, before.revision, job, is_read(observed)))
+        merge.changes.append(Change(before, outcome, times.job, times))
+    elif before is not None and times.seen is not None and not outcome.evidence:
+        merge.touches.append(Touch.of(key, before.revision, times))
 
 
 #: Set the times of the last sighting and fetch, unless they are later already.
@@ -328,10 +362,11 @@ class Releases(ListingWriter, Statements):
     def _release(self, job: str, counts: Counter[str], listings: Mapping[Key, Listing]) -> set[Key]:
         ((key, listing),) = listings.items()
         known = known_of(self.connection, {key: ()})
-        before, at = known.states.get(key), fetched(listing, known.now)
-        outcome = release(before, listing, job, known.now)
+        now = known.now.database
+        before, at = known.states.get(key), fetched(listing, now)
+        outcome = release(before, listing, job, now)
         if outcome.changed(before):
-            lost = Merge(at, [Change(before, outcome, job)]).into(self.connection).lost
+            lost = Merge([Change(before, outcome, job)]).into(self.connection).lost
             if lost and erased_among(self.connection, lost):
                 counts["erased"] += 1
                 return set()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 from urllib.parse import unquote, urlsplit
 
+from realestate.private_files import owner_only
 from realestate.storage.snapshots import filenames
 from realestate.storage.snapshots.page import SnapshotError
 
@@ -243,7 +244,7 @@ def fsync_folder(folder: Path) -> None:
 def _replace(path: Path, data: bytes) -> None:
     if data:
         hidden = path.with_name(f".{path.name}.new")
-        with hidden.open("wb") as file:
+        with open(hidden, "wb", opener=owner_only) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

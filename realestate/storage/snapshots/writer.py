@@ -10,6 +10,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO
 
+from realestate.private_files import owner_only, private_folder
 from realestate.storage.snapshots import filenames, warc
 from realestate.storage.snapshots.page import Kind, Page, SnapshotError, SnapshotRef
 from realestate.storage.snapshots.places import Bucket, Folder, folder_of, fsync_folder, is_still, locked, spool_of
@@ -180,13 +181,19 @@ class SnapshotWriter:
         now = self.clock()
         name = filenames.checked(filenames.make(portal, kind, now, self.worker, self._number))
         path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         # The file gets its name after it is locked, so that no other worker takes it for a dead worker's file.
         hidden = path.with_name(f".{path.name}")
-        file = hidden.open("xb", buffering=0)
-        locked(file)
-        hidden.rename(path)
-        fsync_folder(path.parent)
+        file = open(hidden, "xb", buffering=0, opener=owner_only)  # noqa: SIM115 (it stays open)
+        try:
+            locked(file)
+            hidden.rename(path)
+            fsync_folder(path.parent)
+        except OSError:
+            file.close()
+            hidden.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+            raise
         return _OpenFile(name, now, file)
 
     def _finish(self, key: tuple[str, Kind]) -> None:
