@@ -46,7 +46,7 @@ app.command(epilog="Example: realestate reparse --portal immoweb --since 2026-11
 app.command(epilog="Example: realestate retain --delisted-days 180 --dry-run")(maintenance.retain)
 app.command(epilog="Example: realestate erase --ref emlak/840001")(maintenance.erase)
 app.command(epilog="Example: realestate upkeep --json")(maintenance.upkeep)
-app.command(epilog="Example: STORE_URL=postgresql://owner@db/realestate realestate migrate")(maintenance.migrate)
+app.command(epilog="Example: realestate migrate")(maintenance.migrate)
 app.command(epilog="Example: realestate backup realestate-2026-11-01.zip")(maintenance.backup)
 app.command(epilog="Example: realestate restore realestate-2026-11-01.zip")(maintenance.restore)
 app.add_typer(portal.app, name="portal", epilog="Example: realestate portal new example --kind jsonld")
