@@ -79,9 +79,7 @@ app.command(rich_help_panel=KEEP, epilog="Example: realestate reparse --portal i
 app.command(rich_help_panel=KEEP, epilog="Example: realestate retain --delisted-days 180 --dry-run")(maintenance.retain)
 app.command(rich_help_panel=KEEP, epilog="Example: realestate erase --ref emlak/840001")(maintenance.erase)
 app.command(rich_help_panel=KEEP, epilog="Example: realestate upkeep --json")(maintenance.upkeep)
-app.command(rich_help_panel=KEEP, epilog="Example: STORE_URL=postgresql://owner@db/realestate realestate migrate")(
-    maintenance.migrate
-)
+app.command(rich_help_panel=KEEP, epilog="Example: realestate migrate")(maintenance.migrate)
 app.command(rich_help_panel=KEEP, epilog="Example: realestate backup realestate-2026-11-01.zip")(maintenance.backup)
 app.command(rich_help_panel=KEEP, epilog="Example: realestate restore realestate-2026-11-01.zip")(maintenance.restore)
 app.add_typer(

@@ -337,6 +337,8 @@ def plain(value: Any) -> Any:
 
 def is_storable_time(value: datetime) -> bool:
     """Whether the time is between the years 1 and 9999 also in UTC. Otherwise a database could not read it again."""
+    if value.tzinfo is None:
+        return True
     try:
         value.astimezone(UTC)
     except OverflowError:

@@ -12,7 +12,7 @@ from msgspec import Meta
 from realestate.items import Address, Currency, Moment, Text, is_storable_time, plain
 
 #: Stored with all its decimals: a share may cost less than a cent.
-Money = Annotated[Decimal, Meta(extra_json_schema={"minimum": 1e-9, "maximum": 1e12})]
+Money = Annotated[Decimal, Meta(extra_json_schema={"exclusiveMinimum": 0, "maximum": 1e12})]
 Pieces = Annotated[int, Meta(ge=0, le=10**15)]
 
 

@@ -112,6 +112,13 @@ EXAMPLES: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
         ],
         [{"latitude": 48.85, "longitude": 2.35}, {"latitude": 4.86, "longitude": 50.46}, {"country": "AZ"}],
     ),
+    "date_impossible": (
+        [{"posted_at": datetime.min.replace(tzinfo=UTC)}, {"updated_at": None}],
+        [
+            {"posted_at": datetime.min.replace(tzinfo=timezone(timedelta(hours=4)))},
+            {"updated_at": datetime.max.replace(tzinfo=timezone(timedelta(hours=-4)))},
+        ],
+    ),
     "date_in_future": (
         [{"posted_at": NOW + timedelta(days=1)}, {"updated_at": (NOW + timedelta(days=1)).astimezone(BAKU)}],
         [{"posted_at": NOW + timedelta(days=1, seconds=1)}, {"updated_at": NOW + timedelta(days=400)}],
@@ -151,7 +158,7 @@ def test_a_rule_is_broken_and_says_why(rule: str, changes: dict[str, Any]) -> No
 
 def test_only_these_rules_are_errors() -> None:
     errors = {name for name, rule in RULES.items() if rule.severity == "error"}
-    assert errors == {"floor_above_building", "area_impossible", "price_per_m2_beyond_district"}
+    assert errors == {"floor_above_building", "area_impossible", "price_per_m2_beyond_district", "date_impossible"}
 
 
 def test_swapped_coordinates_are_named_in_the_message() -> None:

@@ -58,7 +58,7 @@ def test_an_invalid_item_goes_to_quarantine_with_its_errors_and_data(pipeline: V
     assert isinstance(item, Quarantined)
     assert item.errors == (
         'country: "Belgium" does not match "^[A-Z]{2}$"',
-        "price: -5 is less than or equal to the minimum of 0",
+        "price: -5 is less than the minimum of 0.01",
     )
     assert (item.ref, item.record["price"]) == ("21000001", -5)
     assert pipeline.stats.get_value("listing/field/price/invalid") == 1

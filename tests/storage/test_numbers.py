@@ -106,7 +106,11 @@ def test_a_quote_keeps_all_decimals_of_its_price(any_store: FullStore, validated
     any_store.write(Batch(others=[(validated(quote), "job")]))
     assert [other.data["price"] for other in any_store.others("finance")] == [0.0031]
     quote.price = Decimal("1e-13")
-    assert isinstance(validated(quote), Quarantined)
+    any_store.write(Batch(others=[(validated(quote), "job")]))
+    assert [other.data["price"] for other in any_store.others("finance")] == [1e-13]
+    for price in ("1e-400", "1e13", "NaN"):
+        quote.price = Decimal(price)
+        assert isinstance(validated(quote), Quarantined), price
     quote.price, quote.quoted_at = None, TIMES[0]
     quote.currency = None
     assert isinstance(validated(quote), Quarantined)
