@@ -7,6 +7,7 @@ import msgspec
 from redis import Redis
 
 from realestate.queue import keys
+from realestate.queue.seed_source import PUSH_ONCE, PUSHED_KEEP_MS
 
 
 def submit(
@@ -16,5 +17,8 @@ def submit(
     job = uuid4().hex[:12]
     fields = {"job": job, "mode": mode, "scope": scope, "priority": priority}
     seeds = [msgspec.json.encode({"url": url, **fields}).decode() for url in urls]
-    server.rpush(keys.start_urls(portal), *seeds)
+    # In one script that is safe to repeat: if Redis restarts meanwhile, no seed is missing and none is there twice.
+    source = keys.start_urls(portal)
+    if seeds:
+        server.eval(PUSH_ONCE, 2, source, keys.pushed(source, job), PUSHED_KEEP_MS, *seeds)
     return job

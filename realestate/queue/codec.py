@@ -93,7 +93,7 @@ def decode(data: bytes, spider: Spider) -> Request:
             if role in parts:
                 parts[role] = _method(spider, parts[role])
         return request_to(**parts)
-    except (msgspec.MsgspecError, TypeError, ValueError, AttributeError) as error:
+    except (msgspec.MsgspecError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise MalformedRequest(str(error)) from error
 
 

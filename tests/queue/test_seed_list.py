@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import pytest
 from redis import Redis
-from redis.asyncio import Redis as AsyncRedis
 from scrapy.statscollectors import DummyStatsCollector, StatsCollector
 
 from realestate.queue import keys
+from realestate.queue.connection import connect_to
 from realestate.queue.seeds import SeedList
 
 PORTAL = "immoweb"
@@ -17,7 +17,7 @@ PORTAL = "immoweb"
 
 def taking(redis_url: str, act: Callable[[SeedList, Any], Awaitable[None]]) -> None:
     async def inside() -> None:
-        async with AsyncRedis.from_url(redis_url) as client:
+        async with connect_to(redis_url) as client:
             stats = cast(StatsCollector, DummyStatsCollector.__new__(DummyStatsCollector))
             await act(SeedList(client, PORTAL, "w", stats), client)
 
