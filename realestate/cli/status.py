@@ -10,6 +10,7 @@ from realestate.cli.options import JsonFlag
 
 if TYPE_CHECKING:
     from realestate.jobs.fleet import State
+    from realestate.jobs.unread_seeds import UnreadSeeds
     from realestate.queue.request_queue import RequestQueue
 
 T = TypeVar("T")
@@ -27,13 +28,17 @@ def status(json: JsonFlag = False) -> None:
     from realestate.cli import terminal
 
     portals = _portals()
+    unread = _unread_seeds() if portals is not None else []
     if json:
         names = {name: _fields(portal) for name, portal in (portals or {}).items()}
-        terminal.print_json({"running": portals is not None, "portals": names})
+        unread_keys = {each.key: each.seeds for each in unread}
+        terminal.print_json({"running": portals is not None, "portals": names, "unread_start_urls": unread_keys})
     elif portals is None:
         print("nothing is running here: start with `realestate crawl <portal>`, or set REDIS_URL and STORE_URL")
     else:
         _print_table(portals)
+        for each in unread:
+            print(each)
 
 
 def pause(portals: Annotated[list[str], typer.Argument(help="Portals to stop on all workers.")]) -> None:
@@ -58,13 +63,14 @@ def with_queue(portal: str, act: "Callable[[RequestQueue], Awaitable[T]]") -> T:
 
     from realestate.cli.connections import check_queues, running_redis_url
     from realestate.queue.connection import connect_to
+    from realestate.queue.redis_client import briefly
     from realestate.queue.request_queue import QueueSettings, RequestQueue
 
     check_queues([portal])
     url = running_redis_url()
 
     async def connect_and_act() -> T:
-        server = connect_to(url)
+        server = connect_to(url, briefly())
         try:
             return await act(RequestQueue(server, portal, QueueSettings()))
         finally:
@@ -101,6 +107,14 @@ def _portals() -> dict[str, PortalStatus] | None:
     server = connect_redis(redis_url)
     names = sorted({*portals(), *(name for name in all_portals() if name in counts)})
     return {name: PortalStatus(look(server, name), *counts.get(name, (0, 0))) for name in names}
+
+
+def _unread_seeds() -> "list[UnreadSeeds]":
+    from realestate.cli.connections import connect_redis, running_redis_url
+    from realestate.jobs.unread_seeds import unread_seeds
+    from realestate.jobs.work import all_portals
+
+    return unread_seeds(connect_redis(running_redis_url()), all_portals())
 
 
 def _fields(portal: PortalStatus) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from scrapy.spiderloader import SpiderLoaderProtocol, get_spider_loader
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.misc import load_object
 
+from realestate.jobs.endings import PortalCrawls
+
 #: The kind of a portal whose items are listings of homes.
 HOMES = "listing"
 #: The settings that name most components of a worker.
@@ -63,16 +65,18 @@ def import_components() -> None:
 
 
 def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bool = False) -> bool:
-    """Serve the queues of these portals until SIGTERM. Returns False if a spider could not start."""
+    """Serve the queues of these portals until SIGTERM. Returns False if a spider could not start, or was closed by an
+    error."""
     settings = project_settings()
     settings.set("UNTIL_DONE", until_done, priority="cmdline")
     settings.set("REDIS_URL", redis_url, priority="cmdline")
     settings.set("STORE_URL", store_url, priority="cmdline")
     process = AsyncCrawlerProcess(settings)
+    crawls = PortalCrawls(process)
     for name in names:
-        process.crawl(name)
+        crawls.start(name)
     process.start()
-    return not process.bootstrap_failed
+    return not crawls.failed
 
 
 def project_settings() -> Settings:

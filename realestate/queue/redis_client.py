@@ -53,17 +53,22 @@ TEMPORARY_ERRORS = (
 
 
 def is_temporary(error: Exception) -> bool:
-    """Whether the same command may succeed later. An error in a script would always come again. redis-py removes the
-    code of an error that it knows from the message."""
+    """Whether the same command may succeed later. An error in a script would always come again."""
     if not isinstance(error, ResponseError):
         return True
-    text = f"{error.status_code or ''} {error}"
-    return any(code in text for code in TEMPORARY_ERRORS)
+    return any(code in error_text(error) for code in TEMPORARY_ERRORS)
+
+
+def error_text(error: Exception) -> str:
+    """The message of an error with its code, on one line. redis-py removes a code that it knows from the message."""
+    code = getattr(error, "status_code", None) or ""
+    message = " ".join(str(error).split())
+    return message if message.startswith(code) else f"{code} {message}"
 
 
 def is_wrong_type(error: Exception) -> bool:
     """Whether a key has another type than the command needs."""
-    return isinstance(error, ResponseError) and "WRONGTYPE" in f"{error.status_code or ''} {error}"
+    return isinstance(error, ResponseError) and "WRONGTYPE" in error_text(error)
 
 
 @dataclass(slots=True)
@@ -104,7 +109,7 @@ class Delays:
     def after(self, error: Exception) -> float:
         """How long to wait after this error. Raises it if waiting does not help, or has lasted long enough."""
         waiting = self.waiting
-        if not is_temporary(error) or (_is_refused_login(error) and not waiting.connected):
+        if not is_temporary(error) or (is_refused_login(error) and not waiting.connected):
             raise error
         longest = waiting.seconds if waiting.connected else waiting.first_seconds
         if longest is not None and time.monotonic() - self._began >= longest:
@@ -112,13 +117,15 @@ class Delays:
         if waiting.stats is not None:
             waiting.stats.inc_value("queue/redis_away")
         if waiting.connected or longest is None:
-            logger.warning("queue/redis_away: Redis is unavailable for %s: %s; trying again", self.what, error)
+            text = error_text(error)
+            logger.warning("queue/redis_away: Redis is unavailable for %s: %s; trying again", self.what, text)
         seconds = random.uniform(self._delay / 2, self._delay)
         self._delay = min(self._delay * 2, LONGEST_WAIT)
         return seconds
 
 
-def _is_refused_login(error: Exception) -> bool:
+def is_refused_login(error: Exception) -> bool:
+    """Whether Redis refuses the user name or the password."""
     return isinstance(error, (AuthenticationError, AuthorizationError))
 
 

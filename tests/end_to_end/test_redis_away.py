@@ -127,7 +127,7 @@ def test_nothing_is_lost_while_redis_refuses_writes(
         site.until_the_middle(server)
         disturb(server, True)
         until(lambda: waits(*workers, because=complaint), "the worker to notice")
-        until(lambda: waits(*workers, because="while looking for seeds"), "its plain commands too")
+        until(lambda: waits(*workers, because="for BLMOVE"), "its plain commands too")
         disturb(server, False)
         until_finished(server)
         assert look(server, PORTAL).dead == 0

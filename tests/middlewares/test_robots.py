@@ -337,7 +337,9 @@ def test_a_refusal_slows_the_fleet_down(run: Run, server: Redis) -> None:
 
 def test_without_redis_the_last_rules_are_used(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     async def unavailable(*arguments: Any, **state: Any) -> Any:
-        raise OSError("unavailable")
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(robots, "REDIS_SECONDS", 0.05)
 
     async def act(worker: Worker) -> None:
         with monkeypatch.context() as patch:
