@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-from redis import Redis
+from typing import TYPE_CHECKING
 
 from realestate import embedded, settings
 from realestate.cli.errors import UsageError
@@ -14,6 +13,9 @@ from realestate.queue import keys
 from realestate.queue.connection import connect_blocking
 from realestate.queue.redis_client import REDIS_ERRORS, Waiting, error_text, is_refused_login
 from realestate.storage import FullStore, open_store
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def running_redis_url() -> str:
     return url
 
 
-def connect_redis(url: str) -> Redis:
+def connect_redis(url: str) -> "Redis":
     try:
         return connect_blocking(url)
     except ValueError as error:

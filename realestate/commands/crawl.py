@@ -12,13 +12,13 @@ from realestate.jobs.endings import ended_well
 class Command(crawl.Command):
     """Scrapy's own command ends with 0 also if the spider was closed by an error."""
 
-    _crawler: Crawler | None = None
+    _started: Crawler | None = None
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
-        self._crawler = super()._create_crawler(spidercls)
-        return self._crawler
+        self._started = super()._create_crawler(spidercls)
+        return self._started
 
     def run(self, args: list[str], opts: Namespace) -> None:
         super().run(args, opts)
-        if self._crawler is not None and not ended_well(self._crawler):
+        if self._started is not None and not ended_well(self._started):
             self.exitcode = 1

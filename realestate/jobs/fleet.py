@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from redis import Redis
+from typing import TYPE_CHECKING, Any
 
 from realestate.queue import keys
 from realestate.queue.rate_limit import RateLimit
 from realestate.queue.redis_client import in_one_step
 from realestate.queue.workers import HeartbeatData, read_heartbeat
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ class State:
         return not self.waiting and not self.in_flight and not self.open_jobs
 
 
-def look(server: Redis, portal: str) -> State:
+def look(server: "Redis", portal: str) -> State:
     """Read the state of a portal. The number of reads does not depend on the length of the queue.
 
     Seeds are read first: a seed that moves into the queue meanwhile is counted twice rather than never."""

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
-
-from redis import Redis
+from typing import TYPE_CHECKING
 
 from realestate.embedded import children
 from realestate.jobs.fleet import State, look
 from realestate.queue.workers import HeartbeatData
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 #: Long enough for the slowest page in flight (DOWNLOAD_TIMEOUT) and the last batch.
 STOP_SECONDS = 45.0
@@ -66,7 +68,7 @@ def _last_error(log: Path) -> str:
 
 
 def watch(
-    server: Redis,
+    server: "Redis",
     portals: Sequence[str],
     workers: Sequence[Popen[bytes]],
     show: Callable[[Progress], None],

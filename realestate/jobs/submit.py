@@ -1,17 +1,20 @@
 """Submits a job: pushes its seeds into the list of the portal."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import msgspec
-from redis import Redis
 
 from realestate.queue import keys
 from realestate.queue.seed_source import PUSH_ONCE, PUSHED_KEEP_MS
 
+if TYPE_CHECKING:
+    from redis import Redis
+
 
 def submit(
-    server: Redis, portal: str, urls: Iterable[str], *, mode: str = "full", scope: str = "", priority: int = 0
+    server: "Redis", portal: str, urls: Iterable[str], *, mode: str = "full", scope: str = "", priority: int = 0
 ) -> str:
     """Push the URLs as one job and return its id. `scope` is WHOLE if together they cover the whole portal."""
     job = uuid4().hex[:12]

@@ -3,12 +3,13 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
-
-from redis import Redis, RedisCluster
+from typing import TYPE_CHECKING, Any
 
 from realestate.queue import keys
-from realestate.queue.redis_client import is_wrong_type
+from realestate.queue.redis_client import BlockingRedisCluster, is_wrong_type
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 #: At most so many keys of each server are looked at, in pieces of SCANNED_AT_ONCE: a big Redis must not slow down
 #: `realestate status`.
@@ -33,7 +34,7 @@ class UnreadSeeds:
         return f"{self.key} has {self.seeds} seeds that no portal reads{meant}"
 
 
-def unread_seeds(server: Redis, portals: Collection[str]) -> list[UnreadSeeds]:
+def unread_seeds(server: "Redis", portals: Collection[str]) -> list[UnreadSeeds]:
     """The keys whose name ends like that of a list of start URLs, and belongs to no portal and to no other spider with
     a queue in this Redis."""
     found: list[UnreadSeeds] = []
@@ -48,8 +49,8 @@ def unread_seeds(server: Redis, portals: Collection[str]) -> list[UnreadSeeds]:
     return found
 
 
-def _start_url_keys(server: Redis) -> Iterator[str]:
-    nodes: list[Any] = server.get_primaries() if isinstance(server, RedisCluster) else [None]
+def _start_url_keys(server: "Redis") -> Iterator[str]:
+    nodes: list[Any] = server.get_primaries() if isinstance(server, BlockingRedisCluster) else [None]
     for node in nodes:
         options = {} if node is None else {"target_nodes": node}
         cursor: Any = 0
@@ -63,9 +64,9 @@ def _start_url_keys(server: Redis) -> Iterator[str]:
                 break
 
 
-def _length(server: Redis, key: str) -> int:
+def _length(server: "Redis", key: str) -> int:
     try:
-        return int(server.llen(key))  # type: ignore[arg-type]
+        return int(server.llen(key))
     except Exception as error:
         if not is_wrong_type(error):
             raise
