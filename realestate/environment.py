@@ -12,7 +12,6 @@ from urllib.parse import quote, urlsplit
 
 from realestate import old_names
 from realestate.middlewares.proxies import BadProxy, parse_proxies, split_proxies
-from realestate.queue.redis_url import BadRedisUrl, parse_redis_url
 
 #: The variables that say where Redis and the store are. If none is set, the embedded services are used.
 ADDRESSES = ("REDIS_URL", "REDIS_HOST", "STORE_URL", "POSTGRES_HOST", "MONGODB_URI")
@@ -113,24 +112,16 @@ def sha256(name: str, default: str) -> str:
 
 
 def redis_url() -> str | None:
-    """REDIS_URL, or the URL made from REDIS_HOST and REDIS_PORT, which scrapy-redis users set. An error message does
-    not contain the URL: it may hold a password."""
+    """REDIS_URL, or the URL made from REDIS_HOST and REDIS_PORT, which scrapy-redis users set. The URL is checked when
+    it is used, so that `realestate doctor` can name it."""
     if url := variable("REDIS_URL"):
-        return _checked_redis_url("REDIS_URL", url)
+        return url
     if host := variable("REDIS_HOST"):
         port = variable("REDIS_PORT") or "6379"
         if not (port.isascii() and port.isdigit() and 0 < int(port) < 65_536):
             raise SystemExit(f"realestate: REDIS_PORT is {port!r}: a number from 1 to 65535 is needed")
-        return _checked_redis_url("REDIS_HOST", f"redis://{host}:{port}/0")
+        return f"redis://{host}:{port}/0"
     return None
-
-
-def _checked_redis_url(name: str, url: str) -> str:
-    try:
-        parse_redis_url(url)
-    except BadRedisUrl as error:
-        raise SystemExit(f"realestate: {name} is no address of Redis: {error}") from None
-    return url
 
 
 def http_url(name: str) -> str | None:

@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "schema": {"items"},
     "parsing": set(),
     "old_names": set(),
-    "environment": {"middlewares", "old_names", "queue"},  # the forms of addresses; settings that were renamed
+    "environment": {"middlewares", "old_names"},  # the form of a proxy's address; settings that were renamed
     "settings": {"environment", "queue"},  # the names of the keys
     "privacy": {"parsing"},
     "queue": set(),  # so that any Scrapy project can use it
@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "jobs": {"items", "queue", "storage", "embedded"},
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs"},  # so that a portal can be read alone
     "simulator": {"items"},
-    "commands": {"jobs"},
+    "commands": {"jobs", "queue"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage"},
     "demo": {"settings", "environment", "embedded", "jobs", "queue", "storage", "items"},
     "cli": {

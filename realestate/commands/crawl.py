@@ -5,8 +5,10 @@ from argparse import Namespace
 from scrapy import Spider
 from scrapy.commands import crawl
 from scrapy.crawler import Crawler
+from scrapy.exceptions import UsageError
 
 from realestate.jobs.endings import ended_well
+from realestate.queue.redis_url import BadRedisUrl, parse_redis_url
 
 
 class Command(crawl.Command):
@@ -19,6 +21,15 @@ class Command(crawl.Command):
         return self._started
 
     def run(self, args: list[str], opts: Namespace) -> None:
+        self._check_redis_url()
         super().run(args, opts)
         if self._started is not None and not ended_well(self._started):
             self.exitcode = 1
+
+    def _check_redis_url(self) -> None:
+        """One line instead of a traceback."""
+        try:
+            if url := self.settings.get("REDIS_URL"):
+                parse_redis_url(url)
+        except BadRedisUrl as error:
+            raise UsageError(f"REDIS_URL is no address of Redis: {error}", print_help=False) from error

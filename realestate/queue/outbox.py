@@ -95,7 +95,7 @@ class Outbox:
         for then in thens:
             try:
                 await then()
-            except ResponseError as error:  # a key has a wrong type; `SeedList` repairs it when it takes the next seed
+            except ResponseError as error:
                 logger.error("queue/refused: a seed was not removed: %s", error)
 
     async def _send(self, settlements: list[Settlement], early: list[Pushed]) -> list[bool]:

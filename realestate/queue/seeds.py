@@ -98,7 +98,12 @@ class SeedList:
             del self._missing_parts[whole]
             nonce = whole
         if (seed := self._open.get(nonce)) is not None:
-            await self._remove(seed)
+            try:
+                await self._remove(seed)
+            except ResponseError as error:
+                if not is_wrong_type(error) or not await self._set_wrong_types_aside():
+                    raise
+                await self._remove(seed)
             self._open.pop(nonce, None)
 
     def take_again(self, nonce: str) -> None:

@@ -205,3 +205,46 @@ def test_the_queue_continues_after_a_restart_of_its_node(run: Run, nodes: list[N
         return await queue.settle([ended(lease) for lease in leases])
 
     assert run(act) == [True, True]
+
+
+def test_the_queue_waits_while_no_node_or_only_some_nodes_answer(run: Run, nodes: list[Node]) -> None:
+    async def act(queue: RequestQueue) -> list[bool]:
+        await queue.push([request("a"), request("b")])
+        leases = (await queue.take("w", 1)).leases
+        for node in nodes:
+            node.stop()
+        waiting = asyncio.ensure_future(queue.take("w", 1, [lease.id for lease in leases]))
+        done, _ = await asyncio.wait({waiting}, timeout=2)
+        assert not done, "no node answers"
+        holder = nodes[key_slot(keys.prefix(queue.portal).encode()) * 3 // redis_fleet.SLOTS]
+        await asyncio.to_thread(next(node for node in nodes if node is not holder).start)
+        done, _ = await asyncio.wait({waiting}, timeout=2)
+        assert not done, "the node of the portal does not answer"
+        for node in nodes:
+            if node.process is None:
+                await asyncio.to_thread(node.start)
+        async with asyncio.timeout(60):
+            leases += (await waiting).leases
+        return await queue.settle([ended(lease) for lease in leases])
+
+    assert run(act) == [True, True]
+
+
+def test_a_new_client_waits_for_the_first_node(nodes: list[Node]) -> None:
+    async def act() -> None:
+        for node in nodes:
+            node.stop()
+        client = connect_to(cluster_url(nodes))
+        try:
+            asked = asyncio.ensure_future(client.set("key", "value"))
+            done, _ = await asyncio.wait({asked}, timeout=1)
+            assert not done
+            for node in nodes:
+                await asyncio.to_thread(node.start)
+            async with asyncio.timeout(60):
+                await asked
+                assert await client.in_one_step(lambda commands: commands.get("key")) == [b"value"]
+        finally:
+            await client.aclose()
+
+    asyncio.run(act())
