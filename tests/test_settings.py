@@ -154,6 +154,7 @@ def test_ban_rules_that_cannot_be_used_are_one_clear_line(tmp_path: Path, rules:
     assert done.stderr.count("\n") == 1
 
 
+OWN_RULES = str(Path(__file__).parents[1] / "realestate" / "middlewares" / "ban_pages.toml")
 KEY = "A" * 43 + "="
 
 
@@ -213,7 +214,7 @@ def test_a_wrong_proxy_is_one_clear_line_without_credentials(env: dict[str, str]
 
 @pytest.mark.parametrize(
     ("old", "new", "text", "value"),
-    [("PACE_RATE", "RATE_LIMIT", "2.5", 2.5), ("BLOCK_RULES", "BAN_RULES", "mine.toml", "mine.toml")],
+    [("PACE_RATE", "RATE_LIMIT", "2.5", 2.5), ("BLOCK_RULES", "BAN_RULES", OWN_RULES, OWN_RULES)],
 )
 def test_the_old_name_of_a_variable_works_with_one_warning(old: str, new: str, text: str, value: object) -> None:
     done = subprocess.run([sys.executable, "-c", SHOW], env={old: text}, capture_output=True, text=True, check=True)

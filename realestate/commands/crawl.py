@@ -28,6 +28,7 @@ class Command(crawl.Command):
 
     def _check_redis_url(self) -> None:
         """One line instead of a traceback."""
+        assert self.settings is not None
         try:
             if url := self.settings.get("REDIS_URL"):
                 parse_redis_url(url)

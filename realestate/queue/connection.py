@@ -54,7 +54,9 @@ def connect_to(url: str, waiting: Waiting | None = None) -> AsyncRedis:
     if at.kind == "sentinel":
         watchers = sentinel.Sentinel(at.hosts, sentinel_kwargs=_sentinel_options(at))  # type: ignore[no-untyped-call]
         master = watchers.master_for(at.service, redis_class=AsyncRedis, db=at.database, **_of(at), **_options())
-        return _waits(cast("AsyncRedis", master), waiting)
+        client = cast("AsyncRedis", master)
+        client.sentinels = watchers.sentinels
+        return _waits(client, waiting)
     if at.kind == "cluster":
         nodes = [cluster.ClusterNode(host, port) for host, port in at.hosts]
         whole = AsyncRedisCluster(startup_nodes=nodes, **_of(at), **_options())

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -160,6 +160,13 @@ class AsyncRedis(aioredis.Redis):
     """A client whose commands wait for Redis."""
 
     waiting = for_ever()
+    sentinels: Sequence[aioredis.Redis] = ()
+    """The connections to the sentinels that name the master. They are closed with this client."""
+
+    async def aclose(self, close_connection_pool: bool | None = None) -> None:
+        await super().aclose(close_connection_pool)
+        for each in self.sentinels:
+            await each.aclose()
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         sent: Any = super().execute_command

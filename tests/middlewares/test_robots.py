@@ -521,7 +521,7 @@ def test_a_fetch_that_ends_in_any_way_releases_the_lock(run: Run, server: Redis,
         async def fetch(*arguments: Any) -> Any:
             raise error
 
-        worker.middleware._fetch = fetch  # type: ignore[method-assign]
+        worker.middleware._fetch = fetch  # type: ignore[method-assign,assignment]
         with pytest.raises(type(error)):
             await worker.check()
         await asyncio.gather(*worker.scheduler.fleet._background)
