@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
-from redis.exceptions import RedisError
-
 from realestate import embedded, settings
-from realestate.jobs.work import portals
+from realestate.jobs.unread_seeds import unread_seeds
+from realestate.jobs.work import all_portals, portals
 from realestate.private_files import private_folder
 from realestate.queue.connection import connect_blocking
 from realestate.queue.credentials import without_credentials
+from realestate.queue.redis_client import REDIS_ERRORS, error_text
 from realestate.storage import StoreError, open_store
 
 #: The oldest Redis that has all commands we use.
@@ -35,7 +35,16 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Run all checks."""
-    checks: tuple[Callable[[], Finding], ...] = (_python, _portals, _home, _redis, _store, _simulator, _name)
+    checks: tuple[Callable[[], Finding], ...] = (
+        _python,
+        _portals,
+        _home,
+        _redis,
+        _seeds,
+        _store,
+        _simulator,
+        _name,
+    )
     return [check() for check in checks]
 
 
@@ -64,13 +73,27 @@ def _redis() -> Finding:
     try:
         with connect_blocking(settings.REDIS_URL) as server:
             version = str(server.info("server")["redis_version"])
-    except (RedisError, ValueError) as error:
-        first_line = str(error).partition("\n")[0]
+    except (*REDIS_ERRORS, ValueError) as error:
+        first_line = error_text(error)
         remedy = "start Redis, correct REDIS_URL, or unset it to use the embedded Redis"
         return Finding("Redis", f"REDIS_URL: {first_line}", remedy)
     is_old = tuple(map(int, version.split(".")[:2])) < REDIS_VERSION_MIN
     remedy = "install Redis 6.2 or newer" if is_old else ""
     return Finding("Redis", f"REDIS_URL is reachable, version {version}", remedy)
+
+
+def _seeds() -> Finding:
+    """Start URLs of a mistyped portal would wait for ever."""
+    if not settings.REDIS_URL:
+        return Finding("seeds", "REDIS_URL is unset: not checked")
+    try:
+        with connect_blocking(settings.REDIS_URL) as server:
+            unread = unread_seeds(server, all_portals())
+    except (*REDIS_ERRORS, ValueError):
+        return Finding("seeds", "not checked: Redis is not reachable")
+    if not unread:
+        return Finding("seeds", "every list of start URLs belongs to a portal")
+    return Finding("seeds", "; ".join(map(str, unread)), "correct the name (`redis-cli rename`), or delete the key")
 
 
 def _embedded_redis() -> Finding:

@@ -114,13 +114,46 @@ def sha256(name: str, default: str) -> str:
 
 
 def redis_url() -> str | None:
-    """REDIS_URL, or the URL made from REDIS_HOST and REDIS_PORT, which scrapy-redis users set."""
+    """REDIS_URL, or the URL made from REDIS_HOST and REDIS_PORT, which scrapy-redis users set. The URL is checked when
+    it is used, so that `realestate doctor` can name it."""
     if url := variable("REDIS_URL"):
         return url
     if host := variable("REDIS_HOST"):
-        port = variable("REDIS_PORT") or 6379
+        port = variable("REDIS_PORT") or "6379"
+        if not (port.isascii() and port.isdigit() and 0 < int(port) < 65_536):
+            raise SystemExit(f"realestate: REDIS_PORT is {port!r}: a number from 1 to 65535 is needed")
         return f"redis://{host}:{port}/0"
     return None
+
+
+def http_url(name: str) -> str | None:
+    """The address of a server, such as http://127.0.0.1:8800, without a slash at the end."""
+    text = variable(name)
+    if text is None:
+        return None
+    try:
+        parts = urlsplit(text)
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_valid = False
+    if not is_valid or any(character.isspace() for character in text):
+        raise SystemExit(f"realestate: {name}: something like http://127.0.0.1:8800 is needed")
+    return text.rstrip("/")
+
+
+def ban_rules(name: str) -> str | None:
+    """The path of a file with ban rules that can be used."""
+    path = file(name)
+    if path is None:
+        return None
+    from realestate.middlewares.bans import BadBanRules, read_ban_rules
+
+    try:
+        read_ban_rules(path)
+    except (BadBanRules, OSError, UnicodeDecodeError) as error:
+        line = " ".join(str(error).split())
+        raise SystemExit(f"realestate: {name}: {line}") from None
+    return str(path)
 
 
 def store_url() -> str | None:

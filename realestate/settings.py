@@ -8,10 +8,12 @@ from pathlib import Path
 
 from realestate import __version__
 from realestate.environment import (
+    ban_rules,
     fernet_keys,
     file,
     folder_or_bucket,
     form,
+    http_url,
     number,
     proxies,
     redis_url,
@@ -37,7 +39,7 @@ REALESTATE_HOME = Path(variable("REALESTATE_HOME") or ".realestate")
 #: Where raw pages are kept: a folder or s3://bucket/prefix. If unset, only failed pages are kept, on this machine.
 SNAPSHOTS_URL = folder_or_bucket("SNAPSHOTS_URL", REALESTATE_HOME / "snapshots")
 #: If set, workers crawl the portals that the simulator lists at $SIMULATOR_URL/_portals, not the real sites.
-SIMULATOR_URL = variable("SIMULATOR_URL")
+SIMULATOR_URL = http_url("SIMULATOR_URL")
 
 # --- the project -----------------------------------------------------------------------
 
@@ -45,6 +47,8 @@ SIMULATOR_URL = variable("SIMULATOR_URL")
 ACCELERATE = word("ACCELERATE", ("ON", "OFF")) == "ON"
 BOT_NAME = "realestate"
 SPIDER_MODULES = ["realestate.spiders"]
+#: `scrapy crawl` ends with 0 only if the crawl did its work.
+COMMANDS_MODULE = "realestate.commands"
 NEWSPIDER_MODULE = "realestate.spiders"
 #: uvloop runs twice as many callbacks per second as the default loop. There is none for Windows.
 ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
@@ -155,7 +159,7 @@ RETRY_EXCEPTIONS = [
     OSError,
 ]
 #: A file with your own rules that recognise ban pages. They are used in addition to ours.
-BAN_RULES = variable("BAN_RULES")
+BAN_RULES = ban_rules("BAN_RULES")
 #: A portal that sends mostly ban pages is paused for this time. Then a few requests show whether it still does.
 BAN_PAUSE_SECONDS = number("BAN_PAUSE_SECONDS", 1800.0)
 #: bina.az identifies its search query by this hash. It was read from its pages in September 2026 and changes with them.

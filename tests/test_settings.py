@@ -119,6 +119,12 @@ def test_the_environment_is_understood(env: dict[str, str], name: str, value: ob
     ("env", "line"),
     [
         ({"RATE_LIMIT": "fast"}, "RATE_LIMIT is 'fast': a number of 0 or more is needed"),
+        ({"REDIS_HOST": "h", "REDIS_PORT": "x"}, "REDIS_PORT is 'x': a number from 1 to 65535 is needed"),
+        ({"REDIS_HOST": "h", "REDIS_PORT": "70000"}, "REDIS_PORT is '70000': a number from 1 to 65535 is needed"),
+        ({"SIMULATOR_URL": "127.0.0.1:8800"}, "SIMULATOR_URL: something like http://127.0.0.1:8800 is needed"),
+        ({"SIMULATOR_URL": "http://[bad"}, "SIMULATOR_URL: something like http://127.0.0.1:8800 is needed"),
+        ({"SIMULATOR_URL": "http://h:port"}, "SIMULATOR_URL: something like http://127.0.0.1:8800 is needed"),
+        ({"BAN_RULES": "/no/such/file"}, "BAN_RULES: there is no such file"),
         ({"SNAPSHOTS_SAMPLE": "3"}, "SNAPSHOTS_SAMPLE is 3: a number from 0 to 1 is needed"),
         ({"BINA_QUERY_HASH": "x"}, "BINA_QUERY_HASH is 'x': a SHA-256 in 64 hexadecimal digits is needed"),
         ({"SNAPSHOTS_URL": "ftp://x"}, "SNAPSHOTS_URL is 'ftp://x': a folder or s3://bucket/prefix is needed"),
@@ -130,6 +136,25 @@ def test_a_wrong_value_is_one_clear_line(env: dict[str, str], line: str) -> None
     assert done.stderr.strip() == f"realestate: {line}"
 
 
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ("[[rule]\n", "BAN_RULES: "),
+        ("[[rule]]\nkind = 'all'\n", "would match every page"),
+        ("[[rule]]\nkind = 'x'\ntitle = '('\n", "invalid pattern"),
+    ],
+)
+def test_ban_rules_that_cannot_be_used_are_one_clear_line(tmp_path: Path, rules: str, words: str) -> None:
+    (tmp_path / "rules.toml").write_text(rules, "utf-8")
+    env = {"BAN_RULES": str(tmp_path / "rules.toml")}
+    done = subprocess.run([sys.executable, "-c", SHOW], env=env, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert done.stderr.startswith("realestate: BAN_RULES: ")
+    assert done.stderr.count("\n") == 1
+
+
+OWN_RULES = str(Path(__file__).parents[1] / "realestate" / "middlewares" / "ban_pages.toml")
 KEY = "A" * 43 + "="
 
 
@@ -189,7 +214,7 @@ def test_a_wrong_proxy_is_one_clear_line_without_credentials(env: dict[str, str]
 
 @pytest.mark.parametrize(
     ("old", "new", "text", "value"),
-    [("PACE_RATE", "RATE_LIMIT", "2.5", 2.5), ("BLOCK_RULES", "BAN_RULES", "mine.toml", "mine.toml")],
+    [("PACE_RATE", "RATE_LIMIT", "2.5", 2.5), ("BLOCK_RULES", "BAN_RULES", OWN_RULES, OWN_RULES)],
 )
 def test_the_old_name_of_a_variable_works_with_one_warning(old: str, new: str, text: str, value: object) -> None:
     done = subprocess.run([sys.executable, "-c", SHOW], env={old: text}, capture_output=True, text=True, check=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from redis import Redis
-from redis.asyncio import Redis as AsyncRedis
 
 from realestate.embedded import Services
 from realestate.queue.connection import connect_to
@@ -23,7 +22,7 @@ class Context:
         self.scale = scale
         self.rounds = rounds
         self.server = Redis.from_url(services.redis_url)
-        self.aserver: AsyncRedis = connect_to(services.redis_url)
+        self.aserver = connect_to(services.redis_url)
         self._runner = asyncio.Runner()
 
     def __enter__(self) -> Self:

@@ -4,16 +4,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-from redis import Redis
-from redis.exceptions import RedisError
+from typing import TYPE_CHECKING
 
 from realestate import embedded, settings
 from realestate.cli.errors import UsageError
 from realestate.jobs.work import all_portals, why_refused
 from realestate.queue import keys
 from realestate.queue.connection import connect_blocking
+from realestate.queue.redis_client import REDIS_ERRORS, Waiting, error_text, is_refused_login
 from realestate.storage import FullStore, open_store
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,23 @@ def running_redis_url() -> str:
     return url
 
 
-def connect_redis(url: str) -> Redis:
+def connect_redis(url: str) -> "Redis":
     try:
         return connect_blocking(url)
     except ValueError as error:
-        raise UsageError(f"REDIS_URL: {error}".partition("\n")[0]) from error
+        raise UsageError(f"REDIS_URL is no address of Redis: {error}".partition("\n")[0]) from error
+
+
+def check_redis_login(url: str) -> None:
+    """A UsageError if Redis refuses the user name or the password. A worker waits for everything else."""
+    try:
+        with connect_blocking(url, Waiting(first_seconds=0.0, seconds=0.0)) as server:
+            server.ping()
+    except ValueError as error:
+        raise UsageError(f"REDIS_URL is no address of Redis: {error}") from error
+    except REDIS_ERRORS as error:
+        if is_refused_login(error):
+            raise UsageError(f"Redis refuses the login of REDIS_URL: {error_text(error)}") from error
 
 
 def check_portals(names: Sequence[str]) -> list[str]:
@@ -108,7 +122,7 @@ def _has_queue(name: str, redis_url: str) -> bool:
     try:
         server = connect_redis(redis_url)
         return bool(server.exists(keys.jobs(name), keys.dead_letters(name)))
-    except (UsageError, RedisError, OSError):
+    except (UsageError, *REDIS_ERRORS):
         return False
 
 

@@ -107,12 +107,13 @@ def work(
 ) -> None:
     """Be a worker of the fleet: serve the queues of the portals until SIGTERM."""
     from realestate import settings
-    from realestate.cli.connections import check_portals, connected
+    from realestate.cli.connections import check_portals, check_redis_login, connected
     from realestate.jobs import work as worker
 
     names = check_portals(portals or worker.portals(settings.SIMULATOR_URL))
     worker.import_components()
     with connected() as addresses:
+        check_redis_login(addresses.redis_url)
         _check_store(addresses.store_url)
         is_done = worker.work(names, addresses.redis_url, addresses.store_url, until_done=until_done)
     raise typer.Exit(0 if is_done else 1)

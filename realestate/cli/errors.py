@@ -56,16 +56,20 @@ def _expected(error: Exception) -> str | None:
     """The line for an expected error; None for a bug, which keeps its traceback.
 
     The exception classes are imported only now: importing them takes longer than `--help` may take."""
-    from redis.exceptions import RedisError
-
     from realestate.authoring import AuthoringError
     from realestate.demo import DemoRuns
     from realestate.embedded import EmbeddedError
     from realestate.jobs.local import WorkerDied
+    from realestate.queue.redis_client import REDIS_ERRORS, error_text, is_wrong_type
+    from realestate.queue.redis_url import BadRedisUrl
     from realestate.storage.errors import StoreError
 
-    if isinstance(error, RedisError):
-        return f"Redis: {error}; is REDIS_URL right? `realestate doctor` checks it"
+    if is_wrong_type(error):
+        return f"Redis: {error_text(error)}; another program has written to our keys (docs/architecture.md lists them)"
+    if isinstance(error, REDIS_ERRORS) and not isinstance(error, OSError):
+        return f"Redis: {error_text(error)}; is REDIS_URL right? `realestate doctor` checks it"
+    if isinstance(error, BadRedisUrl):
+        return f"REDIS_URL is no address of Redis: {error}"
     if isinstance(error, (EmbeddedError, StoreError, AuthoringError, DemoRuns, WorkerDied, OSError)):
         return str(error)
     return None

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from realestate.cli.connections import check_queues, redis_address
 from realestate.queue.connection import connect_to
+from realestate.queue.redis_client import briefly
 from realestate.queue.request_queue import QueueSettings, RequestQueue
 
 T = TypeVar("T")
@@ -22,7 +23,7 @@ def with_queue_at(redis_url: str, portal: str, act: Callable[[RequestQueue], Awa
     """The same, in a Redis that is running."""
 
     async def connect_and_act() -> T:
-        server = connect_to(redis_url)
+        server = connect_to(redis_url, briefly())
         try:
             return await act(RequestQueue(server, portal, QueueSettings()))
         finally:

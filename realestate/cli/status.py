@@ -11,6 +11,7 @@ from realestate.cli.options import JsonFlag
 
 if TYPE_CHECKING:
     from realestate.jobs.fleet import State
+    from realestate.jobs.unread_seeds import UnreadSeeds
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,17 @@ def status(json: JsonFlag = False) -> None:
     from realestate.cli import terminal
 
     portals = _portals()
+    unread = _unread_seeds() if portals is not None else []
     if json:
         names = {name: _fields(portal) for name, portal in (portals or {}).items()}
-        terminal.print_json({"running": portals is not None, "portals": names})
+        unread_keys = {each.key: each.seeds for each in unread}
+        terminal.print_json({"running": portals is not None, "portals": names, "unread_start_urls": unread_keys})
     elif portals is None:
         print("nothing was crawled here: start with `realestate crawl <portal>`, or set REDIS_URL and STORE_URL")
     else:
         _print_table(portals)
+        for each in unread:
+            print(each)
 
 
 def pause(
@@ -81,6 +86,15 @@ def _portals() -> dict[str, PortalStatus] | None:
             return {name: PortalStatus(look(server, name), *counts.get(name, (0, 0))) for name in names}
     except UsageError:
         return None
+
+
+def _unread_seeds() -> "list[UnreadSeeds]":
+    from realestate.cli.connections import connect_redis, redis_address
+    from realestate.jobs.unread_seeds import unread_seeds
+    from realestate.jobs.work import all_portals
+
+    with redis_address() as url:
+        return unread_seeds(connect_redis(url), all_portals())
 
 
 def _fields(portal: PortalStatus) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from realestate.crawling import seeds
 from realestate.crawling.job_completion import JobCompletion
 from realestate.queue.credentials import without_credentials
 from realestate.queue.packing import SEED
+from realestate.queue.seeds import ReaderRestarts
 from realestate.storage.handle import store_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class SeedReader:
 
     def __init__(self, spider: "SearchSpider") -> None:
         self.spider = spider
+        self._is_done = False
+        self._restarts = ReaderRestarts(spider.name)
 
     async def requests(self) -> AsyncIterator[Request]:
         """The requests of all seeds, as they come. It ends only with UNTIL_DONE, when nothing is left to do."""
@@ -31,16 +34,42 @@ class SeedReader:
         fleet.serve()
         completion = asyncio.create_task(JobCompletion(self.spider).run())
         try:
-            while True:
-                found = await fleet.next_seed()
-                if found is not None:
-                    if (request := await self._first_request(*found)) is not None:
-                        yield request
-                elif self.spider.settings.getbool("UNTIL_DONE") and await fleet.nothing_left():
-                    return
+            while not self._is_done:
+                if (request := await self._next_request()) is not None:
+                    yield request
         finally:
             completion.cancel()
             fleet.stop_serving()
+
+    async def _next_request(self) -> Request | None:
+        """The request of the next seed. None if there was no seed for a while, or the seed made no request.
+
+        No error ends the reading: otherwise Scrapy would close the spider, and nobody would read the seeds."""
+        fleet = self.spider.fleet
+        found = None
+        try:
+            found = await fleet.next_seed()
+            if found is not None:
+                request = await self._first_request(*found)
+                self._restarts.succeeded(found[0])
+                return request
+            if self.spider.settings.getbool("UNTIL_DONE"):
+                self._is_done = await fleet.nothing_left()
+        except Exception as error:
+            await self._recover(error, found)
+        return None
+
+    async def _recover(self, error: Exception, found: tuple[bytes, str] | None) -> None:
+        """Read on after a while. A seed that failed too often becomes a dead letter."""
+        fleet = self.spider.fleet
+        if found is not None:
+            seed, nonce = found
+            if self._restarts.is_hopeless(seed):
+                self._refuse(seed, error)
+                await fleet.remove_seed(nonce)
+                return
+            fleet.seeds.take_again(nonce)
+        await self._restarts.wait_after(error)
 
     async def _first_request(self, data: bytes, nonce: str) -> Request | None:
         """The request of a seed, its job open. None if the seed is refused, or if its job needs no search page."""
@@ -97,12 +126,16 @@ class SeedReader:
             self.spider.fleet.check(request)
             return request
         except Exception as error:  # whatever somebody pushed, it must not stop the worker
-            text = data.decode("utf-8", "backslashreplace")[:2000]
-            reason = without_credentials(str(error))
-            logger.warning("seed/refused portal=%s reason=%s", self.spider.name, reason)
-            self.spider.crawler.stats.inc_value("seed/refused")
-            self.spider.fleet.give_up("seed", reason, seed=without_credentials(text))
+            self._refuse(data, error)
             return None
+
+    def _refuse(self, data: bytes, error: Exception) -> None:
+        """One log line and one dead letter."""
+        text = data.decode("utf-8", "backslashreplace")[:2000]
+        reason = without_credentials(str(error))
+        logger.warning("seed/refused portal=%s reason=%s", self.spider.name, reason)
+        self.spider.crawler.stats.inc_value("seed/refused")
+        self.spider.fleet.give_up("seed", reason, seed=without_credentials(text))
 
 
 def _partial(limit: int, filter: str) -> str:

@@ -33,5 +33,5 @@ def simulated_portals(simulator: str) -> dict[str, str]:
     try:
         with build_opener(ProxyHandler({})).open(f"{simulator.rstrip('/')}/_portals", timeout=10) as response:
             return msgspec.json.decode(response.read(), type=dict[str, str])
-    except (ValueError, msgspec.MsgspecError) as error:
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise OSError(without_credentials(f"SIMULATOR_URL {simulator!r}: {error}")) from error

@@ -9,13 +9,13 @@ from subprocess import Popen
 from threading import Thread
 
 import msgspec
-from redis import Redis
 
 from realestate import embedded, environment
 from realestate.demo.truth import Comparison, compare_stored, open_truth
 from realestate.embedded import children
 from realestate.jobs import local
 from realestate.jobs.submit import submit
+from realestate.queue.connection import connect_blocking
 from realestate.storage import open_store
 from realestate.storage.store import MarketRow
 
@@ -126,7 +126,7 @@ def _crawled(services: embedded.Services, seeds: Mapping[str, list[str]], team: 
         if any(progress.total(name, "stored") for name in SHOWN):
             team.grow_to(team.size)  # not sooner: starting it would slow the first pages of the first worker
 
-    server = Redis.from_url(services.redis_url)
+    server = connect_blocking(services.redis_url)
     for name in SHOWN:
         submit(server, name, seeds[name])
     with closing(open_store(services.store_url)) as store:

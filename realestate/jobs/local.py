@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
-from typing import Literal
-
-from redis import Redis
+from typing import TYPE_CHECKING, Literal
 
 from realestate.embedded import children
 from realestate.jobs.fleet import State, look
 from realestate.private_files import private_folder
 from realestate.queue.workers import HeartbeatData
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 #: Long enough for the slowest page in flight (DOWNLOAD_TIMEOUT) and the last batch.
 STOP_SECONDS = 45.0
@@ -80,7 +81,7 @@ def _is_stopped(state: State) -> bool:
 
 
 def watch(
-    server: Redis,
+    server: "Redis",
     portals: Sequence[str],
     workers: Sequence[Popen[bytes]],
     show: Callable[[Progress], None],

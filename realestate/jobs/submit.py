@@ -1,16 +1,20 @@
 """Submits a job: pushes its seeds into the list of the portal."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import msgspec
-from redis import Redis
 
 from realestate.queue import keys
+from realestate.queue.seed_source import PUSH_ONCE, PUSHED_KEEP_MS
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 
 def submit(
-    server: Redis,
+    server: "Redis",
     portal: str,
     urls: Iterable[str],
     *,
@@ -32,5 +36,8 @@ def submit(
         "filter": filter,
     }
     seeds = [msgspec.json.encode({"url": url, **fields}).decode() for url in urls]
-    server.rpush(keys.start_urls(portal), *seeds)
+    # In one script that is safe to repeat: if Redis restarts meanwhile, no seed is missing and none is there twice.
+    source = keys.start_urls(portal)
+    if seeds:
+        server.eval(PUSH_ONCE, 2, source, keys.pushed(source, job), PUSHED_KEEP_MS, *seeds)
     return job

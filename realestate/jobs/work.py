@@ -12,11 +12,10 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.misc import load_object
 
 from realestate.crawling.scope import Scope
+from realestate.jobs.endings import PortalCrawls
 
 #: The kind of a portal whose items are listings of homes.
 HOMES = "listing"
-#: Scrapy's reasons for the end of a spider: nothing is left to do, and SIGTERM or Ctrl-C.
-ENDED_WELL = ("finished", "shutdown")
 #: The settings that name most components of a worker.
 COMPONENT_SETTINGS = ("ADDONS", "EXTENSIONS", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES")
 
@@ -80,15 +79,11 @@ def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bo
     settings.set("REDIS_URL", redis_url, priority="cmdline")
     settings.set("STORE_URL", store_url, priority="cmdline")
     process = AsyncCrawlerProcess(settings)
-    crawlers = [process.create_crawler(name) for name in names]
-    for crawler in crawlers:
-        process.crawl(crawler)
+    crawls = PortalCrawls(process)
+    for name in names:
+        crawls.start(name)
     process.start()
-    return not process.bootstrap_failed and all(map(_ended_well, crawlers))
-
-
-def _ended_well(crawler: Crawler) -> bool:
-    return crawler.stats is not None and crawler.stats.get_value("finish_reason") in ENDED_WELL
+    return not crawls.failed
 
 
 def project_settings() -> Settings:

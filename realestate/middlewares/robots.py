@@ -9,16 +9,15 @@ import asyncio
 import logging
 import random
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
 from protego import Protego
-from redis.exceptions import RedisError
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
@@ -112,6 +111,11 @@ def wait_seconds(failures: int, retry_seconds: float) -> float:
 LOOK_MS = 60_000
 #: ... and this often while another worker fetches it.
 LOOK_AGAIN_MS = 250
+#: A request that waits for another worker's fetch waits as long as the fetch has lasted already, so that a thousand
+#: requests that wait for minutes do not occupy the queue; but not longer than this.
+LONGEST_LOOK_AGAIN_SECONDS = 15.0
+#: If Redis does not reply for so long, the worker goes on with the rules that it knows.
+REDIS_SECONDS = 2.0
 #: A slower response to robots.txt counts as none.
 TIMEOUT_SECONDS = 15
 MAX_REDIRECTS = 5
@@ -172,6 +176,10 @@ class RobotsMiddleware:
         self.max_waits = settings.getint("RETRY_TIMES") + EXTRA_WAITS
         self._known: LocalCache[str, Known] = LocalCache(MAX_HOSTS)
         self._lock = asyncio.Lock()
+        self._fetching: set[str] = set()
+        """Origins whose file this worker is fetching for the fleet."""
+        self._unknown_since: LocalCache[str, float] = LocalCache(MAX_HOSTS)
+        """Since when requests wait because another worker fetches the file of this origin."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -193,7 +201,8 @@ class RobotsMiddleware:
         if must_fetch:
             known = await self._fetch_for_fleet(fleet, origin, request)
         if known.rules is None:
-            return self._wait(fleet, request, known)
+            return self._wait(fleet, request, known, origin)
+        self._unknown_since.pop(origin, None)
         self._obey(known.rules, request)
         queue = fleet.queue
         if must_fetch and (queue.limits.rate or queue.proxies is not None or known.rules.delay_seconds):
@@ -210,18 +219,26 @@ class RobotsMiddleware:
             self.stats.inc_value("robotstxt/forbidden")
             raise Forbidden("Forbidden by robots.txt")
 
-    def _wait(self, fleet: Fleet, request: Request, known: Known) -> Request:
+    def _wait(self, fleet: Fleet, request: Request, known: Known, origin: str) -> Request:
         """Send the request back to the queue until another worker has fetched the file, or until the next try."""
         self.stats.inc_value("robotstxt/put_off")
-        seconds = (known.again_at - fleet.now()) / 1000
+        seconds = min((known.again_at - fleet.now()) / 1000, MAX_WAIT_SECONDS)
         if seconds <= 0:
-            return put_off(request, random.uniform(1, 2) * LOOK_AGAIN_MS / 1000)
+            return put_off(request, random.uniform(1, 2) * self._look_again_seconds(fleet, origin))
+        self._unknown_since.pop(origin, None)
         waited = request.meta.get(WAITED, 0)
         if waited >= self.max_waits:
             raise Forbidden(f"robots.txt cannot be fetched: {known.reason}")
         again = put_off(request, seconds + random.uniform(0, 0.1) * seconds)
         again.meta[WAITED] = waited + 1
         return again
+
+    def _look_again_seconds(self, fleet: Fleet, origin: str) -> float:
+        since = self._unknown_since.get(origin)
+        if since is None:
+            since = self._unknown_since[origin] = fleet.now()
+        waited = (fleet.now() - since) / 1000
+        return min(max(waited, LOOK_AGAIN_MS / 1000), LONGEST_LOOK_AGAIN_SECONDS)
 
     # ----- the fleet's copy in Redis
 
@@ -236,12 +253,15 @@ class RobotsMiddleware:
             if now < known.look_at:
                 return known, False
             try:
-                copy = await fleet.robots.look(origin)
-            except (RedisError, OSError) as error:
-                logger.warning("robots/unknown: %s: Redis is not available: %s", self._fields(origin), error)
+                async with asyncio.timeout(REDIS_SECONDS):
+                    copy = await fleet.robots.look(origin, fetching=origin in self._fetching)
+            except TimeoutError:
+                logger.warning("robots/unknown: %s: Redis does not reply", self._fields(origin))
                 self._known[origin] = replace(known, look_at=now + 4 * LOOK_AGAIN_MS)
                 return self._known[origin], False
             self._known[origin] = self._learn(fleet, origin, copy, known)
+            if copy.must_fetch:
+                self._fetching.add(origin)
             return self._known[origin], copy.must_fetch
 
     def _learn(self, fleet: Fleet, origin: str, copy: Copy, known: Known) -> Known:
@@ -266,35 +286,39 @@ class RobotsMiddleware:
         logger.warning("robots/cut_short: %s: the file is too long; its end is ignored", self._fields(origin))
 
     async def _fetch_for_fleet(self, fleet: Fleet, origin: str, request: Request) -> Known:
-        """Fetch the file and save the result in Redis."""
+        """Fetch the file and save the result in Redis. Whatever happens, the fleet's lock is released."""
         try:
             text, reason = await self._fetch(origin, request, fleet)
-        except IgnoreRequest:
-            await self._save(origin, fleet.robots.save_failure(origin, "the address must not be fetched", 0))
+        except BaseException as error:
+            is_forbidden = isinstance(error, IgnoreRequest)
+            why = "the address must not be fetched" if is_forbidden else f"the fetch ended: {type(error).__name__}"
+            self._save_in_background(fleet, origin, partial(fleet.robots.save_failure, origin, why, 0))
             raise
-        known = self._known[origin]
+        known = self._known.get(origin) or Known()
         if text is not None:
             seconds = self.keep_seconds
             copy = Copy(0, False, 0, 0, text, "")
-            await self._save(origin, fleet.robots.save(origin, text, seconds))
+            saving = self._save_in_background(fleet, origin, partial(fleet.robots.save, origin, text, seconds))
         else:
             failures = known.failures + 1
             seconds = wait_seconds(failures, self.retry_seconds)
             copy = Copy(0, False, 0, failures, known.text, reason)
             self.stats.inc_value("robotstxt/unreachable")
             logger.warning("robots/unreachable: %s: %s; next try in %.0f s", self._fields(origin), reason, seconds)
-            await self._save(origin, fleet.robots.save_failure(origin, reason, seconds))
+            failed = partial(fleet.robots.save_failure, origin, reason, seconds)
+            saving = self._save_in_background(fleet, origin, failed)
+        await asyncio.wait({saving}, timeout=REDIS_SECONDS)
         now = fleet.now()
         copy = copy._replace(now=now, again_at=now + seconds * 1000)
         self._known[origin] = self._learn(fleet, origin, copy, known)
         return self._known[origin]
 
-    async def _save(self, origin: str, saving: Awaitable[None]) -> None:
-        """If Redis is not available, another worker fetches the file again."""
-        try:
-            await saving
-        except (RedisError, OSError) as error:
-            logger.warning("robots/not_saved: %s: Redis is not available: %s", self._fields(origin), error)
+    def _save_in_background(
+        self, fleet: Fleet, origin: str, save: Callable[[], Awaitable[None]]
+    ) -> "asyncio.Task[None]":
+        """Save the result and release the lock, also if Redis is away now."""
+        self._fetching.discard(origin)
+        return fleet.run_in_background(save, f"saving the robots.txt of {origin}")
 
     async def _rules_without_fleet(self, origin: str, request: Request) -> RobotRules:
         """The rules for a request that is not the fleet's, such as those of `scrapy shell`."""

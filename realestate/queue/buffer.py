@@ -9,6 +9,8 @@ from realestate.queue.request_queue import Lease
 
 #: A request may be so many milliseconds late. At high rates that is longer than an interval.
 PROMPT_MS = 100.0
+#: A clock that is set back by less than this is not worth a correction.
+SMALL_STEP_MS = 1000.0
 
 
 class Buffer:
@@ -32,7 +34,14 @@ class Buffer:
         least = redis_now - monotonic_ms()
         most = redis_now + 1 - asked_at
         if not least <= self._ahead <= most:
+            step = least - self._ahead
             self._ahead = least
+            if step < -SMALL_STEP_MS:
+                self._move_slots(step)
+
+    def _move_slots(self, step: float) -> None:
+        """Redis' clock was set back: the send slots move with it, otherwise they would come after the whole step."""
+        self._leases = deque((key, lease._replace(send_at=lease.send_at + step)) for key, lease in self._leases)
 
     def now(self) -> float:
         """Return Redis' time in milliseconds, by the estimate."""

@@ -98,7 +98,7 @@ def decode(data: bytes, spider: Spider, schemes: Schemes = _ONLY_WEB) -> Request
         request = request_to(**parts)
         schemes.check(request.url)
         return request
-    except (msgspec.MsgspecError, TypeError, ValueError, AttributeError) as error:
+    except (msgspec.MsgspecError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise MalformedRequest(str(error)) from error
 
 

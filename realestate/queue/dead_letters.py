@@ -10,6 +10,7 @@ import msgspec
 from realestate.queue import keys
 from realestate.queue.credentials import MASK, without_credentials
 from realestate.queue.request_queue import RequestQueue
+from realestate.queue.seed_source import PUSH_ONCE, PUSHED_KEEP_MS
 
 Reason = Literal[
     "seed",  # a seed that is not a request
@@ -72,7 +73,7 @@ class DeadLetters:
         seeds = [await self._seed(id) for id in ids]
         for id, seed in zip(ids, seeds, strict=True):
             if seed is not None:
-                await self._push_seed(seed)
+                await self._push_seed(seed, id)
                 await self.drop([id])
         replayed = await self.queue.replay(ids, 1000 / per_second)
         return replayed + sum(seed is not None for seed in seeds)
@@ -90,17 +91,17 @@ class DeadLetters:
             values: Any = await self.server.hmget(keys.dead_letters(self.portal), [id for id, _ in page])
             for (id, at), text in zip(page, values, strict=True):
                 if text is not None:
-                    yield DeadLetter(id, datetime.fromtimestamp(at / 1000, UTC), msgspec.json.decode(text))
+                    yield DeadLetter(id, datetime.fromtimestamp(at / 1000, UTC), _details(text))
             begin += step
 
     async def _seed(self, id: bytes) -> dict[str, Any] | None:
         """The fields of the dead letter of a seed; None if it is of a request, or had a password: that is not kept."""
         text: Any = await self.server.hget(keys.dead_letters(self.portal), id)
-        fields: dict[str, Any] = msgspec.json.decode(text) if text else {}
+        fields: dict[str, Any] = _details(text) if text else {}
         is_whole_seed = fields.get("reason") == "seed" and MASK not in (fields.get("seed") or MASK)
         return fields if is_whole_seed else None
 
-    async def _push_seed(self, fields: dict[str, Any]) -> None:
+    async def _push_seed(self, fields: dict[str, Any], id: bytes) -> None:
         """Push the seed again to the key that it came from."""
         key = fields.get("seeds_key") or keys.start_urls(self.portal)
         if fields.get("seeds_kind") == "set":
@@ -108,4 +109,13 @@ class DeadLetters:
         elif fields.get("seeds_kind") == "zset":
             await self.server.zadd(key, {fields["seed"]: 0})
         else:
-            await self.server.rpush(key, fields["seed"])
+            pushed = keys.pushed(key, id.hex())
+            await self.server.eval(PUSH_ONCE, 2, key, pushed, str(PUSHED_KEEP_MS), fields["seed"])
+
+
+def _details(text: bytes) -> dict[str, Any]:
+    """The fields of a dead letter. A value that somebody else wrote must not keep the others from being shown."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        return {"reason": "malformed", "error": f"not a dead letter: {error}"}

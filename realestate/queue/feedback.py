@@ -29,7 +29,7 @@ _IDENTITY_META = frozenset({IDENTITY_HEADERS, GATEWAY_URL, TRUSTED_CA, "proxy", 
 #: The error that a site refuses most proxies is logged at most this often.
 ALARM_MS = 60_000
 
-Soon = Callable[[Callable[[], Awaitable[None]], str], None]
+Soon = Callable[[Callable[[], Awaitable[None]], str], object]
 
 
 def remove_identity(request: Request) -> None:

@@ -34,7 +34,7 @@ from realestate.queue.open_jobs import OpenJobs
 from realestate.queue.outbox import Outbox
 from realestate.queue.packing import DELAY, PARENT, SEED, Packer
 from realestate.queue.pages import LeasedErrback, Pages, lease_of
-from realestate.queue.redis_retry import retry_until_available
+from realestate.queue.redis_client import for_ever
 from realestate.queue.refetch import refetch_request
 from realestate.queue.request_queue import HeartbeatReply, Lease, Pushed, QueueSettings, RequestQueue, Taken
 from realestate.queue.robots import RobotsTexts
@@ -51,6 +51,9 @@ WAKE_UP_SECONDS = 5
 SWALLOWED_HEARTBEATS = 3
 #: A worker that stops waits this long for Redis. Then its leases expire.
 LEAVING_SECONDS = 20.0
+
+#: A worker that could not be registered, because a key has a wrong type or Redis refuses the password, tries again.
+REGISTER_AGAIN_SECONDS = 5.0
 
 #: A warning is logged for so many different causes why a request cannot be stored.
 MOST_CAUSES = 20
@@ -102,13 +105,13 @@ class Fleet:
         self._tasks: list[asyncio.Task[None]] = []
         self._registered = False
         self._background: set[asyncio.Task[None]] = set()
-        self.redis = connection.connect(settings)
+        self.redis = connection.connect(settings, for_ever(self.stats))
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
         limits = QueueSettings.from_settings(settings, getattr(spider, "rate_limit", None))
         self.queue = queue_class(self.redis, spider.name, limits)
         self.queue.seeds = SeedSource.of_spider(spider, settings)
         self.dupefilter = _dupefilter_class(settings["DUPEFILTER_CLASS"]).from_spider(spider)
-        self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats, self.queue.seeds)
+        self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats, self.queue.seeds, self._seeds_refused)
         self._local_causes: set[str] = set()
         self._local_seen: set[bytes] = set()
         self.outbox = Outbox(self.queue, self.stats)
@@ -118,7 +121,8 @@ class Fleet:
         self.packer = Packer(spider, self.dupefilter, self.ledger, self.buffer.now)
         self.jobs = OpenJobs(self.redis, spider.name)
         self.robots = RobotsTexts(self.queue, self.worker)
-        self.feedback = Feedback(self.queue, self.worker, self.stats, self.buffer.now, self._soon, self._hand_back)
+        background = self.run_in_background
+        self.feedback = Feedback(self.queue, self.worker, self.stats, self.buffer.now, background, self._hand_back)
         self._hungry = asyncio.Event()
         register_fleet(crawler, self)
 
@@ -175,6 +179,9 @@ class Fleet:
             logger.warning(
                 "queue/redis_away: Redis did not take the held requests back; they are ready when their leases expire"
             )
+        except Exception as error:  # a key has a wrong type
+            logger.error("queue/not_left: portal=%s: %s: %s", self.spider.name, type(error).__name__, error)
+        await self._end_tasks()
         await self.redis.aclose()
 
     # ----- for spiders, middlewares, pipelines and extensions
@@ -190,7 +197,7 @@ class Fleet:
         self.serving = True
         self.crawler.signals.send_catch_log(signals.serving)
         self._tasks = [asyncio.create_task(self._refill()), asyncio.create_task(self.outbox.run())]
-        self._known = asyncio.create_task(retry_until_available(self._register, self.stats, "registering"))
+        self._known = asyncio.create_task(self._register())
 
     def stop_serving(self) -> None:
         """Take no more requests, and give back at once what has not been sent."""
@@ -224,7 +231,7 @@ class Fleet:
             return  # its lease has ended already
         if held is None:
             text = dead_letter(reason, error, **what)
-            self._soon(lambda: self.queue.add_dead_letter(uuid4().bytes, text), "adding a dead letter")
+            self.run_in_background(partial(self.queue.add_dead_letter, uuid4().bytes, text), "adding a dead letter")
             return
         lease = held.lease
         held.outcome = "dead"
@@ -237,17 +244,15 @@ class Fleet:
 
     async def push(self, requests: Iterable[Request]) -> None:
         """Enqueue requests that come from no page and no seed. Returns when Redis has them."""
-        pushed = [self.packer.pushed(request) for request in requests if self._has_allowed_scheme(request)]
-        await retry_until_available(partial(self.queue.push, pushed), self.stats, "pushing")
+        await self.queue.push([self.packer.pushed(each) for each in requests if self._has_allowed_scheme(each)])
 
     async def grant(self, job: str, page: str, wanted: int, limit: int) -> tuple[int, int]:
         """How many of the wanted items of a page the job may fetch, and how many are left for other pages."""
-        grant = partial(self.queue.grant, job, page, wanted, limit)
-        return await retry_until_available(grant, self.stats, "counting against a limit")
+        return await self.queue.grant(job, page, wanted, limit)
 
     async def nothing_left(self) -> bool:
         """Whether the portal has no seeds and no requests, waiting or leased."""
-        return await retry_until_available(self.queue.is_empty, self.stats, "looking for requests that are left")
+        return await self.queue.is_empty()
 
     def finished(self, request: Request) -> None:
         """The callback or errback of a request has ended."""
@@ -272,9 +277,27 @@ class Fleet:
     # ----- inside
 
     async def _register(self) -> None:
-        """Make the worker known by its first heartbeat."""
-        await migrate_keys(self.queue)
-        await self.heartbeat(b"{}")
+        """Make the worker known by its first heartbeat. Nothing ends this but success: no seed is read before."""
+        while True:
+            try:
+                await migrate_keys(self.queue)
+                await self.heartbeat(b"{}")
+                return
+            except Exception as error:
+                logger.error(
+                    "queue/not_registered: portal=%s: %s: %s; trying again in %.0f s",
+                    self.spider.name,
+                    type(error).__name__,
+                    error,
+                    REGISTER_AGAIN_SECONDS,
+                )
+                await asyncio.sleep(REGISTER_AGAIN_SECONDS)
+
+    def _seeds_refused(self, error: str) -> None:
+        """A key for seeds had a wrong type: one log line and one dead letter."""
+        logger.warning("seed/refused portal=%s reason=%s", self.spider.name, error)
+        self.stats.inc_value("seed/refused")
+        self.give_up("seed", error)
 
     def _give_up_page(self, reason: Reason, error: str, request: Request) -> None:
         self.give_up(reason, error, request, url=request.url)
@@ -372,7 +395,7 @@ class Fleet:
             if not self.serving or wanted <= self.buffer_size // 4:
                 continue
             try:
-                taken = await retry_until_available(partial(self._take, wanted), self.stats, "taking")
+                taken = await self._take(wanted)
             except Exception:  # if this task ended, the worker would never take requests again
                 logger.exception("queue/not_taken: could not take requests; trying again in 1 s")
                 await asyncio.sleep(1.0)
@@ -400,7 +423,7 @@ class Fleet:
     async def _rest(self, seconds: float | None) -> None:
         """Wait until there may be more requests to take."""
         longest = WAKE_UP_SECONDS if seconds is None else min(max(seconds, 0.01), WAKE_UP_SECONDS)
-        await retry_until_available(lambda: self.queue.wait_for_wake_up(longest), self.stats, "waiting")
+        await self.queue.wait_for_wake_up(longest)
 
     def _apply(self, reply: HeartbeatReply) -> None:
         """Give back what has not been sent if the portal is paused or blocked, or if the leases have expired."""
@@ -427,19 +450,36 @@ class Fleet:
             what = {"job": held.lease.job, "stage": held.lease.stage, "url": held.url}
             self.ledger.end(key, "dead", dead_letter("swallowed", "no callback was ever called", **what))
 
-    def _soon(self, act: Callable[[], Awaitable[None]], what: str) -> None:
-        """Run this in the background, at the latest before the worker ends."""
-        task = asyncio.ensure_future(retry_until_available(act, self.stats, what))
+    def run_in_background(self, act: Callable[[], Awaitable[None]], what: str) -> "asyncio.Task[None]":
+        """Run this in the background, at the latest before the worker ends. `what` says in the log what failed."""
+        task = asyncio.create_task(_logged(act, what))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        return task
 
     def _wake(self) -> None:
         if self.crawler.engine is not None:
             wake(self.crawler.engine)
 
+    async def _end_tasks(self) -> None:
+        """No task may use Redis after its connection is closed."""
+        tasks = [*self._tasks, *self._background]
+        if self._tasks:
+            tasks.append(self._known)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def _leave(self) -> None:
         await asyncio.gather(*self._background, return_exceptions=True)
         if self._tasks:
             await self.outbox.close()
-            await retry_until_available(partial(self.queue.leave, self.worker), self.stats, "leaving")
-            await retry_until_available(self.seeds.give_back, self.stats, "giving seeds back")
+            await self.queue.leave(self.worker)
+            await self.seeds.give_back()
+
+
+async def _logged(act: Callable[[], Awaitable[None]], what: str) -> None:
+    try:
+        await act()
+    except Exception as error:
+        logger.error("queue/failed: %s: %s: %s", what, type(error).__name__, error)

@@ -5,7 +5,6 @@ import logging
 from typing import Self
 
 import msgspec
-from redis.exceptions import RedisError
 from scrapy import Spider, signals
 from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
@@ -44,8 +43,8 @@ class Heartbeat:
             if fleet is not None and fleet.at_work:
                 try:
                     await fleet.heartbeat(msgspec.json.encode(self._now()))
-                except (RedisError, OSError) as error:
-                    logger.warning("heartbeat: missed: %s", error)
+                except Exception as error:  # if this task ended, the worker would count as dead
+                    logger.warning("heartbeat: missed: %s: %s", type(error).__name__, error)
             await asyncio.sleep(self.seconds)
 
     def _now(self) -> HeartbeatData:

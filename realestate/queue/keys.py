@@ -4,6 +4,11 @@
 |---|---|---|---|
 | `<portal>:start_urls` | list | seeds: a bare URL or a JSON object | until a worker takes them |
 | `{<portal>:start_urls}:taken:<worker>` | list | seeds that a worker has taken | until they are in the queue |
+| `{<portal>:start_urls}:removed:<call>` | string | a call has removed its seed: it is not repeated | 10 minutes |
+| `{<portal>:start_urls}:pushed:<job>` | string | a command has pushed its seeds: it is not repeated | 1 day |
+| `{<portal>:start_urls}:wrong_type:<n>` | any | a key for seeds that had a wrong type | until somebody deletes it |
+| `{<portal>}:seed_names:wrong_type:<n>` | any | the same for `seed_names` | until somebody deletes it |
+| `{<portal>}:calls:<call>` | string | the reply of a script that must not be executed twice | 5 minutes |
 | `{<portal>}:seed_names` | hash | seed -> its name, also if another worker takes it over | while it is taken |
 | `{<portal>}:requests` | hash | id -> priority, arrival, job, stage, request | until done or deleted |
 | `{<portal>}:ready` | zset | ids by priority, then arrival | until leased |
@@ -28,7 +33,7 @@
 | `{<portal>}:proxies:free_at` | hash | proxy id -> when it may be used next | as long as `proxies` |
 | `{<portal>}:proxies:used_at` | hash | proxy id -> when it was last used | as long as `proxies` |
 | `{<portal>}:robots:<origin>` | hash | a host's robots.txt, and when it was fetched | 30 days after the fetch |
-| `{<portal>}:robots:<origin>:lock` | string | the worker that fetches it | until it is fetched, 5 minutes at most |
+| `{<portal>}:robots:<origin>:lock` | string | the worker that fetches it | until the fetch ends, 2 minutes at most |
 | `{<portal>}:crawl_delays` | hash | origin -> its Crawl-delay, in ms | for ever |
 | `{<portal>}:seen:<job>:<n>` | set or hash | the job's fingerprints, or these with times | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:job:<job>` | set | ids of the job that are neither done nor dead letters | until there are none |
@@ -64,6 +69,16 @@ def taken_seeds(portal: str, worker: str) -> str:
 def taken_from(seeds: str, worker: str) -> str:
     """In the slot of the seeds, so that one command moves a seed."""
     return f"{{{seeds}}}:taken:{worker}"
+
+
+def removed(seeds: str, call: str) -> str:
+    """Says that this call has removed its seed."""
+    return f"{{{seeds}}}:removed:{call}"
+
+
+def pushed(seeds: str, job: str) -> str:
+    """Says that the seeds of this job have been pushed."""
+    return f"{{{seeds}}}:pushed:{job}"
 
 
 def seed_names(portal: str) -> str:

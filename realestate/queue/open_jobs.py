@@ -1,11 +1,12 @@
 """Jobs that are not finished. When no request of a job is left, a worker looks for what the job did not find."""
 
 from typing import Any
+from uuid import uuid4
 
 import msgspec
-from redis.asyncio import Redis
 
 from realestate.queue import keys
+from realestate.queue.redis_client import AsyncRedis
 
 #: If the worker that finishes a job dies, another takes over after this time. Finishing twice does no harm.
 CLAIM_SECONDS = 30
@@ -27,7 +28,7 @@ class OpenJob(msgspec.Struct, frozen=True):
 class OpenJobs:
     """The open jobs of one portal."""
 
-    def __init__(self, server: "Redis", portal: str) -> None:
+    def __init__(self, server: AsyncRedis, portal: str) -> None:
         self.server = server
         self.portal = portal
         self.key = keys.open_jobs(portal)
@@ -49,7 +50,11 @@ class OpenJobs:
 
     async def claim(self, job: str) -> bool:
         """Whether this worker may finish the job: no other worker is doing it."""
-        return bool(await self.server.set(keys.finishing(self.portal, job), 1, nx=True, ex=CLAIM_SECONDS))
+        key = keys.finishing(self.portal, job)
+        mine = uuid4().hex
+        if await self.server.set(key, mine, nx=True, ex=CLAIM_SECONDS):
+            return True
+        return await self.server.get(key) == mine.encode()  # the command was repeated, and its first reply was lost
 
     async def release(self, job: str) -> None:
         await self.server.unlink(keys.finishing(self.portal, job))
@@ -71,5 +76,5 @@ class OpenJobs:
 def _read(value: bytes) -> OpenJob | None:
     try:
         return msgspec.json.decode(value, type=OpenJob)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError, ValueError):
         return None

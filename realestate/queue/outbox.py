@@ -3,12 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from functools import partial
 
 from redis.exceptions import ResponseError
 from scrapy.statscollectors import StatsCollector
 
-from realestate.queue.redis_retry import retry_until_available
 from realestate.queue.request_queue import Pushed, RequestQueue, Settlement
 
 logger = logging.getLogger(__name__)
@@ -54,9 +52,19 @@ class Outbox:
             while not self._closing:
                 await self._wake.wait()
                 await asyncio.sleep(GATHER_SECONDS)
-                await self.flush()
+                await self._flush_again_and_again()
         finally:
             self._stopped.set()
+
+    async def _flush_again_and_again(self) -> None:
+        """If this task ended, the worker would never settle a request again."""
+        while True:
+            try:
+                await self.flush()
+                return
+            except Exception:
+                logger.exception("queue/not_sent: could not send settlements; trying again in 1 s")
+                await asyncio.sleep(1.0)
 
     async def close(self) -> None:
         """Wait for the batch that is being sent, then send the rest. Pages that are not settled are fetched again."""
@@ -71,18 +79,30 @@ class Outbox:
             settlements, self._settlements = self._settlements[:MAXIMUM], self._settlements[MAXIMUM:]
             early, self._early = self._early[:MAXIMUM], self._early[MAXIMUM:]
             self._sending = settlements
-            ours = await self._send(settlements, [request for request, _ in early])
-            for then in [then for _, then in early if then]:
-                await retry_until_available(then, self.stats, "removing a seed")
+            try:
+                ours = await self._send(settlements, [request for request, _ in early])
+            except Exception:
+                self._settlements[:0] = settlements
+                self._early[:0] = early
+                self._sending = []
+                raise
+            await self._call([then for _, then in early if then])
             self._sending = []
             self.stats.inc_value("queue/round_trips")
             self._count(settlements, ours)
+
+    async def _call(self, thens: list[Callable[[], Awaitable[None]]]) -> None:
+        for then in thens:
+            try:
+                await then()
+            except ResponseError as error:
+                logger.error("queue/refused: a seed was not removed: %s", error)
 
     async def _send(self, settlements: list[Settlement], early: list[Pushed]) -> list[bool]:
         """Send a batch. If Redis refuses it for good, it is halved until the refused entry is alone. That one is
         dropped, so that it does not hold up the others. Return for each settlement whether the lease was still ours."""
         try:
-            return await retry_until_available(partial(self.queue.settle, settlements, early), self.stats, "settling")
+            return await self.queue.settle(settlements, early)
         except ResponseError as error:
             if len(settlements) + len(early) <= 1:
                 logger.error("queue/refused: %s: %r", error, (*settlements, *early))

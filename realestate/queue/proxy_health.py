@@ -265,5 +265,5 @@ class ProxyHealthStore:
 def _decoded(stored: bytes | None) -> ProxyHealth:
     try:
         return ProxyHealth() if stored is None else msgspec.json.decode(stored, type=ProxyHealth)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError, ValueError):
         return ProxyHealth()

@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, Self
+from uuid import uuid4
 
 import msgpack
-from redis.asyncio import Redis
 from scrapy.settings import BaseSettings
 
 from realestate.queue import keys
 from realestate.queue.identity import Identity, buckets_for
 from realestate.queue.migrate_keys import migrate_keys
 from realestate.queue.proxy_health import KEEP_MS, ONE_AT_A_TIME_MS, START_RATE, ProxyRef
+from realestate.queue.redis_client import AsyncRedis
 from realestate.queue.seed_source import SeedSource
 
 Outcome = Literal["done", "retry", "dead", "back"]
@@ -131,7 +132,7 @@ class HeartbeatReply:
 class RequestQueue:
     """One portal's requests: ready, delayed, in flight, done or dead; each in exactly one of these."""
 
-    def __init__(self, server: "Redis", portal: str, limits: QueueSettings) -> None:
+    def __init__(self, server: AsyncRedis, portal: str, limits: QueueSettings) -> None:
         self.server = server
         self.portal = portal
         self.limits = limits
@@ -196,7 +197,7 @@ class RequestQueue:
 
     async def refuse(self, reason: str, wait_seconds: float = 0.0) -> None:
         """The site refused: halve the rate of the fleet, and send nothing before the wait is over."""
-        await self.run("refuse", reason=reason, wait=int(wait_seconds * 1000), least=1 / 64)
+        await self.run("refuse", call=_call_id(), reason=reason, wait=int(wait_seconds * 1000), least=1 / 64)
 
     async def set_proxy_health(self, proxy_id: str, old: bytes | None, new: bytes) -> bool:
         """Replace a proxy's health. Returns False if it is not `old` any more: another worker has changed it."""
@@ -208,10 +209,10 @@ class RequestQueue:
         await self.run("add_dead_letter", id=id, dead_letter=dead_letter, keep=self.limits.dead_letters_keep)
 
     async def replay(self, ids: Sequence[bytes], spacing: float) -> int:
-        return int(await self.run("replay", ids=ids, spacing=spacing))
+        return int(await self.run("replay", call=_call_id(), ids=ids, spacing=spacing))
 
     async def drop(self, ids: Sequence[bytes]) -> int:
-        return int(await self.run("drop", ids=ids))
+        return int(await self.run("drop", call=_call_id(), ids=ids))
 
     async def set_crawl_delay(self, seconds: float, origin: str) -> None:
         """Set the Crawl-delay of one of the portal's hosts, 0 for none. The longest limits the portal's rate."""
@@ -242,7 +243,8 @@ class RequestQueue:
             return
         names = [self._memory(job, bucket) for bucket in range(self.limits.buckets)]
         for begin in range(0, len(names), 1000):
-            await self.server.unlink(*names[begin : begin + 1000])
+            # `unlink` of a cluster would use a pipeline, which does not wait; all keys are in one slot
+            await self.server.execute_command("UNLINK", *names[begin : begin + 1000])
 
     async def last_seen(self, job: str, identity: Identity) -> int | None:
         """When the job last requested it, in seconds; only with DUPEFILTER_LAST_SEEN."""
@@ -262,11 +264,13 @@ class RequestQueue:
         Seeds are counted first: a seed that is being enqueued is counted twice rather than not at all.
         """
         seeds = await self._seeds()
-        async with self.server.pipeline(transaction=True) as lengths:
+
+        def lengths(commands: Any) -> None:
             for key in (keys.ready, keys.suspects, keys.delayed, keys.inflight):
-                lengths.zcard(key(self.portal))
-            lengths.hlen(keys.open_jobs(self.portal))
-            return not seeds and not any(await lengths.execute())
+                commands.zcard(key(self.portal))
+            commands.hlen(keys.open_jobs(self.portal))
+
+        return not seeds and not any(await self.server.in_one_step(lengths))
 
     async def _seeds(self) -> int:
         """Seeds that are not enqueued: waiting, or taken by a worker, living or dead."""
@@ -295,6 +299,11 @@ def _lease(id: bytes, token: bytes, send_at: float, tries: int, priority: int, *
     return Lease(
         id, token.decode(), float(send_at), tries, priority, job.decode(), stage.decode(), payload, proxy_id.decode()
     )
+
+
+def _call_id() -> str:
+    """Names one call of a script that must not be executed twice, also if its reply was lost and it is sent again."""
+    return uuid4().hex
 
 
 @cache

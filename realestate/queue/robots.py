@@ -6,9 +6,9 @@ from realestate.queue.request_queue import RequestQueue
 
 #: An old robots.txt is used for so long while the host cannot be reached (RFC 9309 does not set the time).
 USABLE_MS = 30 * 24 * 3600 * 1000
-#: The lock of the worker that fetches it expires after this: longer than any fetch. The lock of a dead worker ends
-#: earlier, when its lease ends.
-LOCK_MS = 5 * 60 * 1000
+#: The lock of the worker that fetches it expires after this: longer than a fetch with all its redirects. It ends
+#: earlier when the fetch ends, also when it fails, and when the worker counts as dead.
+LOCK_MS = 2 * 60 * 1000
 
 
 class Copy(NamedTuple):
@@ -38,10 +38,11 @@ class RobotsTexts:
         self.queue = queue
         self.worker = worker
 
-    async def look(self, origin: str) -> Copy:
-        """Return what the fleet knows about the file, and whether this worker has to fetch it now."""
+    async def look(self, origin: str, *, fetching: bool = False) -> Copy:
+        """Return what the fleet knows about the file, and whether this worker has to fetch it now. `fetching` says
+        whether this worker is fetching it already."""
         now, must_fetch, again_at, failures, read_at, text, reason = await self.queue.run(
-            "robots", origin=origin, worker=self.worker, longest=LOCK_MS
+            "robots", origin=origin, worker=self.worker, longest=LOCK_MS, fetching=fetching
         )
         usable = text is not None and now - read_at < USABLE_MS
         return Copy(now, bool(must_fetch), again_at, failures, text if usable else None, (reason or b"").decode())

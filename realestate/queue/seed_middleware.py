@@ -18,6 +18,7 @@ from realestate.queue.credentials import without_credentials
 from realestate.queue.engine import in_work
 from realestate.queue.fleet import WAKE_UP_SECONDS, Fleet, fleet_of
 from realestate.queue.packing import SEED
+from realestate.queue.seeds import ReaderRestarts
 
 logger = logging.getLogger(__name__)
 
@@ -66,12 +67,18 @@ class SeedMiddleware:
 
     async def _requests_of_seeds(self, spider: Spider, fleet: Fleet, idle: "Idle") -> AsyncIterator[Request]:
         """Until there has been nothing to do for long enough."""
+        restarts = ReaderRestarts(spider.name)
         while True:
-            found = await fleet.next_seed(idle.wait_seconds)
-            if found is None:
-                if await idle.is_over():
+            try:
+                found = await fleet.next_seed(idle.wait_seconds)
+                if found is None and await idle.is_over():
                     return
+            except Exception as error:  # otherwise nobody would read the seeds any more
+                await restarts.wait_after(error)
                 continue
+            if found is None:
+                continue
+            restarts.succeeded(found[0])
             idle.restart()
             seed, nonce = found
             requests = self._requests_of(spider, fleet, seed)

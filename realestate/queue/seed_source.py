@@ -6,12 +6,13 @@ A worker moves a seed to a key for this worker before it enqueues it, so that no
 import asyncio
 from dataclasses import dataclass
 from typing import Any, Literal, Self
+from uuid import uuid4
 
-from redis.asyncio import Redis
 from scrapy import Spider
 from scrapy.settings import BaseSettings
 
 from realestate.queue import keys
+from realestate.queue.redis_client import AsyncRedis
 
 Kind = Literal["list", "set", "zset"]
 
@@ -24,6 +25,24 @@ if not popped[1] then return false end
 redis.call('ZADD', KEYS[2], popped[2], popped[1])
 return popped[1]
 """
+
+#: Removes a seed from a list, unless the same call did it before.
+_REMOVE_ONCE = """
+if redis.call('SET', KEYS[2], 1, 'NX', 'PX', ARGV[2]) then redis.call('LREM', KEYS[1], 1, ARGV[1]) end
+return 1
+"""
+#: Pushes seeds to a list, unless the same call did it before. In pieces that Lua's stack can hold.
+PUSH_ONCE = """
+if redis.call('SET', KEYS[2], 1, 'NX', 'PX', ARGV[1]) then
+  for first = 2, #ARGV, 1000 do
+    redis.call('RPUSH', KEYS[1], unpack(ARGV, first, math.min(first + 999, #ARGV)))
+  end
+end
+return 1
+"""
+#: For so long a repeated command finds out that it was executed before.
+REMOVED_KEEP_MS = 10 * 60 * 1000
+PUSHED_KEEP_MS = 24 * 3600 * 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +68,7 @@ class SeedSource:
         """The key with the seeds that a worker has taken and not enqueued yet. It has the type of the source."""
         return keys.taken_from(self.key, worker)
 
-    async def count(self, server: "Redis", key: str | None = None) -> int:
+    async def count(self, server: AsyncRedis, key: str | None = None) -> int:
         """The number of seeds in the source, or in another key of its type."""
         key = key or self.key
         if self.kind == "set":
@@ -58,7 +77,7 @@ class SeedSource:
             return int(await server.zcard(key))
         return int(await server.llen(key))
 
-    async def taken(self, server: "Redis", key: str) -> list[bytes]:
+    async def taken(self, server: AsyncRedis, key: str) -> list[bytes]:
         """All seeds in a worker's own key."""
         found: Any
         if self.kind == "set":
@@ -69,7 +88,7 @@ class SeedSource:
             found = await server.lrange(key, 0, -1)
         return [bytes(seed) for seed in found]
 
-    async def take(self, server: "Redis", taken: str, seconds: float) -> bytes | None:
+    async def take(self, server: AsyncRedis, taken: str, seconds: float) -> bytes | None:
         """Move the next seed into a worker's own key and return it. None if there was none for so long."""
         if self.kind == "list":
             seed: Any = await server.blmove(self.key, taken, seconds, "LEFT", "RIGHT")  # type: ignore[arg-type]
@@ -82,17 +101,18 @@ class SeedSource:
                 return None
             await asyncio.sleep(POLL_SECONDS)
 
-    async def remove(self, server: "Redis", taken: str, seed: bytes) -> None:
-        """Remove a seed from a worker's own key."""
+    async def remove(self, server: AsyncRedis, taken: str, seed: bytes) -> None:
+        """Remove a seed from a worker's own key. A list may hold the same seed twice: a command that is repeated must
+        not remove the other one."""
         value: Any = seed
         if self.kind == "set":
             await server.srem(taken, value)
         elif self.kind == "zset":
             await server.zrem(taken, value)
         else:
-            await server.lrem(taken, 1, value)
+            await server.eval(_REMOVE_ONCE, 2, taken, keys.removed(self.key, uuid4().hex), value, REMOVED_KEEP_MS)
 
-    async def give_back(self, server: "Redis", taken: str) -> None:
+    async def give_back(self, server: AsyncRedis, taken: str) -> None:
         """Move all seeds of a worker's own key back to the source."""
         if self.kind == "list":
             while await server.lmove(taken, self.key, "LEFT", "LEFT") is not None:
@@ -101,7 +121,7 @@ class SeedSource:
         while await self._move(server, taken, self.key) is not None:
             pass
 
-    async def _move(self, server: "Redis", source: str, target: str) -> bytes | None:
+    async def _move(self, server: AsyncRedis, source: str, target: str) -> bytes | None:
         member: Any
         if self.kind == "zset":
             member = await server.eval(_MOVE_HIGHEST, 2, source, target)

@@ -1,27 +1,48 @@
 """Takes seeds from a portal's list. A seed is moved to the worker's list, enqueued, then removed: so a crash in between
 loses no seed and crawls none twice."""
 
+import asyncio
+import logging
 from collections import Counter
-from functools import partial
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 from uuid import uuid4
 
-from redis.asyncio import Redis
+from redis.exceptions import ResponseError
 from scrapy.statscollectors import StatsCollector
 
 from realestate.queue import keys
-from realestate.queue.redis_retry import retry_until_available
+from realestate.queue.redis_client import AsyncRedis, is_wrong_type
 from realestate.queue.seed_source import SeedSource
+
+logger = logging.getLogger(__name__)
+
+#: A reader of seeds that failed starts again after this, and after twice as long each further time ...
+FIRST_RESTART_SECONDS = 1.0
+#: ... up to this.
+LONGEST_RESTART_SECONDS = 60.0
+#: A seed that could not be enqueued so often becomes a dead letter.
+SEED_TRIES = 3
+
+#: Called with a message if a key had a wrong type and was renamed.
+Refused = Callable[[str], None]
 
 
 class SeedList:
     """The seeds of one portal, for one worker."""
 
     def __init__(
-        self, server: "Redis", portal: str, worker: str, stats: StatsCollector, source: SeedSource | None = None
+        self,
+        server: AsyncRedis,
+        portal: str,
+        worker: str,
+        stats: StatsCollector,
+        source: SeedSource | None = None,
+        refused: Refused | None = None,
     ) -> None:
         self.server = server
+        self._refused = refused or logger.warning
         self.stats = stats
         self.portal = portal
         self.source = source or SeedSource(keys.start_urls(portal))
@@ -35,10 +56,15 @@ class SeedList:
     async def next(self, seconds: float) -> tuple[bytes, str] | None:
         """Return the next seed and its name, or None after so many seconds. The seed stays in the worker's list until
         `remove`."""
-        seed = await retry_until_available(partial(self._take, seconds), self.stats, "looking for seeds")
-        if seed is None:
+        try:
+            seed = await self._take(seconds)
+            if seed is None:
+                return None
+            name = await self._name(seed)
+        except ResponseError as error:
+            if not is_wrong_type(error) or not await self._set_wrong_types_aside():
+                raise
             return None
-        name = await retry_until_available(partial(self._name, seed), self.stats, "naming a seed")
         # The same seed twice is two seeds. They are numbered in order, so that a worker that takes them over gives them
         # the same names.
         same = sum(each == seed for each in self._open.values())
@@ -72,8 +98,17 @@ class SeedList:
             del self._missing_parts[whole]
             nonce = whole
         if (seed := self._open.get(nonce)) is not None:
-            await retry_until_available(partial(self._remove, seed), self.stats, "removing a seed")
-            del self._open[nonce]
+            try:
+                await self._remove(seed)
+            except ResponseError as error:
+                if not is_wrong_type(error) or not await self._set_wrong_types_aside():
+                    raise
+                await self._remove(seed)
+            self._open.pop(nonce, None)
+
+    def take_again(self, nonce: str) -> None:
+        """The seed could not be enqueued: `next` returns it again."""
+        self._open.pop(nonce, None)
 
     async def _take(self, seconds: float) -> bytes | None:
         # Read before the request: a seed that is open now may be removed until the response comes. It must not count as
@@ -89,10 +124,13 @@ class SeedList:
     async def _name(self, seed: bytes) -> str:
         """Return the name of the seed. It stays the same if another worker takes the seed over."""
         field = _field(seed)
-        async with self.server.pipeline(transaction=True) as both:
-            both.hsetnx(keys.seed_names(self.portal), field, uuid4().hex[:12])
-            both.hget(keys.seed_names(self.portal), field)
-            _, name = await both.execute()
+        new_name = uuid4().hex[:12]
+
+        def both(commands: Any) -> None:
+            commands.hsetnx(keys.seed_names(self.portal), field, new_name)
+            commands.hget(keys.seed_names(self.portal), field)
+
+        _, name = await self.server.in_one_step(both)
         return str(name.decode())
 
     async def _remove(self, seed: bytes) -> None:
@@ -101,6 +139,36 @@ class SeedList:
         if sum(each == seed for each in self._open.values()) == 1:
             await self.server.hdel(keys.seed_names(self.portal), _field(seed))
         await self.source.remove(self.server, self.taken, seed)
+
+    async def _set_wrong_types_aside(self) -> bool:
+        """Rename the keys that have another type than seeds need, so that the worker goes on. Returns whether any was
+        renamed. Whoever wrote them finds the data under the new name."""
+        expected = {
+            self.source.key: self.source.kind,
+            self.taken: self.source.kind,
+            keys.seed_names(self.portal): "hash",
+        }
+        was_renamed = False
+        for key, kind in expected.items():
+            reply: Any = await self.server.type(key)
+            found = reply.decode()
+            if found in (kind, "none"):
+                continue
+            aside = _aside(key)
+            if await self._rename(key, aside):
+                self._refused(f"{key} is a {found}, not a {kind}; it was renamed to {aside}")
+            was_renamed = True
+        return was_renamed
+
+    async def _rename(self, key: str, aside: str) -> bool:
+        """Returns False if another worker was faster."""
+        try:
+            await self.server.rename(key, aside)
+        except ResponseError as error:
+            if "no such key" not in str(error):
+                raise
+            return False
+        return True
 
     async def give_back(self) -> None:
         """Return the seeds that this worker has not enqueued to the portal's list, because it stops."""
@@ -113,6 +181,46 @@ class SeedList:
         for worker in workers:
             await self.source.give_back(self.server, self.source.taken_by(worker.decode()))
             await self.server.srem(dead_workers, worker)
+
+
+class ReaderRestarts:
+    """Lets a reader of seeds go on after any error, with longer and longer delays."""
+
+    def __init__(self, portal: str) -> None:
+        self.portal = portal
+        self._delay = FIRST_RESTART_SECONDS
+        self._failures: Counter[bytes] = Counter()
+
+    def succeeded(self, seed: bytes) -> None:
+        self._delay = FIRST_RESTART_SECONDS
+        self._failures.pop(seed, None)
+
+    def is_hopeless(self, seed: bytes) -> bool:
+        """Count a failure of this seed. Whether it has failed too often to be tried again."""
+        self._failures[seed] += 1
+        if self._failures[seed] < SEED_TRIES:
+            return False
+        del self._failures[seed]
+        return True
+
+    async def wait_after(self, error: Exception) -> None:
+        delay = self._delay
+        self._delay = min(2 * delay, LONGEST_RESTART_SECONDS)
+        logger.warning(
+            "seed/reader_restarted portal=%s: reading seeds failed: %s: %s; starting again in %.0f s",
+            self.portal,
+            type(error).__name__,
+            error,
+            delay,
+            exc_info=error if self._delay == 2 * FIRST_RESTART_SECONDS else None,
+        )
+        await asyncio.sleep(delay)
+
+
+def _aside(key: str) -> str:
+    """The new name of a key that has a wrong type: in its slot, and never used before."""
+    tagged = key if key.startswith("{") else f"{{{key}}}"
+    return f"{tagged}:wrong_type:{uuid4().hex[:8]}"
 
 
 def _field(seed: bytes) -> str:

@@ -26,5 +26,5 @@ class HeartbeatData(msgspec.Struct, frozen=True):
 def read_heartbeat(value: bytes) -> HeartbeatData | None:
     try:
         return msgspec.json.decode(value, type=HeartbeatData)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError, ValueError):
         return None

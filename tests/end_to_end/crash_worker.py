@@ -25,6 +25,7 @@ from realestate.pipelines.store import StorePipeline
 from realestate.queue.ledger import Held
 from realestate.queue.request_queue import Pushed, RequestQueue, Settlement, Taken
 from realestate.queue.scheduler import Scheduler
+from realestate.queue.seed_source import SeedSource
 from realestate.queue.seeds import SeedList
 from realestate.storage.postgres import PostgresStore
 
@@ -203,17 +204,18 @@ def removing(*, first: bool) -> None:
     left = [0 if first else 1]
 
     def wrapper(command: Any) -> Any:
-        def run(self: Any, key: str, *rest: Any) -> Any:
+        def run(self: Any, *arguments: Any) -> Any:
+            key = next(each for each in arguments if isinstance(each, str))
             if key.endswith(":seed_names") or ":taken:" in key:
                 if not left[0]:
                     die(key=key)
                 left[0] -= 1
-            return command(self, key, *rest)
+            return command(self, *arguments)
 
         return run
 
-    for name in ("lrem", "hdel"):
-        wrap(Redis, name, wrapper)
+    wrap(Redis, "hdel", wrapper)
+    wrap(SeedSource, "remove", wrapper)
 
 
 def acknowledged_too_early() -> None:

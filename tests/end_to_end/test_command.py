@@ -179,7 +179,7 @@ def test_status_without_data_says_how_to_begin(laptop: dict[str, str]) -> None:
 def test_the_doctor_finds_no_fault_on_a_laptop(laptop: dict[str, str]) -> None:
     done = run(laptop, "doctor")
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("ok ") == 7
+    assert done.stdout.count("ok ") == 8
     assert "BAD" not in done.stdout
 
 

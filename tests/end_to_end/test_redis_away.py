@@ -127,7 +127,7 @@ def test_nothing_is_lost_while_redis_refuses_writes(
         site.until_the_middle(server)
         disturb(server, True)
         until(lambda: waits(*workers, because=complaint), "the worker to notice")
-        until(lambda: waits(*workers, because="while looking for seeds"), "its plain commands too")
+        until(lambda: waits(*workers, because="for BLMOVE"), "its plain commands too")
         disturb(server, False)
         until_finished(server)
         assert look(server, PORTAL).dead == 0
@@ -205,9 +205,78 @@ def test_a_stopped_worker_ends_although_redis_stays_away(site: Site, redis: Redi
     site.assert_stored_once()
 
 
+def test_workers_of_a_cluster_wait_while_no_node_or_only_some_nodes_answer(site: Site, tmp_path: Path) -> None:
+    with redis_fleet.cluster(tmp_path / "redis") as nodes:
+        url = cluster_url(nodes)
+        with connect_blocking(url) as server, site.workers(2, REDIS_URL=url) as workers:
+            site.seed(server)
+            site.until_the_middle(server)
+            for node in nodes:
+                node.stop()
+            until(lambda: waits(*workers), "the workers to notice")
+            with site.workers(1, REDIS_URL=url) as late:
+                nodes[1].start()
+                until(lambda: waits(*late), "a worker that starts meanwhile to notice")
+                time.sleep(2.0)
+                for node in (nodes[0], nodes[2]):
+                    node.start()
+                until_finished(server)
+                assert look(server, PORTAL).dead == 0
+                assert_all_live_and_stop([*workers, *late])
+    site.assert_stored_once()
+
+
+def test_a_redis_that_goes_while_a_job_is_opened_does_not_end_the_portal(
+    site: Site, redis: RedisProcess, line: Line
+) -> None:
+    """The seed is taken, and the question whether its job is open gets no reply."""
+    with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=line.url) as workers:
+        until(lambda: server.hlen(keys.heartbeats(PORTAL)), "the first heartbeat")
+        line.lose_reply_to(b"HEXISTS")
+        site.seed(server)
+        until(line.lost.is_set, "a lost reply")
+        until_finished(server)
+        assert look(server, PORTAL).dead == 0
+        assert "start_error" not in workers[0].text()
+        assert_all_live_and_stop(workers)
+    site.assert_stored_once()
+
+
+def test_a_portal_reads_seeds_again_after_any_error(site: Site, redis: RedisProcess) -> None:
+    """Keys of a wrong type, then a job that cannot be opened: one line each, and the worker goes on."""
+    with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=redis.url) as workers:
+        until(lambda: server.hlen(keys.heartbeats(PORTAL)), "the first heartbeat")
+        (worker,) = [name.decode() for name in server.hkeys(keys.heartbeats(PORTAL))]
+        for key in (keys.start_urls(PORTAL), keys.taken_seeds(PORTAL, worker), keys.seed_names(PORTAL)):
+            server.set(key, "not what it should be")
+            if key == keys.seed_names(PORTAL):
+                site.seed(server)
+            until(lambda: f"{key} is a string" in workers[0].text(), f"{key} to be set aside")  # noqa: B023
+        until_finished(server)
+        assert look(server, PORTAL).dead == 3, "one dead letter each"
+        server.set(keys.open_jobs(PORTAL), "not a hash")
+        site.seed(server)
+        until(lambda: "seed/reader_restarted" in workers[0].text(), "the reader to start again")
+        until(lambda: look_dead(server) == 4, "the seed to be given up")
+        server.delete(keys.open_jobs(PORTAL))
+        site.seed(server)
+        until_finished(server)
+        assert workers[0].process.poll() is None
+        assert workers[0].stop() == 0
+    site.assert_stored_once()
+
+
+def look_dead(server: "Redis") -> Any:
+    return server.zcard(keys.dead_letter_times(PORTAL))
+
+
+def cluster_url(nodes: list[redis_fleet.Node]) -> str:
+    return "redis+cluster://" + ",".join(f"{redis_fleet.HOST}:{node.port}" for node in nodes)
+
+
 def test_a_crawl_uses_a_redis_cluster(site: Site, tmp_path: Path) -> None:
     with redis_fleet.cluster(tmp_path / "redis") as nodes:
-        url = "redis+cluster://" + ",".join(f"{redis_fleet.HOST}:{node.port}" for node in nodes)
+        url = cluster_url(nodes)
         with connect_blocking(url) as server, site.workers(2, REDIS_URL=url) as workers:
             site.seed(server)
             until_finished(server)

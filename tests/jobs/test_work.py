@@ -7,7 +7,8 @@ from functools import cache
 
 import pytest
 
-from realestate.jobs.work import _ended_well, project_settings, without_crawl
+from realestate.jobs.endings import ended_well
+from realestate.jobs.work import project_settings, without_crawl
 
 IMPORTED_FIRST = """
 import json, sys
@@ -62,4 +63,4 @@ def test_only_the_end_of_the_work_or_of_the_worker_counts_as_done(reason: str | 
     crawler = without_crawl("emlak", project_settings())
     assert crawler.stats is not None
     crawler.stats.set_value("finish_reason", reason)
-    assert _ended_well(crawler) == is_done
+    assert ended_well(crawler) == is_done

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -338,7 +339,9 @@ def test_a_refusal_slows_the_fleet_down(run: Run, server: Redis) -> None:
 
 def test_without_redis_the_last_rules_are_used(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     async def unavailable(*arguments: Any, **state: Any) -> Any:
-        raise OSError("unavailable")
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(robots, "REDIS_SECONDS", 0.05)
 
     async def act(worker: Worker) -> None:
         with monkeypatch.context() as patch:
@@ -546,3 +549,67 @@ def test_a_rate_with_thousands_of_digits_is_the_longest_delay() -> None:
     rate = b"User-agent: *\nRequest-rate: 1/" + b"9" * 400 + b"h\n"
     assert RobotRules(rate, "realestate").delay_seconds == MAX_DELAY_SECONDS
     assert RobotRules(b"User-agent: *\nRequest-rate: " + b"9" * 400 + b"/1h\n", "realestate").delay_seconds < 1
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("an error of our own"), asyncio.CancelledError()], ids=["error", "cancelled"]
+)
+def test_a_fetch_that_ends_in_any_way_releases_the_lock(run: Run, server: Redis, error: BaseException) -> None:
+    async def act(worker: Worker, other: Worker) -> None:
+        async def fetch(*arguments: Any) -> Any:
+            raise error
+
+        worker.middleware._fetch = fetch  # type: ignore[method-assign,assignment]
+        with pytest.raises(type(error)):
+            await worker.check()
+        await asyncio.gather(*worker.scheduler.fleet._background)
+        assert not server.exists(keys.robots("immoweb", SITE) + ":lock")
+        other.respond((200, TEXT))
+        assert await other.check() is None, "another worker fetches it at once"
+
+    run(act, workers=2)
+
+
+def test_a_result_that_redis_could_not_take_is_saved_when_it_is_back(
+    run: Run, server: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(robots, "REDIS_SECONDS", 0.05)
+
+    async def act(worker: Worker, other: Worker) -> None:
+        fleet = worker.scheduler.fleet
+        is_back = asyncio.Event()
+        save = fleet.robots.save
+
+        async def save_later(*arguments: Any) -> None:
+            await is_back.wait()
+            await save(*arguments)
+
+        monkeypatch.setattr(fleet.robots, "save", save_later)
+        worker.respond((200, TEXT))
+        assert await worker.check() is None, "the worker does not wait"
+        is_back.set()
+        await asyncio.gather(*fleet._background)
+        assert not server.exists(keys.robots("immoweb", SITE) + ":lock")
+        assert await other.check() is None
+        assert other.fetched == []
+
+    run(act, workers=2)
+
+
+def test_requests_that_wait_for_minutes_are_put_off_a_few_times(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def act(fetcher: Worker, worker: Worker) -> None:
+        await fetcher.scheduler.fleet.robots.look(SITE)  # it has the lock, and never fetches
+        began = worker.scheduler.fleet.now()
+        waited = 0.0
+        put_offs = 0
+        monkeypatch.setattr(worker.scheduler.fleet.buffer, "now", lambda: began + waited * 1000)
+        monkeypatch.setattr(worker.middleware, "_look", partial(no_look, worker.middleware))
+        while waited < 300:
+            waited += await worker.check()
+            put_offs += 1
+        assert put_offs < 40, "a request every quarter of a second would be put off 800 times"
+
+    async def no_look(middleware: RobotsMiddleware, fleet: Any, origin: str) -> Any:
+        return robots.Known(), False
+
+    run(act, workers=2)

@@ -55,6 +55,26 @@ def test_the_clock_follows_redis_when_that_is_set_back(clock: Clock) -> None:
     assert waiting.now() == clock.ms + AHEAD - 5_000 - 1.0
 
 
+def test_send_slots_move_with_a_clock_that_is_set_back_by_an_hour(clock: Clock) -> None:
+    waiting = Buffer(rate=10)
+    answered(waiting, clock, there=0.0, back=0.0)
+    waiting.add("key", lease(waiting.now() + 50))
+    answered(waiting, clock, there=0.0, back=0.0, ahead=AHEAD - 3_600_000)
+    assert waiting.pop() is None
+    clock.ms += 51
+    assert waiting.pop() is not None
+
+
+def test_a_clock_that_is_set_forward_makes_slots_due(clock: Clock) -> None:
+    waiting = Buffer(rate=10)
+    answered(waiting, clock, there=0.0, back=0.0)
+    waiting.add("key", lease(waiting.now() + 50))
+    answered(waiting, clock, there=0.0, back=0.0, ahead=AHEAD + 3_600_000)
+    found = waiting.pop()
+    assert found is not None
+    assert waiting.is_missed(found[1]), "so it gets another slot, and the rate limit holds"
+
+
 @pytest.mark.parametrize(
     ("rate", "late", "missed"),
     [

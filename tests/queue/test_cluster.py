@@ -5,15 +5,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, cast
 
 import pytest
-from redis.asyncio import Redis, RedisCluster
-from redis.asyncio.cluster import ClusterNode
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
+from redis.asyncio import RedisCluster
 from redis.crc import key_slot
-from redis.exceptions import RedisError
 from scrapy.statscollectors import StatsCollector
 
 from realestate.queue import keys
+from realestate.queue.connection import connect_to
 from realestate.queue.dead_letters import DeadLetters, dead_letter
 from realestate.queue.identity import identify
 from realestate.queue.request_queue import Lease, Pushed, QueueSettings, RequestQueue, Settlement
@@ -41,18 +38,20 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Node]]:
         yield running
 
 
+def cluster_url(nodes: list[Node]) -> str:
+    return "redis+cluster://" + ",".join(f"{HOST}:{node.port}" for node in nodes)
+
+
 @pytest.fixture
 def run(nodes: list[Node]) -> Run:
     """Run a test's coroutine with a portal's queue in the cluster, empty at first."""
 
     def with_queue(act: Act, portal: str = "emlak", **limits: Any) -> Any:
         async def inside() -> Any:
-            known = [ClusterNode(HOST, node.port) for node in nodes]
-            client = RedisCluster(startup_nodes=known, retry=Retry(NoBackoff(), 0))
+            client = connect_to(cluster_url(nodes))
             try:
                 await client.flushall(target_nodes=RedisCluster.PRIMARIES)
-                server = cast("Redis", client)
-                return await act(RequestQueue(server, portal, QueueSettings(buckets=BUCKETS, **limits)))
+                return await act(RequestQueue(client, portal, QueueSettings(buckets=BUCKETS, **limits)))
             finally:
                 await client.aclose()
 
@@ -196,16 +195,56 @@ def test_the_queue_continues_after_a_restart_of_its_node(run: Run, nodes: list[N
         leases = (await queue.take("w", 1)).leases
         holder = nodes[key_slot(keys.prefix(queue.portal).encode()) * 3 // redis_fleet.SLOTS]
         holder.stop()
-        with pytest.raises((RedisError, OSError)):
-            await queue.heartbeat("w", b"{}", [])
+        waiting = asyncio.ensure_future(queue.heartbeat("w", b"{}", []))
+        done, _ = await asyncio.wait({waiting}, timeout=1)
+        assert not done, "it waits for the node"
         holder.start()
         async with asyncio.timeout(60):
-            while True:
-                try:
-                    leases += (await queue.take("w", 1)).leases
-                    break
-                except (RedisError, OSError):
-                    await asyncio.sleep(0.1)
+            await waiting
+            leases += (await queue.take("w", 1)).leases
         return await queue.settle([ended(lease) for lease in leases])
 
     assert run(act) == [True, True]
+
+
+def test_the_queue_waits_while_no_node_or_only_some_nodes_answer(run: Run, nodes: list[Node]) -> None:
+    async def act(queue: RequestQueue) -> list[bool]:
+        await queue.push([request("a"), request("b")])
+        leases = (await queue.take("w", 1)).leases
+        for node in nodes:
+            node.stop()
+        waiting = asyncio.ensure_future(queue.take("w", 1, [lease.id for lease in leases]))
+        done, _ = await asyncio.wait({waiting}, timeout=2)
+        assert not done, "no node answers"
+        holder = nodes[key_slot(keys.prefix(queue.portal).encode()) * 3 // redis_fleet.SLOTS]
+        await asyncio.to_thread(next(node for node in nodes if node is not holder).start)
+        done, _ = await asyncio.wait({waiting}, timeout=2)
+        assert not done, "the node of the portal does not answer"
+        for node in nodes:
+            if node.process is None:
+                await asyncio.to_thread(node.start)
+        async with asyncio.timeout(60):
+            leases += (await waiting).leases
+        return await queue.settle([ended(lease) for lease in leases])
+
+    assert run(act) == [True, True]
+
+
+def test_a_new_client_waits_for_the_first_node(nodes: list[Node]) -> None:
+    async def act() -> None:
+        for node in nodes:
+            node.stop()
+        client = connect_to(cluster_url(nodes))
+        try:
+            asked = asyncio.ensure_future(client.set("key", "value"))
+            done, _ = await asyncio.wait({asked}, timeout=1)
+            assert not done
+            for node in nodes:
+                await asyncio.to_thread(node.start)
+            async with asyncio.timeout(60):
+                await asked
+                assert await client.in_one_step(lambda commands: commands.get("key")) == [b"value"]
+        finally:
+            await client.aclose()
+
+    asyncio.run(act())

@@ -138,6 +138,8 @@ HOSTILE = {
     "meta is a number": packed({"url": "https://x.example/", "meta": 5}),
     "another version": b"\x02" + packed({"url": "https://x.example/"})[1:],
     "huge": packed({"url": "https://x.example/" + "x" * MAX_BYTES}),
+    "deeply nested lists": VERSION + b"\x81\xa3url" + b"\x91" * 100_000,
+    "deeply nested maps": VERSION + b"\x81\xa4meta" + b"\x81\xa1a" * 80_000 + b"\xc0",
     "truncated": packed({"url": "https://x.example/"})[:-3],
 }
 

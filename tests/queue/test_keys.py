@@ -14,6 +14,7 @@ def named() -> set[str]:
 def test_every_key_the_module_makes_is_in_its_table() -> None:
     arguments = {"portal": "<portal>", "worker": "<worker>", "job": "<job>", "name": "<job>", "bucket": "<n>"}
     arguments["origin"] = "<origin>"
+    arguments["call"] = "<call>"
     arguments["seeds"] = "<portal>:start_urls"
     for function in (value for value in vars(keys).values() if inspect.isfunction(value)):
         made = function(**{name: arguments[name] for name in inspect.signature(function).parameters})

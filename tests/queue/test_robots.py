@@ -114,3 +114,17 @@ def test_the_longest_crawl_delay_of_all_hosts_limits_the_rate(run: Run, server: 
         return stored
 
     assert run(act) == [b"2000", b"5000", b"5000", b"2000", None]
+
+
+def test_a_worker_that_holds_the_lock_and_does_not_fetch_fetches(run: Run) -> None:
+    """The reply that gave it the lock was lost."""
+
+    async def act(queue: RequestQueue, texts: Texts) -> None:
+        await queue.heartbeat("w", b"{}", [])
+        await queue.heartbeat("other", b"{}", [])
+        assert (await texts("w").look(ORIGIN)).must_fetch
+        assert not (await texts("other").look(ORIGIN)).must_fetch
+        assert not (await texts("w").look(ORIGIN, fetching=True)).must_fetch
+        assert (await texts("w").look(ORIGIN)).must_fetch
+
+    run(act)

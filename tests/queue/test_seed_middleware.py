@@ -81,7 +81,9 @@ async def _settle_everything(scheduler: Scheduler) -> None:
 
 
 def seeds_left(server: Redis, spider: str) -> list[str]:
-    return sorted(name.decode() for name in server.scan_iter(match=f"*{spider}:start_urls*"))
+    """The keys with seeds, without those that say that a call was executed."""
+    found = sorted(name.decode() for name in server.scan_iter(match=f"*{spider}:start_urls*"))
+    return [name for name in found if ":removed:" not in name]
 
 
 def test_all_requests_of_a_seed_are_in_the_queue_before_it_is_removed(redis_url: str, server: Redis) -> None:

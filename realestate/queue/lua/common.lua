@@ -200,10 +200,59 @@ local function give_back(id)
   end
 end
 
+-- How long a script that must not be executed twice remembers its reply, in milliseconds.
+local CALLS_KEEP = 300000
+
+-- Executes `act` and returns its number. If the reply of the same call (args.call) was lost and it is sent again, the
+-- first reply is returned, and nothing is executed.
+local function once(act)
+  local name = key('calls:' .. args.call)
+  local before = redis.call('GET', name)
+  if before then return tonumber(before) end
+  local result = act()
+  redis.call('SET', name, result, 'PX', CALLS_KEEP)
+  return result
+end
+
+-- Adds `step` milliseconds to the scores of a sorted set.
+local function shift_scores(name, step)
+  local entries, moved = redis.call('ZRANGE', name, 0, -1, 'WITHSCORES'), {}
+  for index = 1, #entries, 2 do
+    moved[index], moved[index + 1] = tonumber(entries[index + 1]) + step, entries[index]
+  end
+  all('ZADD', name, moved)
+end
+
+-- Adds `step` milliseconds to fields of a hash that hold a time: to all of them, or to the named ones.
+local function shift_fields(name, step, fields)
+  for _, field in ipairs(fields or redis.call('HKEYS', name)) do
+    local at = tonumber(redis.call('HGET', name, field))
+    if at then redis.call('HSET', name, field, at + step) end
+  end
+end
+
+-- A clock that is set back by less than this is not worth a correction, in milliseconds.
+local SMALL_STEP = 1000
+
+-- Redis' clock was set back, or a replica whose clock is behind took over: what was due in a second would be due after
+-- the whole step. All times that are waited for move with the clock.
+local function follow_clock(last)
+  local step = now - last
+  if step > -SMALL_STEP then return end
+  shift_scores(WORKERS, step)
+  shift_scores(DELAYED, step)
+  shift_scores(INFLIGHT, step)
+  shift_fields(RATE_LIMIT, step, {'free_at', 'blocked_until', 'refused_at'})
+  shift_fields(key('proxies:free_at'), step)
+  shift_fields(key('proxies:used_at'), step)
+  redis.call('DEL', key('grace_until'))
+end
+
 -- Records that a worker is alive. If no worker sent a heartbeat for long (Redis was down), none counts as dead during a
 -- grace period.
 local function keep_alive(worker, lease)
   local last = tonumber(redis.call('GET', key('last_heartbeat')) or now)
+  follow_clock(last)
   if now - last > lease / 2 then
     redis.call('SET', key('grace_until'), now + lease / 2)
   end

@@ -1,6 +1,9 @@
 -- Sets a proxy's health to args.new if it is still args.old (false: it was not known). Returns 1 if it was set, else 0.
+-- If it is args.new already, the same call was executed before and its reply was lost.
 local name = key('proxies')
-if redis.call('HGET', name, args.proxy) ~= args.old then return 0 end
+local stored = redis.call('HGET', name, args.proxy)
+if stored == args.new then return 1 end
+if stored ~= args.old then return 0 end
 redis.call('HSET', name, args.proxy, args.new)
 
 -- Proxy lists bring new ids all day. For each new id some others are checked, and those not used for args.keep

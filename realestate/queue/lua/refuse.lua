@@ -1,8 +1,10 @@
 -- The site refuses requests: the whole fleet halves its rate, and sends nothing for args.wait milliseconds.
-local factor = tonumber(redis.call('HGET', RATE_LIMIT, 'factor') or 1)
-redis.call('HSET', RATE_LIMIT, 'factor', math.max(factor / 2, args.least), 'refused_at', now, 'reason', args.reason)
-local blocked = tonumber(redis.call('HGET', RATE_LIMIT, 'blocked_until') or 0)
-if args.wait > 0 and now + args.wait > blocked then
-  redis.call('HSET', RATE_LIMIT, 'blocked_until', now + args.wait)
-end
-return now
+return once(function()
+  local factor = tonumber(redis.call('HGET', RATE_LIMIT, 'factor') or 1)
+  redis.call('HSET', RATE_LIMIT, 'factor', math.max(factor / 2, args.least), 'refused_at', now, 'reason', args.reason)
+  local blocked = tonumber(redis.call('HGET', RATE_LIMIT, 'blocked_until') or 0)
+  if args.wait > 0 and now + args.wait > blocked then
+    redis.call('HSET', RATE_LIMIT, 'blocked_until', now + args.wait)
+  end
+  return now
+end)

@@ -98,6 +98,12 @@ local most = math.min(args.most, room)
 local reply = {now, -1, 0}
 local held = key('held:' .. args.worker)
 
+-- A value that somebody else wrote must not stop the portal: it counts as unknown.
+local function read_json(text)
+  local is_valid, value = pcall(cjson.decode, text)
+  return is_valid and type(value) == 'table' and value or {}
+end
+
 -- The proxies that can be used: those of the cheapest tier with one that does not rest. `resting` is when the first of
 -- the others ends its rest. Each proxy has a learned rate (`proxy_health.py`), enforced like the site's rate. A proxy
 -- that gets one request at a time waits for the response, args.proxy_one_at_a_time milliseconds at most.
@@ -110,7 +116,7 @@ if args.proxies then
   local tier
   proxies = {}
   for index, proxy in ipairs(args.proxies) do
-    local health = healths[index] and cjson.decode(healths[index]) or {}
+    local health = read_json(healths[index])
     local ends = tonumber(health['until']) or 0
     if ends > now + args.ahead then
       resting = math.min(resting or ends, ends)
