@@ -27,8 +27,9 @@ from realestate.crawling.seed_reader import SeedReader
 from realestate.crawling.site_address import is_on_site, simulated_portals
 from realestate.crawling.watermark import Newest, SearchProgress, watermark_of
 from realestate.items import Evidence, Part
-from realestate.parsing.urls import absolute_url, url_path
+from realestate.parsing.urls import absolute_url, path_match
 from realestate.queue.fleet import Fleet, fleet_of
+from realestate.queue.page_budget import PageTooSlow
 from realestate.queue.plain_urls import request_to
 from realestate.storage.handle import store_of
 
@@ -145,7 +146,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     def ref_of(self, url: str) -> str | None:
         """The site's id in the URL of an item; None for any other URL."""
-        found = self.item_path.search(url_path(self.site, url)) if self.item_path else None
+        found = path_match(self.item_path, self.site, url) if self.item_path else None
         return found["ref"] if found else None
 
     def url_of(self, ref: str) -> str:
@@ -453,6 +454,9 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             return self.gone_items(response, reason)
         except Banned as ban:
             self.outcomes.banned(request, ban)
+            return []
+        except PageTooSlow as error:  # it is a dead letter already
+            self.outcomes.record("too_slow", request, error, level=logging.WARNING)
             return []
         except Exception as error:
             self._unreadable(response, error)

@@ -12,6 +12,7 @@ from scrapy.utils.sitemap import Sitemap
 
 from realestate.crawling.page_outcomes import BrokenPage
 from realestate.crawling.results import AnyLink, Results
+from realestate.queue.page_budget import PageTooSlow
 
 #: The largest sitemap file, unpacked. The protocol allows 50 MB.
 MOST_BYTES = 60_000_000
@@ -42,6 +43,8 @@ def read(response: Response, found: Callable[[str], AnyLink | None]) -> Results:
         text = _unpacked(response.body)
         sitemap = Sitemap(text)
         urls = [each["loc"] for each in sitemap]
+    except PageTooSlow:
+        raise
     except Exception as error:
         raise BrokenPage(f"not a sitemap: {error}") from error
     if not text.rstrip().endswith(_ENDS):

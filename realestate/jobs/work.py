@@ -1,7 +1,7 @@
 """A worker: the spiders of several portals in one process. Also: which portals there are."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from scrapy.addons import AddonManager
@@ -10,6 +10,8 @@ from scrapy.settings import Settings
 from scrapy.spiderloader import SpiderLoaderProtocol, get_spider_loader
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.misc import load_object
+
+from realestate.queue.supervisor import supervised
 
 #: The kind of a portal whose items are listings of homes.
 HOMES = "listing"
@@ -68,11 +70,15 @@ def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bo
     settings.set("UNTIL_DONE", until_done, priority="cmdline")
     settings.set("REDIS_URL", redis_url, priority="cmdline")
     settings.set("STORE_URL", store_url, priority="cmdline")
+    return supervised(partial(_work, names, settings), settings) == 0
+
+
+def _work(names: Sequence[str], settings: Settings) -> int:
     process = AsyncCrawlerProcess(settings)
     for name in names:
         process.crawl(name)
     process.start()
-    return not process.bootstrap_failed
+    return 1 if process.bootstrap_failed else 0
 
 
 def project_settings() -> Settings:

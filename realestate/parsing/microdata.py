@@ -25,10 +25,11 @@ _VALUE_ATTRIBUTE = {
     "meter": "value",
     "time": "datetime",
 }
-_BLOCKS = frozenset(
+_BLOCK_NAMES = (
     "address article aside blockquote br dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr li main"
-    " nav ol p pre section table tbody tfoot thead tr ul".split()
+    " nav ol p pre section table tbody tfoot thead tr ul"
 )
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
 _WITHOUT_TEXT = frozenset({"script", "style", "template", "link", "meta"})
 _BLANKS = re.compile(r"\s+")
 _NO_BLANK_BEFORE = re.compile(r'[\s,:;.!?")]')
