@@ -31,12 +31,16 @@ def grows_too_fast(read: Callable[[T], object], make: Callable[[int], T], larges
     measurable one even if it were quadratic is not doubled further.
     """
     size = FIRST_SIZE
+    before = 0.0
     taken = seconds(read, make(size))
     while taken < MEASURABLE:
         if size >= largest or taken * (largest / size) ** 2 < MEASURABLE:
             return None
         size *= 2
+        before = taken
         taken = seconds(read, make(size))
+    if taken <= MOST_GROWTH * before:
+        return None
     half = make(size // 2)
     whole = make(size)
     ratio = 0.0

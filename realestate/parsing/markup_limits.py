@@ -11,11 +11,11 @@ MOST_NESTED = 1_000
 #: Attributes of one tag.
 MOST_ATTRIBUTES = 1_000
 #: The parser copies all open formatting elements at each start tag: the number of copies.
-MOST_COPIES = 300_000
+MOST_COPIES = 60_000
 
 #: A smaller page is not scanned, unless it has many unclosed tags: its parsing takes milliseconds whatever it contains.
-_SMALL = 32_000
-_FEW_UNCLOSED = 500
+_SMALL = 4_000
+_FEW_UNCLOSED = 300
 #: Only the attributes of a longer tag are counted.
 _LONG_TAG = 2_000
 

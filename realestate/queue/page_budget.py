@@ -80,7 +80,10 @@ class PageBudget:
 
     def enter(self, held: Held, fleet: "Fleet") -> None:
         """From now until the event loop runs again, the main thread handles this page."""
-        if held is self._held or not self.seconds:
+        if not self.seconds:
+            return
+        self._task = asyncio.current_task()  # another than that which fetched the page
+        if held is self._held:
             return
         now = time.thread_time()
         if self._held is not None:
@@ -90,7 +93,6 @@ class PageBudget:
         self._held = held
         self._fleet = fleet
         self._since = now
-        self._task = asyncio.current_task()
         if self.shared is not None:
             if not held.record:
                 held.record = fleet.page_record(held)
