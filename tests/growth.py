@@ -1,5 +1,6 @@
 """Measures whether the CPU time of a function grows in proportion to its input."""
 
+import gc
 from collections.abc import Callable
 from contextlib import suppress
 from time import process_time
@@ -18,10 +19,15 @@ FIRST_SIZE = 8_000
 
 def seconds(read: Callable[[T], object], value: T) -> float:
     """The CPU time of one call. A refused input counts as read."""
-    started = process_time()
-    with suppress(ValueError, RecursionError):
-        read(value)
-    return process_time() - started
+    gc.collect()
+    gc.disable()  # a full collection is late and takes long: the time would grow in steps
+    try:
+        started = process_time()
+        with suppress(ValueError, RecursionError):
+            read(value)
+        return process_time() - started
+    finally:
+        gc.enable()
 
 
 def grows_too_fast(read: Callable[[T], object], make: Callable[[int], T], largest: int) -> str | None:

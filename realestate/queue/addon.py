@@ -10,7 +10,7 @@ from typing import Any
 from scrapy.settings import BaseSettings
 
 from realestate.queue.heartbeat import Heartbeat
-from realestate.queue.leases import LeaseMiddleware, ResponseMiddleware
+from realestate.queue.leases import ItemPipeline, LeaseMiddleware, ResponseMiddleware
 from realestate.queue.scrapy_redis_settings import QUEUE_CLASS, replace_queue_class, warn_of_ignored
 from realestate.queue.seed_middleware import SeedMiddleware
 from realestate.queue.send_slots import SendSlotMiddleware
@@ -23,6 +23,8 @@ SEED_ORDER = 10_000
 SEND_SLOT_ORDER = 10_000
 #: Nearer still: it sees a response before any other middleware reads it.
 RESPONSE_ORDER = 10_001
+#: Lower than the number of any other item pipeline.
+ITEM_ORDER = -10_000
 HEARTBEAT_ORDER = 500
 
 #: Used where a project does not set them. docs/settings.md explains each.
@@ -60,4 +62,5 @@ class QueueAddon:
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", SeedMiddleware, SEED_ORDER)
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", SendSlotMiddleware, SEND_SLOT_ORDER)
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", ResponseMiddleware, RESPONSE_ORDER)
+        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", ItemPipeline, ITEM_ORDER)
         settings.setdefault_in_component_priority_dict("EXTENSIONS", Heartbeat, HEARTBEAT_ORDER)

@@ -10,6 +10,7 @@ from twisted.python.failure import Failure
 
 from realestate.queue.engine import LEASE
 from realestate.queue.fleet import fleet_of
+from realestate.queue.page_budget import BUDGET, PAGE
 from realestate.queue.pages import lease_of, mark_child
 
 
@@ -30,6 +31,19 @@ class ResponseMiddleware:
         if fleet := fleet_of(self.crawler):
             fleet.enter_page(request.meta.get(LEASE))
         return response
+
+
+class ItemPipeline:
+    """Counts the CPU time of the other pipelines as that of the item's page.
+
+    It must be the first pipeline (the lowest number).
+    """
+
+    def process_item(self, item: Any) -> Any:
+        if (page := PAGE.get()) is not None:
+            held, fleet = page
+            BUDGET.enter(held, fleet)
+        return item
 
 
 class LeaseMiddleware:

@@ -15,6 +15,7 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import suppress
+from contextvars import ContextVar
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: The page whose code runs, and its fleet. The tasks that a page starts, such as those of its items, inherit it.
+PAGE: "ContextVar[tuple[Held, Fleet] | None]" = ContextVar("page", default=None)
 #: The budget is checked after so much CPU time of the process.
 TICK_SECONDS = 0.25
 
@@ -46,8 +49,6 @@ class PageBudget:
         self.shared: SharedPage | None = None
         """Read by the parent process, if there is one."""
         self._held: Held | None = None
-        self._fleet: Fleet | None = None
-        self._task: asyncio.Task[Any] | None = None
         self._since = 0.0
         self._users = 0
 
@@ -82,7 +83,7 @@ class PageBudget:
         """From now until the event loop runs again, the main thread handles this page."""
         if not self.seconds:
             return
-        self._task = asyncio.current_task()  # another than that which fetched the page
+        PAGE.set((held, fleet))
         if held is self._held:
             return
         now = time.thread_time()
@@ -91,7 +92,6 @@ class PageBudget:
         else:
             asyncio.get_running_loop().call_soon(self._leave)
         self._held = held
-        self._fleet = fleet
         self._since = now
         if self.shared is not None:
             if not held.record:
@@ -103,29 +103,21 @@ class PageBudget:
         if held is not None:
             held.cpu_seconds += time.thread_time() - self._since
         self._held = None
-        self._task = None
         if self.shared is not None:
             self.shared.leave()
 
     def _check(self, number: int, frame: FrameType | None) -> None:
         """The handler of the timer. A page that catches the exception and goes on gets it again at the next tick."""
-        held = self._held
-        fleet = self._fleet
-        if held is None or fleet is None:
-            return
+        page = PAGE.get()
+        if page is None or page[0] is not self._held:
+            return  # a task that belongs to no page, and runs in the same round of the event loop
+        held, fleet = page
         spent = held.cpu_seconds + time.thread_time() - self._since
         if spent < self.seconds:
             return
         error = f"used {spent:.1f} s of CPU; PAGE_CPU_SECONDS is {self.seconds:g}"
         fleet.abandon(held, error)
-        if self._is_task_of_page():  # not in a task that only runs in the same round of the event loop
-            raise PageTooSlow(error)
-
-    def _is_task_of_page(self) -> bool:
-        try:
-            return asyncio.current_task() is self._task
-        except RuntimeError:
-            return False
+        raise PageTooSlow(error)
 
 
 #: The budget of this process.

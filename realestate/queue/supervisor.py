@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from redis.exceptions import RedisError
 from scrapy.settings import BaseSettings
@@ -171,21 +171,23 @@ class _Supervisor:
             if time.monotonic() >= self._kill_at:
                 os.kill(self._child, signal.SIGKILL)
             elif (page := stuck.look()) is not None:
-                if error := self._too_slow(page, stuck.seconds):
+                if error := self._too_slow(page, stuck):
                     return _TooSlow(page.page, error)
                 stuck.keep_alive()
             select.select([wake_up], [], [], LOOK_SECONDS)
             with suppress(BlockingIOError):
                 os.read(wake_up, 1024)
 
-    def _too_slow(self, page: InHand, seconds: float) -> str | None:
-        """Why the page has to be ended; None if it may go on. `seconds`: since the worker was last seen to move."""
-        cpu = _cpu_seconds(self._child) - page.began_at
+    def _too_slow(self, page: InHand, stuck: "_Stuck") -> str | None:
+        """Why the page has to be ended; None if it may go on."""
+        thread = _main_thread(self._child)
+        cpu = thread.cpu_seconds - page.began_at
         if cpu > self._seconds + MARGIN_SECONDS:
             return f"used {cpu:.1f} s of CPU; PAGE_CPU_SECONDS is {self._seconds:g}"
         most = self._seconds + MARGIN_SECONDS if self._stops else self._seconds * BLOCKED_TIMES
-        if seconds > most and not _has_terminal():
-            return f"kept the worker from everything else for {seconds:.0f} s"
+        stuck.count_wait(is_waiting=thread.is_waiting)
+        if stuck.waiting_seconds > most and not _has_terminal():  # in a terminal, somebody may be debugging
+            return f"kept the worker from everything else for {stuck.waiting_seconds:.0f} s, without using CPU"
         return None
 
     def _end_stuck(self, slow: _TooSlow) -> None:
@@ -211,19 +213,25 @@ class _Stuck:
         self._settings = settings
         self._step = -1
         self._looks = 0
+        self._waits = 0
         self._heartbeats = -1
         self._silent_looks = 0
         self._lease = settings.getfloat("LEASE_SECONDS")
 
     @property
-    def seconds(self) -> float:
-        return self._looks * LOOK_SECONDS
+    def waiting_seconds(self) -> float:
+        return self._waits * LOOK_SECONDS
+
+    def count_wait(self, *, is_waiting: bool) -> None:
+        """A worker that waits for a processor, on a busy machine, is not counted."""
+        self._waits += is_waiting
 
     def look(self) -> InHand | None:
         """Return the page if it was in hand at the last look too."""
         page = self._shared.in_hand()
         step = page.step if page is not None else -1
         self._looks = self._looks + 1 if step == self._step and page is not None else 0
+        self._waits = self._waits if self._looks else 0
         self._step = step
         return page if self._looks else None
 
@@ -285,22 +293,30 @@ async def _hand_back(queue: RequestQueue, fleet: FleetRecord, slow: _TooSlow) ->
 # ----- processes
 
 
-def _cpu_seconds(process: int) -> float:
-    """The CPU time of the main thread of a process. Where the system does not tell, that of the process."""
+class _Thread(NamedTuple):
+    cpu_seconds: float
+    is_waiting: bool
+    """It neither runs nor could run. Not if it was suspended."""
+
+
+def _main_thread(process: int) -> _Thread:
+    """The main thread of a process. Where the system does not show threads, the process."""
     if sys.platform == "linux":
         try:
-            fields = (
-                Path(f"/proc/{process}/task/{process}/stat").read_text("ascii", "replace").rpartition(")")[2].split()
-            )
+            text = Path(f"/proc/{process}/task/{process}/stat").read_text("ascii", "replace")
         except OSError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    shown = subprocess.run(["ps", "-o", "cputime=", "-p", str(process)], capture_output=True, text=True, check=False)
+            return _Thread(0.0, False)
+        fields = text.rpartition(")")[2].split()
+        return _Thread((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), fields[0] in "SD")
+    shown = subprocess.run(
+        ["ps", "-o", "state=,cputime=", "-p", str(process)], capture_output=True, text=True, check=False
+    )
     seconds = 0.0
+    state, _, clock = shown.stdout.strip().partition(" ")
     with suppress(ValueError):
-        for part in shown.stdout.strip().replace("-", ":").split(":"):
+        for part in clock.strip().replace("-", ":").split(":"):
             seconds = seconds * 60 + float(part)
-    return seconds
+    return _Thread(seconds, state[:1] in ("S", "I", "U"))
 
 
 def _end_with(parent: int) -> None:

@@ -66,7 +66,7 @@ def stick_in_parser(stuck: Callable[[], None], ref: str) -> None:
             stuck()
         return parse_listing(self, response, **hints)
 
-    EmlakSpider.parse_listing = wrapper  # type: ignore[method-assign]
+    EmlakSpider.parse_listing = wrapper  # type: ignore[method-assign, assignment]
 
 
 def stick_in_pipeline(stuck: Callable[[], None], ref: str) -> None:
