@@ -89,6 +89,10 @@ DEADLETTERS_KEEP = 10_000
 LEASE_SECONDS = 9.0
 #: A request that was leased to this many workers that died becomes a dead letter. One or two may be chance.
 POISON_WORKERS = 3
+#: A page that uses more CPU time becomes a dead letter. 0 means without a limit, and without a parent process.
+PAGE_CPU_SECONDS = number("PAGE_CPU_SECONDS", 5.0)
+#: `scrapy crawl` runs the worker in a child process that a page cannot block for ever.
+COMMANDS_MODULE = "realestate.queue.commands"
 #: The longest wait before the first retry. It doubles with each retry. Any worker may take the retry.
 RETRY_DELAY_SECONDS = number("RETRY_DELAY_SECONDS", 2.0)
 #: Retries per request. Some failures get more (middlewares/retry.py).

@@ -33,7 +33,7 @@ class OldPage:
     def __init__(self, response: TextResponse) -> None:
         self._page = html.Page(response.text)
         self._response = response
-        self._statistics = [each.text() for each in self._page.css(_STATISTIC)]
+        self._statistics = html.each_text(self._page, _STATISTIC)
         self.rows = html.rows(self._page, _ROW, "[class$=i-name]", "[class$=i-value]")
         self.title = html.text(self._page, "h1.product-title")
 
@@ -63,12 +63,12 @@ class OldPage:
     @property
     def breadcrumbs(self) -> list[str]:
         """The operation first, the type of home last."""
-        return [each.text() for each in self._page.css(".product-breadcrumbs__i-link")] or [""]
+        return html.each_text(self._page, ".product-breadcrumbs__i-link") or [""]
 
     @property
     def places(self) -> list[str]:
         """Names of places, and the address."""
-        names = [each.text() for each in self._page.css(_PLACES)]
+        names = html.each_text(self._page, _PLACES)
         address = html.text(self._page, ".product-map__left__address") or ""
         return [*names, address.removeprefix("Ünvan:")]
 

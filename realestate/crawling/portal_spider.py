@@ -16,7 +16,7 @@ from realestate.crawling.search_spider import PRIORITY, SearchSpider
 from realestate.crawling.telephones import TelephoneRequests
 from realestate.items import Gone, Listing, Sighting, Sightings, Telephones
 from realestate.parsing.prices import Price
-from realestate.parsing.urls import absolute_url, url_path
+from realestate.parsing.urls import absolute_url, path_match
 from realestate.queue.plain_urls import request_to
 from realestate.storage.contacts import Source
 from realestate.storage.handle import store_of
@@ -161,11 +161,11 @@ class PortalSpider(SearchSpider):
     @classmethod
     def is_item(cls, site: str, url: str) -> bool:
         listing_path = getattr(cls, "listing_path", None)
-        return listing_path is not None and bool(listing_path.search(url_path(site, url)))
+        return listing_path is not None and path_match(listing_path, site, url) is not None
 
     def ref_of(self, url: str) -> str | None:
         """The portal's id in the URL of a listing; None for any other URL."""
-        found = self.listing_path.search(url_path(self.site, url))
+        found = path_match(self.listing_path, self.site, url)
         return found["ref"] if found else None
 
     # ----- what is special about homes

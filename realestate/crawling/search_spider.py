@@ -40,10 +40,11 @@ from realestate.crawling.sitemaps import SitemapBudget
 from realestate.crawling.watermark import Newest, SearchProgress, watermark_of
 from realestate.items import Evidence, Part
 from realestate.parsing.embedded import at, decoded
-from realestate.parsing.urls import absolute_url, url_path
+from realestate.parsing.urls import absolute_url, path_match
 from realestate.privacy import clean_error
 from realestate.queue.credentials import without_credentials
 from realestate.queue.fleet import Fleet, fleet_of
+from realestate.queue.page_budget import PageTooSlow
 from realestate.queue.plain_urls import request_to
 from realestate.storage.handle import store_of
 
@@ -172,7 +173,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     def ref_of(self, url: str) -> str | None:
         """The site's id in the URL of an item; None for any other URL."""
-        found = self.item_path.search(url_path(self.site, url)) if self.item_path else None
+        found = path_match(self.item_path, self.site, url) if self.item_path else None
         return found["ref"] if found else None
 
     def url_of(self, ref: str) -> str:
@@ -289,7 +290,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
     @classmethod
     def is_item(cls, site: str, url: str) -> bool:
         """Whether it is the URL of an item."""
-        return bool(cls.item_path and cls.item_path.search(url_path(site, url)))
+        return cls.item_path is not None and path_match(cls.item_path, site, url) is not None
 
     @classmethod
     def search_from_browser(cls, url: str) -> str:
@@ -646,6 +647,9 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             return self.gone_items(response, reason)
         except Banned as ban:
             self.outcomes.banned(request, ban)
+            return []
+        except PageTooSlow as error:  # it is a dead letter already
+            self.outcomes.record("too_slow", request, error, level=logging.WARNING)
             return []
         except Exception as error:
             self._unreadable(response, error)

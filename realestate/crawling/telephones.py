@@ -15,6 +15,7 @@ from realestate.crawling.page_outcomes import BrokenPage
 from realestate.items import Telephones
 from realestate.parsing.embedded import at
 from realestate.parsing.text import line
+from realestate.queue.page_budget import PageTooSlow
 
 if TYPE_CHECKING:
     from realestate.crawling.portal_spider import PortalSpider
@@ -64,6 +65,9 @@ class TelephoneRequests:
                 raise ValueError("no response with telephones")
             found = self.spider.parse_telephones(response)
             numbers = tuple(each for each in found if isinstance(each, str))[:MOST_NUMBERS]
+        except PageTooSlow as error:  # it is a dead letter already
+            self.spider.outcomes.record("too_slow", response.request, error, level=logging.WARNING)
+            return
         except Exception as error:
             kind = type(error).__name__
             self.spider.outcomes.record("unanswered", response.request, kind, level=logging.WARNING)

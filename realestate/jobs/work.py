@@ -1,7 +1,7 @@
 """A worker: the spiders of several portals in one process. Also: which portals there are."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from scrapy.addons import AddonManager
@@ -13,6 +13,7 @@ from scrapy.utils.misc import load_object
 
 from realestate.crawling.scope import Scope
 from realestate.jobs.endings import PortalCrawls
+from realestate.queue.supervisor import supervised
 
 #: The kind of a portal whose items are listings of homes.
 HOMES = "listing"
@@ -78,12 +79,16 @@ def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bo
     settings.set("UNTIL_DONE", until_done, priority="cmdline")
     settings.set("REDIS_URL", redis_url, priority="cmdline")
     settings.set("STORE_URL", store_url, priority="cmdline")
+    return supervised(partial(_work, names, settings), settings) == 0
+
+
+def _work(names: Sequence[str], settings: Settings) -> int:
     process = AsyncCrawlerProcess(settings)
     crawls = PortalCrawls(process)
     for name in names:
         crawls.start(name)
     process.start()
-    return not crawls.failed
+    return 1 if crawls.failed else 0
 
 
 def project_settings() -> Settings:

@@ -24,8 +24,9 @@ def _finite(digits: str) -> float:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, strict=False)
 #: Raised for broken JSON. RecursionError: it is nested too deeply.
 _BROKEN = (ValueError, RecursionError)
-#: A string (stays as it is), or a JavaScript constant that is null in JSON.
-_UNDEFINED = re.compile(r'"(?:[^"\\]++|\\.)*+"|\b(undefined|void 0)\b', re.DOTALL)
+#: A string (stays as it is), or a JavaScript constant that is null in JSON. An unclosed string reaches to the end:
+#: otherwise the search would begin again at each quote in it.
+_UNDEFINED = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|\b(undefined|void 0)\b', re.DOTALL)
 _TEXT = re.compile(r'"(?:[^"\\]++|\\.)*+"' + r"|'(?:[^'\\]++|\\.)*+'", re.DOTALL)
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|\r\n|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}

@@ -6,6 +6,7 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from realestate.parsing import markup_limits
 from realestate.parsing.embedded import decoded
 from realestate.parsing.rows import Rows
 from realestate.parsing.text import line, paragraphs
@@ -20,23 +21,19 @@ _HEAD_UP_TO_META = rf"""\s*+(?:<!(?i:doctype)\ html>\s*+)?<html(?:{_ATTRIBUTE})*
     |<(script|style)(?:{_ATTRIBUTE})*+\s*+>[^<]*+</\1>)\s*+)*?
     <meta\ property="(?P<name>%s)"\ content="(?P<content>[^"<>&\0]*+)"\s*+/?>"""
 
-#: A page with more unclosed tags is refused: lexbor's time grows with the square of the depth.
-_MAX_UNCLOSED = 10_000
-_SHORTEST_TAG = len(b"<b>")
+#: A head with more tags is left to the parser.
+_MOST_TAGS_IN_HEAD = 10_000
+#: One call reads at most this much text. Elements inside each other contain the same text again and again.
+_MOST_TEXT = 2_000_000
 
 
 class Page(LexborHTMLParser):
-    """A parsed page, from text or UTF-8 bytes. Raises ValueError for a page with too many unclosed tags."""
+    """A parsed page, from text or UTF-8 bytes. Raises ValueError for a page that `markup_limits` refuses."""
 
     def __init__(self, html: str | bytes) -> None:
         body = html.encode(errors="ignore") if isinstance(html, str) else html
-        if len(body) > _MAX_UNCLOSED * _SHORTEST_TAG and _unclosed_tags(body) > _MAX_UNCLOSED:
-            raise ValueError(f"the page has more than {_MAX_UNCLOSED} unclosed tags")
+        markup_limits.check(body)
         super().__init__(body)
-
-
-def _unclosed_tags(body: bytes) -> int:
-    return body.count(b"<") - 2 * body.count(b"</") - body.count(b"/>") - body.count(b"<!")
 
 
 def text(node: LexborHTMLParser | LexborNode, selector: str) -> str | None:
@@ -47,7 +44,19 @@ def text(node: LexborHTMLParser | LexborNode, selector: str) -> str | None:
 
 def texts(node: LexborHTMLParser | LexborNode, selector: str) -> str | None:
     """Return the texts of all matches, one paragraph each."""
-    return paragraphs("\n".join(_text(found) for found in node.css(selector)))
+    return paragraphs("\n".join(each_text(node, selector)))
+
+
+def each_text(node: LexborHTMLParser | LexborNode, selector: str) -> list[str]:
+    """Return the text of each match as it is written. Matches after two million characters are left out."""
+    found: list[str] = []
+    length = 0
+    for each in node.css(selector):
+        found.append(_text(each))
+        length += len(found[-1])
+        if length > _MOST_TEXT:
+            break
+    return found
 
 
 def _text(node: LexborNode) -> str:
@@ -70,7 +79,7 @@ def meta(document: str, name: str) -> str | None:
     if at < 0:
         return None
     head = document.find("</head>")
-    if head > 0 and document.count("<", 0, head) <= _MAX_UNCLOSED:
+    if head > 0 and document.count("<", 0, head) <= _MOST_TAGS_IN_HEAD:
         found = _head_up_to_meta(name).match(document, 0, head)
         if found and found.start("name") == at:  # it is the first of this name: no parsing needed
             return line(found["content"])
@@ -95,15 +104,20 @@ def attribute_json(node: LexborHTMLParser | LexborNode, selector: str, name: str
 def rows(node: LexborHTMLParser | LexborNode, row: str, label: str, value: str | None = None) -> Rows:
     """Return rows such as `tr` with `th` and `td`. Without `value`, a value is the row without its label."""
     found = Rows()
+    length = 0
     for each in node.css(row):
         named = each.css_first(label)
         if named is None:
             continue
         name = named.text()
-        if value is None:
-            found.put(name, line(each.text().replace(name, "", 1)))
-        elif valued := each.css_first(value):
-            found.put(name, line(_text(valued)))
+        valued = each if value is None else each.css_first(value)
+        if valued is not None:
+            text = each.text().replace(name, "", 1) if value is None else _text(valued)
+            found.put(name, line(text))
+            length += len(text)
+        length += len(name)
+        if length > _MOST_TEXT:
+            break
     return found
 
 
@@ -111,12 +125,17 @@ def definitions(node: LexborHTMLParser | LexborNode, selector: str = "dl") -> Ro
     """Return each `dt` of a list with the `dd` after it."""
     found = Rows()
     label = None
+    length = 0
     for each in node.css(", ".join(f"{one} :is(dt, dd)" for one in selector.split(","))):
+        text = each.text() if each.tag == "dt" else _text(each)
         if each.tag == "dt":
-            label = each.text()
+            label = text
         elif label is not None:
-            found.put(label, line(_text(each)))
+            found.put(label, line(text))
             label = None
+        length += len(text)
+        if length > _MOST_TEXT:
+            break
     return found
 
 

@@ -3,6 +3,7 @@
 Only keys with a clear meaning are read: a number under `area` may have any unit, `areaInSquareMeters` has one.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -69,10 +70,10 @@ def price(node: dict[str, Any]) -> prices.Price:
 
 
 def _objects(document: Any) -> Iterator[dict[str, Any]]:
-    waiting = [(document, 0)]
+    waiting = deque([(document, 0)])
     seen = 0
     while waiting and seen < _MAX_OBJECTS:
-        each, depth = waiting.pop(0)
+        each, depth = waiting.popleft()
         seen += 1
         if isinstance(each, dict):
             yield each

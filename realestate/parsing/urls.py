@@ -52,6 +52,10 @@ def stored_link(text: str) -> str | None:
     return f"{scheme.lower()}:{rest}"
 
 
+#: Scrapy drops requests for longer URLs too (URLLENGTH_LIMIT).
+_LONGEST = 2_083
+
+
 def is_on_site(site: str, url: str) -> bool:
     """Return whether the URL begins with the site's scheme and host. A URL in another spelling returns False."""
     return url.startswith(site) and url[len(site) : len(site) + 1] == "/"
@@ -69,3 +73,11 @@ def url_path(site: str, url: str) -> str:
     if is_on_site(site, url) and _SIMPLE_PATH.fullmatch(url, len(site)):
         return url[len(site) :]
     return urlsplit(url).path
+
+
+def path_match(pattern: re.Pattern[str], site: str, url: str) -> re.Match[str] | None:
+    """Return the match of a pattern in the path of an absolute URL; None if there is none or the URL is too long.
+
+    Patterns of paths may begin anywhere and contain ".*": their time grows with the square of the length.
+    """
+    return pattern.search(url_path(site, url)) if len(url) <= _LONGEST else None

@@ -12,6 +12,7 @@ from scrapy.statscollectors import StatsCollector
 from realestate.items import FIELDS, OURS, Listing, Telephones
 from realestate.privacy import COUNTRIES, strip_persons
 from realestate.queue import signals
+from realestate.queue.page_budget import PageTooSlow
 from realestate.storage import Quarantined
 from realestate.storage.contacts import Contacts
 from realestate.storage.vault import Vault
@@ -52,6 +53,8 @@ class PrivacyPipeline:
             return item
         try:
             return self._stripped(item)
+        except PageTooSlow:
+            raise
         except Exception as error:  # a listing that cannot be searched must not be stored either
             bare = Listing(portal=item.portal, ref=item.ref, url=item.url, country=self.portal_country)
             return Quarantined.of(bare, f"cannot be searched for persons: {type(error).__name__}")
@@ -63,6 +66,8 @@ class PrivacyPipeline:
         if self.keeps_contacts:
             try:
                 found = strip_persons({"extra": {"telephones": list(numbers)}}, self.portal_country).contacts
+            except PageTooSlow:
+                raise
             except Exception:  # the message is not logged: it may contain a number
                 self.stats.inc_value("contacts/unreadable")
             else:

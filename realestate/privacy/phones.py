@@ -208,17 +208,23 @@ def _digit(character: str) -> str:
 
 
 def _close_together(text: str, groups: list[Group]) -> Iterator[list[Group]]:
-    run: list[Group] = []
+    run: list[list[Group]] = []  # groups without a visible gap between them are one
     for group in groups:
-        gap = visible(text[run[-1].end : group.start]) if run else ""
+        gap = visible(text[run[-1][-1].end : group.start]) if run else ""
         if run and not _GAP.fullmatch(gap):
-            yield run
+            yield [_joined(each) for each in run]
             run = []
-        if run and not gap and not run[-1].is_spelled:
-            run.append(Group(run[-1].start, group.end, run.pop().digits + group.digits))
+        if run and not gap and (len(run[-1]) > 1 or not run[-1][0].is_spelled):
+            run[-1].append(group)
         else:
-            run.append(group)
-    yield run
+            run.append([group])
+    yield [_joined(each) for each in run]
+
+
+def _joined(groups: list[Group]) -> Group:
+    if len(groups) == 1:
+        return groups[0]
+    return Group(groups[0].start, groups[-1].end, "".join(group.digits for group in groups))
 
 
 def _is_long(run: list[Group]) -> bool:
@@ -300,6 +306,8 @@ class Run:
         """The text before each group, without invisible characters."""
         self.is_wide = [bool(_WIDE.search(gap)) for gap in self.gap]
         self.has_plus = [self.plus(at) is not None for at in range(len(groups))]
+        self.has_words = any(group.is_spelled for group in groups)
+        self._lengths = [len(group.digits) for group in groups]
 
     def window(self, first: int, last: int) -> list[Group]:
         return self.groups[first : last + 1]
@@ -308,7 +316,7 @@ class Run:
         return self.gap[first + 1 : last + 1]
 
     def lengths(self, first: int, last: int) -> list[int]:
-        return [len(group.digits) for group in self.groups[first : last + 1]]
+        return self._lengths[first : last + 1]
 
     def plus(self, at: int) -> re.Match[str] | None:
         """Return the + before a group; that of "3+1" does not count."""
@@ -414,17 +422,19 @@ class _Search(Run):
             return (
                 self._best(plans.read_national, first, windows, self._may_be_dialled)
                 or self._best(plans.read_national_of_any_country, first, windows, self._may_be_dialled)
-                or self._best(plans.read_announced, first, windows, self._is_announced)
+                or self._announced(first, windows)
                 or self._in_words(first, windows)
             )
         return (
             self._best(plans.read_with_code, first, windows, self._is_coded)
             or self._best(plans.read_bare, first, windows, self._is_bare)
-            or self._best(plans.read_announced, first, windows, self._is_announced)
+            or self._announced(first, windows)
             or self._in_words(first, windows)
         )
 
     def _international(self, first: int, windows: list[Window], guard: Guard | None) -> Window | None:
+        if windows[0][1].startswith("0"):
+            return None  # no calling code begins with 0
         known = self._best(plans.read_international, first, windows, guard)
         return known or self._best(plans.read_international_of_any_country, first, windows, guard)
 
@@ -488,14 +498,18 @@ class _Search(Run):
         ends_alone = last + 1 == len(self.groups) or (self.is_wide[last + 1] and self.gap[last + 1] != ",")
         return stands_alone and ends_alone and self._is_coded(first, last)
 
-    def _is_announced(self, first: int, last: int) -> bool:
-        """Return whether a word for a telephone, or another telephone, stands before the window."""
+    def _announced(self, first: int, windows: list[Window]) -> Window | None:
+        """Return the telephone after a word for a telephone, or after another telephone."""
+        follows = self.follows_phone and len(self.groups[first].digits) > 1
+        if not follows and not announces_phone(self.text, self.groups[first].start):
+            return None
+        return self._best(plans.read_announced, first, windows, self._may_be_announced)
+
+    def _may_be_announced(self, first: int, last: int) -> bool:
         digits = "".join(group.digits for group in self.window(first, last))
         if not (self.plan.national.fullmatch(digits) or self._is_local(first, last)):
             return False
-        follows = self.follows_phone and len(self.groups[first].digits) > 1
-        is_announced = follows or announces_phone(self.text, self.groups[first].start)
-        return is_announced and not self._is_money(first, last)
+        return not self._is_money(first, last)
 
     def _is_local(self, first: int, last: int) -> bool:
         """Return whether a number that fits no plan is written as a local telephone: "565 12 34"."""
@@ -508,6 +522,8 @@ class _Search(Run):
 
     def _in_words(self, first: int, windows: list[Window]) -> Window | None:
         """Return a number in words. Some words may mean one digit or two, so it need not fit the plan."""
+        if not self.has_words:
+            return None
         for last, digits in windows:
             words = sum(group.is_spelled for group in self.window(first, last))
             is_long = max(self.lengths(first, last)) == 1 or (digits.startswith("0") and len(digits) > 7)

@@ -10,7 +10,7 @@ from typing import Any
 from scrapy.settings import BaseSettings
 
 from realestate.queue.heartbeat import Heartbeat
-from realestate.queue.leases import LeaseMiddleware
+from realestate.queue.leases import ItemPipeline, LeaseMiddleware, ResponseMiddleware
 from realestate.queue.schemes import DEFAULT as WEB_SCHEMES
 from realestate.queue.schemes import switch_off_handlers
 from realestate.queue.scrapy_redis_settings import QUEUE_CLASS, replace_queue_class, warn_of_ignored
@@ -23,6 +23,10 @@ LEASE_ORDER = -10_000
 SEED_ORDER = 10_000
 #: Higher than the number of any other downloader middleware: nearest to the site.
 SEND_SLOT_ORDER = 10_000
+#: Nearer still: it sees a response before any other middleware reads it.
+RESPONSE_ORDER = 10_001
+#: Lower than the number of any other item pipeline.
+ITEM_ORDER = -10_000
 HEARTBEAT_ORDER = 500
 
 #: Used where a project does not set them. docs/settings.md explains each.
@@ -37,6 +41,7 @@ DEFAULTS: dict[str, Any] = {
     "LEASE_SECONDS": 9.0,
     "HEARTBEAT_SECONDS": 1.0,
     "POISON_WORKERS": 3,
+    "PAGE_CPU_SECONDS": 5.0,
     "RETRY_DELAY_SECONDS": 2.0,
     "RATE_LIMIT": 0.0,
     "RATE_LIMIT_BURST": 1,
@@ -60,4 +65,6 @@ class QueueAddon:
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", LeaseMiddleware, LEASE_ORDER)
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", SeedMiddleware, SEED_ORDER)
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", SendSlotMiddleware, SEND_SLOT_ORDER)
+        settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", ResponseMiddleware, RESPONSE_ORDER)
+        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", ItemPipeline, ITEM_ORDER)
         settings.setdefault_in_component_priority_dict("EXTENSIONS", Heartbeat, HEARTBEAT_ORDER)

@@ -23,6 +23,7 @@ Reason = Literal[
     "ignored",  # a middleware dropped it
     "parse",  # a page that could not be parsed
     "malformed",  # a value in Redis that is not a request
+    "too_slow",  # a page that used more than PAGE_CPU_SECONDS of CPU time
     "poison",  # several workers died with it
     "swallowed",  # a middleware dropped it without an error
 ]

@@ -4,6 +4,7 @@ from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from realestate.queue.dead_letters import REFUSED_STATUSES, Reason
+from realestate.queue.page_budget import PageTooSlow
 
 
 def reason_of(error: BaseException | None) -> Reason:
@@ -16,6 +17,8 @@ def reason_of(error: BaseException | None) -> Reason:
     if isinstance(error, IgnoreRequest):
         reason: Reason = getattr(error, "reason", None) or "ignored"
         return reason
+    if isinstance(error, PageTooSlow):
+        return "too_slow"
     if isinstance(error, DownloadTimeoutError):
         return "timeout"
     return "download"

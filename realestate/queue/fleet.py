@@ -15,6 +15,7 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
+import msgspec
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.http import Response
@@ -33,6 +34,7 @@ from realestate.queue.migrate_keys import migrate_keys
 from realestate.queue.open_jobs import OpenJobs
 from realestate.queue.outbox import Outbox
 from realestate.queue.packing import DELAY, PARENT, SEED, Packer
+from realestate.queue.page_budget import BUDGET
 from realestate.queue.pages import LeasedErrback, Pages, lease_of
 from realestate.queue.redis_client import for_ever
 from realestate.queue.refetch import refetch_request
@@ -41,6 +43,7 @@ from realestate.queue.robots import RobotsTexts
 from realestate.queue.schemes import ForbiddenScheme, Schemes
 from realestate.queue.seed_source import SeedSource
 from realestate.queue.seeds import SeedList
+from realestate.queue.shared_page import LONGEST_URL, FleetRecord, PageRecord
 from realestate.queue.workers import worker_name
 
 logger = logging.getLogger(__name__)
@@ -116,7 +119,7 @@ class Fleet:
         self._local_seen: set[bytes] = set()
         self.outbox = Outbox(self.queue, self.stats)
         self.ledger = Ledger(self.outbox.end)
-        self.pages = Pages(self.ledger, self._give_up_page, crawler.signals)
+        self.pages = Pages(self.ledger, self._give_up_page, crawler.signals, self.enter_page)
         self.buffer = Buffer(self.queue.limits.rate)
         self.packer = Packer(spider, self.dupefilter, self.ledger, self.buffer.now)
         self.jobs = OpenJobs(self.redis, spider.name)
@@ -173,6 +176,7 @@ class Fleet:
         self.stop_serving()
         if self._tasks:
             self._tasks[0].cancel()
+            BUDGET.stop()
         try:
             await asyncio.wait_for(self._leave(), LEAVING_SECONDS)
         except TimeoutError:
@@ -195,6 +199,9 @@ class Fleet:
         if self._tasks:
             return
         self.serving = True
+        BUDGET.start(self.crawler.settings.getfloat("PAGE_CPU_SECONDS"))
+        if BUDGET.shared is not None:
+            BUDGET.shared.add_fleet(FleetRecord(self.spider.name, self.worker))
         self.crawler.signals.send_catch_log(signals.serving)
         self._tasks = [asyncio.create_task(self._refill()), asyncio.create_task(self.outbox.run())]
         self._known = asyncio.create_task(self._register())
@@ -225,8 +232,10 @@ class Fleet:
 
     def give_up(self, reason: Reason, error: str, request: Request | None = None, **what: Any) -> None:
         """Make a leased request a dead letter when its callback has ended; without one, add a dead letter."""
-        self.stats.inc_value(f"queue/dead/{reason}")
         held = self.ledger.get(request.meta.get(LEASE)) if request else None
+        if held is not None and held.is_abandoned:
+            return
+        self.stats.inc_value(f"queue/dead/{reason}")
         if held is None and request is not None and LEASE in request.meta:
             return  # its lease has ended already
         if held is None:
@@ -239,7 +248,8 @@ class Fleet:
 
     def refetch(self, request: Request) -> bool:
         """The page could not be parsed: fetch it again, if it was not tried too often. Returns whether it will be."""
-        again = refetch_request(request, self.spider)
+        held = self.ledger.get(request.meta.get(LEASE))
+        again = None if held is not None and held.is_abandoned else refetch_request(request, self.spider)
         return again is not None and self.enqueue_request(again)
 
     async def push(self, requests: Iterable[Request]) -> None:
@@ -260,6 +270,33 @@ class Fleet:
         if key and not self.pages.is_being_read(key):
             self.ledger.finished(key)
 
+    def enter_page(self, key: object) -> None:
+        """From now until the event loop runs again, the process handles the page with this lease."""
+        held = self.ledger.get(key)
+        if held is not None:
+            BUDGET.enter(held, self)
+
+    def abandon(self, held: Held, error: str) -> None:
+        """The page used too much CPU time: make it a dead letter, whatever its code does now.
+
+        Called by a signal handler in the middle of any code, so the lease is settled later, by the event loop.
+        """
+        if held.is_abandoned:
+            return
+        held.is_abandoned = True
+        lease = held.lease
+        what = {"job": lease.job, "stage": lease.stage, "tries": lease.tries + 1, "url": held.url}
+        held.outcome = "dead"
+        held.detail = dead_letter("too_slow", error, **what)
+        asyncio.get_running_loop().call_soon_threadsafe(self._abandoned, held, error)
+
+    def page_record(self, held: Held) -> bytes:
+        """What the parent process needs to settle the lease, as JSON."""
+        lease = held.lease
+        url = held.url[:LONGEST_URL]
+        record = PageRecord(self.spider.name, lease.id.hex(), lease.token, url, lease.job, lease.stage, lease.tries)
+        return msgspec.json.encode(record)
+
     def hold(self, response: Response | Failure | None) -> Hold:
         """Keep the lease of a response open until the returned object is released."""
         return self.ledger.hold(lease_of(response))
@@ -268,6 +305,8 @@ class Fleet:
         """Extend all leases of this worker with one command."""
         started = [held.lease.id for _, held in self.ledger if held.started and not held.callback_finished]
         reply = await self.queue.heartbeat(self.worker, heartbeat, started)
+        if BUDGET.shared is not None:
+            BUDGET.shared.heartbeat()
         self.stats.inc_value("queue/round_trips")
         self._apply(reply)
         await self.feedback.flush()
@@ -298,6 +337,13 @@ class Fleet:
         logger.warning("seed/refused portal=%s reason=%s", self.spider.name, error)
         self.stats.inc_value("seed/refused")
         self.give_up("seed", error)
+
+    def _abandoned(self, held: Held, error: str) -> None:
+        logger.error("queue/too_slow: portal=%s url=%s: %s; it is abandoned", self.spider.name, held.url, error)
+        self.stats.inc_value("queue/dead/too_slow")
+        key = f"{held.lease.id.hex()}:{held.lease.token}"
+        self.pages.forget(key)
+        self.ledger.end(key, "dead", held.detail)
 
     def _give_up_page(self, reason: Reason, error: str, request: Request) -> None:
         self.give_up(reason, error, request, url=request.url)
@@ -373,7 +419,9 @@ class Fleet:
         """Return a retry or a delayed request to the queue, where any worker may take it. A delay does not count as a
         retry. A redirect is sent at once, or waits for a send slot if the site or its proxy has a rate limit."""
         key = request.meta[LEASE]
-        if (seconds := request.meta.get(DELAY)) is not None:
+        if held.is_abandoned:
+            self.ledger.end(key, "dead", held.detail)
+        elif (seconds := request.meta.get(DELAY)) is not None:
             self.ledger.end(key, "retry", (int(seconds * 1000), self.packer.payload(request), 0))
         elif request.meta.get("retry_times", 0) > held.lease.tries:
             longest = request.meta.pop("retry_delay", 1.0) * self.retry_seconds * 2**held.lease.tries

@@ -1,4 +1,4 @@
-"""The spider middleware that settles the lease of a page when everything the page gave is stored."""
+"""The middlewares that follow a page: from its response until everything it gave is stored and its lease is settled."""
 
 from collections.abc import AsyncIterator
 from typing import Any, Self
@@ -8,8 +8,42 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
+from realestate.queue.engine import LEASE
 from realestate.queue.fleet import fleet_of
+from realestate.queue.page_budget import BUDGET, PAGE
 from realestate.queue.pages import lease_of, mark_child
+
+
+class ResponseMiddleware:
+    """Counts the CPU time of a page from its response on: other middlewares unpack it and look for a ban page.
+
+    It must be the downloader middleware nearest to the site (the highest number).
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        if fleet := fleet_of(self.crawler):
+            fleet.enter_page(request.meta.get(LEASE))
+        return response
+
+
+class ItemPipeline:
+    """Counts the CPU time of the other pipelines as that of the item's page.
+
+    It must be the first pipeline (the lowest number).
+    """
+
+    def process_item(self, item: Any) -> Any:
+        if (page := PAGE.get()) is not None:
+            held, fleet = page
+            BUDGET.enter(held, fleet)
+        return item
 
 
 class LeaseMiddleware:

@@ -29,6 +29,12 @@ class Held:
     detail: Any = None
     missed: int = 0
     url: str = ""
+    cpu_seconds: float = 0.0
+    """CPU time that the page has used."""
+    record: bytes = b""
+    """What the parent process reads about the page."""
+    is_abandoned: bool = False
+    """The page used too much CPU time. Its outcome does not change any more."""
 
     @property
     def complete(self) -> bool:

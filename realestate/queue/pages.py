@@ -9,6 +9,7 @@ the callback alone means nothing.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from scrapy import Request
@@ -26,12 +27,17 @@ from realestate.queue.engine import LEASE
 from realestate.queue.failures import reason_of, text_of
 from realestate.queue.ledger import Ledger
 from realestate.queue.packing import PARENT
+from realestate.queue.page_budget import PageTooSlow, Steps
 
 #: What every request of a job carries. The priority of the job is added to that of the request.
 INHERITED = ("job", "mode", "job_priority", "limit", "filter")
 
 GiveUp = Callable[[Reason, str, Request], None]
 Gate = Callable[[], Awaitable[None] | None]
+
+
+def _nothing(key: object) -> None:
+    """Count no CPU time."""
 
 
 @dataclass(slots=True)
@@ -51,8 +57,16 @@ class Page:
 class Pages:
     """All leased pages of this process that are being read, by the key of their lease."""
 
-    def __init__(self, ledger: Ledger, give_up: GiveUp, signal_manager: SignalManager) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        give_up: GiveUp,
+        signal_manager: SignalManager,
+        enter: Callable[[object], None] = _nothing,
+    ) -> None:
         self._ledger = ledger
+        self._enter = enter
+        """Called with the key of a lease before code of its page runs."""
         self._give_up = give_up
         self._signals = signal_manager
         self._pages: dict[str, Page] = {}
@@ -70,6 +84,11 @@ class Pages:
         key = lease_of(response)
         if key is not None and response.request is not None and self._ledger.get(key) is not None:
             self._pages[key] = Page(response.request, response)
+            self._enter(key)
+
+    def forget(self, key: str) -> None:
+        """The page is abandoned: what it still yields is not counted."""
+        self._pages.pop(key, None)
 
     def is_being_read(self, key: object) -> bool:
         return key in self._pages
@@ -81,8 +100,14 @@ class Pages:
         for gate in self._gates:
             if (waiting := gate()) is not None:
                 await waiting
+        iterator = aiter(result)
+        enter = partial(self._enter, key)
         try:
-            async for each in result:
+            while True:
+                try:
+                    each = await Steps(anext(iterator), enter)
+                except StopAsyncIteration:
+                    break
                 if each is None:
                     continue
                 child = mark_child(each, page.request.meta) if isinstance(each, Request) else each
@@ -127,6 +152,7 @@ class Pages:
         if key is None or self._ledger.get(key) is None:
             return failure if errback is None else errback(failure)
         output: Any = failure
+        self._enter(key)
         if errback is not None:
             try:
                 output = errback(failure)
@@ -176,7 +202,9 @@ class Pages:
         if isinstance(page.error, CloseSpider):  # the page is not at fault: another worker will read it
             self._ledger.end(key, "back")
             return
-        if page.error is not None:
+        if isinstance(page.error, PageTooSlow):
+            self._give_up("too_slow", text_of(page.error), page.request)
+        elif page.error is not None:
             self._give_up("parse", text_of(page.error), page.request)
         self._ledger.finished(key)
 

@@ -6,10 +6,13 @@ from uuid import uuid4
 
 import msgspec
 
+#: The process that an operator started and sees, if this process is its child.
+started_as: int | None = None
+
 
 def worker_name() -> str:
     """A new name for each process, also if it gets the process id of an earlier one."""
-    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
+    return f"{socket.gethostname()}:{started_as or os.getpid()}:{uuid4().hex[:6]}"
 
 
 class HeartbeatData(msgspec.Struct, frozen=True):

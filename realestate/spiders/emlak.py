@@ -31,7 +31,8 @@ from realestate.parsing import azerbaijani_addresses, coordinates, dates, html, 
 from realestate.parsing.text import fold
 from realestate.spiders import emlak_words as words
 
-_DATE_AT_END = re.compile(r"[\d.:\s]+$")
+#: The characters of a date at the end of a text.
+_DATE = "0123456789.: \n\t"
 
 
 class EmlakSpider(PortalSpider):
@@ -124,7 +125,7 @@ class EmlakSpider(PortalSpider):
     def _dated(self, text: str | None) -> dict[str, Any]:
         """The page shows one date: of the last change if its label says so, otherwise of posting. Without a label it is
         not known which."""
-        label = fold(_DATE_AT_END.sub("", text or ""))
+        label = fold((text or "").rstrip(_DATE))
         name = "updated_at" if words.UPDATED in label else "posted_at"
         return {name: dates.day(text, self.timezone)} if label else {}
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+import psutil
 import pytest
 from redis import Redis
 
@@ -156,6 +157,18 @@ class Worker:
         """Send SIGTERM once, as an orchestrator does, and return the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(PATIENCE)
+
+    def suspend(self) -> None:
+        """Stop all its processes, as a machine that sleeps does."""
+        self._signal_all(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        started = psutil.Process(self.process.pid)
+        for each in (started, *started.children(recursive=True)):
+            each.send_signal(number)
 
     def text(self) -> str:
         return self.log.read_text("utf-8")

@@ -292,11 +292,11 @@ def test_a_worker_stopped_past_its_lease_cannot_acknowledge_requests_of_another(
     slow = {"LEASE_SECONDS": 2.0, "HEARTBEAT_SECONDS": 1.5, "STORE_BATCH_SECONDS": 600.0, "STORE_BATCH_SIZE": 10_000}
     with crawl.crashing("patient", **slow) as stalled:
         until(lambda: crawl.held(stalled) >= LISTINGS, "a batch that waits")
-        stalled.process.send_signal(signal.SIGSTOP)
+        stalled.suspend()
         with crawl.worker() as other:
             until(lambda: not crawl.held(stalled), "the stalled worker's requests")
             crawl.finish()
-            stalled.process.send_signal(signal.SIGCONT)
+            stalled.resume()
             until(lambda: crawl.is_alive(stalled), "the stalled worker")
             assert (stalled.stop(), other.stop()) == (0, 0)
     crawl.check()

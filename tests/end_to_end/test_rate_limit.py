@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import signal
 import statistics
 import threading
 import time
@@ -195,10 +194,10 @@ def test_a_worker_that_was_suspended_sends_no_burst_afterwards(
         for asked in (20, 40):
             until(lambda: len(site.listings()) > asked, "the middle of the crawl")  # noqa: B023
             for worker in workers:
-                worker.process.send_signal(signal.SIGSTOP)
+                worker.suspend()
             time.sleep(RATE_LIMIT_AHEAD_SECONDS)  # send slots are granted this long ahead: all of them pass
             for worker in workers:
-                worker.process.send_signal(signal.SIGCONT)
+                worker.resume()
         finished(server)
     assert sorted(site.listings()) == sorted(f"/en/classified/{FIRST + number}" for number in range(count)), "once each"
     assert most_within(site.arrivals(), 1.0) <= 12

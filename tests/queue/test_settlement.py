@@ -64,6 +64,8 @@ ROWS: dict[str, str] = {
     "the listing was erased": "tests/middlewares::erased",
     "download error": "unreachable",
     "its value in Redis is not a request": "tests/queue::malformed",
+    "the page uses more than `PAGE_CPU_SECONDS` of CPU": "tests/end_to_end::interrupt",
+    "another page of the same worker does": "tests/end_to_end::stuck",
     "a middleware swallows it": "swallowed",
     "the worker stops": "tests/end_to_end::stopped",
     "the worker dies": "tests/end_to_end::killed",

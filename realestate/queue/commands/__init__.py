@@ -1,0 +1,1 @@
+"""Commands of Scrapy that this package replaces: COMMANDS_MODULE = "realestate.queue.commands"."""
