@@ -1,0 +1,265 @@
+"""Reads a listing from a page of a site that we do not know.
+
+`read` takes the page apart (`document`), asks each source for its fields, decides which kind of page it is (`page_kind`),
+and takes each field from the most reliable source that has it (`SOURCES`). What sources say differently is left out, with a
+quality flag. Words of all languages are in `vocabulary.toml`. docs/generic.md describes all of it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from realestate.parsing import coordinates, prices, schemaorg
+from realestate.parsing.unknown_pages import (
+    countries,
+    headline,
+    json_fields,
+    json_objects,
+    labels,
+    nodes,
+    page_kind,
+    places,
+    shown_price,
+    values,
+    vocabulary,
+)
+from realestate.parsing.unknown_pages.document import Document
+
+#: The sources of most fields, the most reliable first.
+SOURCES = ("json-ld", "microdata", "next", "embedded", "rows", "opengraph", "title")
+#: Numbers that two sources must not say differently; and by how much they may differ (rounding).
+_COMPARED = {"area_m2": 0.04, "plot_m2": 0.04, "bedrooms": 0.0, "bathrooms": 0.0}
+#: The sources that are compared. The others are read from running text.
+_COMPARED_SOURCES = ("json-ld", "microdata", "next", "embedded", "rows")
+#: Without one of these fields the page is not about a home.
+_ABOUT_A_HOME = ("area_m2", "plot_m2", "rooms", "bedrooms", "property_type")
+_DETAILS = ("price", "area_m2", "plot_m2", "rooms", "bedrooms", "latitude", "city", "postal_code", "street")
+
+
+@dataclass
+class Reading:
+    """What a page says."""
+
+    kind: page_kind.Kind
+    is_gone: bool = False
+    operation: vocabulary.Operation | None = None
+    price: prices.Price = field(default_factory=prices.Price)
+    country: str | None = None
+    fields: dict[str, Any] = field(default_factory=dict)
+    """Fields of a listing, without those above."""
+    sources: dict[str, str] = field(default_factory=dict)
+    """Field -> the source it is from."""
+    flags: frozenset[str] = frozenset()
+
+
+def read(text: str, url: str) -> Reading:
+    """Return what a page says about a home; or that it is about none, or about many."""
+    document = Document(text, url)
+    subjects = {name: nodes.subject(document, found) for name, found in document.nodes.items()}
+    subject = _joined(subjects)
+    rows = labels.rows(document)
+    listing = json_objects.find_listing(document)
+    has_list = listing is None and json_objects.is_list_of_homes(document)
+    kind = page_kind.of(document, subject, rows, has_object=listing is not None, has_list=has_list)
+    if kind == "results":
+        return Reading(kind)
+    said = {name: nodes.fields(document, each.nodes) for name, each in subjects.items()}
+    if listing:
+        said[listing[0]] = json_fields.fields(document, listing[1])
+    said["rows"] = labels.fields(rows)
+    said["opengraph"] = _opengraph(document)
+    country = _country(document, said)
+    said["title"] = headline.counts_and_sizes(document)
+    reading = Reading("listing", country=country)
+    reading.is_gone = any(schemaorg.is_gone(node) for node in subject.nodes)
+    _set_fields(reading, said)
+    _set_type(reading, document, said, subject.nodes)
+    _set_operation(reading, document, said, subject.nodes)
+    _set_price(reading, document, said)
+    _set_title(reading, document, said)
+    _set_sizes(reading)
+    if not _is_about_a_home(reading):
+        return Reading("other")
+    return reading
+
+
+def _joined(subjects: Mapping[str, nodes.Subject]) -> nodes.Subject:
+    every = list(subjects.values())
+    return nodes.Subject(
+        [node for each in every for node in each.nodes],
+        max((each.others for each in every), default=0),
+        any(each.is_matched for each in every),
+    )
+
+
+def _set_fields(reading: Reading, said: Mapping[str, dict[str, Any]]) -> None:
+    """Take each field from the first source that has it."""
+    others = ("price", "operation", "property_type", "country", "title", "warm_rent")
+    for source in SOURCES:
+        for name, value in said.get(source, {}).items():
+            if name not in others and name not in reading.fields and not _is_half_point(name, reading):
+                reading.fields[name] = value
+                reading.sources[name] = source
+    for name, tolerance in _COMPARED.items():
+        numbers = [each[name] for source in _COMPARED_SOURCES if name in (each := said.get(source, {}))]
+        _leave_out_if_unclear(reading, name, numbers, tolerance)
+
+
+def _is_half_point(name: str, reading: Reading) -> bool:
+    """Both coordinates come from one source."""
+    return name in ("latitude", "longitude") and "longitude" in reading.fields and "latitude" in reading.fields
+
+
+def _leave_out_if_unclear(reading: Reading, name: str, numbers: list[float], tolerance: float) -> None:
+    """Keep a number that all sources say, or most of them. If two say two, none is right for sure."""
+    if not numbers:
+        return
+    agreeing = [[each for each in numbers if abs(each - one) <= tolerance * max(each, one)] for one in numbers]
+    most = max(agreeing, key=len)
+    if len(most) == len(numbers):
+        return
+    if len(most) > len(numbers) / 2:
+        reading.fields[name] = most[0]
+        return
+    del reading.fields[name]
+    reading.sources.pop(name, None)
+    reading.flags |= {f"{name}_unclear"}
+
+
+def _set_type(reading: Reading, document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]) -> None:
+    kind, source = _property_type(document, said, own)
+    reading.fields["property_type"] = kind or "other"
+    reading.sources["property_type"] = source
+    if kind is None:
+        reading.flags |= {"property_type_assumed"}
+
+
+def _property_type(document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]) -> tuple[Any, str]:
+    """A row or a key that names the type, a category, the titles; then the types of nodes, which are often wrong."""
+    for source in ("rows", "next", "embedded"):
+        kind = said.get(source, {}).get("property_type")
+        if kind:
+            return kind, source
+    for text in nodes.type_words(own):
+        kind = vocabulary.property_type(text, document.language)
+        if kind:
+            return kind, "json-ld"
+    strong = nodes.type_of_node(own)
+    named = headline.property_type(document)
+    if named and (named[1] == "title" or strong is None):
+        return named
+    if strong:
+        return strong, "json-ld"
+    weak = nodes.type_of_node(own, weak=True)
+    return (weak, "json-ld") if weak else (None, "nobody")
+
+
+def _set_operation(reading: Reading, document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]) -> None:
+    """The first of these that says exactly one operation. `businessFunction` is often wrong, and comes late."""
+    language = document.language
+    categories = {each for text in nodes.type_words(own) if (each := vocabulary.operation(text, language))}
+    row = said["rows"].get("operation")
+    price_period = any(price.period for each in said.values() if (price := each.get("price")))
+    candidates = (
+        ("rows", {row} if row else set()),
+        ("json-ld", categories),
+        ("address", {headline.operation_of_address(document)}),
+        ("title", {headline.operation_of_titles(document)}),
+        ("embedded", {said.get(name, {}).get("operation") for name in ("next", "embedded")} - {None}),
+        ("breadcrumbs", {headline.operation_of_breadcrumbs(document)}),
+        ("json-ld", nodes.actions(own)),
+        ("price", {"rent"} if price_period else set()),
+        ("description", {vocabulary.operation((document.description or "")[:400], language)}),
+        ("json-ld", nodes.functions(own)),
+    )
+    for source, found in candidates:
+        named = found - {None}
+        if len(named) == 1:
+            reading.operation = named.pop()  # type: ignore[assignment]
+            reading.sources["operation"] = source
+            return
+
+
+def _set_price(reading: Reading, document: Document, said: Mapping[str, dict[str, Any]]) -> None:
+    """The price of the first source. A price that two other sources say differently is not it."""
+    found = [(source, price) for source in SOURCES if (price := said.get(source, {}).get("price"))]
+    in_title = headline.price(document, reading.country)
+    if in_title:
+        found.append(("title", in_title))
+    if not found:
+        shown = shown_price.find(document, reading.country)
+        found = [("text", shown)] if shown else []
+    if not found and said["rows"].get("warm_rent"):
+        found = [("rows", said["rows"]["warm_rent"])]
+    if not found:
+        return
+    amounts = [price.amount for _, price in found]
+    best = max(found, key=lambda each: (amounts.count(each[1].amount), -found.index(each)))
+    period = best[1].period or next((price.period for _, price in found if price.period and price.amount == best[1].amount), None)
+    reading.price = prices.Price(best[1].amount, best[1].currency, best[1].basis, period)
+    reading.sources["price"] = best[0]
+
+
+def _set_title(reading: Reading, document: Document, said: Mapping[str, dict[str, Any]]) -> None:
+    named = [each["title"] for source in SOURCES if "title" in (each := said.get(source, {}))]
+    title = headline.title(document, named)
+    if title:
+        reading.fields["title"] = title
+        reading.sources["title"] = next(
+            (source for source in SOURCES if document.without_site(str(said.get(source, {}).get("title", ""))) == title), "title"
+        )
+
+
+def _set_sizes(reading: Reading) -> None:
+    """A size that does not say of what is the land's for land, otherwise the home's. Land has no living area."""
+    fields, sources = reading.fields, reading.sources
+    unnamed = fields.pop("area_any", None)
+    source = sources.pop("area_any", "")
+    wanted = "plot_m2" if fields["property_type"] == "land" else "area_m2"
+    if unnamed and wanted not in fields and f"{wanted}_unclear" not in reading.flags:
+        fields[wanted] = unnamed
+        sources[wanted] = source
+    if wanted == "plot_m2" and "area_m2" in fields:
+        fields.setdefault("plot_m2", fields.pop("area_m2"))
+        sources.setdefault("plot_m2", sources.pop("area_m2", ""))
+        fields.pop("area_m2", None)
+
+
+def _is_about_a_home(reading: Reading) -> bool:
+    fields = reading.fields
+    is_typed = fields.get("property_type") != "other"
+    has_subject = is_typed or any(name in fields for name in _ABOUT_A_HOME if name != "property_type")
+    has_detail = reading.price.amount is not None or any(name in fields for name in _DETAILS)
+    return "title" in fields and has_subject and has_detail
+
+
+def _opengraph(document: Document) -> dict[str, Any]:
+    graph = document.graph
+    point = coordinates.of(
+        graph.get("place:location:latitude") or graph.get("og:latitude"),
+        graph.get("place:location:longitude") or graph.get("og:longitude"),
+    )
+    known: dict[str, Any] = {
+        "title": graph.get("og:title"),
+        "description": graph.get("og:description"),
+        "street": graph.get("og:street-address"),
+        "region": graph.get("og:region"),
+        "photos": [graph["og:image"]] if graph.get("og:image", "").startswith("http") else None,
+        "latitude": point.latitude,
+        "longitude": point.longitude,
+        **places.city(graph.get("og:locality")),
+        "price": values.tagged_price(graph.get("product:price:amount"), graph.get("product:price:currency")),
+    }
+    if graph.get("og:postal-code"):
+        known["postal_code"] = graph["og:postal-code"]
+    return {name: value for name, value in known.items() if value}
+
+
+def _country(document: Document, said: Mapping[str, dict[str, Any]]) -> str | None:
+    """The country that the page says; otherwise that of its host name, of its locale."""
+    for source in SOURCES:
+        code = said.get(source, {}).get("country")
+        if code:
+            return str(code)
+    named = countries.code(document.graph.get("og:country-name"))
+    return named or document.host_country or document.locale_country
