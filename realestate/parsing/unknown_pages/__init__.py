@@ -31,8 +31,8 @@ SOURCES = ("json-ld", "microdata", "next", "embedded", "rows", "opengraph", "tit
 _COMPARED = {"area_m2": 0.04, "plot_m2": 0.04, "bedrooms": 0.0, "bathrooms": 0.0}
 #: The sources that are compared. The others are read from running text.
 _COMPARED_SOURCES = ("json-ld", "microdata", "next", "embedded", "rows")
-#: Without one of these fields the page is not about a home.
-_ABOUT_A_HOME = ("area_m2", "plot_m2", "rooms", "bedrooms", "property_type")
+#: Sources that are data. The others are texts, which may be about anything.
+_DATA = ("json-ld", "microdata", "next", "embedded", "opengraph")
 _DETAILS = ("price", "area_m2", "plot_m2", "rooms", "bedrooms", "latitude", "city", "postal_code", "street")
 
 
@@ -58,18 +58,23 @@ def read(text: str, url: str) -> Reading:
     subjects = {name: nodes.subject(document, found) for name, found in document.nodes.items()}
     subject = _joined(subjects)
     rows = labels.rows(document)
-    listing = json_objects.find_listing(document)
-    has_list = listing is None and json_objects.is_list_of_homes(document)
-    kind = page_kind.of(document, subject, rows, has_object=listing is not None, has_list=has_list)
+    data = json_objects.read(document)
+    listing = json_fields.best(document, data.own())
+    kind = page_kind.of(document, subject, rows, has_object=listing is not None, has_list=data.is_list_of_homes())
     if kind == "results":
         return Reading(kind)
     said = {name: nodes.fields(document, each.nodes) for name, each in subjects.items()}
     if listing:
-        said[listing[0]] = json_fields.fields(document, listing[1])
+        said[listing[0]] = listing[1]
     said["rows"] = labels.fields(rows)
     said["opengraph"] = _opengraph(document)
     country = _country(document, said)
-    said["title"] = headline.counts_and_sizes(document)
+    near = [*labels.near_heading(document), *document.titles]
+    said["title"] = {
+        **json_fields.only_values(document, json_objects.every_object(data)),
+        **places.code_and_city(near, document.language, country),
+        **headline.counts_and_sizes(document),
+    }
     reading = Reading("listing", country=country)
     reading.is_gone = any(schemaorg.is_gone(node) for node in subject.nodes)
     _set_fields(reading, said)
@@ -78,6 +83,7 @@ def read(text: str, url: str) -> Reading:
     _set_price(reading, document, said)
     _set_title(reading, document, said)
     _set_sizes(reading)
+    _leave_out_what_does_not_fit(reading)
     if not _is_about_a_home(reading):
         return Reading("other")
     return reading
@@ -127,55 +133,63 @@ def _leave_out_if_unclear(reading: Reading, name: str, numbers: list[float], tol
 
 
 def _set_type(reading: Reading, document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]) -> None:
-    kind, source = _property_type(document, said, own)
-    reading.fields["property_type"] = kind or "other"
+    """The type that most sources name; of a tie, the first. Types of nodes are often wrong, and count least."""
+    words = [kind for text in nodes.type_words(own) if (kind := vocabulary.property_type(text, document.language))]
+    named = headline.property_type(document)
+    votes = [(kind, source) for source in ("rows", "next", "embedded") if (kind := said.get(source, {}).get("property_type"))]
+    votes += [(words[0], "json-ld")] if words else []
+    votes += [named] if named and named[1] == "title" else []
+    strong = nodes.type_of_node(own)
+    votes += [(strong, "json-ld")] if strong and (len(votes) != 1) else []
+    if not votes:
+        weak = nodes.type_of_node(own, weak=True)
+        votes = [named] if named else [(weak, "json-ld")] if weak else []
+    kinds = [kind for kind, _ in votes]
+    kind, source = max(votes, key=lambda each: kinds.count(each[0]), default=("other", "nobody"))
+    reading.fields["property_type"] = kind
     reading.sources["property_type"] = source
-    if kind is None:
+    if source == "nobody":
         reading.flags |= {"property_type_assumed"}
 
 
-def _property_type(document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]) -> tuple[Any, str]:
-    """A row or a key that names the type, a category, the titles; then the types of nodes, which are often wrong."""
-    for source in ("rows", "next", "embedded"):
-        kind = said.get(source, {}).get("property_type")
-        if kind:
-            return kind, source
-    for text in nodes.type_words(own):
-        kind = vocabulary.property_type(text, document.language)
-        if kind:
-            return kind, "json-ld"
-    strong = nodes.type_of_node(own)
-    named = headline.property_type(document)
-    if named and (named[1] == "title" or strong is None):
-        return named
-    if strong:
-        return strong, "json-ld"
-    weak = nodes.type_of_node(own, weak=True)
-    return (weak, "json-ld") if weak else (None, "nobody")
-
-
 def _set_operation(reading: Reading, document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]) -> None:
-    """The first of these that says exactly one operation. `businessFunction` is often wrong, and comes late."""
+    """The operation that most of the sure sources say; otherwise the first of the others that says one."""
     language = document.language
     categories = {each for text in nodes.type_words(own) if (each := vocabulary.operation(text, language))}
-    row = said["rows"].get("operation")
-    price_period = any(price.period for each in said.values() if (price := each.get("price")))
-    candidates = (
-        ("rows", {row} if row else set()),
-        ("json-ld", categories),
-        ("address", {headline.operation_of_address(document)}),
-        ("title", {headline.operation_of_titles(document)}),
-        ("embedded", {said.get(name, {}).get("operation") for name in ("next", "embedded")} - {None}),
+    sure = {
+        "title": headline.operation_of_titles(document),
+        "address": headline.operation_of_address(document),
+        "rows": said["rows"].get("operation"),
+        "json-ld": categories.pop() if len(categories) == 1 else None,
+        "embedded": said.get("next", {}).get("operation") or said.get("embedded", {}).get("operation"),
+    }
+    votes = [each for each in sure.values() if each]
+    if votes and votes.count("sale") == votes.count("rent"):
+        reading.flags |= {"operation_unclear"}
+        return
+    if votes:
+        reading.operation = "sale" if votes.count("sale") > votes.count("rent") else "rent"
+        reading.sources["operation"] = next(name for name, each in sure.items() if each == reading.operation)
+        return
+    _set_operation_by_signs(reading, document, said, own)
+
+
+def _set_operation_by_signs(
+    reading: Reading, document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]
+) -> None:
+    """`businessFunction` is often wrong, and comes last."""
+    has_period = any(price.period for each in said.values() if (price := each.get("price")))
+    signs: tuple[tuple[str, set[Any]], ...] = (
         ("breadcrumbs", {headline.operation_of_breadcrumbs(document)}),
-        ("json-ld", nodes.actions(own)),
-        ("price", {"rent"} if price_period else set()),
-        ("description", {vocabulary.operation((document.description or "")[:400], language)}),
-        ("json-ld", nodes.functions(own)),
+        ("json-ld", set(nodes.actions(own))),
+        ("price", {"rent"} if has_period else set()),
+        ("description", {vocabulary.operation((document.description or "")[:400], document.language)}),
+        ("json-ld", set(nodes.functions(own))),
     )
-    for source, found in candidates:
+    for source, found in signs:
         named = found - {None}
         if len(named) == 1:
-            reading.operation = named.pop()  # type: ignore[assignment]
+            reading.operation = named.pop()
             reading.sources["operation"] = source
             return
 
@@ -225,12 +239,30 @@ def _set_sizes(reading: Reading) -> None:
         fields.pop("area_m2", None)
 
 
-def _is_about_a_home(reading: Reading) -> bool:
+def _leave_out_what_does_not_fit(reading: Reading) -> None:
+    """The land of a flat is the building's; the rooms of a room are the flat's; "Warsaw, Wola" is not a street."""
     fields = reading.fields
-    is_typed = fields.get("property_type") != "other"
-    has_subject = is_typed or any(name in fields for name in _ABOUT_A_HOME if name != "property_type")
-    has_detail = reading.price.amount is not None or any(name in fields for name in _DETAILS)
-    return "title" in fields and has_subject and has_detail
+    kind = fields["property_type"]
+    left_out = {"apartment": ("plot_m2",), "room": ("rooms", "bedrooms"), "land": ("rooms", "bedrooms", "floor")}.get(kind, ())
+    if fields.get("area_m2") == fields.get("plot_m2") and reading.sources.get("plot_m2") != "json-ld" and kind != "land":
+        left_out = (*left_out, "plot_m2")
+    street = str(fields.get("street", ""))
+    if street and street.split(",")[0].strip() in (fields.get("city"), fields.get("region")):
+        left_out = (*left_out, "street")
+    for name in left_out:
+        fields.pop(name, None)
+        reading.sources.pop(name, None)
+
+
+def _is_about_a_home(reading: Reading) -> bool:
+    """Whether enough is known. A type in a description, or a price alone, may be about anything."""
+    fields, sources = reading.fields, reading.sources
+    is_typed = fields["property_type"] != "other" and sources["property_type"] not in ("description", "address", "breadcrumbs")
+    has_size = any(name in fields for name in ("area_m2", "plot_m2", "rooms", "bedrooms"))
+    details = [name for name in _DETAILS if name in fields or (name == "price" and reading.price.amount is not None)]
+    is_data = any(sources.get(name) in _DATA for name in details)
+    is_known = len(details) + (reading.operation is not None) >= (1 if is_data else 3)
+    return "title" in fields and (is_typed or has_size) and bool(details) and is_known
 
 
 def _opengraph(document: Document) -> dict[str, Any]:
@@ -261,5 +293,6 @@ def _country(document: Document, said: Mapping[str, dict[str, Any]]) -> str | No
         code = said.get(source, {}).get("country")
         if code:
             return str(code)
-    named = countries.code(document.graph.get("og:country-name"))
-    return named or document.host_country or document.locale_country
+    named = countries.code(document.graph.get("og:country-name")) or countries.code(document.graph.get("og:country_name"))
+    is_us = places.is_in_united_states([*document.titles, document.title or ""])
+    return named or document.host_country or ("US" if is_us else None) or document.locale_country

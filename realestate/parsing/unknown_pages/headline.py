@@ -16,17 +16,18 @@ _BHK = re.compile(r"(?<![^ ])(\d) ?bhk(?![^ ])")
 _PORTUGUESE_TYPE = re.compile(r"(?<![^ ])t([0-9])(?![^ ])")
 _FRENCH_TYPE = re.compile(r"(?<![^ ])[tf]([1-9])(?![^ ])")
 _TURKISH_ROOMS = re.compile(r"(?<![^ ])(\d)\+([01])(?![^ ])")
-#: A text beside these words is not the headline of a home.
 _LONGEST_DESCRIPTION = 400
-#: Prices in a text: an amount with a currency. A price per square metre is not the home's.
-_PRICE = re.compile(r"[^,;|()•–—]{0,60}")
+#: A shorter title is not taken instead of a longer one that ends with it: "Reserved • House with a garden".
+_SHORTEST_TITLE = 20
 
 
 def title(document: Document, named: list[str]) -> str | None:
     """Return the headline without the site's name: of the data, of the heading, or of the page."""
     found = [short for each in (*named, *document.titles) if (short := document.without_site(each))]
-    about_home = [each for each in found if not _is_invitation(each)]
-    return next(iter(about_home or found), None)
+    about_home = [each for each in found if not _is_invitation(each)] or found
+    first = next(iter(about_home), None)
+    inner = [each for each in about_home[1:] if first and len(each) >= _SHORTEST_TITLE and first.endswith(each)]
+    return min(inner, key=len, default=first)
 
 
 def _is_invitation(text: str) -> bool:

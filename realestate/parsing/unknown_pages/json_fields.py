@@ -16,15 +16,51 @@ _MOST_ENTRIES = 60
 #: Deeper than this a date or a title belongs to something else.
 _NEAR = 2
 _NEAR_FIELDS = frozenset({"posted_at", "updated_at", "title", "description"})
+_ADDRESS = frozenset({"city", "street", "postal_code", "district"})
+#: An object with fewer fields is not the listing, even if it has its id: it may be its entry in a menu.
+_FEWEST_FIELDS = 3
 _COUNTS = frozenset({"rooms", "bedrooms", "bathrooms"})
 
 
+def best(document: Document, own: list[tuple[str, dict[str, Any]]]) -> tuple[str, dict[str, Any]] | None:
+    """Return the fields of the object that has the most of them, and its source."""
+    read = [(source, fields(document, node)) for source, node in own]
+    most = max(read, key=lambda each: len(each[1]), default=None)
+    return most if most and len(most[1]) >= _FEWEST_FIELDS else None
+
+
 def fields(document: Document, listing: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a listing in an object. Of several objects with the same key, the outermost counts."""
+    """Return the fields of a listing in an object. Of several objects with the same key, the outermost counts.
+
+    The parts of an address come from one object: another one may be the agency's.
+    """
     found: dict[str, Any] = {}
     for node, depth in _objects(listing):
-        for name, value in _read(document, node, depth).items():
-            found.setdefault(name, value)
+        read = _read(document, node, depth)
+        has_address = any(name in found for name in _ADDRESS)
+        for name, value in read.items():
+            if not (has_address and name in _ADDRESS):
+                found.setdefault(name, value)
+    return found
+
+
+def only_values(document: Document, objects: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    """Return the point and the postal code, if all objects of the page that have one have the same."""
+    points: dict[tuple[float, float], coordinates.Point] = {}
+    codes: set[str] = set()
+    for node in objects:
+        by_key = {key(name): value for name, value in node.items() if isinstance(name, str) and len(name) <= 40}
+        point = _point(by_key)
+        if point.latitude is not None and point.longitude is not None:
+            points[round(point.latitude, 3), round(point.longitude, 3)] = point
+        code = next((by_key[name] for name in ("postalcode", "postcode", "zipcode") if isinstance(by_key.get(name), str)), "")
+        codes.update(values.read("postal_code", code, "", document).values())
+    found: dict[str, Any] = {}
+    if len(points) == 1:
+        point = next(iter(points.values()))
+        found |= {"latitude": point.latitude, "longitude": point.longitude}
+    if len(codes) == 1:
+        found["postal_code"] = codes.pop()
     return found
 
 
@@ -69,6 +105,11 @@ def _row(document: Document, by_key: dict[str, Any]) -> dict[str, Any]:
     """ {"label": "Bedrooms", "value": "3"} is a row."""
     label = next((by_key[name] for name in json_keys.ROW_LABELS if isinstance(by_key.get(name), str)), None)
     value = next((by_key[name] for name in json_keys.ROW_VALUES if isinstance(by_key.get(name), str | int | float)), None)
+    typed = next((by_key[name] for name in ("type", "key", "name", "id") if isinstance(by_key.get(name), str)), "")
+    field_of_type = json_keys.FIELD_OF_KEY.get(key(typed)) if len(typed) <= 40 else None
+    shown = next((by_key[name] for name in ("value", "label", "text", "name") if isinstance(by_key.get(name), str | int | float)), None)
+    if field_of_type and shown is not None and shown != typed and field_of_type not in _NEAR_FIELDS:
+        return _value(document, field_of_type, key(typed), shown, {})
     if label is None or value is None or len(label) > 60 or isinstance(value, bool):
         return {}
     for field in vocabulary.fields_of_label(label, document.language):
@@ -104,7 +145,7 @@ def _text_value(document: Document, field: str, value: str | int | float) -> dic
         return {}
     match field:
         case "city":
-            return places.city(text)
+            return places.city(text) if text != text.lower() else {}  # "mal-marbella" is a key
         case "description":
             return {field: paragraphs(value)} if isinstance(value, str) else {}
         case "posted_at" | "updated_at":
@@ -125,8 +166,11 @@ def _text_value(document: Document, field: str, value: str | int | float) -> dic
             return values.floor(value)
         case "floors_total":
             found = values.count(value, field)
-        case "postal_code" | "street" | "region" | "district":
-            found = text if len(text) <= 80 and not text.isalpha() or field != "postal_code" else None
+        case "postal_code":
+            return values.read(field, text, "", document)
+        case "street" | "region" | "district":
+            is_code = text == text.lower() or (text == text.upper() and len(text) > 3)  # "PUBLISHED", "some-key"
+            found = text if len(text) <= 80 and not is_code else None
         case _:
             found = text if len(text) <= 300 else None
     return {field: found} if found is not None else {}

@@ -30,7 +30,7 @@ KEYS: dict[str, str] = {
     "property_type": "propertytype hometype realestatetype typology typologytype propertysubtype estatetype propertytypename"
     " unittype objecttype buildingtype propertycategory housetype dwellingtype",
     "operation": "transactiontype operationtype offertype listingtype dealtype transaction operation distributiontype saletype"
-    " contracttype purpose businesstype channel marketingtype adtype contract",
+    " contracttype purpose businesstype channel marketingtype adtype contract homestatus listingstatus salestatus",
     "seller": "sellertype advertisertype advertizertype publishertype ownertype postertype",
 }
 #: Weak keys: they name the type only if their value is a known word, and nothing better is there.
@@ -38,7 +38,7 @@ WEAK_TYPE_KEYS = frozenset({"type", "category", "subtype", "kind", "typename", "
 FIELD_OF_KEY: dict[str, str] = {name: field for field, names in KEYS.items() for name in names.split()}
 PRICES = "price priceraw askingprice pricevalue totalprice mainvalue listprice saleprice listingprice rentprice purchaseprice".split()
 AMOUNTS = ("value", "amount", "price", "raw", "pricevalue", "main", "listprice", "exact", "numeric")
-CURRENCIES = ("currency", "pricecurrency", "currencycode", "currencyiso", "isocode")
+CURRENCIES = ("currency", "pricecurrency", "currencycode", "currencyiso", "isocode", "unit")
 LATITUDES = ("latitude", "lat")
 LONGITUDES = ("longitude", "lng", "lon", "long")
 IDS = frozenset(
@@ -49,9 +49,11 @@ IDS = frozenset(
 OTHER_SUBJECTS = (
     "agent", "agency", "seller", "user", "publisher", "contact", "similar", "related", "recommend", "nearby", "school",
     "history", "mortgage", "advertiser", "broker", "office", "company", "owner", "branch", "customer", "comparable",
-    "breadcrumb", "translation", "config", "feature_flag", "suggest", "poi", "transport", "price_trend", "market", "estimate",
+    "breadcrumb", "translation", "config", "feature_flag", "i18n", "locale", "suggest", "poi", "transport", "price_trend", "market", "estimate",
     "tracking", "analytics", "seo", "search", "filter", "review", "promotion", "banner", "menu", "footer", "navigation",
     "developer", "project", "units", "calculator", "finance", "insights", "statistics", "tax",
+    "provider", "vendor", "lister", "anbieter", "ansprech", "person", "partner", "inserent", "makler", "realtor", "firm",
+    "organi", "account", "profile", "team", "userads", "otherads", "competitor", "attribution",
 )  # fmt: skip
 #: Keys with a unit in their name, and the unit.
 UNITS = (("sqft", "sqft"), ("squarefeet", "sqft"), ("squarefootage", "sqft"), ("m2", "m2"), ("sqm", "m2"), ("squaremeter", "m2"))

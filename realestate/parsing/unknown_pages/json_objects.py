@@ -26,6 +26,8 @@ _MOST_DEPTH = 40
 #: An object with fewer known fields is not a listing.
 _MIN_SCORE = 3
 _MIN_SCORE_WITHOUT_ID = 5
+#: So many objects with the page's id are read; the one with the most fields counts.
+_MOST_OWN = 8
 _KEY = re.compile(r"[^0-9a-z]+")
 
 
@@ -68,26 +70,42 @@ def documents(page: Document) -> Iterator[tuple[str, Any]]:
         yield "next", embedded.decoded(stream[row.end() : end if end >= 0 else len(stream)])
 
 
-def find_listing(page: Document) -> tuple[str, dict[str, Any]] | None:
-    """Return the source and the object of the page's listing; None if there is none, or it is unclear which one it is."""
-    ids = _ids(page)
-    found = [(source, each) for source, value in documents(page) for each in _candidates(value, ids)]
-    own = [(source, each) for source, each in found if each.has_id]
-    if own:
-        best = max(own, key=lambda each: each[1].score)
-        return best[0], best[1].node
-    alone = [(source, each) for source, each in found if not each.is_in_list and each.score >= _MIN_SCORE_WITHOUT_ID]
-    if len({_price_of(each.node) for _, each in alone}) != 1 or any(each.is_in_list for _, each in found):
-        return None
-    best = max(alone, key=lambda each: each[1].score)
-    return best[0], best[1].node
+class Data(NamedTuple):
+    """The JSON documents of a page, and the objects in them that look like listings."""
+
+    values: list[tuple[str, Any]]
+    candidates: list[tuple[str, Candidate]]
+
+    def own(self) -> list[tuple[str, dict[str, Any]]]:
+        """The objects that may be the page's listing, with their source. [] if it is unclear which one it is."""
+        own = [(source, each) for source, each in self.candidates if each.has_id and not each.is_in_list]
+        if own:
+            best = sorted(own, key=lambda each: -each[1].score)[:_MOST_OWN]
+            return [(source, each.node) for source, each in best]
+        usual = [(source, each) for source, each in self.candidates if each.score >= _MIN_SCORE]
+        alone = [(source, each) for source, each in usual if not each.is_in_list and each.score >= _MIN_SCORE_WITHOUT_ID]
+        if len({_price_of(each.node) for _, each in alone}) != 1 or any(each.is_in_list for _, each in usual):
+            return []
+        best_alone = max(alone, key=lambda each: each[1].score)
+        return [(best_alone[0], best_alone[1].node)]
+
+    def is_list_of_homes(self) -> bool:
+        """Whether there is a list of objects that look like listings, and no object with the page's id."""
+        in_list = sum(each.is_in_list and each.score >= _MIN_SCORE for _, each in self.candidates)
+        return in_list >= 3 and not any(each.has_id for _, each in self.candidates)
 
 
-def is_list_of_homes(page: Document) -> bool:
-    """Return whether a document of the page has a list of objects that look like listings, and no object with its id."""
+def read(page: Document) -> Data:
+    """Return the JSON documents of a page."""
+    values = list(documents(page))
     ids = _ids(page)
-    found = [each for _, value in documents(page) for each in _candidates(value, ids)]
-    return sum(each.is_in_list for each in found) >= 3 and not any(each.has_id for each in found)
+    return Data(values, [(source, each) for source, value in values for each in _candidates(value, ids)])
+
+
+def every_object(data: Data) -> Iterator[dict[str, Any]]:
+    """Yield all objects of all documents that are not about somebody else, nor one of a list of homes."""
+    for _, value in data.values:
+        yield from (node for node, is_in_list in _walk(value) if isinstance(node, dict) and not is_in_list)
 
 
 def _is_devalue(value: Any) -> bool:
@@ -110,7 +128,17 @@ def _ids(page: Document) -> set[str]:
 
 
 def _candidates(document: Any, ids: set[str]) -> Iterator[Candidate]:
-    """Yield the objects that look like listings, those near the top first."""
+    """Yield the objects that look like listings, or have the page's id; those near the top first."""
+    for node, is_in_list in _walk(document):
+        if isinstance(node, dict):
+            score = _score(node)
+            has_id = _has_id(node, ids)
+            if score >= _MIN_SCORE or (has_id and len(node) > 1):
+                yield Candidate(node, score, has_id, is_in_list)
+
+
+def _walk(document: Any) -> Iterator[tuple[Any, bool]]:
+    """Yield all objects, and whether each is in a list of homes. A text that contains JSON is decoded."""
     waiting: deque[tuple[Any, bool, int]] = deque([(document, False, 0)])
     seen = texts = 0
     while waiting and seen < _MOST_OBJECTS:
@@ -123,14 +151,9 @@ def _candidates(document: Any, ids: set[str]) -> Iterator[Candidate]:
             if texts <= _MOST_TEXTS:
                 waiting.append((embedded.decoded(each), is_in_list, depth + 1))
         elif isinstance(each, dict):
-            score = _score(each)
-            if score >= _MIN_SCORE:
-                yield Candidate(each, score, _has_id(each, ids), is_in_list)
-            waiting += [
-                (value, is_in_list, depth + 1)
-                for name, value in each.items()
-                if _is_searched(value) and not _is_other(name)
-            ]
+            yield each, is_in_list
+            inner = (value for name, value in each.items() if _is_searched(value) and not _is_other(name))
+            waiting += [(value, is_in_list, depth + 1) for value in inner]
         elif isinstance(each, list):
             homes = sum(_score(entry) >= _MIN_SCORE for entry in each[:10] if isinstance(entry, dict))
             waiting += [(value, is_in_list or homes > 1, depth + 1) for value in each if _is_searched(value)]
@@ -144,7 +167,7 @@ def _is_searched(value: Any) -> bool:
 
 def _is_other(name: str) -> bool:
     lower = name.lower()
-    return any(other in lower for other in ("similar", "related", "recommend", "translation", "nearby", "comparable"))
+    return any(other in lower for other in json_keys.OTHER_SUBJECTS)
 
 
 def _score(node: dict[str, Any]) -> int:

@@ -1,6 +1,8 @@
 """Fields from label/value rows, whatever elements they are made of: "Wohnfläche" and "85 m²" beside or above each other."""
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 from realestate.parsing.unknown_pages import vocabulary
@@ -8,11 +10,18 @@ from realestate.parsing.unknown_pages.document import Document
 from realestate.parsing.unknown_pages.values import read
 
 _LONGEST_LABEL = 60
+_DATES = ("posted_at", "updated_at")
+#: Dates further from the heading are those of news.
+_NEAR_HEADING = 250
 _LONGEST_VALUE = 160
 #: How far up a row is looked for.
 _MOST_LEVELS = 5
 #: An element with more texts is not one row, nor a short list of rows without an element for each row.
 _MOST_TEXTS = 120
+#: How far up a menu is looked for.
+_MOST_ANCESTORS = 50
+#: "T6" has six bedrooms in Portugal.
+_PORTUGUESE_TYPE = re.compile(r"T([1-9])(?:\+\d)?")
 #: Headings above listings of other homes.
 _OTHER_HOMES = (
     "similar", "related", "you may also", "you might also", "recommended", "more properties", "other properties", "nearby",
@@ -33,7 +42,9 @@ class Row(NamedTuple):
 
 def rows(document: Document) -> list[Row]:
     """Return what all rows of the page say, in their order, up to the heading above other homes."""
-    return [row for block in range(_end(document)) for row in _rows_of(document, block)]
+    heading = _heading(document)
+    found = [row for block in range(end(document)) for row in _rows_of(document, block)]
+    return [row for row in found if row.field not in _DATES or row.block <= heading + _NEAR_HEADING]
 
 
 def fields(found: list[Row]) -> dict[str, Any]:
@@ -46,14 +57,24 @@ def fields(found: list[Row]) -> dict[str, Any]:
     return {field: seen[0] for field, seen in values.items() if len(seen) < 3}
 
 
-def _end(document: Document) -> int:
+def end(document: Document) -> int:
     """The block where the listings of other homes begin."""
-    start = next((at for at, block in enumerate(document.blocks) if _is_heading(document, at)), 0)
-    for at in range(start, len(document.blocks)):
+    for at in range(_heading(document), len(document.blocks)):
         text = document.blocks[at].text
         if len(text) <= _LONGEST_LABEL and vocabulary.words(text).startswith(_OTHER_HOMES):
             return at
     return len(document.blocks)
+
+
+def near_heading(document: Document, before: int = 5, after: int = 20) -> list[str]:
+    """Return the texts around the page's heading."""
+    heading = _heading(document)
+    return [block.text for block in document.blocks[max(0, heading - before) : heading + after]]
+
+
+def _heading(document: Document) -> int:
+    """The block of the page's heading; 0 without one."""
+    return next((at for at in range(len(document.blocks)) if _is_heading(document, at)), 0)
 
 
 def _is_heading(document: Document, at: int) -> bool:
@@ -61,6 +82,27 @@ def _is_heading(document: Document, at: int) -> bool:
 
 
 def _rows_of(document: Document, at: int) -> Iterator[Row]:
+    for row in _found_at(document, at):
+        if _is_in_menu(document, at):
+            return
+        yield row
+
+
+def _is_in_menu(document: Document, at: int) -> bool:
+    """Whether a text is in a menu, a footer or a search form."""
+    for element in islice(_around(document, at), _MOST_ANCESTORS):
+        tag = document.elements[element].tag
+        if tag in ("nav", "footer") or (tag == "form" and not _has_heading(document, element)):
+            return True
+    return False
+
+
+def _has_heading(document: Document, element: int) -> bool:
+    start, stop = document.span(element)
+    return any(_is_heading(document, at) for at in range(start, min(stop, start + _MOST_TEXTS)))
+
+
+def _found_at(document: Document, at: int) -> Iterator[Row]:
     text = document.blocks[at].text
     if len(text) > _LONGEST_VALUE:
         return
@@ -82,6 +124,9 @@ def _rows_of(document: Document, at: int) -> Iterator[Row]:
 
 def _in_one_text(text: str, at: int, document: Document) -> Iterator[Row]:
     """ "4 bedrooms", "Land Size 173 m²", "96 m² floor size"."""
+    portuguese = _PORTUGUESE_TYPE.fullmatch(text) if document.language == "pt" else None
+    if portuguese:
+        yield Row("bedrooms", int(portuguese[1]), at)
     for field, count in vocabulary.counts(text, document.language).items():
         if len(text.split()) <= 3:
             yield Row(field, count, at)
@@ -107,11 +152,11 @@ def _read(named: tuple[str, ...], value: str, label: str, at: int, document: Doc
 def _value_of(document: Document, at: int) -> str | None:
     """The text beside a label: in the smallest element that contains more than the label."""
     for level, element in enumerate(_around(document, at)):
-        start, end = document.span(element)
-        if level > _MOST_LEVELS or end - start > _MOST_TEXTS:
+        start, stop = document.span(element)
+        if level > _MOST_LEVELS or stop - start > _MOST_TEXTS:
             return None
-        if end - start > 1:
-            return _beside(document, at, start, end, document.elements[element].tag)
+        if stop - start > 1:
+            return _beside(document, at, start, stop, document.elements[element].tag)
     return None
 
 
@@ -122,15 +167,21 @@ def _around(document: Document, at: int) -> Iterator[int]:
         element = document.elements[element].parent
 
 
-def _beside(document: Document, at: int, start: int, end: int, tag: str) -> str | None:
-    texts = [document.blocks[each].text for each in range(start, end)]
+def _beside(document: Document, at: int, start: int, stop: int, tag: str) -> str | None:
+    texts = [document.blocks[each].text for each in range(start, stop)]
     is_label = [bool(vocabulary.fields_of_label(each, document.language)) for each in texts]
     own = at - start
-    if sum(is_label) == 1 and (end - start <= 4 or tag == "tr"):
+    if sum(is_label) == 1 and (stop - start <= 4 or tag == "tr"):
         others = [each for index, each in enumerate(texts) if index != own and each.strip(" :")]
         return " ".join(others) if sum(map(len, others)) <= _LONGEST_VALUE else None
     if is_label[0] and (not is_label[-1] or tag == "dl"):
-        return texts[own + 1] if own + 1 < len(texts) and not is_label[own + 1] else None
+        is_one = own + 1 < len(texts) and not any(is_label[own + 1 : own + 2]) and _ends_soon(is_label, own + 2)
+        return texts[own + 1] if is_one else None
     if is_label[-1] and not is_label[0]:
         return texts[own - 1] if own > 0 and not is_label[own - 1] else None
     return None
+
+
+def _ends_soon(is_label: list[bool], at: int) -> bool:
+    """Whether the next label follows, with at most one text between. After many texts it was a list of choices."""
+    return at >= len(is_label) - 1 or any(is_label[at : at + 2])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from realestate.parsing import areas, coordinates, currencies, numbers, periods, prices, schemaorg
 from realestate.parsing.text import line, paragraphs
-from realestate.parsing.unknown_pages import countries, places, values, vocabulary
+from realestate.parsing.unknown_pages import countries, firms, places, values, vocabulary
 from realestate.parsing.unknown_pages.document import Document
 
 #: Types of nodes that can describe a home or its offer.
@@ -22,6 +22,8 @@ RESULTS = frozenset({"SearchResultsPage", "CollectionPage", "OfferCatalog"})
 _WITHIN = ("about", "itemOffered", "mainEntity", "mainEntityOfPage", "object", "location", "accommodation", "subjectOf", "item")
 _SELLERS = ("seller", "offeredBy", "provider", "broker", "agent", "realEstateAgent", "landlord")
 _FIRMS = frozenset({"RealEstateAgent", "Organization", "LocalBusiness", "Corporation", "RealEstateAgency"})
+#: The firm that an agent works for.
+_EMPLOYERS = ("worksFor", "parentOrganization", "memberOf", "affiliation", "brand")
 _UNITS: dict[str, periods.Period] = {"DAY": "day", "WEE": "week", "MON": "month", "ANN": "year"}
 _ACTIONS: dict[str, vocabulary.Operation] = {"BuyAction": "sale", "SellAction": "sale", "RentAction": "rent"}
 _FUNCTIONS: dict[str, vocabulary.Operation] = {"sell": "sale", "leaseout": "rent", "lease": "rent"}
@@ -59,6 +61,8 @@ def subject(document: Document, nodes: list[dict[str, Any]]) -> Subject:
         if own:
             chosen += own
             others += len(distinct) - 1 if len(distinct) > len(own) else 0
+        elif len(distinct) == 1:
+            chosen += group
         elif len(distinct) < CROWD:
             chosen.append(max(group, key=len))
             others += len(distinct) - 1
@@ -71,10 +75,11 @@ def fields(document: Document, nodes: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the fields of a listing that the nodes contain; and `price`, `operation`, `country` as they say them."""
     around = [inner for node in nodes for inner in _around(node)]
     offers = [offer for each in around for offer in (*_many(each.get("offers")), each)]
+    named = [each for each in around if "Event" not in schemaorg.types_of(each)]  # an open house has its own name
     point = next((found for each in around if (found := _point(each)).latitude is not None), coordinates.Point())
     known: dict[str, Any] = {
-        "title": line(_first(around, "name", "headline")),
-        "description": paragraphs(_text(_first(around, "description"))),
+        "title": line(_first(named, "name", "headline")),
+        "description": paragraphs(_text(_first(named, "description"))),
         "area_m2": _area(around, "floorSize", "floorArea", "livingArea"),
         "area_any": _area(around, "size", "area"),
         "plot_m2": _area(around, "lotSize", "landSize", "landArea"),
@@ -125,6 +130,17 @@ def functions(nodes: list[dict[str, Any]]) -> set[vocabulary.Operation]:
     offers = [offer for each in around for offer in (*_many(each.get("offers")), each)]
     names = [_text(each.get("businessFunction")) or "" for each in offers]
     return {_FUNCTIONS[name] for each in names if (name := re.split("[/#]", each)[-1].lower()) in _FUNCTIONS}
+
+
+def is_range_of_offers(nodes: list[dict[str, Any]]) -> bool:
+    """Return whether a node offers several homes at different prices, as pages of results do."""
+    for node in nodes:
+        for offer in (*_many(node.get("offers")), node):
+            count = numbers.whole(offer.get("offerCount"))
+            low, high = numbers.positive(offer.get("lowPrice")), numbers.positive(offer.get("highPrice"))
+            if "AggregateOffer" in schemaorg.types_of(offer) and ((count or 0) > 2 or (low and high and high > 1.5 * low)):
+                return True
+    return False
 
 
 def breadcrumbs(nodes: list[dict[str, Any]]) -> list[str]:
@@ -304,11 +320,14 @@ def _address(around: list[dict[str, Any]]) -> dict[str, Any]:
 def _seller(document: Document, around: list[dict[str, Any]], offers: list[dict[str, Any]]) -> dict[str, Any]:
     """The firm that offers the home. A person may be its owner or an agent: that is not said."""
     for node in (*around, *offers):
-        for name in _SELLERS:
-            for each in _many(node.get(name)):
-                firm = line(_text(each.get("name")))
-                if schemaorg.types_of(each) & _FIRMS and firm and document.without_site(firm):
-                    return {"seller_type": "agency", "agency_name": firm}
+        for each in (seller for name in _SELLERS for seller in _many(node.get(name))):
+            employers = [firm for name in _EMPLOYERS for firm in _many(each.get(name))]
+            for firm in (*employers, each):
+                name = line(_text(firm.get("name")))
+                types = schemaorg.types_of(firm)
+                if types & _FIRMS and name and document.without_site(name):
+                    is_firm = "RealEstateAgent" not in types or firms.is_firm(name)
+                    return {"seller_type": "agency", **({"agency_name": name} if is_firm else {})}
     return {}
 
 

@@ -26,3 +26,33 @@ def city(text: str | None) -> dict[str, Any]:
     if len(codes) == 1:
         found["postal_code"] = codes[0]
     return found
+
+
+#: "35390 Gießen, …": a postal code and the city behind it, as most of Europe writes them.
+_CODE_AND_CITY = re.compile(
+    r"(?:^|\bin |[,(] ?)(?:[A-Z]{1,2}-)?(?P<code>\d{5}|\d{2}-\d{3}|\d{4}(?: ?[A-Z]{2})?) (?P<city>[^\W\d_][^\d,;|()/:]{1,40}?)(?= ?(?:$|[,/(|–]| - | mit | zu | zur | zum | kaufen| mieten))"
+)
+_LANGUAGES = frozenset({"de", "fr", "it", "es", "nl", "pl", "da", "sv", "no", "fi", "cs", "sk"})
+#: In these languages a city may have four digits; elsewhere four digits are a year or a house number.
+_FOUR_DIGITS = frozenset({"AT", "CH", "BE", "NL", "DK", "NO", "LU", "HU"})
+#: Addresses of states in titles: ", CA 94115".
+_UNITED_STATES = re.compile(
+    r", ?(?:A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY]) \d{5}\b"
+)
+
+
+def code_and_city(texts: list[str], language: str, country: str | None) -> dict[str, Any]:
+    """Return the postal code and the city that the texts near the heading name, if they name exactly one."""
+    if language not in _LANGUAGES:
+        return {}
+    found = {(each["code"], each["city"].strip()) for text in texts for each in _CODE_AND_CITY.finditer(text[:300])}
+    fit = {(code, name) for code, name in found if (len(code) >= 5 or country in _FOUR_DIGITS) and name[:1].isupper()}
+    if len({code for code, _ in fit}) != 1:
+        return {}
+    code, name = min(fit, key=lambda each: len(each[1]))
+    return {"postal_code": code, **{key: value for key, value in city(name).items() if key == "city"}}
+
+
+def is_in_united_states(texts: list[str]) -> bool:
+    """Return whether a title has an address with a state's code and its postal code."""
+    return any(_UNITED_STATES.search(each[:300]) for each in texts)

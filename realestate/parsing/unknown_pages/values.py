@@ -33,7 +33,7 @@ _MOST = {"rooms": 60, "bedrooms": 40, "bathrooms": 40}
 _LOWEST_PRICE = 10
 _DATE = re.compile(r"(?:19|20)\d\d")
 #: Area limits in square metres.
-_SMALLEST_AREA = 4
+_SMALLEST_AREA = 7
 _LARGEST_AREA = 100_000
 
 
@@ -49,7 +49,9 @@ def read(field: str, value: str, label: str, document: "Document") -> dict[str, 
 def area(text: str, label: str = "") -> areas.Area | None:
     """Return the only area of a text. Its unit is in the text, or in the label: "Area (m²)" 85."""
     unit = _UNIT_OF_LABEL.search(label.lower())
-    found = areas.parse(text, unit[0] if unit else None)
+    every = areas.every(text)
+    metric = [each for each in every if each.m2 == int(each.m2)] if len(every) == 2 else []  # "1,631 sq ft (152 m²)"
+    found = metric[0] if len(metric) == 1 else areas.parse(text, unit[0] if unit else None)
     return found if found and _SMALLEST_AREA <= found.m2 <= _LARGEST_AREA * (1000 if found.is_land else 1) else None
 
 

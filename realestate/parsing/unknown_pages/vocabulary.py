@@ -120,7 +120,7 @@ def _types(text: str, language: str) -> list[str]:
     return [name for name, start in found if name != "room" or not _COUNT_BEFORE.search(text, max(0, start - 6), start)]
 
 
-_COUNT_BEFORE = re.compile(r"[\d.+]+ $")
+_COUNT_BEFORE = re.compile(r"(?:^| )[\d.+]+ $")
 
 
 def _names(phrases: "Phrases", text: str | None) -> list[str]:
