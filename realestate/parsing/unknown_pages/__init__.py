@@ -33,7 +33,12 @@ _COMPARED = {"area_m2": 0.04, "plot_m2": 0.04, "bedrooms": 0.0, "bathrooms": 0.0
 _COMPARED_SOURCES = ("json-ld", "microdata", "next", "embedded", "rows")
 #: Sources that are data. The others are texts, which may be about anything.
 _DATA = ("json-ld", "microdata", "next", "embedded", "opengraph")
-_DETAILS = ("price", "area_m2", "plot_m2", "rooms", "bedrooms", "latitude", "city", "postal_code", "street")
+_DETAILS = (
+    "price", "area_m2", "plot_m2", "rooms", "bedrooms", "bathrooms", "floor", "year_built", "energy_class", "latitude", "city",
+    "postal_code", "street",
+)  # fmt: skip
+#: A page without data must say so much in its texts.
+_FEWEST_FACTS = 4
 
 
 @dataclass
@@ -71,7 +76,7 @@ def read(text: str, url: str) -> Reading:
     country = _country(document, said)
     near = [*labels.near_heading(document), *document.titles]
     said["title"] = {
-        **json_fields.only_values(document, json_objects.every_object(data)),
+        **json_fields.usual_values(document, json_objects.every_object(data)),
         **places.code_and_city(near, document.language, country),
         **headline.counts_and_sizes(document),
     }
@@ -153,45 +158,39 @@ def _set_type(reading: Reading, document: Document, said: Mapping[str, dict[str,
 
 
 def _set_operation(reading: Reading, document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]) -> None:
-    """The operation that most of the sure sources say; otherwise the first of the others that says one."""
+    """The operation with the most votes. `businessFunction` is often wrong: it counts only if nothing else says anything."""
+    votes = _operations(document, said, own)
+    functions = nodes.functions(own)
+    sale, rent = (sum(weight for named, _, weight in votes if named == each) for each in ("sale", "rent"))
+    if sale == rent and sale:
+        reading.flags |= {"operation_unclear"}
+    elif sale or rent:
+        reading.operation = "sale" if sale > rent else "rent"
+        reading.sources["operation"] = next(source for named, source, _ in votes if named == reading.operation)
+    elif len(functions) == 1:
+        reading.operation = functions.pop()
+        reading.sources["operation"] = "json-ld"
+
+
+def _operations(
+    document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]
+) -> list[tuple[vocabulary.Operation | None, str, int]]:
+    """What each source says about the operation, with its weight, the most reliable first."""
     language = document.language
     categories = {each for text in nodes.type_words(own) if (each := vocabulary.operation(text, language))}
-    sure = {
-        "title": headline.operation_of_titles(document),
-        "address": headline.operation_of_address(document),
-        "rows": said["rows"].get("operation"),
-        "json-ld": categories.pop() if len(categories) == 1 else None,
-        "embedded": said.get("next", {}).get("operation") or said.get("embedded", {}).get("operation"),
-    }
-    votes = [each for each in sure.values() if each]
-    if votes and votes.count("sale") == votes.count("rent"):
-        reading.flags |= {"operation_unclear"}
-        return
-    if votes:
-        reading.operation = "sale" if votes.count("sale") > votes.count("rent") else "rent"
-        reading.sources["operation"] = next(name for name, each in sure.items() if each == reading.operation)
-        return
-    _set_operation_by_signs(reading, document, said, own)
-
-
-def _set_operation_by_signs(
-    reading: Reading, document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]
-) -> None:
-    """`businessFunction` is often wrong, and comes last."""
+    actions = nodes.actions(own)
     has_period = any(price.period for each in said.values() if (price := each.get("price")))
-    signs: tuple[tuple[str, set[Any]], ...] = (
-        ("breadcrumbs", {headline.operation_of_breadcrumbs(document)}),
-        ("json-ld", set(nodes.actions(own))),
-        ("price", {"rent"} if has_period else set()),
-        ("description", {vocabulary.operation((document.description or "")[:400], document.language)}),
-        ("json-ld", set(nodes.functions(own))),
-    )
-    for source, found in signs:
-        named = found - {None}
-        if len(named) == 1:
-            reading.operation = named.pop()
-            reading.sources["operation"] = source
-            return
+    return [
+        (said["rows"].get("operation"), "rows", 2),
+        (categories.pop() if len(categories) == 1 else None, "json-ld", 2),
+        (headline.operation_of_titles(document), "title", 2),
+        (headline.operation_of_address(document), "address", 2),
+        (said.get("next", {}).get("operation") or said.get("embedded", {}).get("operation"), "embedded", 1),
+        (headline.operation_of_breadcrumbs(document), "breadcrumbs", 1),
+        (actions.pop() if len(actions) == 1 else None, "json-ld", 1),
+        ("rent" if has_period else None, "price", 1),
+        (vocabulary.operation((document.description or "")[: vocabulary.LONGEST_TEXT], language), "description", 1),
+    ]
 
 
 def _set_price(reading: Reading, document: Document, said: Mapping[str, dict[str, Any]]) -> None:
@@ -230,7 +229,8 @@ def _set_sizes(reading: Reading) -> None:
     unnamed = fields.pop("area_any", None)
     source = sources.pop("area_any", "")
     wanted = "plot_m2" if fields["property_type"] == "land" else "area_m2"
-    if unnamed and wanted not in fields and f"{wanted}_unclear" not in reading.flags:
+    is_land = unnamed == fields.get("plot_m2")
+    if unnamed and wanted not in fields and not is_land and f"{wanted}_unclear" not in reading.flags:
         fields[wanted] = unnamed
         sources[wanted] = source
     if wanted == "plot_m2" and "area_m2" in fields:
@@ -261,8 +261,8 @@ def _is_about_a_home(reading: Reading) -> bool:
     has_size = any(name in fields for name in ("area_m2", "plot_m2", "rooms", "bedrooms"))
     details = [name for name in _DETAILS if name in fields or (name == "price" and reading.price.amount is not None)]
     is_data = any(sources.get(name) in _DATA for name in details)
-    is_known = len(details) + (reading.operation is not None) >= (1 if is_data else 3)
-    return "title" in fields and (is_typed or has_size) and bool(details) and is_known
+    known = len(details) + is_typed + (reading.operation is not None)
+    return "title" in fields and (is_typed or has_size) and bool(details) and (is_data or known >= _FEWEST_FACTS)
 
 
 def _opengraph(document: Document) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Fields from an object of a JSON document: by the keys of the object and of the objects inside it."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from realestate.parsing import areas, coordinates, currencies, numbers, prices
 from realestate.parsing.text import line, paragraphs
@@ -10,12 +10,14 @@ from realestate.parsing.unknown_pages import countries, json_keys, places, value
 from realestate.parsing.unknown_pages.document import Document
 from realestate.parsing.unknown_pages.json_objects import key
 
+T = TypeVar("T")
+
 _MOST_DEPTH = 5
 _MOST_OBJECTS = 3_000
 _MOST_ENTRIES = 60
 #: Deeper than this a date or a title belongs to something else.
 _NEAR = 2
-_NEAR_FIELDS = frozenset({"posted_at", "updated_at", "title", "description"})
+_NEAR_FIELDS = frozenset({"posted_at", "updated_at", "title", "description", "operation", "property_type", "seller"})
 _ADDRESS = frozenset({"city", "street", "postal_code", "district"})
 #: An object with fewer fields is not the listing, even if it has its id: it may be its entry in a menu.
 _FEWEST_FIELDS = 3
@@ -44,24 +46,33 @@ def fields(document: Document, listing: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def only_values(document: Document, objects: Iterator[dict[str, Any]]) -> dict[str, Any]:
-    """Return the point and the postal code, if all objects of the page that have one have the same."""
-    points: dict[tuple[float, float], coordinates.Point] = {}
-    codes: set[str] = set()
+def usual_values(document: Document, objects: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    """Return the point and the postal code that most objects of the page have. Others are those of schools or agencies."""
+    points: list[coordinates.Point] = []
+    codes: list[str] = []
     for node in objects:
         by_key = {key(name): value for name, value in node.items() if isinstance(name, str) and len(name) <= 40}
         point = _point(by_key)
         if point.latitude is not None and point.longitude is not None:
-            points[round(point.latitude, 3), round(point.longitude, 3)] = point
+            points.append(coordinates.Point(round(point.latitude, 6), round(point.longitude, 6)))
         code = next((by_key[name] for name in ("postalcode", "postcode", "zipcode") if isinstance(by_key.get(name), str)), "")
-        codes.update(values.read("postal_code", code, "", document).values())
+        codes += values.read("postal_code", code, "", document).values()
     found: dict[str, Any] = {}
-    if len(points) == 1:
-        point = next(iter(points.values()))
-        found |= {"latitude": point.latitude, "longitude": point.longitude}
-    if len(codes) == 1:
-        found["postal_code"] = codes.pop()
+    point_of_most = _of_most(points)
+    if point_of_most:
+        found |= {"latitude": point_of_most.latitude, "longitude": point_of_most.longitude}
+    code_of_most = _of_most(codes)
+    if code_of_most:
+        found["postal_code"] = code_of_most
     return found
+
+
+def _of_most(found: list[T]) -> T | None:
+    """The value that more than two thirds of the objects have."""
+    if not found:
+        return None
+    value, count = Counter(found).most_common(1)[0]
+    return value if 3 * count > 2 * len(found) else None
 
 
 def _objects(listing: dict[str, Any]) -> Iterator[tuple[dict[str, Any], int]]:

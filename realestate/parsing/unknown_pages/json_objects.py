@@ -14,7 +14,7 @@ from realestate.parsing.unknown_pages import json_keys, reference
 from realestate.parsing.unknown_pages.document import Document
 
 _NEXT_CHUNK = re.compile(r'self\.__next_f\.push\(\[1,\s*(?=")')
-_NEXT_ROW = re.compile(r"^[0-9a-f]{1,6}:(?=[\[{])", re.MULTILINE)
+_NEXT_ROW = re.compile(rb"\n?[0-9a-f]{1,6}:(?:T(?P<length>[0-9a-f]{1,8}),)?")
 _ASSIGNED = re.compile(r"(?:[\w$\]\"']\s?=\s?|(?:push|parse|Object\.assign)\(\s?)(?=[{\[]|JSON\.parse\()")
 #: Limits: of scripts and objects. Each value is decoded once, so all of it is linear in the page's size.
 _MOST_ASSIGNMENTS = 30
@@ -64,10 +64,22 @@ def documents(page: Document) -> Iterator[tuple[str, Any]]:
                 if assignments > _MOST_ASSIGNMENTS:
                     break
                 yield "embedded", embedded.value_at(script, found.end())
-    stream = "".join(chunks)
-    for row in _NEXT_ROW.finditer(stream):
-        end = stream.find("\n", row.end())
-        yield "next", embedded.decoded(stream[row.end() : end if end >= 0 else len(stream)])
+    for row in _next_rows("".join(chunks).encode(errors="ignore")):
+        yield "next", embedded.decoded(row)
+
+
+def _next_rows(stream: bytes) -> Iterator[bytes]:
+    """Yield the rows of a Next stream that are JSON: "1a:{…}" up to the end of the line. Text rows have their length."""
+    at = 0
+    while found := _NEXT_ROW.search(stream, at):
+        if found["length"]:
+            at = found.end() + int(found["length"], 16)
+            continue
+        end = stream.find(b"\n", found.end())
+        end = len(stream) if end < 0 else end
+        if stream[found.end() : found.end() + 1] in (b"[", b"{"):
+            yield stream[found.end() : end]
+        at = end
 
 
 class Data(NamedTuple):
@@ -122,9 +134,10 @@ def _next_chunks(script: str) -> Iterator[str]:
 
 def _ids(page: Document) -> set[str]:
     """The page's id in its address, and the parts of it."""
-    own = [reference.of(each).partition(":")[2] for each in page.addresses]
-    groups = [group for each in own for group in re.findall(r"[^\W_]+", each) if len(group) >= 4]
-    return {each.lower() for each in (*own, *groups) if re.search(r"\d{3}", each)}
+    own = [reference.of(each).partition(":")[2] for each in page.addresses if reference.has_id(each)]
+    short = [reference.short_number(each) for each in page.addresses]
+    groups = [group for each in own for group in re.findall(r"[^\W_]+", each) if len(group) >= 4 and re.search(r"\d{3}", group)]
+    return {each.lower() for each in (*own, *groups, *short) if each}
 
 
 def _candidates(document: Any, ids: set[str]) -> Iterator[Candidate]:

@@ -11,8 +11,8 @@ from realestate.parsing.unknown_pages.values import read
 
 _LONGEST_LABEL = 60
 _DATES = ("posted_at", "updated_at")
-#: Dates further from the heading are those of news.
-_NEAR_HEADING = 250
+_NEAR_HEADING = 60
+_NEAR_ROW = 10
 _LONGEST_VALUE = 160
 #: How far up a row is looked for.
 _MOST_LEVELS = 5
@@ -44,7 +44,13 @@ def rows(document: Document) -> list[Row]:
     """Return what all rows of the page say, in their order, up to the heading above other homes."""
     heading = _heading(document)
     found = [row for block in range(end(document)) for row in _rows_of(document, block)]
-    return [row for row in found if row.field not in _DATES or row.block <= heading + _NEAR_HEADING]
+    return [row for row in found if row.field not in _DATES or _is_date_of_home(row, found, heading)]
+
+
+def _is_date_of_home(row: Row, found: list[Row], heading: int) -> bool:
+    """Whether a date is near the heading or in a table with other rows. Elsewhere it is that of an article."""
+    others = (each.block for each in found if each.field not in _DATES)
+    return row.block <= heading + _NEAR_HEADING or any(abs(row.block - each) <= _NEAR_ROW for each in others)
 
 
 def fields(found: list[Row]) -> dict[str, Any]:
@@ -66,10 +72,12 @@ def end(document: Document) -> int:
     return len(document.blocks)
 
 
-def near_heading(document: Document, before: int = 5, after: int = 20) -> list[str]:
-    """Return the texts around the page's heading."""
+def near_heading(document: Document) -> list[str]:
+    """Return the texts around the page's heading, and the smaller headings below it."""
     heading = _heading(document)
-    return [block.text for block in document.blocks[max(0, heading - before) : heading + after]]
+    texts = [block.text for block in document.blocks[max(0, heading - 5) : heading + 20]]
+    below = document.blocks[heading : heading + 60]
+    return texts + [block.text for block in below if document.elements[block.element].tag in ("h2", "h3", "h4")]
 
 
 def _heading(document: Document) -> int:

@@ -75,7 +75,8 @@ def fields(document: Document, nodes: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the fields of a listing that the nodes contain; and `price`, `operation`, `country` as they say them."""
     around = [inner for node in nodes for inner in _around(node)]
     offers = [offer for each in around for offer in (*_many(each.get("offers")), each)]
-    named = [each for each in around if "Event" not in schemaorg.types_of(each)]  # an open house has its own name
+    # An open house has its own name.
+    named = [inner for node in nodes if "Event" not in schemaorg.types_of(node) for inner in _around(node)]
     point = next((found for each in around if (found := _point(each)).latitude is not None), coordinates.Point())
     known: dict[str, Any] = {
         "title": line(_first(named, "name", "headline")),
@@ -262,8 +263,8 @@ def _sized(value: Any) -> areas.Area | None:
     if not isinstance(value, dict):
         return None
     unit = _text(value.get("unitCode")) or _text(value.get("unitText")) or ""
-    found = areas.of(value.get("value"), unit)
-    return found or (values.area(str(value["value"])) if value.get("value") else None)
+    found = areas.of(value.get("value"), unit) or (values.area(str(value["value"])) if value.get("value") else None)
+    return found if found and values.is_possible(found) else None
 
 
 def _point(node: dict[str, Any]) -> coordinates.Point:

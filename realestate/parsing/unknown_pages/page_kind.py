@@ -47,7 +47,7 @@ def of(document: Document, subject: nodes.Subject, rows: Sequence[Row], *, has_o
     points += 2 * (_prices(document) >= _MANY_PRICES)
     points += _is_search_address(document)
     points -= 2 * (subject.is_matched or has_object)
-    points -= reference.has_id(document.addresses[0])
+    points -= 2 * reference.has_id(document.addresses[0])
     return "results" if points >= 2 else "listing"
 
 
@@ -73,7 +73,7 @@ def _points_of_titles(document: Document) -> int:
     if is_heading and _COUNT_FIRST.match(heading):
         return 4
     is_title = vocabulary.is_plural(document.without_site(document.title or ""), document.language)
-    return 2 * is_heading + is_title
+    return 2 if is_heading else int(is_title)
 
 
 def _prices(document: Document) -> int:

@@ -28,7 +28,7 @@ def of(url: str) -> str:
     own = _in_path(parts.path, host) or _in_query(parts.query)
     if own:
         return f"{host}:{own}"
-    number = _short_number(parts.path)
+    number = short_number(url)
     hashed = blake2b(_identity(parts.path, parts.query).encode(), digest_size=8).hexdigest()
     return f"{host}:{number}-{hashed}" if number else f"{host}:{hashed}"
 
@@ -116,9 +116,9 @@ def _digits(group: str) -> int:
     return sum(map(str.isdecimal, group))
 
 
-def _short_number(path: str) -> str | None:
-    """The number at the end of a path: an id, or a postal code."""
-    found = re.search(r"(?<!\d)(\d{3,6})(?:/?$|\.\w+$)", path)
+def short_number(url: str) -> str | None:
+    """Return the number at the end of a path: an id, or a postal code."""
+    found = re.search(r"(?<!\d)(\d{3,6})(?:/?$|\.\w+$)", urlsplit(url).path)
     return found[1] if found else None
 
 

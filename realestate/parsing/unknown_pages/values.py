@@ -52,7 +52,12 @@ def area(text: str, label: str = "") -> areas.Area | None:
     every = areas.every(text)
     metric = [each for each in every if each.m2 == int(each.m2)] if len(every) == 2 else []  # "1,631 sq ft (152 m²)"
     found = metric[0] if len(metric) == 1 else areas.parse(text, unit[0] if unit else None)
-    return found if found and _SMALLEST_AREA <= found.m2 <= _LARGEST_AREA * (1000 if found.is_land else 1) else None
+    return found if found and is_possible(found) else None
+
+
+def is_possible(size: areas.Area) -> bool:
+    """Return whether a home or its land can have this size."""
+    return _SMALLEST_AREA <= size.m2 <= _LARGEST_AREA * (1000 if size.is_land else 1)
 
 
 def count(text: object, field: str = "rooms") -> int | None:
@@ -135,7 +140,7 @@ def _count(field: str) -> Callable[[str, str, "Document"], dict[str, Any]]:
 def floor(value: object) -> dict[str, Any]:
     """Return the floor, and the number of floors if the text says it. {} if the text is a size."""
     text = str(value)
-    if len(text) > 40 or areas.parse(text):
+    if len(text) > 40 or areas.parse(text) or text.strip() == "0":  # sites write 0 for unknown
         return {}
     if vocabulary.words(text) in _GROUND:
         return {"floor": 0}
