@@ -137,11 +137,15 @@ def _leave_out_if_unclear(reading: Reading, name: str, numbers: list[float], tol
     reading.flags |= {f"{name}_unclear"}
 
 
-def _set_type(reading: Reading, document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]) -> None:
+def _set_type(
+    reading: Reading, document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]
+) -> None:
     """The type that most sources name; of a tie, the first. Types of nodes are often wrong, and count least."""
     words = [kind for text in nodes.type_words(own) if (kind := vocabulary.property_type(text, document.language))]
     named = headline.property_type(document)
-    votes = [(kind, source) for source in ("rows", "next", "embedded") if (kind := said.get(source, {}).get("property_type"))]
+    votes = [
+        (kind, source) for source in ("rows", "next", "embedded") if (kind := said.get(source, {}).get("property_type"))
+    ]
     votes += [(words[0], "json-ld")] if words else []
     votes += [named] if named and named[1] == "title" else []
     strong = nodes.type_of_node(own)
@@ -157,7 +161,9 @@ def _set_type(reading: Reading, document: Document, said: Mapping[str, dict[str,
         reading.flags |= {"property_type_assumed"}
 
 
-def _set_operation(reading: Reading, document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]) -> None:
+def _set_operation(
+    reading: Reading, document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]
+) -> None:
     """The operation with the most votes. `businessFunction` is often wrong: it counts only if nothing else says anything."""
     votes = _operations(document, said, own)
     functions = nodes.functions(own)
@@ -208,7 +214,9 @@ def _set_price(reading: Reading, document: Document, said: Mapping[str, dict[str
         return
     amounts = [price.amount for _, price in found]
     best = max(found, key=lambda each: (amounts.count(each[1].amount), -found.index(each)))
-    period = best[1].period or next((price.period for _, price in found if price.period and price.amount == best[1].amount), None)
+    period = best[1].period or next(
+        (price.period for _, price in found if price.period and price.amount == best[1].amount), None
+    )
     reading.price = prices.Price(best[1].amount, best[1].currency, best[1].basis, period)
     reading.sources["price"] = best[0]
 
@@ -219,7 +227,12 @@ def _set_title(reading: Reading, document: Document, said: Mapping[str, dict[str
     if title:
         reading.fields["title"] = title
         reading.sources["title"] = next(
-            (source for source in SOURCES if document.without_site(str(said.get(source, {}).get("title", ""))) == title), "title"
+            (
+                source
+                for source in SOURCES
+                if document.without_site(str(said.get(source, {}).get("title", ""))) == title
+            ),
+            "title",
         )
 
 
@@ -243,8 +256,14 @@ def _leave_out_what_does_not_fit(reading: Reading) -> None:
     """The land of a flat is the building's; the rooms of a room are the flat's; "Warsaw, Wola" is not a street."""
     fields = reading.fields
     kind = fields["property_type"]
-    left_out = {"apartment": ("plot_m2",), "room": ("rooms", "bedrooms"), "land": ("rooms", "bedrooms", "floor")}.get(kind, ())
-    if fields.get("area_m2") == fields.get("plot_m2") and reading.sources.get("plot_m2") != "json-ld" and kind != "land":
+    left_out = {"apartment": ("plot_m2",), "room": ("rooms", "bedrooms"), "land": ("rooms", "bedrooms", "floor")}.get(
+        kind, ()
+    )
+    if (
+        fields.get("area_m2") == fields.get("plot_m2")
+        and reading.sources.get("plot_m2") != "json-ld"
+        and kind != "land"
+    ):
         left_out = (*left_out, "plot_m2")
     street = str(fields.get("street", ""))
     if street and street.split(",")[0].strip() in (fields.get("city"), fields.get("region")):
@@ -257,7 +276,11 @@ def _leave_out_what_does_not_fit(reading: Reading) -> None:
 def _is_about_a_home(reading: Reading) -> bool:
     """Whether enough is known. A type in a description, or a price alone, may be about anything."""
     fields, sources = reading.fields, reading.sources
-    is_typed = fields["property_type"] != "other" and sources["property_type"] not in ("description", "address", "breadcrumbs")
+    is_typed = fields["property_type"] != "other" and sources["property_type"] not in (
+        "description",
+        "address",
+        "breadcrumbs",
+    )
     has_size = any(name in fields for name in ("area_m2", "plot_m2", "rooms", "bedrooms"))
     details = [name for name in _DETAILS if name in fields or (name == "price" and reading.price.amount is not None)]
     is_data = any(sources.get(name) in _DATA for name in details)
@@ -293,6 +316,8 @@ def _country(document: Document, said: Mapping[str, dict[str, Any]]) -> str | No
         code = said.get(source, {}).get("country")
         if code:
             return str(code)
-    named = countries.code(document.graph.get("og:country-name")) or countries.code(document.graph.get("og:country_name"))
+    named = countries.code(document.graph.get("og:country-name")) or countries.code(
+        document.graph.get("og:country_name")
+    )
     is_us = places.is_in_united_states([*document.titles, document.title or ""])
     return named or document.host_country or ("US" if is_us else None) or document.locale_country

@@ -10,7 +10,9 @@ from realestate.parsing import html, jsonld, microdata
 from realestate.parsing.text import line
 
 #: Elements whose text nobody reads as a part of the page.
-_NO_TEXT = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "select", "textarea", "head", "button"})
+_NO_TEXT = frozenset(
+    {"script", "style", "noscript", "template", "svg", "iframe", "select", "textarea", "head", "button"}
+)
 #: Elements that are a part of the text around them: "m<sup>2</sup>".
 _INLINE = frozenset({"sup", "sub", "wbr", "-text"})
 #: A page with more elements is read up to here.
@@ -48,7 +50,11 @@ class Document:
     @cached_property
     def addresses(self) -> list[str]:
         """The addresses of this page: the canonical one first."""
-        named = [*html.attributes(self.page, 'link[rel="canonical"]', "href")[:1], self.graph.get("og:url", ""), self.url]
+        named = [
+            *html.attributes(self.page, 'link[rel="canonical"]', "href")[:1],
+            self.graph.get("og:url", ""),
+            self.url,
+        ]
         return list(dict.fromkeys(_joined(self.url, each) for each in named if each))
 
     @cached_property

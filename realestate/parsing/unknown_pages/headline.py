@@ -17,6 +17,8 @@ _PORTUGUESE_TYPE = re.compile(r"(?<![^ ])t([0-9])(?![^ ])")
 _FRENCH_TYPE = re.compile(r"(?<![^ ])[tf]([1-9])(?![^ ])")
 _TURKISH_ROOMS = re.compile(r"(?<![^ ])(\d)\+([01])(?![^ ])")
 _LONGEST_DESCRIPTION = 400
+#: Types that a description or an address names only if the home is one. A home may have a room, or a garage.
+_SURE_TYPES = ("apartment", "house", "land", "commercial", "office")
 #: A shorter title is not taken instead of a longer one that ends with it: "Reserved • House with a garden".
 _SHORTEST_TITLE = 20
 
@@ -33,7 +35,10 @@ def title(document: Document, named: list[str]) -> str | None:
 def _is_invitation(text: str) -> bool:
     """ "Check out this property for sale on …!", "Property details" are not about one home."""
     start = vocabulary.words(text)
-    return start.startswith(("check out", "property details", "detail", "home page", "expose", "annonce n")) or len(start) < 4
+    return (
+        start.startswith(("check out", "property details", "detail", "home page", "expose", "annonce n"))
+        or len(start) < 4
+    )
 
 
 def operation_of_address(document: Document) -> vocabulary.Operation | None:
@@ -63,14 +68,22 @@ def operation_of_breadcrumbs(document: Document) -> vocabulary.Operation | None:
 def property_type(document: Document) -> tuple[PropertyType, str] | None:
     """The property type that the titles name; otherwise the address, the description, the breadcrumbs. And which of them."""
     language = document.language
-    titles = [document.without_site(each) for each in (*document.headings[:1], document.graph.get("og:title"), document.title) if each]
+    titles = [
+        document.without_site(each)
+        for each in (*document.headings[:1], document.graph.get("og:title"), document.title)
+        if each
+    ]
     found = [kind for each in titles if (kind := vocabulary.property_type(each, language))]
     if found:
         return max(found, key=found.count), "title"
     last = [unquote(urlsplit(each).path) for each in document.addresses]
-    for source, texts in (("description", [_first_sentence(document.description)]), ("address", last), ("breadcrumbs", _breadcrumbs(document))):
+    for source, texts in (
+        ("description", [_first_sentence(document.description)]),
+        ("address", last),
+        ("breadcrumbs", _breadcrumbs(document)),
+    ):
         kinds = [kind for each in texts if (kind := vocabulary.property_type(each, language))]
-        if kinds and len(set(kinds)) == 1:
+        if len(set(kinds)) == 1 and kinds[0] in _SURE_TYPES:
             return kinds[0], source
     return None
 
@@ -85,7 +98,11 @@ def counts_and_sizes(document: Document) -> dict[str, Any]:
     known = {name: values.pop() for name, values in found.items() if len(values) == 1}
     sizes = found.get("area_any", set())
     if len(sizes) > 1 and max(sizes) - min(sizes) <= 1:
-        known["area_any"] = next(each for each in sizes if each != int(each)) if any(each != int(each) for each in sizes) else min(sizes)
+        known["area_any"] = (
+            next(each for each in sizes if each != int(each))
+            if any(each != int(each) for each in sizes)
+            else min(sizes)
+        )
     return known
 
 

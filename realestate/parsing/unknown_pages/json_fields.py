@@ -55,7 +55,9 @@ def usual_values(document: Document, objects: Iterator[dict[str, Any]]) -> dict[
         point = _point(by_key)
         if point.latitude is not None and point.longitude is not None:
             points.append(coordinates.Point(round(point.latitude, 6), round(point.longitude, 6)))
-        code = next((by_key[name] for name in ("postalcode", "postcode", "zipcode") if isinstance(by_key.get(name), str)), "")
+        code = next(
+            (by_key[name] for name in ("postalcode", "postcode", "zipcode") if isinstance(by_key.get(name), str)), ""
+        )
         codes += values.read("postal_code", code, "", document).values()
     found: dict[str, Any] = {}
     point_of_most = _of_most(points)
@@ -86,7 +88,11 @@ def _objects(listing: dict[str, Any]) -> Iterator[tuple[dict[str, Any], int]]:
             yield node, depth
         if depth >= _MOST_DEPTH:
             continue
-        inner = [value for name, value in node.items() if not _is_other(name)] if isinstance(node, dict) else node[:_MOST_ENTRIES]
+        inner = (
+            [value for name, value in node.items() if not _is_other(name)]
+            if isinstance(node, dict)
+            else node[:_MOST_ENTRIES]
+        )
         waiting += [(value, depth + 1) for value in inner if isinstance(value, dict | list) and value]
 
 
@@ -113,12 +119,21 @@ def _read(document: Document, node: dict[str, Any], depth: int) -> dict[str, Any
 
 
 def _row(document: Document, by_key: dict[str, Any]) -> dict[str, Any]:
-    """ {"label": "Bedrooms", "value": "3"} is a row."""
+    """{"label": "Bedrooms", "value": "3"} is a row."""
     label = next((by_key[name] for name in json_keys.ROW_LABELS if isinstance(by_key.get(name), str)), None)
-    value = next((by_key[name] for name in json_keys.ROW_VALUES if isinstance(by_key.get(name), str | int | float)), None)
+    value = next(
+        (by_key[name] for name in json_keys.ROW_VALUES if isinstance(by_key.get(name), str | int | float)), None
+    )
     typed = next((by_key[name] for name in ("type", "key", "name", "id") if isinstance(by_key.get(name), str)), "")
     field_of_type = json_keys.FIELD_OF_KEY.get(key(typed)) if len(typed) <= 40 else None
-    shown = next((by_key[name] for name in ("value", "label", "text", "name") if isinstance(by_key.get(name), str | int | float)), None)
+    shown = next(
+        (
+            by_key[name]
+            for name in ("value", "label", "text", "name")
+            if isinstance(by_key.get(name), str | int | float)
+        ),
+        None,
+    )
     if field_of_type and shown is not None and shown != typed and field_of_type not in _NEAR_FIELDS:
         return _value(document, field_of_type, key(typed), shown, {})
     if label is None or value is None or len(label) > 60 or isinstance(value, bool):
@@ -210,8 +225,13 @@ def _price(document: Document, by_key: dict[str, Any]) -> prices.Price | None:
         asked = next((around[name] for name in json_keys.AMOUNTS if around.get(name) not in (None, "", 0)), None)
         if isinstance(asked, dict):
             around = {**around, **{key(name): value for name, value in asked.items() if isinstance(name, str)}}
-            asked = next((around[name] for name in json_keys.AMOUNTS if isinstance(around.get(name), int | float | str)), None)
-    named = next((each[name] for each in (around, by_key) for name in json_keys.CURRENCIES if isinstance(each.get(name), str)), None)
+            asked = next(
+                (around[name] for name in json_keys.AMOUNTS if isinstance(around.get(name), int | float | str)), None
+            )
+    named = next(
+        (each[name] for each in (around, by_key) for name in json_keys.CURRENCIES if isinstance(each.get(name), str)),
+        None,
+    )
     currency = currencies.code(named)
     if isinstance(asked, str) and not asked.replace(".", "", 1).isdecimal():
         found = values.price(asked, document.host_country or document.locale_country)

@@ -49,14 +49,21 @@ IDS = frozenset(
 OTHER_SUBJECTS = (
     "agent", "agency", "seller", "user", "publisher", "contact", "similar", "related", "recommend", "nearby", "school",
     "history", "mortgage", "advertiser", "broker", "office", "company", "owner", "branch", "customer", "comparable",
-    "breadcrumb", "translation", "config", "feature_flag", "i18n", "locale", "suggest", "poi", "transport", "price_trend", "market", "estimate",
+    "breadcrumb", "translation", "config", "feature_flag", "i18n", "locale", "suggest", "pois", "transport", "price_trend", "market", "estimate",
     "tracking", "analytics", "seo", "search", "filter", "review", "promotion", "banner", "menu", "footer", "navigation",
     "developer", "project", "units", "calculator", "finance", "insights", "statistics", "tax",
     "provider", "vendor", "lister", "anbieter", "ansprech", "person", "partner", "inserent", "makler", "realtor", "firm",
     "organi", "account", "profile", "team", "userads", "otherads", "competitor", "attribution",
 )  # fmt: skip
 #: Keys with a unit in their name, and the unit.
-UNITS = (("sqft", "sqft"), ("squarefeet", "sqft"), ("squarefootage", "sqft"), ("m2", "m2"), ("sqm", "m2"), ("squaremeter", "m2"))
+UNITS = (
+    ("sqft", "sqft"),
+    ("squarefeet", "sqft"),
+    ("squarefootage", "sqft"),
+    ("m2", "m2"),
+    ("sqm", "m2"),
+    ("squaremeter", "m2"),
+)
 #: Keys of the unit beside a size.
 UNIT_KEYS = ("unit", "units", "unitcode", "unittext", "areaunit", "sizeunit", "areaunits", "livingareaunits", "livingareaunit",
              "livingareaunitsshort", "lotareaunit", "lotareaunits", "unitofmeasure", "measure")  # fmt: skip

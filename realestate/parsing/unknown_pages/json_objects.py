@@ -95,7 +95,9 @@ class Data(NamedTuple):
             best = sorted(own, key=lambda each: -each[1].score)[:_MOST_OWN]
             return [(source, each.node) for source, each in best]
         usual = [(source, each) for source, each in self.candidates if each.score >= _MIN_SCORE]
-        alone = [(source, each) for source, each in usual if not each.is_in_list and each.score >= _MIN_SCORE_WITHOUT_ID]
+        alone = [
+            (source, each) for source, each in usual if not each.is_in_list and each.score >= _MIN_SCORE_WITHOUT_ID
+        ]
         if len({_price_of(each.node) for _, each in alone}) != 1 or any(each.is_in_list for _, each in usual):
             return []
         best_alone = max(alone, key=lambda each: each[1].score)
@@ -122,7 +124,12 @@ def every_object(data: Data) -> Iterator[dict[str, Any]]:
 
 def _is_devalue(value: Any) -> bool:
     """Nuxt 3 writes a list whose first entry holds indices."""
-    return isinstance(value, list) and len(value) > 2 and isinstance(value[0], list | dict) and "state" in str(value[0])[:200]
+    return (
+        isinstance(value, list)
+        and len(value) > 2
+        and isinstance(value[0], list | dict)
+        and "state" in str(value[0])[:200]
+    )
 
 
 def _next_chunks(script: str) -> Iterator[str]:
@@ -136,7 +143,12 @@ def _ids(page: Document) -> set[str]:
     """The page's id in its address, and the parts of it."""
     own = [reference.of(each).partition(":")[2] for each in page.addresses if reference.has_id(each)]
     short = [reference.short_number(each) for each in page.addresses]
-    groups = [group for each in own for group in re.findall(r"[^\W_]+", each) if len(group) >= 4 and re.search(r"\d{3}", group)]
+    groups = [
+        group
+        for each in own
+        for group in re.findall(r"[^\W_]+", each)
+        if len(group) >= 4 and re.search(r"\d{3}", group)
+    ]
     return {each.lower() for each in (*own, *groups, *short) if each}
 
 
@@ -195,7 +207,17 @@ def _score(node: dict[str, Any]) -> int:
             fields.add(field)
         elif short in json_keys.PRICES:
             fields.add("price")
-        elif short in ("location", "address", "coordinates", "geo", "images", "photos", "media", "pictures", "latitude"):
+        elif short in (
+            "location",
+            "address",
+            "coordinates",
+            "geo",
+            "images",
+            "photos",
+            "media",
+            "pictures",
+            "latitude",
+        ):
             fields.add(short)
     return len(fields)
 

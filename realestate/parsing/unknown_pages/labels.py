@@ -12,7 +12,7 @@ from realestate.parsing.unknown_pages.values import read
 _LONGEST_LABEL = 60
 _DATES = ("posted_at", "updated_at")
 _NEAR_HEADING = 60
-_NEAR_ROW = 10
+_NEAR_ROW = 5
 _LONGEST_VALUE = 160
 #: How far up a row is looked for.
 _MOST_LEVELS = 5
@@ -100,14 +100,11 @@ def _is_in_menu(document: Document, at: int) -> bool:
     """Whether a text is in a menu, a footer or a search form."""
     for element in islice(_around(document, at), _MOST_ANCESTORS):
         tag = document.elements[element].tag
-        if tag in ("nav", "footer") or (tag == "form" and not _has_heading(document, element)):
+        start, stop = document.span(element)
+        is_small = 2 * (stop - start) < len(document.blocks)  # some sites put the whole page into a form
+        if tag in ("nav", "footer") or (tag == "form" and is_small):
             return True
     return False
-
-
-def _has_heading(document: Document, element: int) -> bool:
-    start, stop = document.span(element)
-    return any(_is_heading(document, at) for at in range(start, min(stop, start + _MOST_TEXTS)))
 
 
 def _found_at(document: Document, at: int) -> Iterator[Row]:
@@ -141,6 +138,8 @@ def _in_one_text(text: str, at: int, document: Document) -> Iterator[Row]:
     split = text.split()
     for cut in range(1, min(len(split), 5)):
         for label, value in ((split[:cut], split[cut:]), (split[-cut:], split[:-cut])):
+            if vocabulary.is_unit(" ".join(label)):
+                continue
             named = vocabulary.fields_of_label(" ".join(label), document.language)
             areas = tuple(each for each in named if each in ("area_m2", "area_any", "plot_m2"))
             if areas:

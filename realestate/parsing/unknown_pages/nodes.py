@@ -15,11 +15,31 @@ from realestate.parsing.unknown_pages.document import Document
 #: Types of nodes that can describe a home or its offer.
 HOMES = frozenset(
     {"RealEstateListing", "Apartment", "House", "SingleFamilyResidence", "Residence", "Accommodation", "Suite", "Room"}
-    | {"Product", "Offer", "Place", "ApartmentComplex", "BuyAction", "RentAction", "SellAction", "Event", "AggregateOffer"}
+    | {
+        "Product",
+        "Offer",
+        "Place",
+        "ApartmentComplex",
+        "BuyAction",
+        "RentAction",
+        "SellAction",
+        "Event",
+        "AggregateOffer",
+    }
     | {"product", "IndividualProduct", "LodgingBusiness", "RealEstateAgent:listing", "Landform", "CivicStructure"}
 )
 RESULTS = frozenset({"SearchResultsPage", "CollectionPage", "OfferCatalog"})
-_WITHIN = ("about", "itemOffered", "mainEntity", "mainEntityOfPage", "object", "location", "accommodation", "subjectOf", "item")
+_WITHIN = (
+    "about",
+    "itemOffered",
+    "mainEntity",
+    "mainEntityOfPage",
+    "object",
+    "location",
+    "accommodation",
+    "subjectOf",
+    "item",
+)
 _SELLERS = ("seller", "offeredBy", "provider", "broker", "agent", "realEstateAgent", "landlord")
 _FIRMS = frozenset({"RealEstateAgent", "Organization", "LocalBusiness", "Corporation", "RealEstateAgency"})
 #: The firm that an agent works for.
@@ -86,11 +106,15 @@ def fields(document: Document, nodes: list[dict[str, Any]]) -> dict[str, Any]:
         "plot_m2": _area(around, "lotSize", "landSize", "landArea"),
         "rooms": _count(around, "rooms", "numberOfRooms"),
         "bedrooms": _count(around, "bedrooms", "numberOfBedrooms"),
-        "bathrooms": _count(around, "bathrooms", "numberOfBathroomsTotal", "numberOfFullBathrooms", "numberOfBathrooms"),
+        "bathrooms": _count(
+            around, "bathrooms", "numberOfBathroomsTotal", "numberOfFullBathrooms", "numberOfBathrooms"
+        ),
         "year_built": values.year(_value(_first(around, "yearBuilt"))),
         "latitude": point.latitude,
         "longitude": point.longitude,
-        "photos": list(dict.fromkeys(each for node in around for each in _pictures(node.get("image") or node.get("photo")))),
+        "photos": list(
+            dict.fromkeys(each for node in around for each in _pictures(node.get("image") or node.get("photo")))
+        ),
         "posted_at": values.moment(_first(around, "datePosted")),
         "updated_at": values.moment(_first(around, "dateModified")) if _is_listing(around) else None,
         "price": _price(offers),
@@ -107,7 +131,11 @@ def type_words(nodes: list[dict[str, Any]]) -> list[str]:
     """Return the words for the property type that the nodes name: `accommodationCategory`, `category`, `additionalType`."""
     around = [inner for node in nodes for inner in _around(node)]
     found = (each.get(name) for each in around for name in ("accommodationCategory", "category", "additionalType"))
-    return [text.rpartition("/")[2] for each in found if (text := _text(each[0] if isinstance(each, list) and each else each))]
+    return [
+        text.rpartition("/")[2]
+        for each in found
+        if (text := _text(each[0] if isinstance(each, list) and each else each))
+    ]
 
 
 def type_of_node(nodes: list[dict[str, Any]], *, weak: bool = False) -> str | None:
@@ -139,14 +167,21 @@ def is_range_of_offers(nodes: list[dict[str, Any]]) -> bool:
         for offer in (*_many(node.get("offers")), node):
             count = numbers.whole(offer.get("offerCount"))
             low, high = numbers.positive(offer.get("lowPrice")), numbers.positive(offer.get("highPrice"))
-            if "AggregateOffer" in schemaorg.types_of(offer) and ((count or 0) > 2 or (low and high and high > 1.5 * low)):
+            if "AggregateOffer" in schemaorg.types_of(offer) and (
+                (count or 0) > 2 or (low and high and high > 1.5 * low)
+            ):
                 return True
     return False
 
 
 def breadcrumbs(nodes: list[dict[str, Any]]) -> list[str]:
     """Return the names and the addresses of the breadcrumbs, without the last one, which is the page itself."""
-    lists = [each for node in nodes for each in (node, *_many(node.get("breadcrumb"))) if "BreadcrumbList" in schemaorg.types_of(each)]
+    lists = [
+        each
+        for node in nodes
+        for each in (node, *_many(node.get("breadcrumb")))
+        if "BreadcrumbList" in schemaorg.types_of(each)
+    ]
     texts: list[str] = []
     for crumbs in lists[:4]:
         for crumb in _many(crumbs.get("itemListElement"))[:10]:
@@ -154,7 +189,12 @@ def breadcrumbs(nodes: list[dict[str, Any]]) -> list[str]:
             inner = item if isinstance(item, dict) else {}
             found = (crumb.get("name"), inner.get("name"), item, inner.get("@id"))
             texts += [each for each in found if isinstance(each, str)]
-    old = [each for node in nodes if "Breadcrumb" in schemaorg.types_of(node) for each in (node.get("title"), node.get("url"))]
+    old = [
+        each
+        for node in nodes
+        if "Breadcrumb" in schemaorg.types_of(node)
+        for each in (node.get("title"), node.get("url"))
+    ]
     return texts + [each for each in old if isinstance(each, str)]
 
 
@@ -190,7 +230,12 @@ def _has_values(node: dict[str, Any]) -> bool:
 
 def _is_of_page(document: Document, node: dict[str, Any]) -> bool:
     for inner in _around(node):
-        named = [inner.get("url"), inner.get("@id"), inner.get("mainEntityOfPage"), *(each.get("url") for each in _many(inner.get("offers")))]
+        named = [
+            inner.get("url"),
+            inner.get("@id"),
+            inner.get("mainEntityOfPage"),
+            *(each.get("url") for each in _many(inner.get("offers"))),
+        ]
         if any(isinstance(each, str) and _path(each) in _paths(document) for each in named):
             return True
         name = _text(inner.get("name"))
@@ -296,12 +341,19 @@ def _price(offers: list[dict[str, Any]]) -> prices.Price | None:
         high = next((each["highPrice"] for each in parts if each.get("highPrice")), None)
         if high is not None and numbers.positive(high) != numbers.positive(amount):
             continue
-        named = next((text for each in parts if (text := _text(_single(each.get("priceCurrency") or each.get("currency"))))), None)
+        named = next(
+            (text for each in parts if (text := _text(_single(each.get("priceCurrency") or each.get("currency"))))),
+            None,
+        )
         currency = currencies.code(named)
         if currency is None or numbers.positive(_single(amount)) is None:
             continue
-        unit = next((text for each in parts for name in ("unitCode", "unitText") if (text := _text(each.get(name)))), None)
-        return prices.of(_single(amount), currency, _UNITS.get(unit or "") or (periods.parse(f"/{unit}") if unit else None))
+        unit = next(
+            (text for each in parts for name in ("unitCode", "unitText") if (text := _text(each.get(name)))), None
+        )
+        return prices.of(
+            _single(amount), currency, _UNITS.get(unit or "") or (periods.parse(f"/{unit}") if unit else None)
+        )
     return None
 
 

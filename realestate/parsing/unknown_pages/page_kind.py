@@ -11,16 +11,19 @@ from realestate.parsing.unknown_pages.labels import Row
 
 Kind = Literal["listing", "results", "other"]
 
-_COUNT_FIRST = re.compile(r"^[\d.,\s]*\d[\d.,\s]* \D")
+_COUNT_FIRST = re.compile(r"^\d[\d.,\s]*\s(?P<what>[^\W\d_]+)")
 _PAGE_NUMBER = re.compile(
     r"(?<![^ ])(?:page|seite|strona|страница|сторінка|pagina|sayfa|sida|side|stranka|oldal|σελιδα) \d{1,4}(?![^ ])"
 )
 #: "1 - 25 of 1.261"
 _FROM_TO = re.compile(r"\b\d+ ?[-–] ?\d+ (?:von|of|de|di|van|z|из|av|af|til|sur|din|από|ze) (?:\w+ )?\d")
 _SEARCH_PATH = re.compile(
-    r"(?:^|/)(?:search|results?|suche|suchen|buscar|busca|recherche|ricerca|zoeken|szukaj|ara|poisk|s)(?:/|$|\?)", re.IGNORECASE
+    r"(?:^|/)(?:search|results?|suche|suchen|buscar|busca|recherche|ricerca|zoeken|szukaj|ara|poisk|s)(?:/|$|\?)",
+    re.IGNORECASE,
 )
-_SEARCH_QUERY = re.compile(r"(?:^|&)(?:page|pagina|seite|sort|order|query|q|price_?(?:min|max|from|to)|min_?price|max_?price)=", re.IGNORECASE)
+_SEARCH_QUERY = re.compile(
+    r"(?:^|&)(?:page|pagina|seite|sort|order|query|q|price_?(?:min|max|from|to)|min_?price|max_?price)=", re.IGNORECASE
+)
 #: Values of one field that differ so often are of many homes.
 _MANY_VALUES = 4
 #: So many different prices are those of many homes.
@@ -69,9 +72,10 @@ def _points_of_titles(document: Document) -> int:
     if any(_PAGE_NUMBER.search(vocabulary.words(each)) or _FROM_TO.search(each) for each in texts):
         return 4
     heading = " ".join(document.headings[:1])
-    is_heading = vocabulary.is_plural(document.without_site(heading), document.language)
-    if is_heading and _COUNT_FIRST.match(heading):
+    counted = _COUNT_FIRST.match(heading)
+    if counted and vocabulary.is_plural(counted["what"], document.language):
         return 4
+    is_heading = vocabulary.is_plural(document.without_site(heading), document.language)
     is_title = vocabulary.is_plural(document.without_site(document.title or ""), document.language)
     return 2 if is_heading else int(is_title)
 

@@ -15,8 +15,13 @@ _GROUP = re.compile(r"[^\W_]+")
 _SURE_DIGITS = 7
 _ID_DIGITS = 6
 #: Parameters that are not a part of the listing's identity.
-_NO_IDENTITY = re.compile(r"utm_|fbclid|gclid|from$|source$|src$|ref$|referrer|search|page|lang|session|sid$|position|pos$|campaign")
-_ID_PARAMETER = re.compile(r"(?:^|_|-)(?:id|ref|nr|no|code|kod|expose|listing|object|objekt|property|anuncio|oferta)(?:$|_|-)|id$", re.IGNORECASE)
+_NO_IDENTITY = re.compile(
+    r"utm_|fbclid|gclid|from$|source$|src$|ref$|referrer|search|page|lang|session|sid$|position|pos$|campaign"
+)
+_ID_PARAMETER = re.compile(
+    r"(?:^|_|-)(?:id|ref|nr|no|code|kod|expose|listing|object|objekt|property|anuncio|oferta)(?:$|_|-)|id$",
+    re.IGNORECASE,
+)
 #: Countries whose postal codes have six digits.
 _SIX_DIGIT_CODES = ("in", "ro", "ru", "cn", "sg", "kz", "kg", "vn", "by", "mn", "tm", "uz", "tj", "co", "ec")
 
@@ -100,12 +105,24 @@ def _strength(group: str, host: str) -> int:
 
 
 def _is_measure(group: str) -> bool:
-    return re.fullmatch(r"\d{1,6}(?:m|m2|mq|qm|sqm|sqft|ft|k|eur|euro|usd|bhk|bkh|bed|br|rooms?|st|nd|rd|th|a|b|zi)", group, re.IGNORECASE) is not None
+    return (
+        re.fullmatch(
+            r"\d{1,6}(?:m|m2|mq|qm|sqm|sqft|ft|k|eur|euro|usd|bhk|bkh|bed|br|rooms?|st|nd|rd|th|a|b|zi)",
+            group,
+            re.IGNORECASE,
+        )
+        is not None
+    )
 
 
 def _is_random(group: str) -> bool:
     """Letters of both cases and digits, as programs make ids: "3RgBV7x", "ID3RgBV"."""
-    return len(group) >= 7 and any(map(str.isdecimal, group)) and any(map(str.isupper, group)) and any(map(str.islower, group))
+    return (
+        len(group) >= 7
+        and any(map(str.isdecimal, group))
+        and any(map(str.isupper, group))
+        and any(map(str.islower, group))
+    )
 
 
 def _is_mixed(group: str) -> bool:

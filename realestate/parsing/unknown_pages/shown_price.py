@@ -8,7 +8,21 @@ from realestate.parsing.unknown_pages.document import Document
 _BEFORE = 25
 _AFTER = 60
 _LONGEST = 60
-_MARKS = ("price", "preis", "precio", "prix", "prezzo", "prijs", "cena", "fiyat", "preco", "valor", "pris", "tarif", "amount")
+_MARKS = (
+    "price",
+    "preis",
+    "precio",
+    "prix",
+    "prezzo",
+    "prijs",
+    "cena",
+    "fiyat",
+    "preco",
+    "valor",
+    "pris",
+    "tarif",
+    "amount",
+)
 
 
 def find(document: Document, country: str | None) -> prices.Price | None:
@@ -45,7 +59,9 @@ def _is_marked(document: Document, at: int) -> bool:
         if element < 0:
             return False
         attributes = document.elements[element].node.attributes
-        names = " ".join(str(attributes.get(name) or "") for name in ("class", "id", "data-testid", "data-qa", "itemprop")).lower()
+        names = " ".join(
+            str(attributes.get(name) or "") for name in ("class", "id", "data-testid", "data-qa", "itemprop")
+        ).lower()
         if any(mark in names for mark in _MARKS):
             return True
         element = document.elements[element].parent

@@ -22,9 +22,20 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _ENERGY_CLASS = re.compile(r"(?<![A-Za-z+])([A-G](?:\+{1,4}|[1-3])?)(?![A-Za-z+\d])")
 _KWH = re.compile(rf"({numbers.DIGITS})\s?kwh", re.IGNORECASE)
 _UNIT_OF_LABEL = re.compile(areas.UNIT)
+_PLAIN_NUMBER = re.compile(r"\d[\d.,]*")
 _GROUND = frozenset(
     {"piano terra", "bajo", "planta baja", "terreo", "parter", "parterre", "erdgeschoss", "eg", "zemin", "zemin kat"}
-    | {"begane grond", "stueetage", "stuen", "bottenvaning", "rez de chaussee", "rdc", "ground", "ground floor", "prizemlje"}
+    | {
+        "begane grond",
+        "stueetage",
+        "stuen",
+        "bottenvaning",
+        "rez de chaussee",
+        "rdc",
+        "ground",
+        "ground floor",
+        "prizemlje",
+    }
     | {"ισογειο", "prizemi", "foldszint", "gelijkvloers", "giris kati", "r c", "res do chao", "piano rialzato", "pt"}
 )
 #: The most that a home has of each.
@@ -49,6 +60,8 @@ def read(field: str, value: str, label: str, document: "Document") -> dict[str, 
 def area(text: str, label: str = "") -> areas.Area | None:
     """Return the only area of a text. Its unit is in the text, or in the label: "Area (m²)" 85."""
     unit = _UNIT_OF_LABEL.search(label.lower())
+    if unit and vocabulary.is_unit(label) and not _PLAIN_NUMBER.fullmatch(text):
+        return None
     every = areas.every(text)
     metric = [each for each in every if each.m2 == int(each.m2)] if len(every) == 2 else []  # "1,631 sq ft (152 m²)"
     found = metric[0] if len(metric) == 1 else areas.parse(text, unit[0] if unit else None)
@@ -242,7 +255,9 @@ _READERS: dict[str, Callable[[str, str, "Document"], dict[str, Any]]] = {
     "energy_kwh_m2": _energy_use,
     "price": _price,
     "cold_rent": _rent,
-    "warm_rent": lambda text, label, document: {"warm_rent": found["price"]} if (found := _rent(text, label, document)) else {},
+    "warm_rent": lambda text, label, document: (
+        {"warm_rent": found["price"]} if (found := _rent(text, label, document)) else {}
+    ),
     "charges": _charges,
     "posted_at": _date("posted_at"),
     "updated_at": _date("updated_at"),

@@ -24,7 +24,9 @@ _NO_WORD = re.compile(r"[^\w.,+]|_|(?<!\d)[.,+]|[.,+](?!\d)")
 #: Fields whose value can be any text. A short label may be an ordinary word of another language ("il", "via").
 TEXT_FIELDS = frozenset({"city", "district", "region", "street", "seller", "agency_ref", "postal_code"})
 #: After these words a title names what belongs to the home, or where it is: "house with garage", "flat in a house".
-_WITH = re.compile(r" (?:with|mit|con|avec|com|met|med|z|ze|s|inkl|incl|including|cu|και|με|с|si|e|y|et|und|and|near|close|in|im|en|w|i) ")
+_WITH = re.compile(
+    r" (?:with|mit|con|avec|com|met|med|z|ze|s|inkl|incl|including|cu|και|με|с|si|e|y|et|und|and|near|close|in|im|en|w|i) "
+)
 #: Types that a home may have beside it, or that are a part of a place name. Another type in the same text wins.
 _WEAK_TYPES = ("room", "garage", "land", "building", "commercial", "office")
 
@@ -61,7 +63,9 @@ def tables(language: str) -> Tables:
         plurals=Phrases(("plural", each.get("plural", ())) for each in sections),
         labels=labels,
         counted=_counted(labels),
-        sellers={words(word): name for each in sections for name, found in each.get("sellers", {}).items() for word in found},
+        sellers={
+            words(word): name for each in sections for name, found in each.get("sellers", {}).items() for word in found
+        },
     )
 
 
@@ -89,6 +93,11 @@ def is_plural(text: str | None, language: str = "") -> bool:
 def fields_of_label(label: str, language: str = "") -> tuple[str, ...]:
     """Return the fields that a label may name; () if it is not a label."""
     return tables(language).labels.get(_label(label), ())
+
+
+def is_unit(label: str) -> bool:
+    """Return whether a label is only a unit: "sq ft"."""
+    return all(each in _NO_LABEL for each in words(label).split())
 
 
 def counts(text: str | None, language: str = "") -> dict[str, int]:
