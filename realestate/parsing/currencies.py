@@ -5,10 +5,11 @@ import re
 #: A longer text is not a price.
 _LONGEST = 500
 
-_CODES = (
-    "AZN EUR USD GBP PLN ZAR CHF CZK HUF RON SEK NOK DKK TRY GEL RUB UAH KGS KZT AED CAD AUD NZD RSD BGN BRL MXN INR ILS"
-    " SGD HKD CLP COP ARS PEN UYU SAR QAR OMR BHD KWD JOD EGP MAD TND THB VND IDR MYR PHP JPY KRW CNY ISK ALL BAM MKD MDL"
-    " AMD UZS NGN KES GHS PKR LKR BDT NAD BWP TWD"
+_CODES = "AZN EUR USD GBP PLN ZAR CHF CZK HUF RON SEK NOK DKK TRY GEL RUB UAH KGS KZT AED CAD AUD NZD RSD BGN"
+#: Codes that are known in data, and in texts only in capitals: "all", "cop" and "mad" are words.
+_CAPITALS = (
+    "BRL MXN INR ILS SGD HKD CLP COP ARS PEN UYU SAR QAR OMR BHD KWD JOD EGP MAD TND THB VND IDR MYR PHP JPY KRW CNY"
+    " ISK ALL BAM MKD MDL AMD UZS NGN KES GHS PKR LKR BDT NAD BWP TWD"
 )
 #: The ISO 4217 code for "no currency".
 NONE = "XXX"
@@ -43,7 +44,6 @@ _WRITTEN = {
     "c$": "CAD",
     "a$": "AUD",
     "dhs": "AED",
-    "dh": "AED",
     "лв": "BGN",
     "тг": "KZT",
     "тенге": "KZT",
@@ -51,6 +51,8 @@ _WRITTEN = {
     "₫": "VND",
     "฿": "THB",
 } | {code.lower(): code for code in _CODES.split()}
+_WORDS = tuple(_WRITTEN)
+_WRITTEN |= {code.lower(): code for code in _CAPITALS.split()}
 _SHARED = {
     "$": ("USD", "CAD", "AUD", "NZD", "MXN", "CLP", "COP", "ARS", "SGD", "HKD", "UYU", "TWD", "NAD"),
     "kr": ("SEK", "NOK", "DKK", "ISK"),
@@ -59,8 +61,10 @@ _SHARED = {
 #: A pattern for all of them. The rand's R must be a capital right before digits: "r." is also short for a district.
 WRITTEN = (
     r"(?:us\$|mx\$|(?<![^\W\d_])(?:r|c|a)\$|[€£$₼₺₾₽₴₸₹₪₫฿]|(?-i:(?<![^\W_])R(?=[ \u00a0]?\d))|(?<![^\W\d_])(?:"
-    + "|".join(sorted((each for each in {*_WRITTEN, *_SHARED} if len(each) > 1 and each.isalpha()), key=len)[::-1])
-    + r")(?![^\W\d_])\.?)"
+    + "|".join(sorted((each for each in {*_WORDS, *_SHARED} if len(each) > 1 and each.isalpha()), key=len)[::-1])
+    + r")(?![^\W\d_])\.?|(?-i:(?<![^\W\d_])(?:"
+    + "|".join(_CAPITALS.split())
+    + r")(?![^\W\d_])))"
 )
 
 
@@ -77,9 +81,8 @@ def code(text: str | None, home: str | None = None) -> str | None:
 
 
 #: The currency of each country, for signs that several currencies share. The euro's countries are together.
-_OF_COUNTRY = dict.fromkeys(
-    "AD AT BE CY DE EE ES FI FR GR HR IE IT LT LU LV MC ME MT NL PT SI SK SM XK".split(), "EUR"
-) | {
+_EURO = "AD AT BE CY DE EE ES FI FR GR HR IE IT LT LU LV MC ME MT NL PT SI SK SM XK"
+_OF_COUNTRY = dict.fromkeys(_EURO.split(), "EUR") | {
     "US": "USD", "CA": "CAD", "AU": "AUD", "NZ": "NZD", "MX": "MXN", "CL": "CLP", "CO": "COP", "AR": "ARS", "SG": "SGD",
     "HK": "HKD", "UY": "UYU", "TW": "TWD", "NA": "NAD", "SE": "SEK", "NO": "NOK", "DK": "DKK", "IS": "ISK", "GB": "GBP",
     "PL": "PLN", "CZ": "CZK", "HU": "HUF", "RO": "RON", "BG": "BGN", "CH": "CHF", "LI": "CHF", "TR": "TRY", "ZA": "ZAR",

@@ -3,10 +3,10 @@
     realestate crawl generic https://www.example.org/homes/12345
 
 A seed is a listing's page on any public host, a sitemap (`….xml`) of such pages, or a site's first page or robots.txt,
-which leads to the sitemaps it names. `parsing/unknown_pages/` reads the page (docs/generic.md says how it decides); the ref
-is the site's own id in the URL, or a hash of the URL. `extra["sources"]` says which field came from where. Uncertain values
-are left out: a price without a currency, a size without a unit. If nothing says whether it is for sale or for rent, the
-listing goes to quarantine. All hosts of `generic` share one rate limit.
+which leads to the sitemaps it names. `parsing/unknown_pages/` reads the page; docs/generic.md says how. The ref is the
+site's own id in the URL, or a hash of the URL. `extra["sources"]` says which field came from where. Uncertain
+values are left out: a price without a currency, a size without a unit. If nothing says whether it is for sale or for
+rent, the listing goes to quarantine. All hosts of `generic` share one rate limit.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Reads a listing from a page of a site that we do not know.
 
-`read` takes the page apart (`document`), asks each source for its fields, decides which kind of page it is (`page_kind`),
-and takes each field from the most reliable source that has it (`SOURCES`). What sources say differently is left out, with a
-quality flag. Words of all languages are in `vocabulary.toml`. docs/generic.md describes all of it.
+`read` takes the page apart (`document`), asks each source for its fields, decides which kind of page it is
+(`page_kind`), and takes each field from the most reliable source that has it (`SOURCES`). What sources say differently
+is left out, with a quality flag. Words of all languages are in `vocabulary.toml`. docs/generic.md describes all of it.
 """
 
 from collections.abc import Mapping
@@ -34,8 +34,8 @@ _COMPARED_SOURCES = ("json-ld", "microdata", "next", "embedded", "rows")
 #: Sources that are data. The others are texts, which may be about anything.
 _DATA = ("json-ld", "microdata", "next", "embedded", "opengraph")
 _DETAILS = (
-    "price", "area_m2", "plot_m2", "rooms", "bedrooms", "bathrooms", "floor", "year_built", "energy_class", "latitude", "city",
-    "postal_code", "street",
+    "price", "area_m2", "plot_m2", "rooms", "bedrooms", "bathrooms", "floor", "year_built", "energy_class", "latitude",
+    "city", "postal_code", "street",
 )  # fmt: skip
 #: A page without data must say so much in its texts.
 _FEWEST_FACTS = 4
@@ -164,7 +164,7 @@ def _set_type(
 def _set_operation(
     reading: Reading, document: Document, said: Mapping[str, dict[str, Any]], own: list[dict[str, Any]]
 ) -> None:
-    """The operation with the most votes. `businessFunction` is often wrong: it counts only if nothing else says anything."""
+    """The operation with the most votes. `businessFunction` is often wrong: it counts only if nothing else does."""
     votes = _operations(document, said, own)
     functions = nodes.functions(own)
     sale, rent = (sum(weight for named, _, weight in votes if named == each) for each in ("sale", "rent"))
@@ -266,7 +266,7 @@ def _leave_out_what_does_not_fit(reading: Reading) -> None:
     ):
         left_out = (*left_out, "plot_m2")
     street = str(fields.get("street", ""))
-    if street and street.split(",")[0].strip() in (fields.get("city"), fields.get("region")):
+    if street and street.split(",", maxsplit=1)[0].strip() in (fields.get("city"), fields.get("region")):
         left_out = (*left_out, "street")
     for name in left_out:
         fields.pop(name, None)

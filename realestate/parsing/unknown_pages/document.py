@@ -171,7 +171,11 @@ def _walked(page: html.Page) -> tuple[list[Block], list[Element], list[int]]:
             _add_text(child, own, blocks)
         elif child.tag in ("sup", "sub"):
             _glue(line(child.text()), own, blocks)
-        elif not child.tag.startswith(("-", "!")) and child.tag not in _NO_TEXT and len(elements) < _MOST_ELEMENTS:
+        elif (
+            not (child.tag or "-").startswith(("-", "!"))
+            and child.tag not in _NO_TEXT
+            and len(elements) < _MOST_ELEMENTS
+        ):
             _enter(child, own, blocks, elements, ends, open_elements)
     return blocks, elements, ends
 

@@ -1,4 +1,4 @@
-"""What a page's titles, address, breadcrumbs and description say: the operation, the type, sizes, counts and the price."""
+"""What a page's titles, address, breadcrumbs and description say: operation, type, sizes, counts and price."""
 
 import re
 from typing import Any
@@ -66,7 +66,7 @@ def operation_of_breadcrumbs(document: Document) -> vocabulary.Operation | None:
 
 
 def property_type(document: Document) -> tuple[PropertyType, str] | None:
-    """The property type that the titles name; otherwise the address, the description, the breadcrumbs. And which of them."""
+    """The property type that the titles name; otherwise the description, the address, the breadcrumbs; and which."""
     language = document.language
     titles = [
         document.without_site(each)
@@ -127,7 +127,7 @@ def _in_text(text: str | None, document: Document) -> dict[str, Any]:
         found["bedrooms"] = int(bhk[1])
     if document.language == "tr" and (plus := _TURKISH_ROOMS.search(short)):
         found["rooms"] = int(plus[1]) + int(plus[2])
-    if document.language == "fr" and len({each for each in _FRENCH_TYPE.findall(short)}) == 1:
+    if document.language == "fr" and len(set(_FRENCH_TYPE.findall(short))) == 1:
         found.setdefault("rooms", int(_FRENCH_TYPE.findall(short)[0]))
     if document.language == "pt" and (own := _PORTUGUESE_TYPE.search(short)) and int(own[1]):
         found.setdefault("bedrooms", int(own[1]))

@@ -47,7 +47,7 @@ def fields(document: Document, listing: dict[str, Any]) -> dict[str, Any]:
 
 
 def usual_values(document: Document, objects: Iterator[dict[str, Any]]) -> dict[str, Any]:
-    """Return the point and the postal code that most objects of the page have. Others are those of schools or agencies."""
+    """Return the point and the postal code that most objects of the page have. Others are those of schools."""
     points: list[coordinates.Point] = []
     codes: list[str] = []
     for node in objects:

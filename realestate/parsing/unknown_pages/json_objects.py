@@ -1,7 +1,7 @@
 """Finds a listing in the JSON documents inside a page: Next, Nuxt and Apollo data, `window.X = {…}`, JSON in strings.
 
-The listing is the object that has the page's id and the usual keys of a listing; without an id, the only object that looks
-like a listing. Objects in a list of such objects are other homes.
+The listing is the object that has the page's id and the usual keys of a listing; without an id, the only object that
+looks like a listing. Objects in a list of such objects are other homes.
 """
 
 import re
@@ -69,7 +69,7 @@ def documents(page: Document) -> Iterator[tuple[str, Any]]:
 
 
 def _next_rows(stream: bytes) -> Iterator[bytes]:
-    """Yield the rows of a Next stream that are JSON: "1a:{…}" up to the end of the line. Text rows have their length."""
+    """Yield the rows of a Next stream that are JSON: "1a:{…}" up to the end of the line. Text rows say their length."""
     at = 0
     while found := _NEXT_ROW.search(stream, at):
         if found["length"]:

@@ -1,4 +1,4 @@
-"""Fields from label/value rows, whatever elements they are made of: "Wohnfläche" and "85 m²" beside or above each other."""
+"""Fields from label/value rows, whatever elements they are made of: "Wohnfläche" beside or above "85 m²"."""
 
 import re
 from collections.abc import Iterator
@@ -22,14 +22,6 @@ _MOST_TEXTS = 120
 _MOST_ANCESTORS = 50
 #: "T6" has six bedrooms in Portugal.
 _PORTUGUESE_TYPE = re.compile(r"T([1-9])(?:\+\d)?")
-#: Headings above listings of other homes.
-_OTHER_HOMES = (
-    "similar", "related", "you may also", "you might also", "recommended", "more properties", "other properties", "nearby",
-    "recently viewed", "ahnliche", "weitere", "das konnte", "similares", "parecidos", "otros anuncios", "tambien te",
-    "simili", "altri annunci", "podobne", "inne oferty", "benzer", "похожие", "другие", "vergelijkbare", "similaires",
-    "autres annonces", "semelhantes", "outros imoveis", "liknande", "lignende", "imoveis similares", "featured properties",
-    "properties you", "homes you", "comparable", "recommandes", "zobacz takze", "zobacz podobne",
-)  # fmt: skip
 
 
 class Row(NamedTuple):
@@ -54,7 +46,7 @@ def _is_date_of_home(row: Row, found: list[Row], heading: int) -> bool:
 
 
 def fields(found: list[Row]) -> dict[str, Any]:
-    """Return each field's first value. A field with three or more different values is left out: they are of many homes."""
+    """Return each field's first value. A field with three different values is left out: many homes have them."""
     values: dict[str, list[Any]] = {}
     for row in found:
         seen = values.setdefault(row.field, [])
@@ -67,7 +59,7 @@ def end(document: Document) -> int:
     """The block where the listings of other homes begin."""
     for at in range(_heading(document), len(document.blocks)):
         text = document.blocks[at].text
-        if len(text) <= _LONGEST_LABEL and vocabulary.words(text).startswith(_OTHER_HOMES):
+        if len(text) <= _LONGEST_LABEL and vocabulary.begins_list_of_similar(text):
             return at
     return len(document.blocks)
 

@@ -1,4 +1,4 @@
-"""Fields from schema.org nodes, of JSON-LD or microdata. A page spreads them: a Product with the price, a House beside it.
+"""Fields from schema.org nodes, of JSON-LD or microdata. A page spreads them: a Product, and a House beside it.
 
 All nodes about this page's home are read together. Nodes of other homes are told apart by their address and name.
 """
@@ -128,7 +128,7 @@ def fields(document: Document, nodes: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def type_words(nodes: list[dict[str, Any]]) -> list[str]:
-    """Return the words for the property type that the nodes name: `accommodationCategory`, `category`, `additionalType`."""
+    """Return the words for the property type that the nodes name, in `category` and its like."""
     around = [inner for node in nodes for inner in _around(node)]
     found = (each.get(name) for each in around for name in ("accommodationCategory", "category", "additionalType"))
     return [

@@ -30,14 +30,16 @@ def city(text: str | None) -> dict[str, Any]:
 
 #: "35390 Gießen, …": a postal code and the city behind it, as most of Europe writes them.
 _CODE_AND_CITY = re.compile(
-    r"(?:^|\bin |[,(] ?)(?:[A-Z]{1,2}-)?(?P<code>\d{5}|\d{2}-\d{3}|\d{4}(?: ?[A-Z]{2})?) (?P<city>[^\W\d_][^\d,;|()/:]{1,40}?)(?= ?(?:$|[,/(|–]| - | mit | zu | zur | zum | kaufen| mieten))"
+    r"(?:^|\bin |[,(] ?)(?:[A-Z]{1,2}-)?(?P<code>\d{5}|\d{2}-\d{3}|\d{4}(?: ?[A-Z]{2})?)"
+    r" (?P<city>[^\W\d_][^\d,;|()/:]{1,40}?)(?= ?(?:$|[,/(|–]| - | mit | zu | zur | zum | kaufen| mieten))"
 )
 _LANGUAGES = frozenset({"de", "fr", "it", "es", "nl", "pl", "da", "sv", "no", "fi", "cs", "sk"})
 #: In these languages a city may have four digits; elsewhere four digits are a year or a house number.
 _FOUR_DIGITS = frozenset({"AT", "CH", "BE", "NL", "DK", "NO", "LU", "HU"})
 #: Addresses of states in titles: ", CA 94115".
 _UNITED_STATES = re.compile(
-    r", ?(?:A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY]) \d{5}\b"
+    r", ?(?:A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]"
+    r"|W[AIVY]) \d{5}\b"
 )
 
 

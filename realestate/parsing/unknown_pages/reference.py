@@ -1,7 +1,7 @@
 """The ref of a listing on an unknown site, from its address alone: links and pages must give the same.
 
-It is the site's own id, where the address has one that cannot be anything else. Otherwise it is a hash of the address, with
-the number before it if there is one: a short number may be a postal code, which many homes share.
+It is the site's own id, where the address has one that cannot be anything else. Otherwise it is a hash of the address,
+with the number before it if there is one: a short number may be a postal code, which many homes share.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Values of fields from texts, each with its own checks. What is unclear is left out: a size without a unit, two numbers."""
+"""Values of fields from texts, each with its own checks. What is unclear is left out: a size without a unit."""
 
 import re
 from collections.abc import Callable
@@ -107,7 +107,7 @@ def energy_class(text: object) -> str | None:
 
 
 def price(text: str | None, country: str | None) -> prices.Price:
-    """Return the price of a text that names its currency. "$" and "kr" are the country's own, and nothing without one."""
+    """Return the price of a text that names its currency. "$" and "kr" are the country's own; without one, nothing."""
     home = currencies.of_country(country)
     found = prices.parse(text, home or currencies.NONE)
     if text and home is None and currencies.is_shared(text):
@@ -276,7 +276,7 @@ _MENTION = re.compile(
 
 
 def price_mentions(text: str) -> list[str]:
-    """Return the parts of a short text that are an amount with its currency: "£995 pcm" of "House, £995 pcm, garden"."""
+    """Return the parts of a short text that are an amount with its currency: "£995 pcm" of "House, £995 pcm"."""
     return [each[0] for each in _MENTION.finditer(text[:1000])]
 
 

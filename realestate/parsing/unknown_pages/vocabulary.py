@@ -25,14 +25,15 @@ _NO_WORD = re.compile(r"[^\w.,+]|_|(?<!\d)[.,+]|[.,+](?!\d)")
 TEXT_FIELDS = frozenset({"city", "district", "region", "street", "seller", "agency_ref", "postal_code"})
 #: After these words a title names what belongs to the home, or where it is: "house with garage", "flat in a house".
 _WITH = re.compile(
-    r" (?:with|mit|con|avec|com|met|med|z|ze|s|inkl|incl|including|cu|και|με|с|si|e|y|et|und|and|near|close|in|im|en|w|i) "
+    r" (?:with|mit|con|avec|com|met|med|z|ze|s|inkl|incl|including|cu|και|με|с|si|e|y|et|und|and|near|close"
+    r"|in|im|en|w|i) "
 )
 #: Types that a home may have beside it, or that are a part of a place name. Another type in the same text wins.
 _WEAK_TYPES = ("room", "garage", "land", "building", "commercial", "office")
 
 
 def words(text: str) -> str:
-    """Return a text for comparison: lower case, no accents, single blanks; marks stay only between digits: "1.5", "3+1"."""
+    """Return a text for comparison: lower case, no accents, single blanks. Marks stay between digits: "1.5", "3+1"."""
     lower = text.replace("İ", "i").replace("I", "i").lower()
     decomposed = unicodedata.normalize("NFKD", lower)
     letters = "".join(each for each in decomposed if not unicodedata.combining(each)).translate(_LETTERS)
@@ -82,7 +83,7 @@ def property_type(text: str | None, language: str = "") -> PropertyType | None:
     head = _WITH.split(f" {words(text)} ", maxsplit=1)[0]
     found = _types(head, language) or _types(words(text), language)
     strong = [each for each in found if each not in _WEAK_TYPES]
-    return (strong or found or [None])[0]  # type: ignore[return-value]
+    return next(iter(strong or found), None)  # type: ignore[arg-type]
 
 
 def is_plural(text: str | None, language: str = "") -> bool:
@@ -98,6 +99,16 @@ def fields_of_label(label: str, language: str = "") -> tuple[str, ...]:
 def is_unit(label: str) -> bool:
     """Return whether a label is only a unit: "sq ft"."""
     return all(each in _NO_LABEL for each in words(label).split())
+
+
+def begins_list_of_similar(heading: str) -> bool:
+    """Return whether a heading is one above listings of other homes: "Similar properties"."""
+    return words(heading).startswith(_similar())
+
+
+@lru_cache(maxsize=1)
+def _similar() -> tuple[str, ...]:
+    return tuple(words(each) for section in _languages().values() for each in section.get("similar", ()))
 
 
 def counts(text: str | None, language: str = "") -> dict[str, int]:
@@ -153,7 +164,7 @@ def _sections(language: str) -> Iterator[dict[str, Any]]:
 
 
 class Phrases:
-    """Finds phrases in a text, and says what each means. Of phrases that begin at the same place, the longest counts."""
+    """Finds phrases in a text, and says what each means. Of phrases that begin at one place, the longest counts."""
 
     def __init__(self, groups: Iterable[tuple[str, Iterable[str]]]) -> None:
         self.meanings: dict[str, str] = {}
