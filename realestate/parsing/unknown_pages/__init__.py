@@ -73,6 +73,7 @@ def read(text: str, url: str) -> Reading:
         said[listing[0]] = listing[1]
     said["rows"] = labels.fields(rows)
     said["opengraph"] = _opengraph(document)
+    document.titles_in_data = [str(each["title"]) for each in said.values() if "title" in each]
     country = _country(document, said)
     near = [*labels.near_heading(document), *document.titles]
     said["title"] = {
@@ -89,9 +90,8 @@ def read(text: str, url: str) -> Reading:
     _set_title(reading, document, said)
     _set_sizes(reading)
     _leave_out_what_does_not_fit(reading)
-    if not _is_about_a_home(reading):
-        return Reading("other")
-    return reading
+    is_home = _is_about_a_home(reading) or (reading.is_gone and nodes.type_of_node(subject.nodes) is not None)
+    return reading if is_home else Reading("other")
 
 
 def _joined(subjects: Mapping[str, nodes.Subject]) -> nodes.Subject:

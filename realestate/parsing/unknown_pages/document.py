@@ -46,6 +46,8 @@ class Document:
         self.url = url
         self.page = html.Page(text)
         self.graph = html.opengraph(self.page)
+        self.titles_in_data: list[str] = []
+        """Titles that the page's data has. They are known when the data has been read."""
 
     @cached_property
     def addresses(self) -> list[str]:
@@ -100,6 +102,12 @@ class Document:
         """The page's titles without the site's name, the most exact first."""
         found = (*self.headings[:1], self.graph.get("og:title"), self.title)
         return list(dict.fromkeys(short for each in found if each and (short := self.without_site(each))))
+
+    @property
+    def raw_titles(self) -> list[str]:
+        """All titles as they are: the heading, those for sharing and for the window, those of the data."""
+        found = (*self.headings[:1], self.graph.get("og:title"), self.title, *self.titles_in_data)
+        return [each for each in found if each]
 
     def without_site(self, title: str) -> str | None:
         """Return a title without the name of the site at its end or its beginning. None if nothing is left."""

@@ -54,8 +54,7 @@ def operation_of_address(document: Document) -> vocabulary.Operation | None:
 
 def operation_of_titles(document: Document) -> vocabulary.Operation | None:
     """The operation that the titles name. If two titles differ, none."""
-    texts = [*document.headings[:1], document.graph.get("og:title"), document.title]
-    found = {each for text in texts if (each := vocabulary.operation(text, document.language))}
+    found = {each for text in document.raw_titles if (each := vocabulary.operation(text, document.language))}
     return found.pop() if len(found) == 1 else None
 
 
@@ -68,11 +67,7 @@ def operation_of_breadcrumbs(document: Document) -> vocabulary.Operation | None:
 def property_type(document: Document) -> tuple[PropertyType, str] | None:
     """The property type that the titles name; otherwise the description, the address, the breadcrumbs; and which."""
     language = document.language
-    titles = [
-        document.without_site(each)
-        for each in (*document.headings[:1], document.graph.get("og:title"), document.title)
-        if each
-    ]
+    titles = [document.without_site(each) for each in document.raw_titles]
     found = [kind for each in titles if (kind := vocabulary.property_type(each, language))]
     if found:
         return max(found, key=found.count), "title"
