@@ -265,6 +265,8 @@ def _leave_out_what_does_not_fit(reading: Reading) -> None:
         and kind != "land"
     ):
         left_out = (*left_out, "plot_m2")
+    if fields.get("bedrooms") == 0 and kind != "apartment":  # a studio has none; elsewhere 0 means unknown
+        left_out = (*left_out, "bedrooms")
     street = str(fields.get("street", ""))
     if street and street.split(",", maxsplit=1)[0].strip() in (fields.get("city"), fields.get("region")):
         left_out = (*left_out, "street")

@@ -77,9 +77,10 @@ def count(text: object, field: str = "rooms") -> int | None:
     """Return a count: of "3", "3 rooms", or "3+1" (three rooms and a living room)."""
     if isinstance(text, bool):
         return None
-    if not isinstance(text, str):
+    if not isinstance(text, str) or text == "0":
         whole = numbers.worded(text)
-        return whole if whole is not None and 0 < whole <= _MOST.get(field, 60) else None
+        is_studio = whole == 0 and field == "bedrooms"
+        return whole if whole is not None and (is_studio or 0 < whole <= _MOST.get(field, 60)) else None
     if len(text) > 40:
         return None
     plus = _PLUS.search(text)
