@@ -41,10 +41,11 @@ from realestate.parsing import (
     rows,
     schemaorg,
     text,
-    unknown_json,
+    unknown_pages,
     urls,
     words,
 )
+from realestate.parsing.unknown_pages import places, reference, values, vocabulary
 from realestate.privacy import contacts, emails, messengers, numbering_plans, phones, precheck, spelled_numbers, strip
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.growth import grows_too_fast, seconds
@@ -192,6 +193,17 @@ TEXTS: dict[str, Reader] = {
     "spelled_numbers.may_contain": lambda text: spelled_numbers.may_contain(precheck.words(text.encode())),
     "strip.strip_persons": _strip,
     "strip.key_meaning": strip.key_meaning,
+    "unknown_pages.reference.of": lambda text: reference.of(f"{SITE}/{text}"),
+    "unknown_pages.vocabulary.operation": vocabulary.operation,
+    "unknown_pages.vocabulary.property_type": vocabulary.property_type,
+    "unknown_pages.vocabulary.counts": vocabulary.counts,
+    "unknown_pages.vocabulary.seller": vocabulary.seller,
+    "unknown_pages.values.area": values.area,
+    "unknown_pages.values.price": lambda text: values.price(text, "DE"),
+    "unknown_pages.values.price_mentions": values.price_mentions,
+    "unknown_pages.values.moment": values.moment,
+    "unknown_pages.values.floor": values.floor,
+    "unknown_pages.places.city": places.city,
 }
 #: Functions that read a script or a block of JSON.
 SCRIPTS: dict[str, Reader] = {
@@ -223,6 +235,7 @@ PAGES: dict[str, Reader] = {
     "html.opengraph": lambda page: html.opengraph(html.Page(page)),
     "markup_limits.check": lambda page: markup_limits.check(page.encode()),
     "microdata.nodes": microdata.nodes,
+    "unknown_pages.read": lambda page: unknown_pages.read(page, f"{SITE}/homes/12345"),
 }
 #: Functions that read a decoded JSON document.
 DOCUMENTS: dict[str, Callable[[Any], object]] = {
@@ -241,9 +254,6 @@ DOCUMENTS: dict[str, Callable[[Any], object]] = {
     "schemaorg.country": schemaorg.country,
     "schemaorg.types_of": lambda document: isinstance(document, dict) and schemaorg.types_of(document),
     "schemaorg.is_gone": schemaorg.is_gone,
-    "unknown_json.find_listing": unknown_json.find_listing,
-    "unknown_json.fields": lambda document: isinstance(document, dict) and unknown_json.fields(document),
-    "unknown_json.price": lambda document: isinstance(document, dict) and unknown_json.price(document),
 }
 #: Public names that read nothing of a page: decorators, tables, and parts of `phones.find`.
 WITHOUT_PAGE = {

@@ -81,6 +81,13 @@ def assigned_in_bytes(page: bytes, name: str) -> Any:
     return None
 
 
+def value_at(html: str, start: int) -> Any:
+    """Return the JSON value that begins at a place in a script: an object, a list, a string, or `JSON.parse("…")`."""
+    if html[start : start + 1] == '"':
+        return _javascript_text(html, start)
+    return _value(html, start)
+
+
 def script(html: str, name: str) -> Any:
     """Return the JSON in `<script id="…" type="application/json">`."""
     found = re.search(rf"""<script\b[^<>]{{0,500}}?\sid\s?=\s?["']?{re.escape(name)}["'\s>]""", html)

@@ -1,0 +1,68 @@
+"""The price as the page shows it, for pages that have it nowhere else: the price near the heading."""
+
+from realestate.parsing import prices
+from realestate.parsing.unknown_pages import values
+from realestate.parsing.unknown_pages.document import Document
+
+#: How far from the heading the price may be, in texts.
+_BEFORE = 25
+_AFTER = 60
+_LONGEST = 60
+_MARKS = (
+    "price",
+    "preis",
+    "precio",
+    "prix",
+    "prezzo",
+    "prijs",
+    "cena",
+    "fiyat",
+    "preco",
+    "valor",
+    "pris",
+    "tarif",
+    "amount",
+)
+
+
+def find(document: Document, country: str | None) -> prices.Price | None:
+    """Return the first price near the heading whose element is named after it; or the only price there is near it."""
+    blocks = document.blocks
+    heading = next((at for at, each in enumerate(blocks) if document.elements[each.element].tag == "h1"), 0)
+    marked: list[prices.Price] = []
+    others: list[prices.Price] = []
+    for at in range(max(0, heading - _BEFORE), min(len(blocks), heading + _AFTER)):
+        found = _price_at(document, at, country)
+        if found:
+            (marked if _is_marked(document, at) else others).append(found)
+    if marked:
+        return marked[0]
+    return others[0] if len({each.amount for each in others}) == 1 else None
+
+
+def _price_at(document: Document, at: int, country: str | None) -> prices.Price | None:
+    """The price of a text, which may have its currency in the next element: "3,600,000" "€"."""
+    blocks = document.blocks
+    text = blocks[at].text
+    if len(text) > _LONGEST:
+        return None
+    found = values.price(text, country)
+    if found.amount is None and text[:1].isdigit() and at + 1 < len(blocks) and len(blocks[at + 1].text) <= 4:
+        found = values.price(f"{text} {blocks[at + 1].text}", country)
+    return found if found.amount is not None and found.basis == "total" and found.amount >= 100 else None
+
+
+def _is_marked(document: Document, at: int) -> bool:
+    """Whether the element of a text, or the one around it, is named after a price."""
+    element = document.blocks[at].element
+    for _ in range(3):
+        if element < 0:
+            return False
+        attributes = document.elements[element].node.attributes
+        names = " ".join(
+            str(attributes.get(name) or "") for name in ("class", "id", "data-testid", "data-qa", "itemprop")
+        ).lower()
+        if any(mark in names for mark in _MARKS):
+            return True
+        element = document.elements[element].parent
+    return False
