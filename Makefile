@@ -27,7 +27,7 @@ ifeq ($(SCRAPY),latest)
 NOT_QUICK += accelerate
 endif
 
-.PHONY: demo quick test test-all lint check bench performance peers format fresh lock clean
+.PHONY: demo quick test test-all attack lint check bench performance peers format fresh lock clean
 
 demo: $(RUNTIME)
 	$(BIN)/realestate demo
@@ -46,6 +46,13 @@ test: $(READY)
 test-all: $(READY)
 	$(BIN)/python -m tests.mongodb
 	$(PYTEST)
+
+# Kills workers, Redis and the database at random for MINUTES, then compares the store with the truth. Loopback only.
+# `SEED=5 make attack` repeats an attack, `STORE=mongodb make attack` uses MongoDB.
+MINUTES ?= 10
+STORE ?= postgresql
+attack: $(READY)
+	$(BIN)/python -m tests.attack --minutes $(MINUTES) --store $(STORE) $(if $(SEED),--seed $(SEED))
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -5,7 +5,6 @@ from argparse import Namespace
 from scrapy import Spider
 from scrapy.commands import crawl
 from scrapy.crawler import Crawler
-from scrapy.exceptions import UsageError
 
 from realestate.jobs.endings import ended_well
 from realestate.queue.redis_url import BadRedisUrl, parse_redis_url
@@ -33,4 +32,4 @@ class Command(crawl.Command):
             if url := self.settings.get("REDIS_URL"):
                 parse_redis_url(url)
         except BadRedisUrl as error:
-            raise UsageError(f"REDIS_URL is no address of Redis: {error}", print_help=False) from error
+            raise SystemExit(f"realestate: REDIS_URL is no address of Redis: {error}") from None

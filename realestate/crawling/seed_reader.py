@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from scrapy import Request
+from scrapy.exceptions import CloseSpider
 
 from realestate.crawling import seeds
 from realestate.crawling.job_completion import JobCompletion
@@ -55,6 +56,8 @@ class SeedReader:
                 return request
             if self.spider.settings.getbool("UNTIL_DONE"):
                 self._is_done = await fleet.nothing_left()
+        except CloseSpider:  # the store cannot be used: the worker stops, and the seed is given back
+            raise
         except Exception as error:
             await self._recover(error, found)
         return None

@@ -24,7 +24,9 @@ class WorkerThread:
         """Queue a call and return a future of its result."""
         future: Future[T] = Future()
         self._calls.put((call, future))
-        return asyncio.wrap_future(future)
+        wrapped = asyncio.wrap_future(future)
+        wrapped.add_done_callback(_mark_as_retrieved)
+        return wrapped
 
     def end(self) -> None:
         """End the thread after all queued calls."""
@@ -40,3 +42,10 @@ class WorkerThread:
             except BaseException as error:
                 future.set_exception(error)
             del queued, call, future  # while it waits, the thread keeps no result alive
+
+
+def _mark_as_retrieved(future: "asyncio.Future[Any]") -> None:
+    """Whoever waits for the result gets its error. If nobody waits any more, because the worker stops, asyncio would
+    log "Future exception was never retrieved"."""
+    if not future.cancelled():
+        future.exception()

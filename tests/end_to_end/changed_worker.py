@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> None:
         if equals:
             change(name, json.loads(number))
     portals = [argument for argument in arguments if "=" not in argument]
-    work.work(portals, settings.REDIS_URL or "", settings.STORE_URL or "")
+    sys.exit(0 if work.work(portals, settings.REDIS_URL or "", settings.STORE_URL or "") else 1)
 
 
 if __name__ == "__main__":

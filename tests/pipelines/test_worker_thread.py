@@ -1,6 +1,9 @@
 import asyncio
+import gc
 import subprocess
 import sys
+import threading
+from typing import Any
 
 import pytest
 
@@ -57,3 +60,32 @@ asyncio.run(ask())
 
 def test_a_call_that_never_ends_does_not_keep_the_process_alive() -> None:
     assert subprocess.run([sys.executable, "-c", ENDS], timeout=60).returncode == 0
+
+
+def test_an_error_that_nobody_waits_for_any_more_is_not_logged() -> None:
+    logged: list[dict[str, Any]] = []
+
+    async def act() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: logged.append(context))
+        thread = WorkerThread("test")
+        failing = threading.Event()
+
+        def fail() -> None:
+            failing.wait(10)
+            raise OSError("the database is away")
+
+        async def ask() -> None:
+            await asyncio.wait({thread.run(fail)})
+
+        asked = asyncio.create_task(ask())
+        await asyncio.sleep(0.05)
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+        failing.set()
+        await asyncio.sleep(0.1)
+        gc.collect()
+        thread.end()
+
+    asyncio.run(act())
+    gc.collect()
+    assert logged == []

@@ -1,0 +1,1 @@
+"""`make attack`: kills processes of a running fleet at random, and compares the store with the truth."""

@@ -1,0 +1,70 @@
+"""A portal that failed is started again while others are served; the last one that fails ends the process."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from realestate.jobs import endings
+from realestate.jobs.endings import PortalCrawls
+
+
+class FakeProcess:
+    """Crawls end when the test says so."""
+
+    def __init__(self) -> None:
+        self.started: list[str] = []
+        self.ends: dict[str, asyncio.Future[None]] = {}
+        self.crawlers: dict[str, Any] = {}
+
+    def create_crawler(self, portal: str) -> Any:
+        values: dict[str, str] = {}
+        return SimpleNamespace(portal=portal, values=values, stats=SimpleNamespace(get_value=values.get))
+
+    def crawl(self, crawler: Any) -> Any:
+        self.started.append(crawler.portal)
+        self.crawlers[crawler.portal] = crawler
+        self.ends[crawler.portal] = asyncio.get_running_loop().create_future()
+        return self.ends[crawler.portal]
+
+    async def end(self, portal: str, reason: str | Exception) -> None:
+        if isinstance(reason, Exception):
+            self.ends[portal].set_exception(reason)
+        else:
+            self.crawlers[portal].values["finish_reason"] = reason
+            self.ends[portal].set_result(None)
+        await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("reason", ["start_error", OSError("no engine")], ids=str)
+def test_a_portal_that_failed_is_started_again(monkeypatch: pytest.MonkeyPatch, reason: Any) -> None:
+    monkeypatch.setattr(endings, "FIRST_RESTART_SECONDS", 0.01)
+
+    async def act() -> None:
+        process: Any = FakeProcess()
+        crawls = PortalCrawls(process)
+        crawls.start("a")
+        crawls.start("b")
+        await process.end("a", reason)
+        assert process.started == ["a", "b", "a"]
+        assert crawls.failed == {"a"}
+        await process.end("a", "shutdown")
+        await process.end("b", "finished")
+        assert crawls.failed == set()
+
+    asyncio.run(act())
+
+
+def test_the_last_portal_that_fails_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endings, "FIRST_RESTART_SECONDS", 0.01)
+
+    async def act() -> None:
+        process: Any = FakeProcess()
+        crawls = PortalCrawls(process)
+        crawls.start("a")
+        await process.end("a", "memusage_exceeded")
+        assert process.started == ["a"]
+        assert crawls.failed == {"a"}, "so the exit code is 1"
+
+    asyncio.run(act())
