@@ -15,6 +15,11 @@ _NO_TEXT = frozenset(
 )
 #: Elements that are a part of the text around them: "m<sup>2</sup>".
 _INLINE = frozenset({"sup", "sub", "wbr", "-text"})
+#: Titles and descriptions are cut here, and longer addresses are ignored: they are compared with every node.
+_LONGEST_TEXT = 2_000
+_LONGEST_ADDRESS = 2_000
+#: A text is not made longer than this by its superscripts.
+_LONGEST_GLUED = 500
 #: A page with more elements is read up to here.
 _MOST_ELEMENTS = 60_000
 #: Ends of host names that are used outside their country too.
@@ -45,19 +50,17 @@ class Document:
         self.text = text
         self.url = url
         self.page = html.Page(text)
-        self.graph = html.opengraph(self.page)
+        self.graph = {name: content[:_LONGEST_TEXT] for name, content in html.opengraph(self.page).items()}
         self.titles_in_data: list[str] = []
         """Titles that the page's data has. They are known when the data has been read."""
 
     @cached_property
     def addresses(self) -> list[str]:
         """The addresses of this page: the canonical one first."""
-        named = [
-            *html.attributes(self.page, 'link[rel="canonical"]', "href")[:1],
-            self.graph.get("og:url", ""),
-            self.url,
-        ]
-        return list(dict.fromkeys(_joined(self.url, each) for each in named if each))
+        canonical = html.attributes(self.page, 'link[rel="canonical"]', "href")[:1]
+        named = [*canonical, self.graph.get("og:url", ""), self.url]
+        fit = (each for each in named if each and len(each) <= _LONGEST_ADDRESS)
+        return list(dict.fromkeys(_joined(self.url, each) for each in fit)) or [self.url]
 
     @cached_property
     def language(self) -> str:
@@ -85,17 +88,17 @@ class Document:
 
     @cached_property
     def title(self) -> str | None:
-        return html.text(self.page, "title")
+        return _cut(html.text(self.page, "title"))
 
     @cached_property
     def headings(self) -> list[str]:
         """The texts of the first `h1` elements."""
-        return [text for each in self.page.css("h1")[:5] if (text := line(each.text(separator=" ")))]
+        return [text for each in self.page.css("h1")[:5] if (text := _cut(line(each.text(separator=" "))))]
 
     @cached_property
     def description(self) -> str | None:
         own = html.attribute(self.page, 'meta[name="description"], meta[name="Description"]', "content")
-        return own or self.graph.get("og:description")
+        return _cut(own or self.graph.get("og:description"))
 
     @cached_property
     def titles(self) -> list[str]:
@@ -216,10 +219,14 @@ def _glue(text: str | None, element: int, blocks: list[Block]) -> None:
     """Add a text to the block before it, if both are in the same element."""
     if not text:
         return
-    if blocks and blocks[-1].element == element:
+    if blocks and blocks[-1].element == element and len(blocks[-1].text) <= _LONGEST_GLUED:
         blocks[-1] = Block(blocks[-1].text + text, element)
     else:
         blocks.append(Block(text, element))
+
+
+def _cut(text: str | None) -> str | None:
+    return text[:_LONGEST_TEXT] if text else None
 
 
 def _joined(url: str, address: str) -> str:
