@@ -1,13 +1,13 @@
 """A page of an unknown site, parsed once: its head, its texts in their order, its scripts and its schema.org nodes."""
 
 import re
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from realestate.parsing import html, jsonld, microdata
 from realestate.parsing.text import line
+from realestate.parsing.unknown_pages import vocabulary
 
 #: Elements whose text nobody reads as a part of the page.
 _NO_TEXT = frozenset(
@@ -15,6 +15,13 @@ _NO_TEXT = frozenset(
 )
 #: Elements that are a part of the text around them: "m<sup>2</sup>".
 _INLINE = frozenset({"sup", "sub", "wbr", "-text"})
+#: Titles and descriptions are cut here, and longer addresses are ignored: they are compared with every node.
+_LONGEST_TEXT = 2_000
+_LONGEST_ADDRESS = 2_000
+#: A longer part of a title is not the name of the site, even if it begins with it.
+_LONGEST_SITE_NAME = 40
+#: A text is not made longer than this by its superscripts.
+_LONGEST_GLUED = 500
 #: A page with more elements is read up to here.
 _MOST_ELEMENTS = 60_000
 #: Ends of host names that are used outside their country too.
@@ -45,19 +52,17 @@ class Document:
         self.text = text
         self.url = url
         self.page = html.Page(text)
-        self.graph = html.opengraph(self.page)
+        self.graph = {name: content[:_LONGEST_TEXT] for name, content in html.opengraph(self.page).items()}
         self.titles_in_data: list[str] = []
         """Titles that the page's data has. They are known when the data has been read."""
 
     @cached_property
     def addresses(self) -> list[str]:
         """The addresses of this page: the canonical one first."""
-        named = [
-            *html.attributes(self.page, 'link[rel="canonical"]', "href")[:1],
-            self.graph.get("og:url", ""),
-            self.url,
-        ]
-        return list(dict.fromkeys(_joined(self.url, each) for each in named if each))
+        canonical = html.attributes(self.page, 'link[rel="canonical"]', "href")[:1]
+        named = [*canonical, self.graph.get("og:url", ""), self.url]
+        fit = (each for each in named if each and len(each) <= _LONGEST_ADDRESS)
+        return list(dict.fromkeys(_joined(self.url, each) for each in fit)) or [self.url]
 
     @cached_property
     def language(self) -> str:
@@ -85,17 +90,17 @@ class Document:
 
     @cached_property
     def title(self) -> str | None:
-        return html.text(self.page, "title")
+        return _cut(html.text(self.page, "title"))
 
     @cached_property
     def headings(self) -> list[str]:
         """The texts of the first `h1` elements."""
-        return [text for each in self.page.css("h1")[:5] if (text := line(each.text(separator=" ")))]
+        return [text for each in self.page.css("h1")[:5] if (text := _cut(line(each.text(separator=" "))))]
 
     @cached_property
     def description(self) -> str | None:
         own = html.attribute(self.page, 'meta[name="description"], meta[name="Description"]', "content")
-        return own or self.graph.get("og:description")
+        return _cut(own or self.graph.get("og:description"))
 
     @cached_property
     def titles(self) -> list[str]:
@@ -120,16 +125,22 @@ class Document:
         return None if left is None or self._is_site(left) else left
 
     def _is_site(self, text: str) -> bool:
+        """Whether a part of a title is the site's name, or begins with it: "Homes International Realty"."""
         compact = _compact(text)
-        return bool(compact) and any(
-            compact == name or (len(name) > 3 and len(text) <= 40 and name in compact) for name in self.site_names
-        )
+        if self.is_site_name(text):
+            return True
+        names = [name for name in self.site_names if len(name) > 3 and not vocabulary.property_type(name)]
+        return len(text) <= _LONGEST_SITE_NAME and any(compact.startswith(name) for name in names)
+
+    def is_site_name(self, text: str) -> bool:
+        return _compact(text) in self.site_names
 
     @cached_property
     def site_names(self) -> set[str]:
         """Names of the site: its host with and without the ending, and `og:site_name`."""
         hosts = [(urlsplit(each).hostname or "").removeprefix("www.") for each in self.addresses]
-        names = [*hosts, *(_registered(host) for host in hosts), self.graph.get("og:site_name", "")]
+        parts = [part for host in hosts for part in host.split(".")[:-1] if len(part) > 3]
+        names = [*hosts, *parts, *(host.rpartition(".")[0] for host in hosts), self.graph.get("og:site_name", "")]
         return {compact for each in names if (compact := _compact(each))}
 
     @cached_property
@@ -216,10 +227,14 @@ def _glue(text: str | None, element: int, blocks: list[Block]) -> None:
     """Add a text to the block before it, if both are in the same element."""
     if not text:
         return
-    if blocks and blocks[-1].element == element:
+    if blocks and blocks[-1].element == element and len(blocks[-1].text) <= _LONGEST_GLUED:
         blocks[-1] = Block(blocks[-1].text + text, element)
     else:
         blocks.append(Block(text, element))
+
+
+def _cut(text: str | None) -> str | None:
+    return text[:_LONGEST_TEXT] if text else None
 
 
 def _joined(url: str, address: str) -> str:
@@ -231,18 +246,3 @@ def _joined(url: str, address: str) -> str:
 
 def _compact(text: str) -> str:
     return re.sub(r"[\W_]+", "", text.casefold())
-
-
-def _registered(host: str) -> str:
-    """The name in a host: "homes" of "www.homes.co.uk"."""
-    parts = host.split(".")
-    names = [each for each in parts[:-1] if len(each) > 3] or parts[:1]
-    return names[-1] if names else ""
-
-
-def contained(document: Document, block: int) -> Iterator[int]:
-    """Yield the elements around a block, the innermost first."""
-    element = document.blocks[block].element
-    while element >= 0:
-        yield element
-        element = document.elements[element].parent

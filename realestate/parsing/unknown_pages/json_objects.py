@@ -50,15 +50,13 @@ def documents(page: Document) -> Iterator[tuple[str, Any]]:
     assignments = 0
     chunks: list[str] = []
     for kind, script in page.scripts:
-        if len(script) < _SHORTEST_SCRIPT:
-            continue
         if "json" in kind:
             value = embedded.decoded(script.strip())
             is_next = isinstance(value, dict) and "props" in value
             yield ("next" if is_next else "embedded"), (devalue.unpacked(value) if _is_devalue(value) else value)
         elif "self.__next_f" in script:
             chunks += _next_chunks(script)
-        else:
+        elif len(script) >= _SHORTEST_SCRIPT:
             for found in _ASSIGNED.finditer(script):
                 assignments += 1
                 if assignments > _MOST_ASSIGNMENTS:

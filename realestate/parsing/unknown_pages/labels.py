@@ -14,6 +14,8 @@ _DATES = ("posted_at", "updated_at")
 _NEAR_HEADING = 60
 _NEAR_ROW = 5
 _LONGEST_VALUE = 160
+#: A field with so many different values is that of many homes.
+_MANY = 3
 #: How far up a row is looked for.
 _MOST_LEVELS = 5
 #: An element with more texts is not one row, nor a short list of rows without an element for each row.
@@ -36,13 +38,14 @@ def rows(document: Document) -> list[Row]:
     """Return what all rows of the page say, in their order, up to the heading above other homes."""
     heading = _heading(document)
     found = [row for block in range(end(document)) for row in _rows_of(document, block)]
-    return [row for row in found if row.field not in _DATES or _is_date_of_home(row, found, heading)]
+    others = {row.block for row in found if row.field not in _DATES}
+    return [row for row in found if row.field not in _DATES or _is_date_of_home(row, others, heading)]
 
 
-def _is_date_of_home(row: Row, found: list[Row], heading: int) -> bool:
+def _is_date_of_home(row: Row, others: set[int], heading: int) -> bool:
     """Whether a date is near the heading or in a table with other rows. Elsewhere it is that of an article."""
-    others = (each.block for each in found if each.field not in _DATES)
-    return row.block <= heading + _NEAR_HEADING or any(abs(row.block - each) <= _NEAR_ROW for each in others)
+    near = range(row.block - _NEAR_ROW, row.block + _NEAR_ROW + 1)
+    return row.block <= heading + _NEAR_HEADING or not others.isdisjoint(near)
 
 
 def fields(found: list[Row]) -> dict[str, Any]:
@@ -50,9 +53,9 @@ def fields(found: list[Row]) -> dict[str, Any]:
     values: dict[str, list[Any]] = {}
     for row in found:
         seen = values.setdefault(row.field, [])
-        if row.value not in seen:
+        if len(seen) < _MANY and row.value not in seen:
             seen.append(row.value)
-    return {field: seen[0] for field, seen in values.items() if len(seen) < 3}
+    return {field: seen[0] for field, seen in values.items() if len(seen) < _MANY}
 
 
 def end(document: Document) -> int:

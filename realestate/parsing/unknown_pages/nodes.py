@@ -378,7 +378,7 @@ def _seller(document: Document, around: list[dict[str, Any]], offers: list[dict[
             for firm in (*employers, each):
                 name = line(_text(firm.get("name")))
                 types = schemaorg.types_of(firm)
-                if types & _FIRMS and name and document.without_site(name):
+                if types & _FIRMS and name and not document.is_site_name(name):
                     is_firm = "RealEstateAgent" not in types or firms.is_firm(name)
                     return {"seller_type": "agency", **({"agency_name": name} if is_firm else {})}
     return {}

@@ -86,9 +86,11 @@ def count(text: object, field: str = "rooms") -> int | None:
     plus = _PLUS.search(text)
     if plus:
         return int(plus[1]) + int(plus[2]) if field == "rooms" else None
-    if len(_NUMBERS.findall(text)) != 1:
-        worded = numbers.worded(text)
-        return worded if worded and worded <= _MOST.get(field, 60) else None
+    amounts = _NUMBERS.findall(text)
+    if not amounts:
+        return numbers.worded(text) or None
+    if len(amounts) > 1:
+        return None
     found = _COUNT.search(text)
     return int(found[1]) if found and 0 < int(found[1]) <= _MOST.get(field, 60) else None
 
@@ -179,7 +181,13 @@ def _price(text: str, _label: str, document: "Document") -> dict[str, Any]:
 
 
 def _rent(text: str, label: str, document: "Document") -> dict[str, Any]:
-    return {**_price(text, label, document), "operation": "rent"} if _price(text, label, document) else {}
+    found = _price(text, label, document)
+    return {**found, "operation": "rent"} if found else {}
+
+
+def _sale(text: str, label: str, document: "Document") -> dict[str, Any]:
+    found = _price(text, label, document)
+    return {**found, "operation": "sale"} if found else {}
 
 
 def _charges(text: str, label: str, document: "Document") -> dict[str, Any]:
@@ -255,7 +263,8 @@ _READERS: dict[str, Callable[[str, str, "Document"], dict[str, Any]]] = {
     "energy_class": _energy,
     "energy_kwh_m2": _energy_use,
     "price": _price,
-    "cold_rent": _rent,
+    "sale_price": _sale,
+    "rent_price": _rent,
     "warm_rent": lambda text, label, document: (
         {"warm_rent": found["price"]} if (found := _rent(text, label, document)) else {}
     ),
