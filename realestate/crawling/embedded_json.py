@@ -74,6 +74,10 @@ class EmbeddedJsonSpider(PortalSpider):
     promoted_path: ClassVar[str] = ""
     """True if somebody paid for the result's place."""
 
+    card_paths: ClassVar[tuple[str, ...]] = ()
+    """Other values of a result that change when the advert does, such as its title. If one of them changes, a sweep
+    reads the listing's page."""
+
     price_path: ClassVar[str]
     """A number, or a text with its currency and period."""
     period_path: ClassVar[str] = ""
@@ -114,6 +118,15 @@ class EmbeddedJsonSpider(PortalSpider):
             return replace(price, period=None)
         return replace(price, period=price.period or prices.period(line(self._at(ad, self.period_path))))
 
+    def shows_price(self, result: Any) -> bool:
+        """Whether a result has a price, or says that it is on request. Without either, nothing is known."""
+        return self._at(result, self.price_path) is not None
+
+    def status_of(self, ad: Any) -> Status | None:
+        """The status; None if it is not shown."""
+        value = self._at(ad, self.status_path)
+        return None if value is None else self.statuses.get(str(value), "active")
+
     def more_fields(self, ad: Any) -> dict[str, Any]:
         """The fields that are not just at a path."""
         return {}
@@ -130,7 +143,7 @@ class EmbeddedJsonSpider(PortalSpider):
         if not isinstance(ad, dict) or not ad:
             raise BrokenPage(f"no {self.document_path} in __NEXT_DATA__")
         ad = self._with_rows(ad)
-        status = self.statuses.get(str(self._at(ad, self.status_path)), "active")
+        status = self.status_of(ad) or "active"
         if status == "delisted":
             raise ListingGone(f"{self.status_path} is {self._at(ad, self.status_path)}")
         operation = self.operation_of(ad, response.url)
@@ -164,12 +177,16 @@ class EmbeddedJsonSpider(PortalSpider):
         if self.ref_of(path) is None:
             return None
         price = self.price_of(result, self.operation_of(result, path))
+        if not self.shows_price(result):
+            price = prices.Price()  # which is not a price on request
         return self.found(
             path,
             price,
             price.period,
             dated=date_time(self._at(result, self.dated_path), self.timezone),
             is_promoted=bool(self._at(result, self.promoted_path)),
+            status=self.status_of(result),
+            shown=[self._at(result, path) for path in self.card_paths],
         )
 
     def _table_fields(self, ad: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from twisted.python.failure import Failure
 from realestate.crawling import seeds, sitemaps
 from realestate.crawling.page_outcomes import GONE_STATUSES, Banned, BrokenPage, ItemGone, PageOutcomes, Stage
 from realestate.crawling.paging import Numbers, Paging
-from realestate.crawling.results import AnyLink, Link, Result, Results
+from realestate.crawling.results import AnyLink, Found, Link, Result, Results
 from realestate.crawling.search_splitting import Axis, parts_of
 from realestate.crawling.seed_reader import SeedReader
 from realestate.crawling.site_address import is_on_site, simulated_portals
@@ -162,13 +162,11 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     # ----- methods that a base class of one kind of item overrides
 
-    def items_shown(self, results: Sequence[Result]) -> Iterator[Any]:
-        """The items that a search page yields without a further request. A link yields none."""
-        return (each for each in results if not isinstance(each, AnyLink))
-
-    async def links_to_fetch(self, links: list[Any], mode: str | None) -> list[Any]:
-        """The links whose own page has to be fetched in a job of this mode."""
-        return links
+    async def items_and_links(self, results: Sequence[Result], mode: str | None) -> tuple[list[Any], list[Any]]:
+        """The items that a search page yields without a further request, and the links whose own page has to be
+        fetched in a job of this mode."""
+        items = [each for each in results if not isinstance(each, AnyLink)]
+        return items, [each for each in results if isinstance(each, AnyLink)]
 
     async def validators_of(self, items: Sequence[Any]) -> Mapping[str, dict[str, Any]]:
         """By ref, the stored ETag and Last-Modified of the items whose page may be answered with "not modified"."""
@@ -392,13 +390,15 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     async def _items_and_requests(self, results: Sequence[Result], response: Response) -> AsyncIterator[Any]:
         """The items that a page shows, and requests for the pages that have to be fetched."""
-        for each in self.items_shown(results):
-            yield each
-        links = [each for each in results if isinstance(each, AnyLink)]
-        wanted = await self.links_to_fetch(links, response.meta.get("mode"))
-        validators = await self.validators_of(wanted)
-        for link in wanted:
-            yield self._request_for_page(link.url, link.carried, validators.get(link.ref))
+        items, links = await self.items_and_links(results, response.meta.get("mode"))
+        for item in items:
+            yield item
+        validators = await self.validators_of(links)
+        for link in links:
+            request = self._request_for_page(link.url, link.carried, validators.get(link.ref))
+            if isinstance(link, Found) and link.card is not None:
+                request.meta["card"] = [link.ref, link.card]  # stored with the page: see `pipelines.store`
+            yield request
 
     # ----- what happens to an item's page
 

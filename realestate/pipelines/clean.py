@@ -1,13 +1,11 @@
 """Cleans a listing in the same way for every portal."""
 
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 from realestate.items import Listing, content_hash
 from realestate.storage import Quarantined
-
-_CENT = Decimal("0.01")
+from realestate.storage.prices import price_per_m2
 
 
 class CleanPipeline:
@@ -25,7 +23,7 @@ class CleanPipeline:
 def clean(listing: Listing) -> Listing:
     """Return the listing with `price_per_m2` and `content_hash`. A rent without a period loses its price."""
     listing = _without_price_of_unknown_period(listing)
-    listing.price_per_m2 = _price_per_m2(listing)
+    listing.price_per_m2 = price_per_m2(listing)
     listing.content_hash = content_hash(listing)
     return listing
 
@@ -42,10 +40,3 @@ def _without_price_of_unknown_period(listing: Listing) -> Listing:
         quality_flags=listing.quality_flags | {"rent_period_unknown"},
         extra={**listing.extra, "price": str(listing.price), "currency": listing.currency},
     )
-
-
-def _price_per_m2(listing: Listing) -> Decimal | None:
-    area = listing.plot_m2 if listing.property_type == "land" else listing.area_m2
-    if listing.price is None or not area or listing.price_basis != "total":
-        return None
-    return (listing.price / Decimal(str(area))).quantize(_CENT) or None

@@ -116,6 +116,7 @@ class BinaSpider(PortalSpider):
             words.period_of(node),
             dated=dates.iso(at(node, "updatedAt"), self.timezone),
             is_promoted=any(at(node, name) is True for name in words.PROMOTED),
+            shown=[at(node, path) for path in words.CARD],
         )
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:

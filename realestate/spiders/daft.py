@@ -39,6 +39,7 @@ class DaftSpider(EmbeddedJsonSpider):
 
     link_path = "seoFriendlyPath"
     dated_path = "publishDate"
+    card_paths = ("title", "propertyType", "numBedrooms", "numBathrooms")
     price_path = "price"
     operation_path = "category"
     operations = {

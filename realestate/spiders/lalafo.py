@@ -115,7 +115,9 @@ class LalafoSpider(PortalSpider):
             words.price_of(item),
             period,
             dated=dates.stamp(item.get("created_time")),
+            modified=dates.stamp(item.get("updated_time")),
             is_promoted=words.is_paid(item),
+            shown=[item.get(name) for name in ("title", "description")],
             **hints,
         )
 

@@ -46,6 +46,7 @@ class OnthemarketSpider(EmbeddedJsonSpider):
     link_path = "join('', [id, '/'])"
     link_prefix = "/details/"
     promoted_path = '"spotlight?"'
+    card_paths = ('"property-title"', '"humanised-property-type"', "bedrooms", "address")
     price_path = "price"
     point_path = "location.[lat, lon]"
     fields = {

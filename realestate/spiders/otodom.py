@@ -49,6 +49,7 @@ class OtodomSpider(EmbeddedJsonSpider):
     link_prefix = "/pl/oferta/"
     dated_path = "pushedUpAt || dateCreated"
     promoted_path = "isPromoted"
+    card_paths = ("title", "roomsNumber", "areaInSquareMeters")
     price_path = "totalPrice.value || rows.price"
     period_path = "characteristics[?key=='price'].localizedValue | [0]"
     operation_path = "transaction || adCategory.type"
@@ -91,6 +92,9 @@ class OtodomSpider(EmbeddedJsonSpider):
         "posted_at": "createdAt",
         "updated_at": "modifiedAt",
     }
+
+    def shows_price(self, result: Any) -> bool:
+        return super().shows_price(result) or at(result, "hidePrice") is True
 
     def more_fields(self, ad: Any) -> dict[str, Any]:
         rows = ad["rows"]

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
-from realestate.items import Listing, Part, Status, as_record
+from realestate.items import Listing, Part, PriceBasis, RentPeriod, Status, as_record
 from realestate.items.others import Other, other_record
 from realestate.storage.contacts import Sealed, Source
 from realestate.storage.history import Event, Observed, PriceSeen
@@ -102,8 +102,23 @@ class Known:
     status: Status
     price: Decimal | None
     currency: str | None
+    price_basis: PriceBasis | None
+    rent_period: RentPeriod | None
+    charges: Decimal | None
     last_fetched_at: datetime
     updated_at: datetime | None
+    card: str | None
+    """What the search page showed when its own page was last read: see `CardRead`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardRead:
+    """The page of a listing was read, or need not be read. `card` has hashes of what the search page showed of the
+    listing then; the spider compares them."""
+
+    portal: str
+    ref: str
+    card: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +199,10 @@ class Store(Protocol):
 
     def keep_validators(self, read: Sequence[PageRead]) -> None:
         """Store the validators of pages whose listings are written already. Those of erased listings are not stored."""
+
+    def keep_cards(self, read: Sequence[CardRead]) -> None:
+        """Store what search pages showed of listings that are written already. Those of erased listings are not
+        stored."""
 
     def correct(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
         """Correct listings by what a better parser read from kept pages. Makes only `corrected` events."""

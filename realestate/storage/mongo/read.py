@@ -35,12 +35,14 @@ from realestate.storage.mongo.documents import (
 )
 from realestate.storage.mongo.event_log import Log, recover_all
 from realestate.storage.snapshots import Kind, SnapshotRef
-from realestate.storage.store import Known, MarketRow, MedianRow, Numbered
+from realestate.storage.store import CardRead, Known, MarketRow, MedianRow, Numbered
 from realestate.storage.validators import TRUSTED, PageRead, Validators
 
 #: Documents that are read at a time, where all are wanted.
 _PAGE = 1000
 _LOOK_SECONDS = 1.0
+#: What the search page showed of a listing when its own page was last read. Not part of a backup.
+CARDS = "cards"
 _HISTORY = {"events": 0, "prices": 0}
 _PLACE = ("country", "city", "district", "operation", "currency")
 _KIND = ("country", "city", "district", "operation", "property_type", "rent_period", "currency")
@@ -95,7 +97,17 @@ class ListingReader:
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]:
         wanted = {"_id": {"$in": [id_of(portal, ref) for ref in refs]}}
         found = self._found(wanted, dict.fromkeys(("ref", "erased_at", *(each.name for each in fields(Known))), 1))
-        return {each["ref"]: _known(each) for each in found if not is_tombstone(each)}
+        with self.connection.database() as database:
+            cards = {each["_id"]: each["card"] for each in database[CARDS].find(wanted)}
+        return {each["ref"]: _known(each, cards.get(each["_id"])) for each in found if not is_tombstone(each)}
+
+    def keep_cards(self, read: Sequence[CardRead]) -> None:
+        """Cards of erased listings are deleted after the write: an erasure may happen meanwhile."""
+        newest = {(each.portal, each.ref): each for each in read}
+        with self.connection.database() as database:
+            cards = [ReplaceOne({"_id": id_of(*key)}, {"card": each.card}, upsert=True) for key, each in newest.items()]
+            bulk(database[CARDS], cards)
+            drop_cards(database, [id_of(*key) for key in erased_among(database, newest)])
 
     def watermark(self, portal: str, scope: str) -> str | None:
         with self.connection.database() as database:
@@ -139,14 +151,19 @@ class ListingReader:
             return list(found.sort("_id", 1).limit(limit) if limit else found)
 
 
-def _known(document: Document) -> Known:
+def _known(document: Document, card: str | None) -> Known:
     price = document.get("price")
+    charges = document.get("charges")
     return Known(
-        document["status"],
-        None if price is None else money(price),
-        document.get("currency"),
-        document["last_fetched_at"],
-        document.get("updated_at"),
+        status=document["status"],
+        price=None if price is None else money(price),
+        currency=document.get("currency"),
+        price_basis=document.get("price_basis"),
+        rent_period=document.get("rent_period"),
+        charges=None if charges is None else money(charges),
+        last_fetched_at=document["last_fetched_at"],
+        updated_at=document.get("updated_at"),
+        card=card,
     )
 
 
@@ -277,6 +294,10 @@ class PageValidators:
                 pages = database[VALIDATORS].find({**ids, "parser_version": parser_version, "kept_at": {"$gt": since}})
                 found |= dict(_holding(database, {each["_id"]: each for each in pages}))
         return found
+
+
+def drop_cards(database: Database[Document], ids: Sequence[str]) -> int:
+    return database[CARDS].delete_many({"_id": {"$in": ids}}).deleted_count if ids else 0
 
 
 def drop_validators(database: Database[Document], ids: Sequence[str]) -> int:

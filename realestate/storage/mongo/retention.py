@@ -25,7 +25,7 @@ from realestate.storage.mongo.change import (
 from realestate.storage.mongo.connection import Connection, Document, Documents, bulk, pages, pieces, server_time
 from realestate.storage.mongo.documents import id_of, page_of, stored_time
 from realestate.storage.mongo.event_log import LISTINGS, Log
-from realestate.storage.mongo.read import VALIDATORS, drop_validators
+from realestate.storage.mongo.read import CARDS, VALIDATORS, drop_cards, drop_validators
 from realestate.storage.mongo.write import OTHERS
 from realestate.storage.records import SealedContacts, erased_name
 from realestate.storage.snapshots import SnapshotRef
@@ -148,6 +148,7 @@ def finish_erasures(database: Database[Document]) -> int:
     for portal, refs in _erased_refs(database):
         remove_aside(database, ((portal, ref) for ref in refs), ("departures", "quarantine"))
         drop_validators(database, [id_of(portal, ref) for ref in refs])
+        drop_cards(database, [id_of(portal, ref) for ref in refs])
     return count
 
 
@@ -160,6 +161,7 @@ def _erase(database: Database[Document], portal: str, ref: str, at: datetime) ->
     removed["prices"] = len(replaced["prices"]) if replaced else 0
     removed |= remove_aside(database, [(portal, ref)])
     removed[VALIDATORS] = drop_validators(database, [id])
+    removed[CARDS] = drop_cards(database, [id])
     name = mark_name("listing", erased_name(portal, ref))
     database["erased"].update_one({"_id": name}, {"$unset": {"under_way": ""}})
     return removed

@@ -14,7 +14,7 @@ from realestate.storage.postgres.connection import Connection, Statements
 from realestate.storage.postgres.merge import is_erased
 from realestate.storage.postgres.rows import arrays, as_json, encoded, listing_of, recordset, unnested
 from realestate.storage.snapshots import Kind, SnapshotRef
-from realestate.storage.store import Known, MarketRow, MedianRow, Numbered
+from realestate.storage.store import CardRead, Known, MarketRow, MedianRow, Numbered
 from realestate.storage.validators import TRUSTED, PageRead, Validators
 
 #: Rows that are read at a time, where all are wanted.
@@ -51,6 +51,17 @@ _MEDIANS = f"""
     WHERE price_per_m2 IS NOT NULL AND city IS NOT NULL AND operation IS NOT NULL AND property_type IS NOT NULL
       AND status <> ALL (%s)
     GROUP BY 1, 2, 3, 4, 5, 6, 7
+"""
+_KNOWN = """
+    SELECT ref, status, price, currency, price_basis, rent_period, charges, last_fetched_at, updated_at, card
+    FROM listings LEFT JOIN cards USING (portal, ref)
+    WHERE portal = %s AND ref = ANY (%s)
+"""
+_CARD = {"portal": "text", "ref": "text", "card": "text"}
+_KEEP_CARDS = f"""
+    INSERT INTO cards (portal, ref, card)
+    SELECT portal, ref, card FROM {unnested("given", _CARD)} WHERE NOT {is_erased("given")}
+    ON CONFLICT (portal, ref) DO UPDATE SET card = excluded.card WHERE cards.card <> excluded.card
 """
 
 
@@ -91,9 +102,14 @@ class ListingReader:
         return [PriceSeen(*row) for row in rows]
 
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]:
-        wanted = "SELECT ref, status, price, currency, last_fetched_at, updated_at FROM listings"
-        rows = self._rows(f"{wanted} WHERE portal = %s AND ref = ANY (%s)", portal, list(refs))
+        rows = self._rows(_KNOWN, portal, list(refs))
         return {ref: Known(*columns) for ref, *columns in rows}
+
+    def keep_cards(self, read: Sequence[CardRead]) -> None:
+        newest = {(each.portal, each.ref): each.card for each in read}
+        rows = [(*key, card) for key, card in sorted(newest.items())]
+        with self.connection.cursor() as cursor:
+            cursor.execute(_KEEP_CARDS, arrays("given", _CARD, rows))
 
     def watermark(self, portal: str, scope: str) -> str | None:
         rows = self._rows("SELECT value FROM watermarks WHERE (portal, scope) = (%s, %s)", portal, scope)

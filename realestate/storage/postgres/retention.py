@@ -63,7 +63,17 @@ _TRIM = f"""
 """
 
 #: Tables with rows of one listing, or of an item of another kind; without the index of raw pages.
-_OF_A_LISTING = ("listings", "others", "events", "prices", "departures", "quarantine", "contacts", "validators")
+_OF_A_LISTING = (
+    "listings",
+    "others",
+    "events",
+    "prices",
+    "departures",
+    "quarantine",
+    "contacts",
+    "validators",
+    "cards",
+)
 _ERASE = f"""
     SELECT pg_advisory_xact_lock(%(lock)s);
     WITH remembered AS (INSERT INTO erased (kind, what) VALUES ('listing', %(what)s) ON CONFLICT DO NOTHING),
