@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from realestate.items import FIELDS, Gone, Listing, Sighting
 
@@ -21,6 +21,8 @@ EventType = Literal[
     "corrected",
     "appeared",
 ]
+
+EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 
 #: Where a price was read.
 Source = Literal["listing", "search", "correction"]
@@ -57,6 +59,29 @@ class Event:
     at: datetime
     job: str
     data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFilter:
+    """Which events are wanted. None: all."""
+
+    portal: str | None = None
+    type: EventType | None = None
+    since: datetime | None = None
+    """Those at this time and later."""
+    until: datetime | None = None
+    """Those before this time."""
+
+    def matches(self, event: Event) -> bool:
+        return (
+            self.portal in (None, event.portal)
+            and self.type in (None, event.type)
+            and (self.since is None or event.at >= self.since)
+            and (self.until is None or event.at < self.until)
+        )
+
+
+ALL_EVENTS = EventFilter()
 
 
 @dataclass(slots=True)  # not frozen, as Event

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 from realestate.items import Listing, Part, PriceBasis, RentPeriod, Status, as_record
 from realestate.items.others import Other, other_record
 from realestate.storage.contacts import Sealed, Source
-from realestate.storage.history import Event, Observed, PriceSeen
+from realestate.storage.history import ALL_EVENTS, Event, EventFilter, Observed, PriceSeen
 from realestate.storage.other_kinds import StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.validators import PageRead, Validators
@@ -256,14 +256,17 @@ class Store(Protocol):
     def counts(self) -> dict[str, tuple[int, int]]:
         """For each portal: the number of stored items of all kinds, and of entries in quarantine."""
 
+    def statuses(self, portal: str) -> Mapping[str, int]:
+        """Number of the portal's listings, by status."""
+
     def records(self, portal: str) -> Iterator[dict[str, Any]]:
         """The portal's listings as records (`items.as_record`), by ref."""
 
     def others(self, portal: str) -> Iterator[StoredOther]:
         """The portal's items of other kinds, by ref."""
 
-    def events(self, after: int = 0, limit: int = 1000) -> Sequence[Numbered]:
-        """The next events after a number. A reader that passes the last number it saw misses none."""
+    def events(self, after: int = 0, limit: int = 1000, wanted: EventFilter = ALL_EVENTS) -> Sequence[Numbered]:
+        """The next wanted events after a number. A reader that passes the last number it saw misses none."""
 
     def history(self, portal: str, ref: str) -> Sequence[Event]: ...
 

@@ -118,11 +118,11 @@ def _key(event: dict[str, Any]) -> tuple[int, str, str]:
 
 @contextmanager
 def swept_portals(
-    services: Services, store_url: str, folder: Path, portals: list[str], days: int
+    services: Services, store_url: str, folder: Path, portals: list[str], days: int, listings: int = LISTINGS
 ) -> Iterator[dict[str, Swept]]:
     """One full crawl, then a sweep on each day."""
     with ExitStack() as stack:
-        url = stack.enter_context(simulator_process(folder / "simulator.log", LISTINGS, 7))
+        url = stack.enter_context(simulator_process(folder / "simulator.log", listings, 7))
         store: FullStore = open_store(store_url)
         store.migrate()
         stack.callback(store.close)
@@ -167,6 +167,17 @@ def check(swept: dict[str, Swept]) -> None:
         assert (portal, each.invented) == (portal, [])
         for type in SHOWN:
             assert (portal, type, each.recorded[type]) == (portal, type, each.true[type])
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kind", ["store_url", "mongodb_url"])
+def test_two_days_of_sweeps_record_what_the_search_pages_show(
+    services: Services, kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    store_url = str(request.getfixturevalue(kind))
+    portals = ["daft", "emlak", "immoweb"]
+    with swept_portals(services, store_url, tmp_path, portals, days=2, listings=60) as swept:
+        check(swept)
 
 
 @pytest.fixture(scope="module")

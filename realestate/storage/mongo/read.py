@@ -17,7 +17,7 @@ from pymongo.database import Database
 from realestate.items import as_record
 from realestate.storage.changes import OFF_THE_MARKET
 from realestate.storage.contacts import Source
-from realestate.storage.history import Event, PriceSeen
+from realestate.storage.history import ALL_EVENTS, Event, EventFilter, PriceSeen
 from realestate.storage.maintenance import InQuarantine, fault_of
 from realestate.storage.mongo.change import erased_among, is_tombstone
 from realestate.storage.mongo.connection import Connection, Document, bulk, pieces, server_time
@@ -70,6 +70,15 @@ class ListingReader:
                 counted.update({each["_id"]: each["count"] for each in database[name].aggregate(by_portal)})
         return {portal: (kept[portal], bad[portal]) for portal in sorted({*kept, *bad} - {None})}
 
+    def statuses(self, portal: str) -> Mapping[str, int]:
+        """Does not migrate, as `counts`."""
+        by_status: list[Document] = [
+            {"$match": {"portal": portal}},
+            {"$group": {"_id": "$status", "count": {"$sum": 1}}},
+        ]
+        with self.connection.database(migrated=False) as database:
+            return {each["_id"]: each["count"] for each in database["listings"].aggregate(by_status)}
+
     def records(self, portal: str) -> Iterator[dict[str, Any]]:
         """Reads page by page, so that a slow reader holds no cursor open."""
         wanted = ids_of_portal(portal)
@@ -77,12 +86,12 @@ class ListingReader:
             yield from (as_record(listing_of(document)) for document in page if not is_tombstone(document))
             wanted["$gt"] = page[-1]["_id"]
 
-    def events(self, after: int = 0, limit: int = 1000) -> Sequence[Numbered]:
+    def events(self, after: int = 0, limit: int = 1000, wanted: EventFilter = ALL_EVENTS) -> Sequence[Numbered]:
         with self.connection.database() as database:
             log = Log(database)
-            found = log.read(after, limit)
+            found = log.read(after, limit, wanted)
             if not found and self._may_look() and recover_all(database):
-                found = log.read(after, limit)
+                found = log.read(after, limit, wanted)
             return found
 
     def history(self, portal: str, ref: str) -> Sequence[Event]:

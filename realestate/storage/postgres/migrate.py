@@ -3,6 +3,8 @@
 from importlib.resources import files
 from typing import Any
 
+from realestate.storage.postgres.comments import keep_true
+
 #: The number of an advisory lock. No other program may use it in this database.
 _LOCK = 0x7265616C  # "real"
 
@@ -22,6 +24,9 @@ def migrate(connection: Any) -> int:
                     cursor.execute("INSERT INTO schema_version (version) VALUES (%s)", (number,))
                     connection.commit()
                     version = number
+            if version == newest():  # a newer version of this program sets its own comments
+                keep_true(cursor)
+                connection.commit()
             return version
         finally:
             connection.rollback()
