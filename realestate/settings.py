@@ -288,6 +288,12 @@ SNAPSHOTS_FILE_SECONDS = 15 * 60.0
 #: Bytes of pages that wait in memory for a slow disk. Beyond that, sampled pages are not kept.
 SNAPSHOTS_WAITING_BYTES = 64 * 1024 * 1024
 
+# --- sweeps ----------------------------------------------------------------------------
+
+#: A sweep reads a listing's own page at least once in so many days, although its search page shows nothing new. Each
+#: day the same share is read. 0: only if the search page shows something new.
+REREAD_DAYS = number("REREAD_DAYS", 28)
+
 # --- retention (`realestate retain`); 0 keeps for ever ---------------------------------
 
 #: Raw pages that failed. A parser that was not repaired in this time will not be.

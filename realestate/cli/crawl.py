@@ -53,6 +53,10 @@ class CrawlOutcome:
     resumed: int
     new: int
     kept: int
+    on_market: int
+    """Of the kept listings, those that are active or reserved."""
+    gone: int
+    """Of the kept listings, those that are delisted, sold or rented."""
     quarantined: int
     dead: int
     pages: int
@@ -268,6 +272,7 @@ def _crawl(request: CrawlRequest, *, workers: int, show: "Callable[[Progress], N
         finally:
             children.stop(running, local.STOP_SECONDS)
         listings, quarantined = _counts(addresses.store_url, portal)
+        on_market, gone = _on_market_and_gone(addresses.store_url, portal)
         after = look(server, portal)
     return CrawlOutcome(
         portal=portal,
@@ -275,6 +280,8 @@ def _crawl(request: CrawlRequest, *, workers: int, show: "Callable[[Progress], N
         resumed=before.waiting + before.in_flight,
         new=listings - listings_before,
         kept=listings,
+        on_market=on_market,
+        gone=gone,
         quarantined=quarantined - quarantined_before,
         dead=after.dead - before.dead,
         pages=latest.total(portal, "pages"),
@@ -326,11 +333,32 @@ def _counts(store_url: str, portal: str) -> tuple[int, int]:
         store.close()
 
 
+def _on_market_and_gone(store_url: str, portal: str) -> tuple[int, int]:
+    """The portal's listings that are on the market, and those that have left it."""
+    from realestate.storage import open_store
+    from realestate.storage.changes import OFF_THE_MARKET
+
+    store = open_store(store_url)
+    try:
+        statuses = store.statuses(portal)
+    finally:
+        store.close()
+    gone = sum(count for status, count in statuses.items() if status in OFF_THE_MARKET)
+    return sum(statuses.values()) - gone, gone
+
+
+def _in_all(outcome: CrawlOutcome) -> str:
+    """Items of other kinds than listings are not on a market."""
+    if not outcome.on_market and not outcome.gone:
+        return f"{outcome.kept} in all"
+    return f"{outcome.kept} in all: {outcome.on_market} on the market, {outcome.gone} gone"
+
+
 def _print_outcome(outcome: CrawlOutcome) -> None:
     if outcome.resumed:
         print(f"resumed: {outcome.resumed} requests were waiting")
     print(
-        f"{outcome.portal}: {outcome.new} new listings, {outcome.kept} in all; {outcome.pages} pages in"
+        f"{outcome.portal}: {outcome.new} new listings, {_in_all(outcome)}; {outcome.pages} pages in"
         f" {outcome.seconds:.0f} s, {outcome.quarantined} in quarantine, {outcome.dead} dead letters"
     )
     if outcome.stopped:

@@ -9,7 +9,9 @@ import typer
 from realestate.cli.options import JsonFlag, PortalArgument
 
 if TYPE_CHECKING:
-    from realestate.storage.history import Event, PriceSeen
+    from datetime import datetime
+
+    from realestate.storage.history import Event, EventFilter, PriceSeen
     from realestate.storage.store import Numbered
 
 
@@ -37,17 +39,52 @@ def history(
 def events(
     after: Annotated[int, typer.Option(help="The number of the last event you have; 0 is the beginning.")] = 0,
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = 100,
+    portal: Annotated[str | None, typer.Option(help="Only of this portal.")] = None,
+    type: Annotated[str | None, typer.Option(help="Only of this type, such as price_changed.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Only from this day or time on: 2026-11-01, 2026-11-01T09:30.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Only before this day or time.")] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show the events of all portals in their order. With the last number in --after you get the next ones."""
+    """Show the events of all portals in their order. With the last number in --after you get the next ones.
+
+    Example: realestate events --portal immoweb --type price_changed --since 2026-11-01
+    """
     from realestate.cli.connections import opened_store
 
+    wanted = _event_filter(portal, type, since, until)
     with opened_store() as store:
-        found = store.events(after, limit)
+        found = store.events(after, limit, wanted)
     if json:
         print_events_as_json(found)
     else:
         print_events(found)
+
+
+def _event_filter(portal: str | None, type: str | None, since: str | None, until: str | None) -> "EventFilter":
+    from realestate.cli.errors import UsageError
+    from realestate.storage.history import EVENT_TYPES, EventFilter
+
+    known = next((each for each in EVENT_TYPES if each == type), None)
+    if type is not None and known is None:
+        raise UsageError(f"there is no event of type {type!r}: use one of {', '.join(EVENT_TYPES)}")
+    return EventFilter(portal=portal, type=known, since=_time("--since", since), until=_time("--until", until))
+
+
+def _time(option: str, text: str | None) -> "datetime | None":
+    """A day or a time in ISO 8601. Without a time zone it is UTC, as the times that are printed."""
+    from datetime import UTC, datetime
+
+    from realestate.cli.errors import UsageError
+
+    if text is None:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{option} {text!r} is not a day or a time: write 2026-11-01 or 2026-11-01T09:30") from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def print_history(events: "Sequence[Event]", prices: "Sequence[PriceSeen]") -> None:
@@ -66,7 +103,7 @@ def print_events(found: "Sequence[Numbered]") -> None:
     for each in found:
         event = each.event
         listing = f"{event.portal}/{event.ref}"
-        print(f"{each.seq:>8}  {event.at:%m-%d %H:%M}  {listing:<18} {event.type:<22} {_details(event)}")
+        print(f"{each.seq:>8}  {event.at:%Y-%m-%d %H:%M}  {listing:<18} {event.type:<22} {_details(event)}")
 
 
 def print_events_as_json(found: "Sequence[Numbered]") -> None:
@@ -86,7 +123,9 @@ def _details(event: "Event") -> str:
             return f"{old:,} -> {new:,} ({percent:+.1f} %)"
         case {"old": dict() as old, "new": dict() as new}:
             return f"{_price(old)} -> {_price(new)}"
-        case {"fields": list() | dict() as fields}:
+        case {"fields": dict() as fields}:
+            return ", ".join(_change(name, *values) for name, values in fields.items())
+        case {"fields": list() as fields}:  # events of older versions have no values
             return ", ".join(fields)
         case {"price": _, "currency": _}:
             return _price(event.data)
@@ -104,3 +143,17 @@ def _price(fields: Mapping[str, Any]) -> str:
     period = f" a {fields['rent_period']}" if fields.get("rent_period") else ""
     basis = " a m²" if fields.get("price_basis") == "per_m2" else ""
     return f"{amount} {fields['currency']}{period}{basis}"
+
+
+#: Longer values are not shown: `--json` has them.
+_LONGEST = 30
+
+
+def _change(name: str, old: Any, new: Any) -> str:
+    """The name of a changed field, with its old and new value if they are short."""
+    if isinstance(old, list | dict) or isinstance(new, list | dict):
+        return name
+    shown = ["-" if value is None else str(value) for value in (old, new)]
+    if any(len(value) > _LONGEST or "\n" in value for value in shown) or shown == ["-", "-"]:
+        return name
+    return f"{name} {shown[0]} -> {shown[1]}"

@@ -76,6 +76,10 @@ class EmbeddedJsonSpider(PortalSpider):
     promoted_path: ClassVar[str] = ""
     """True if somebody paid for the result's place."""
 
+    card_paths: ClassVar[tuple[str, ...]] = ()
+    """Other values of a result that change when the advert does, such as its title. If one of them changes, a sweep
+    reads the listing's page."""
+
     price_path: ClassVar[str]
     """A number, or a text with its currency and period."""
     period_path: ClassVar[str] = ""
@@ -116,13 +120,18 @@ class EmbeddedJsonSpider(PortalSpider):
             return replace(price, period=None)
         return replace(price, period=price.period or prices.period(line(self._at(ad, self.period_path))))
 
-    def status_of(self, ad: Any) -> Status:
-        """The state of the advert. Raises ListingGone if it is no more."""
+    def shows_price(self, result: Any) -> bool:
+        """Whether a result has a price, or says that it is on request. Without either, nothing is known."""
+        return self._at(result, self.price_path) is not None
+
+    def status_of(self, ad: Any) -> Status | None:
+        """The status of an advert or of a result of a search; None if it is not shown. `delisted`: it is no more."""
         value = self._at(ad, self.status_path)
-        status = self.statuses.get(str(value), "active")
-        if status == "delisted":
-            raise ListingGone(f"{self.status_path} is {value}")
-        return status
+        return None if value is None else self.statuses.get(str(value), "active")
+
+    def why_gone(self, ad: Any) -> str:
+        """How the page of an advert that is no more says so."""
+        return f"{self.status_path} is {self._at(ad, self.status_path)}"
 
     def seller_of(self, ad: Any) -> SellerType | None:
         """What kind of seller it is."""
@@ -148,7 +157,9 @@ class EmbeddedJsonSpider(PortalSpider):
         if not isinstance(ad, dict) or not ad:
             raise BrokenPage(f"no {self.document_path} in __NEXT_DATA__")
         ad = self._with_rows(ad)
-        status = self.status_of(ad)
+        status = self.status_of(ad) or "active"
+        if status == "delisted":
+            raise ListingGone(self.why_gone(ad))
         operation = self.operation_of(ad, response.url)
         price = self.price_of(ad, operation)
         fields: dict[str, Any] = {"operation": operation, "status": status}
@@ -182,6 +193,8 @@ class EmbeddedJsonSpider(PortalSpider):
         if self.ref_of(path) is None:
             return None
         price = self.price_of(result, self.operation_of(result, path))
+        if not self.shows_price(result):
+            price = prices.Price()  # which is not a price on request
         return self.found(
             path,
             price,
@@ -189,6 +202,8 @@ class EmbeddedJsonSpider(PortalSpider):
             dated=date_time(self._at(result, self.dated_path), self.timezone),
             is_promoted=bool(self._at(result, self.promoted_path)),
             shows_others=self.is_project(result),
+            status=self.status_of(result),
+            shown=[self._at(result, path) for path in self.card_paths],
         )
 
     def _table_fields(self, ad: Any) -> dict[str, Any]:

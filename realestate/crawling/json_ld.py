@@ -41,6 +41,9 @@ class JsonLdSpider(PortalSpider):
     """The cards on a search page."""
     card_link_selector: ClassVar[str] = "a[href]"
     card_price_selector: ClassVar[str]
+    card_text_selectors: ClassVar[tuple[str, ...]] = ()
+    """Other texts of a card that change when the advert does. If one of them changes, a sweep reads the listing's
+    page. The title of its link is always compared."""
     promoted_card_class: ClassVar[str] = ""
     """A class that only promoted cards have."""
     total_selector: ClassVar[str]
@@ -86,7 +89,14 @@ class JsonLdSpider(PortalSpider):
             return None
         price = prices.parse(html.text(card, self.card_price_selector), self.currency)
         classes = (card.attributes.get("class") or "").split()
-        return self.found(link, price, price.period, is_promoted=self.promoted_card_class in classes)
+        texts = [html.text(card, selector) for selector in self.card_text_selectors]
+        return self.found(
+            link,
+            price,
+            price.period,
+            is_promoted=self.promoted_card_class in classes,
+            shown=[html.attribute(card, self.card_link_selector, "title"), *texts],
+        )
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:
         page = html.Page(response.text)

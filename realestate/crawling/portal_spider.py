@@ -1,38 +1,98 @@
 """PortalSpider: the base of every portal of homes. It adds to SearchSpider what is special about homes."""
 
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
+from zlib import crc32
 from zoneinfo import ZoneInfo
 
 from scrapy import Request
 from scrapy.http import Response, TextResponse
 
 from realestate.crawling.page_outcomes import BrokenPage, ItemGone
-from realestate.crawling.results import AnyLink, Found, Result, Results
+from realestate.crawling.results import AnyLink, Card, Found, Result, Results
 from realestate.crawling.scope import Covers, Scope, selected, slug
 from realestate.crawling.search_spider import PRIORITY, SearchSpider
 from realestate.crawling.telephones import TelephoneRequests
-from realestate.items import Gone, Listing, Sighting, Sightings, Telephones
+from realestate.items import Gone, Listing, Sighting, Sightings, Status, Telephones
 from realestate.parsing.prices import Price
 from realestate.parsing.urls import absolute_url, path_match
 from realestate.queue.plain_urls import request_to
+from realestate.storage.changes import OFF_THE_MARKET
 from realestate.storage.contacts import Source
 from realestate.storage.handle import store_of
+from realestate.storage.prices import MEANING
+from realestate.storage.store import CardRead, Known
 
 __all__ = ["PRIORITY", "PortalSpider"]
 
-#: A listing's page is fetched again after this time, even if its search page shows nothing new.
-STALE = timedelta(days=7)
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-def is_news(sighting: Sighting, known: Any, now: datetime) -> bool:
-    """Whether the listing's own page has to be fetched, given what the store knows about it."""
-    if known is None or known.status not in ("active", "reserved"):
+def is_changed(found: Found, known: Known) -> bool:
+    """Whether the search page shows a change for which the listing's own page has to be read.
+
+    What it shows is compared with what it showed when that page was last read. A new amount needs no page, nor the new
+    date that comes with it: the search page has shown all of the change. But charges, which mostly change with the
+    rent, may be on the listing's page only."""
+    new = Card.read(found.card) if found.card else None
+    old = Card.read(known.card) if known.card else None
+    if new is None or old is None:
+        return not _is_as_stored(found.sighting, known, ("price", *MEANING, "status"))
+    if new.others != old.others:
         return True
-    has_new_price = sighting.price is not None and sighting.price != known.price
-    return has_new_price or bool(now - known.last_fetched_at > STALE)
+    if new.amount == old.amount:
+        return new.dated != old.dated
+    may_have_new_charges = known.charges is not None and not found.shows_charges
+    return known.price is None or may_have_new_charges or not _is_as_stored(found.sighting, known, MEANING)
+
+
+def _is_as_stored(sighting: Sighting, known: Known, names: Sequence[str]) -> bool:
+    shown = {name: getattr(sighting, name) for name in names}
+    return all(value is None or value == getattr(known, name) for name, value in shown.items())
+
+
+def is_due(ref: str, read_at: datetime, now: datetime, days: float) -> bool:
+    """Whether a listing's page has to be read again although its search page shows nothing new.
+
+    Each listing has its own moment in every period of so many days. So each day the same share is due, also if all were
+    read on one day. Never, if `days` is 0."""
+    if days <= 0:
+        return False
+    period = timedelta(days=days)
+    moment = _EPOCH + period * (crc32(ref.encode()) / 2**32)
+    return (read_at - moment) // period != (now - moment) // period
+
+
+def is_news(found: Found, known: Known | None, now: datetime, days: float) -> bool:
+    """Whether the listing's own page has to be fetched, given what the store knows about it."""
+    if known is None or known.status in OFF_THE_MARKET:
+        return True
+    return is_changed(found, known) or is_due(found.ref, known.last_fetched_at, now, days)
+
+
+def claimed(found: Found, known: Known | None, mode: str | None) -> Sighting:
+    """Return the sighting without the claims on which the listing's own page is more reliable.
+
+    That a listing is reserved, or its price on request, counts if the search page has changed since the listing's own
+    page was read. In a full job its page is read anyway. Otherwise a portal whose two pages disagree would make new
+    events in every job."""
+    sighting = found.sighting
+    is_new = mode in ("sweep", "incremental") and known is not None and is_changed(found, known)
+    if is_new or (sighting.status is None and sighting.price_basis != "on_request"):
+        return sighting
+    basis = None if sighting.price_basis == "on_request" else sighting.price_basis
+    return replace(sighting, status=None, price_basis=basis)
+
+
+def _in_scope(links: list[Any], filter: str) -> list[Any]:
+    """The links without those that the search page shows in another city than the job's."""
+    if not filter:
+        return links
+    scope = Scope.parse(filter)
+    return [each for each in links if scope.may_include(each.city)]
 
 
 class PortalSpider(SearchSpider):
@@ -119,13 +179,18 @@ class PortalSpider(SearchSpider):
         rent_period: Any = None,
         *,
         dated: datetime | None = None,
+        modified: datetime | None = None,
         is_promoted: bool = False,
         shows_others: bool = False,
+        shows_charges: bool = False,
+        status: Status | None = None,
+        shown: Any = None,
         city: str | None = None,
         **hints: Any,
     ) -> Found:
-        """A listing on a search page, with its price if the page shows it. Raises BrokenPage if the URL is not a
-        listing's."""
+        """A listing on a search page, with its price and status if the page shows them. `dated` is the date by which
+        the portal sorts, `modified` that of the last change if it is another. `shown` are other values that change when
+        the advert does, such as its title; not the number of views. Raises BrokenPage if the URL is not a listing's."""
         url = absolute_url(self.site, url)
         ref = self.ref_of(url)
         if ref is None:
@@ -139,8 +204,10 @@ class PortalSpider(SearchSpider):
             currency=price.currency,
             price_basis=price.basis,
             rent_period=rent_period,
+            status=status,
         )
-        return Found(sighting, hints, dated, is_promoted, shows_others, city)
+        card = Card.of(sighting, (dated, modified), shown)
+        return Found(sighting, hints, dated, is_promoted, shows_others, city, card, shows_charges)
 
     def listing(self, response: Response, price: Price | None = None, **fields: Any) -> Listing:
         """The listing of a page. Fields that every listing has are filled in; those in `fields` replace them."""
@@ -176,26 +243,44 @@ class PortalSpider(SearchSpider):
     def page_request(self, url: str) -> Request:
         return self.listing_request(url)
 
-    def items_shown(self, results: Sequence[Result]) -> Iterator[Any]:
-        """Also one Sightings item: which listings the page shows, with their prices."""
-        yield from super().items_shown(results)
-        sightings = tuple(each.sighting for each in results if isinstance(each, Found))
-        if sightings:
-            yield Sightings(sightings)
-
-    async def links_to_fetch(self, links: list[Any], mode: str | None, filter: str = "") -> list[Any]:
-        """In a sweep: new, changed and stale listings and those that show others. In an incremental job: new ones.
-        Otherwise all."""
-        if filter:
-            scope = Scope.parse(filter)
-            links = [each for each in links if scope.may_include(each.city)]
-        if mode not in ("sweep", "incremental") or not links:
-            return links
-        known = await store_of(self.crawler).ask(lambda store: store.known(self.name, [each.ref for each in links]))
+    async def items_and_links(
+        self, results: Sequence[Result], mode: str | None, filter: str = ""
+    ) -> tuple[list[Any], list[Any]]:
+        """Also one Sightings item: which listings the page shows, with their prices, also those of other places. In a
+        sweep the links are new, changed and due listings and those that show others. In an incremental job: new ones.
+        Otherwise all. Listings that the filter excludes are not among the links."""
+        items, links = await super().items_and_links(results, mode, filter)
+        known: Mapping[str, Known] = {}
+        if links and mode in ("sweep", "incremental"):
+            refs = [each.ref for each in links]
+            known = await store_of(self.crawler).ask(lambda store: store.known(self.name, refs))
+        found = [each for each in links if isinstance(each, Found)]
+        if found:
+            items.append(Sightings(tuple(claimed(each, known.get(each.ref), mode) for each in found)))
+        wanted = _in_scope(links, filter)
         if mode == "incremental":
-            return [each for each in links if each.ref not in known]
+            return items, [each for each in wanted if each.ref not in known]
+        if mode == "sweep":
+            news = self._news(wanted, known)
+            return items + self._cards_seen(wanted, known, {each.ref for each in news}), news
+        return items, wanted
+
+    def _news(self, links: list[Any], known: Mapping[str, Known]) -> list[Any]:
         now = datetime.now(UTC)
-        return [each for each in links if each.shows_others or is_news(each.sighting, known.get(each.ref), now)]
+        days = self.crawler.settings.getfloat("REREAD_DAYS")
+        return [each for each in links if each.shows_others or is_news(each, known.get(each.ref), now, days)]
+
+    def _cards_seen(self, links: list[Any], known: Mapping[str, Known], read: Set[str]) -> list[CardRead]:
+        """The new cards of listings whose own page is not read, because a new price is all that changed."""
+        return [
+            CardRead(self.name, each.ref, each.card)
+            for each in links
+            if isinstance(each, Found)
+            and each.card is not None
+            and each.ref not in read
+            and (stored := known.get(each.ref)) is not None
+            and stored.card not in (None, each.card)
+        ]
 
     def _is_wanted(self, listing: Listing, response: Response) -> bool:
         """Whether the listing is one that the job asked for."""

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import msgspec
 
 from realestate.items import Listing, Sighting
 from realestate.items.others import Other
@@ -38,6 +41,10 @@ class Found:
     """Whether its own page shows listings that no search shows, such as the flats of a project."""
     city: str | None = None
     """The city, if the search page shows it: a job of another city does not fetch the page."""
+    card: str | None = None
+    """Hashes of all that the search page shows of it: see `Card`. By them a sweep decides whether to read its page."""
+    shows_charges: bool = False
+    """Whether the charges of a rent are among the values of `card`."""
 
     @property
     def ref(self) -> str:
@@ -55,6 +62,38 @@ class Found:
     def carried(self) -> dict[str, Any]:
         """Values for the parser of its own page."""
         return self.hints | ({"rent_period": self.rent_period} if self.rent_period else {})
+
+
+_CARD_ENCODER = msgspec.json.Encoder(order="deterministic", enc_hook=str)
+
+
+class Card(NamedTuple):
+    """Hashes of what a search page shows of a listing. The store keeps them as one text."""
+
+    amount: str
+    """Of the number of its price."""
+    dated: str
+    """Of its dates."""
+    others: str
+    """Of all other values."""
+
+    @classmethod
+    def of(cls, sighting: Sighting, dates: Sequence[datetime | None], others: Any) -> str | None:
+        """Return the text; None if the page shows nothing but the address of the listing, as a sitemap does."""
+        meaning = (sighting.currency, sighting.price_basis, sighting.rent_period, sighting.status)
+        if sighting.price is None and others is None and not any((*meaning, *dates)):
+            return None
+        return "-".join(map(_hashed, (sighting.price, dates, (meaning, others))))
+
+    @classmethod
+    def read(cls, text: str) -> "Card | None":
+        """Return the hashes of the text; None if another version of this program wrote it."""
+        parts = text.split("-")
+        return cls(*parts) if len(parts) == len(cls._fields) else None
+
+
+def _hashed(value: Any) -> str:
+    return blake2b(_CARD_ENCODER.encode(value), digest_size=4).hexdigest()
 
 
 #: A result whose own page has to be fetched; and everything that a search page may show.

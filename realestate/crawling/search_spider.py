@@ -31,7 +31,7 @@ from realestate.crawling.page_outcomes import (
     Stage,
 )
 from realestate.crawling.paging import Numbers, Paging
-from realestate.crawling.results import AnyLink, Link, Result, Results
+from realestate.crawling.results import AnyLink, Found, Link, Result, Results
 from realestate.crawling.scope import Scope
 from realestate.crawling.search_splitting import Axis, parts_of
 from realestate.crawling.seed_reader import SeedReader
@@ -194,13 +194,13 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     # ----- methods that a base class of one kind of item overrides
 
-    def items_shown(self, results: Sequence[Result]) -> Iterator[Any]:
-        """The items that a search page yields without a further request. A link yields none."""
-        return (each for each in results if not isinstance(each, AnyLink))
-
-    async def links_to_fetch(self, links: list[Any], mode: str | None, filter: str = "") -> list[Any]:
-        """The links whose own page has to be fetched in a job of this mode, with this filter."""
-        return links
+    async def items_and_links(
+        self, results: Sequence[Result], mode: str | None, filter: str = ""
+    ) -> tuple[list[Any], list[Any]]:
+        """The items that a search page yields without a further request, and the links whose own page has to be
+        fetched in a job of this mode, with this filter."""
+        items = [each for each in results if not isinstance(each, AnyLink)]
+        return items, [each for each in results if isinstance(each, AnyLink)]
 
     async def validators_of(self, items: Sequence[Any]) -> Mapping[str, dict[str, Any]]:
         """By ref, the stored ETag and Last-Modified of the items whose page may be answered with "not modified"."""
@@ -549,16 +549,19 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     async def _items_and_requests(self, results: Sequence[Result], response: Response) -> AsyncIterator[Any]:
         """The items that a page shows, and requests for the pages that have to be fetched."""
-        for each in self.items_shown(results):
-            yield each
-        links = [each for each in results if isinstance(each, AnyLink)]
-        wanted = await self.links_to_fetch(links, response.meta.get("mode"), response.meta.get("filter", ""))
-        if "limit" in response.meta:
-            wanted = list({link.ref: link for link in wanted}.values())  # a promoted result is on the page twice
-            wanted = wanted[: await self._granted(len(wanted), response)]
-        validators = await self.validators_of(wanted)
-        for link in wanted:
-            yield self._request_for_page(link.url, link.carried, validators.get(link.ref))
+        meta = response.meta
+        items, links = await self.items_and_links(results, meta.get("mode"), meta.get("filter", ""))
+        for item in items:
+            yield item
+        if "limit" in meta:
+            links = list({link.ref: link for link in links}.values())  # a promoted result is on the page twice
+            links = links[: await self._granted(len(links), response)]
+        validators = await self.validators_of(links)
+        for link in links:
+            request = self._request_for_page(link.url, link.carried, validators.get(link.ref))
+            if isinstance(link, Found) and link.card is not None:
+                request.meta["card"] = [link.ref, link.card]  # stored with the page: see `pipelines.store`
+            yield request
 
     async def _granted(self, wanted: int, response: Response) -> int:
         """How many of the items that this page shows the job may fetch."""

@@ -231,8 +231,8 @@ class Listing:
 
 @dataclass(kw_only=True, slots=True)
 class Sighting:
-    """A listing was seen on a search page, perhaps with a price, or its detail page is unchanged. What is None was not
-    shown."""
+    """A listing was seen on a search page, perhaps with its price and status, or its detail page is unchanged. What is
+    None was not shown."""
 
     portal: str
     ref: str
@@ -241,6 +241,7 @@ class Sighting:
     currency: str | None = None
     price_basis: PriceBasis | None = None
     rent_period: RentPeriod | None = None
+    status: Status | None = None
     is_read: bool = False
     """Whether its detail page was requested, and is unchanged since it was last read."""
 

@@ -1,14 +1,12 @@
 """Cleans a listing in the same way for every portal."""
 
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 from realestate.items import Listing, content_hash
 from realestate.parsing.urls import stored_link
 from realestate.storage import Quarantined
-
-_CENT = Decimal("0.01")
+from realestate.storage.prices import price_per_m2
 
 
 class CleanPipeline:
@@ -28,7 +26,7 @@ def clean(listing: Listing) -> Listing:
     that is no http link is left out."""
     listing = _without_price_of_unknown_period(listing)
     listing.photos = [link for photo in listing.photos if (link := _photo(photo)) is not None]
-    listing.price_per_m2 = _price_per_m2(listing)
+    listing.price_per_m2 = price_per_m2(listing)
     listing.content_hash = content_hash(listing)
     return listing
 
@@ -52,10 +50,3 @@ def _photo(photo: Any) -> str | None:
 
     What is no text is kept, so that validation reports it: the parser is wrong."""
     return stored_link(photo) if isinstance(photo, str) else photo
-
-
-def _price_per_m2(listing: Listing) -> Decimal | None:
-    area = listing.plot_m2 if listing.property_type == "land" else listing.area_m2
-    if listing.price is None or not area or listing.price_basis != "total":
-        return None
-    return (listing.price / Decimal(str(area))).quantize(_CENT) or None

@@ -31,13 +31,16 @@ from realestate.storage.handle import provide_store
 from realestate.storage.history import Observed
 from realestate.storage.other_kinds import SeenOther
 from realestate.storage.snapshots import SnapshotRef
+from realestate.storage.store import CardRead
 from realestate.storage.validators import PageRead, page_read
 from realestate.storage.vault import Vault
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 #: The items that are stored. Any other item passes unchanged.
-StoredItem = Listing | Sighting | Sightings | Gone | Telephones | Other | Quarantined | SnapshotRef | PageRead
+StoredItem = (
+    Listing | Sighting | Sightings | Gone | Telephones | Other | Quarantined | SnapshotRef | PageRead | CardRead
+)
 
 #: A worker that stops waits so long for a database that is unavailable; then its pages go back to the queue.
 CLOSING_SECONDS = 10.0
@@ -172,6 +175,8 @@ class StorePipeline:
         if isinstance(item, Listing) and response is not None and (page := page_version(item, response)):
             # After its listing: it must not describe a listing that is not stored.
             self._add(page, job or "none", NO_HOLD)
+        if response is not None and (card := card_read(item, response)):
+            self._add(card, job or "none", NO_HOLD)
 
     def _hold(self, response: Response | None) -> Hold:
         """The lease of the page stays open until its item is stored."""
@@ -261,6 +266,8 @@ class StorePipeline:
         written = await self._retry_until_available(partial(self._store.write, batch))
         if pages := [each.item for each in items if isinstance(each.item, PageRead)]:
             await self._retry_until_available(partial(self._store.keep_validators, pages))
+        if cards := [each.item for each in items if isinstance(each.item, CardRead)]:
+            await self._retry_until_available(partial(self._store.keep_cards, cards))
         if self.contacts and (sealed := self.contacts.take(each.item for each in items)):
             await self._retry_until_available(partial(self._store.keep_contacts, sealed, self.contacts.days))
         return written
@@ -359,6 +366,13 @@ def page_version(listing: Listing, response: Response) -> PageRead | None:
     last_modified = _header(response, "Last-Modified")
     date = _header(response, "Date") if last_modified else ""  # a Last-Modified is judged by it
     return page_read(listing, response.url, etag=_header(response, "ETag"), last_modified=last_modified, date=date)
+
+
+def card_read(item: Any, response: Response) -> CardRead | None:
+    """Return what the search page showed of a listing whose own page was read, or is unchanged."""
+    ref, card = response.meta.get("card") or (None, None)
+    is_page_read = isinstance(item, Listing) or (isinstance(item, Sighting) and item.is_read)
+    return CardRead(item.portal, item.ref, card) if is_page_read and card is not None and item.ref == ref else None
 
 
 def _header(response: Response, name: str) -> str:

@@ -17,9 +17,10 @@ One reading of a listing makes at most one event of each type.
                            are of the same currency, basis and period. See below for moves of more than 60 %
     price_meaning_changed  `old` and `new`, each with `price`, `currency`, `price_basis` and `rent_period`: one of the
                            last three has changed, so that the numbers cannot be compared, whether or not the number
-                           changed too. A price that becomes "on request", or is shown again, is of this type
-    updated                `fields`: sorted names of the other fields that changed. `status` is among them only if an
-                           option has ended (reserved -> active), for which there is no other event
+                           changed too. A price that becomes "on request", or is shown again, is of this type.
+                           The rent period of a price that stays "on request" means nothing, and makes no event
+    updated                `fields`: the other fields that changed, each with its old and new value. `status` is among
+                           them only if an option has ended (reserved -> active), for which there is no other event
     reserved               was on the market and is under option now
 
 A reading makes a price_changed or a price_meaning_changed, never both. Of a page that says that its listing is off the
@@ -106,12 +107,14 @@ def _changes(kept: _Kept, record: Record) -> Iterator[Event]:
         yield {"type": "relisted"}
     yield from _money_change(kept, _part(record, MONEY))
     content = _part(record, OTHER_CONTENT)
-    fields = [name for name in OTHER_CONTENT if content[name] != kept.content[name]]
+    fields = {
+        name: [kept.content[name], content[name]] for name in OTHER_CONTENT if content[name] != kept.content[name]
+    }
     if (before, kept.status) == ("reserved", "active"):
-        fields.append("status")
+        fields["status"] = [before, kept.status]
     kept.content = content
     if fields:
-        yield {"type": "updated", "fields": sorted(fields)}
+        yield {"type": "updated", "fields": dict(sorted(fields.items()))}
     if kept.status == "reserved" != before:
         yield {"type": "reserved"}
 
@@ -119,11 +122,11 @@ def _changes(kept: _Kept, record: Record) -> Iterator[Event]:
 def _money_change(kept: _Kept, money: Record) -> Iterator[Event]:
     suspect, kept.suspect = kept.suspect, None
     old, new = kept.money["price"], money["price"]
-    if any(money[name] != kept.money[name] for name in MONEY[1:]):
+    if old is None and new is None and money["price_basis"] == kept.money["price_basis"]:
+        pass  # without a price, a rent period means nothing
+    elif any(money[name] != kept.money[name] for name in MONEY[1:]):
         yield {"type": "price_meaning_changed", "old": kept.money, "new": money}
-    elif old == new:
-        return
-    else:
+    elif old != new:
         percent = (new - old) / old * 100
         if abs(percent) > SUSPECT_PERCENT and new != suspect:
             kept.suspect = new

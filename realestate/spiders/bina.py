@@ -142,6 +142,7 @@ class BinaSpider(PortalSpider):
             dated=dates.iso(at(node, "updatedAt"), self.timezone),
             is_promoted=any(at(node, name) is True for name in words.PROMOTED),
             city=line(at(node, "city.name")),
+            shown=[at(node, path) for path in words.CARD],
         )
 
     def parse_listing(self, response: TextResponse, **hints: Any) -> Iterator[Listing]:

@@ -222,6 +222,10 @@ def item_id(document: str) -> str | None:
     return None
 
 
+#: Values of a result that change when the advert does.
+CARD = ("rooms", "floor", "floors", "area.value", "hasRepair", "hasBillOfSale", "hasMortgage", "photosCount")
+
+
 def price_of(item: Any, home_currency: str) -> prices.Price:
     """The price: "total" or "value", as the query names it. Null means on request; without the key there is none."""
     price = at(item, "price")

@@ -50,6 +50,7 @@ class DaftSpider(EmbeddedJsonSpider):
     link_path = "seoFriendlyPath"
     id_path = "id"
     dated_path = "publishDate"
+    card_paths = ("title", "propertyType", "numBedrooms", "numBathrooms")
     price_path = "price"
     operation_path = "category || saleType[0]"
     operations = {

@@ -75,7 +75,13 @@ class EmlakSpider(PortalSpider):
             return None
         price = html.text(card, "p.price")
         is_pinned = "pinned" in (card.attributes.get("class") or "").split()
-        return self.found(response.urljoin(link), self._price(price), prices.period(price), is_promoted=is_pinned)
+        return self.found(
+            response.urljoin(link),
+            self._price(price),
+            prices.period(price),
+            is_promoted=is_pinned,
+            shown=[html.text(card, selector) for selector in ("h6.title", ".info", ".description")],
+        )
 
     def parse_listing(
         self, response: TextResponse, rent_period: RentPeriod | None = None, **hints: Any

@@ -135,10 +135,13 @@ class ImmowebSpider(PortalSpider):
         is_project = str(at(result, "property.type")).endswith("_GROUP")
         return self.found(
             path,
-            words.price_of(result, self.currency),
+            words.price_of(result, self.currency) if words.shows_price(result) else None,
             period,
             dated=dated,
             shows_others=is_project,
+            shows_charges=True,
+            status=words.shown_status(result),
+            shown=[at(result, path) for path in words.CARD],
             city=line(at(result, "property.location.locality")),
         )
 
@@ -169,8 +172,13 @@ class ImmowebSpider(PortalSpider):
             quality_flags=frozenset(flag for path, flag in words.UNUSUAL.items() if at(ad, path) is True),
             extra=words.rest_of(ad),
         )
-        for number, price in words.units_of(ad):  # each has its own page, which no search shows
-            yield self.found(self.url_of(number), prices.of(price, self.currency))
+        for number, unit in words.units_of(ad):  # each has its own page, which no search shows
+            yield self.found(
+                self.url_of(number),
+                prices.of(unit["price"], self.currency) if "price" in unit else None,
+                status=words.SALE_STATUSES.get(str(at(unit, "saleStatus"))),
+                shown=[at(unit, path) for path in words.UNIT_CARD],
+            )
 
     def wrapped(self, document: bytes) -> bytes:
         """The bare object of `window.classified`, or one that contains it, put into a page's script."""

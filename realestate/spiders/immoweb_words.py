@@ -285,6 +285,12 @@ def price_of(ad: Any, currency: str) -> prices.Price:
     return prices.Price(basis="on_request")
 
 
+def shows_price(result: Any) -> bool:
+    """Whether a result of a search has a block of prices. Without it, nothing is known about the price."""
+    price = at(result, "price")
+    return isinstance(price, dict) and "mainValue" in price
+
+
 def period_of(ad: Any) -> RentPeriod | None:
     """The period of the main value. The transaction may have the rent of a month and that of a year."""
     price = numbers.positive(at(ad, "price.mainValue"))
@@ -377,13 +383,13 @@ def type_of(ad: Any) -> PropertyType | None:
     return PROPERTY_TYPES.get(kind, "other") if kind else None
 
 
-def units_of(ad: Any) -> Iterator[tuple[str, Any]]:
-    """The number and price of each home of a project. They stand in groups, or alone."""
+def units_of(ad: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The number and the values of each home of a project. They stand in groups, or alone."""
     for group in listed(at(ad, "cluster.units")):
         for unit in (*listed(at(group, "items")), group):
             number = line(at(unit, "id")) or ""
             if re.fullmatch(r"\d{6,9}", number, re.ASCII):
-                yield number, at(unit, "price")
+                yield number, unit
 
 
 def in_attribute(document: str) -> Any:
@@ -420,3 +426,29 @@ def status_of(ad: Any, is_rent: bool) -> Status:
     if at(ad, "flags.isSoldOrRented"):
         return "rented" if is_rent else "sold"
     return "reserved" if at(ad, "flags.isUnderOption") else "active"
+
+
+#: Values of a result that change when the advert does.
+CARD = (
+    "property.title",
+    "property.bedroomCount",
+    "property.roomCount",
+    "property.netHabitableSurface",
+    "property.landSurface",
+    "price.additionalValue",  # the charges of a rent
+)
+#: The same of a home on the page of its project.
+UNIT_CARD = ("subtype", "bedroomCount", "surface", "floor")
+SALE_STATUSES: dict[str, Status] = {"AVAILABLE": "active", "UNDER_OPTION": "reserved", "SOLD": "sold"}
+#: Labels of a result -> the status that they mean.
+_LABELS: dict[str, Status] = {"under_option": "reserved", "sold": "sold", "rented": "rented"}
+
+
+def shown_status(result: Any) -> Status | None:
+    """The status of a result of a search: by its labels, of which the first is the main one. None if it has no field
+    for labels."""
+    flags = at(result, "flags")
+    if not isinstance(flags, dict) or "main" not in flags:
+        return None
+    labels = [flags["main"], *listed(flags.get("secondary"))]
+    return next((_LABELS[label] for label in labels if label in _LABELS), "active")

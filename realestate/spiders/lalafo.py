@@ -147,8 +147,10 @@ class LalafoSpider(PortalSpider):
             words.price_of(item),
             period,
             dated=dates.stamp(item.get("created_time")),
+            modified=dates.stamp(item.get("updated_time")),
             is_promoted=words.is_paid(item),
             city=line(item.get("city")),
+            shown=[item.get(name) for name in ("title", "description")],
             **hints,
         )
 

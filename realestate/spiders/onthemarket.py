@@ -13,7 +13,7 @@ from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from realestate.crawling import Covers, EmbeddedJsonSpider, ListingGone, Numbers
+from realestate.crawling import Covers, EmbeddedJsonSpider, Numbers
 from realestate.items import Operation, Status
 from realestate.parsing import prices
 from realestate.parsing.embedded import at, listed
@@ -22,6 +22,8 @@ from realestate.parsing.words import folded, meaning
 
 #: Flags of an advert that the agent took back. Their names have a question mark in some documents.
 RETRACTED = ("retracted", "retracted?")
+#: Where an advert has labels. A result of a search without any of these says nothing about its status.
+LABELLED = ("propertyLabels", "status", "availability")
 #: Labels over an advert. "STC" means "subject to contract": the sale is not final.
 LABELS: dict[str, Status] = folded(
     {
@@ -80,6 +82,7 @@ class OnthemarketSpider(EmbeddedJsonSpider):
     link_path = "join('', [id, '/'])"
     link_prefix = "/details/"
     promoted_path = '"spotlight?"'
+    card_paths = ('"property-title"', '"humanised-property-type"', "bedrooms", "address")
     price_path = "price"
     point_path = "location.[lat, lon]"
     fields = {
@@ -108,13 +111,16 @@ class OnthemarketSpider(EmbeddedJsonSpider):
             return "rent"
         return "sale" if at(ad, "forSale") is True else None
 
-    def status_of(self, ad: Any) -> Status:
-        if any(ad.get(name) is True for name in RETRACTED):
-            raise ListingGone("the advert is retracted")
+    def status_of(self, ad: Any) -> Status | None:
+        if any(at(ad, name) is True for name in RETRACTED):
+            return "delisted"
         for label in _labels(ad):
             if status := meaning(label, LABELS):
                 return status
-        return "active"
+        return "active" if any(at(ad, name) is not None for name in LABELLED) else None
+
+    def why_gone(self, ad: Any) -> str:
+        return "the advert is retracted"
 
     def more_fields(self, ad: Any) -> dict[str, Any]:
         return {

@@ -116,6 +116,7 @@ class OtodomSpider(EmbeddedJsonSpider):
     link_prefix = "/pl/oferta/"
     dated_path = "pushedUpAt || dateCreated"
     promoted_path = "isPromoted"
+    card_paths = ("title", "roomsNumber", "areaInSquareMeters")
     price_path = "totalPrice.value || rows.price"
     period_path = "characteristics[?key=='price'].localizedValue | [0]"
     operation_path = "transaction || adCategory.type"
@@ -184,6 +185,9 @@ class OtodomSpider(EmbeddedJsonSpider):
         if "developer" in sellers or self.is_project(ad):
             return "developer"
         return sellers[0] if sellers else None
+
+    def shows_price(self, result: Any) -> bool:
+        return super().shows_price(result) or at(result, "hidePrice") is True
 
     def more_fields(self, ad: Any) -> dict[str, Any]:
         if self.is_project(ad):

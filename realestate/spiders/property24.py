@@ -42,6 +42,7 @@ class Property24Spider(JsonLdSpider):
 
     card_selector = "div.p24_regularTile[data-listing-number], div.p24_promotedTile[data-listing-number]"
     card_price_selector = ".p24_price"
+    card_text_selectors = (".p24_title", ".p24_location", ".p24_featureDetails", ".p24_size")
     promoted_card_class = "p24_promotedTile"
     total_selector = ".p24_results"
 

@@ -62,6 +62,7 @@ class WillhabenSpider(EmbeddedJsonSpider):
     link_prefix = "/iad/"
     id_path = "id"
     dated_path = "rows.published"
+    card_paths = ("rows.heading || description", 'rows."estate_size/living_area"', "rows.number_of_rooms")
     price_path = "rows.price"
     period_path = "rows.price_for_display"
     point_path = "rows.coordinates"
@@ -102,6 +103,9 @@ class WillhabenSpider(EmbeddedJsonSpider):
         "posted_at": "firstPublishedDate",
         "updated_at": "publishedDate",
     }
+
+    def shows_price(self, result: Any) -> bool:
+        return super().shows_price(result) or at(result, "rows.price_for_display") is not None
 
     def operation_of(self, ad: Any, url: str) -> Operation | None:
         section = url.partition("/d/")[2].partition("/")[0]  # the title of a flat for sale may contain "vermietet"

@@ -46,6 +46,12 @@ class Times(NamedTuple):
 NOT_SEEN = Times(None, None, None, "")
 
 
+def _shows_price(sighting: Sighting) -> bool:
+    """Whether the search page shows the price: an amount, that it is on request, or that there is none any more."""
+    is_final = sighting.price_basis == "on_request" or sighting.status in ("sold", "rented")
+    return sighting.price is not None or is_final
+
+
 def times_of(observed: Sequence[Dated]) -> Times:
     """`observed` is in the order of the fetches."""
     seen = read = sighted = None
@@ -56,7 +62,7 @@ def times_of(observed: Sequence[Dated]) -> Times:
         elif isinstance(item, Sighting):
             seen, job = at, by
             read = at if item.is_read else read
-            sighted = at if item.price is not None else sighted
+            sighted = at if _shows_price(item) else sighted
     return Times(seen, read, sighted, job)
 
 

@@ -5,20 +5,19 @@ A store reads the stored state of each listing of a batch, calls `decide`, and w
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from realestate.items import CONTENT, Gone, Listing, Sighting, as_record
+from realestate.items import CONTENT, Gone, Listing, Sighting, Status, as_record
 from realestate.storage.clock import Dated
 from realestate.storage.history import Event, EventType, Observed, Outcome, PriceSeen, Source, State, Suspect, altered
 from realestate.storage.maintenance import SLACK
 from realestate.storage.prices import (
     MEANING,
     MONEY,
-    believable,
     cents,
     completed,
     money,
@@ -27,6 +26,7 @@ from realestate.storage.prices import (
     plain_money,
     priced,
     rehashed,
+    shown_money,
 )
 
 __all__ = ["OFF_THE_MARKET", "SAME", "Event", "EventType", "Observed", "Outcome", "PriceSeen", "State", "Suspect"]
@@ -145,8 +145,7 @@ def correct(before: State, listing: Listing, job: str, now: datetime, *, reprice
         if not set(MONEY).isdisjoint(fields):
             turn.price(listing, "correction")
         turn.change(_kept(listing, known, status=known.status))
-        old, new = as_record(known), as_record(listing)
-        turn.add_event("corrected", {"fields": {name: [old[name], new[name]] for name in sorted(fields)}})
+        turn.add_event("corrected", {"fields": old_and_new(known, listing, fields)})
     return outcome
 
 
@@ -156,6 +155,12 @@ def changed_fields(old: Listing, new: Listing, skip: Set[str] = _OTHER_EVENTS) -
         return []
     before, after = as_record(old), as_record(new)
     return sorted(name for name in CONTENT if name not in skip and before[name] != after[name])
+
+
+def old_and_new(old: Listing, new: Listing, fields: Iterable[str]) -> dict[str, list[Any]]:
+    """Return the old and the new value of each field, as JSON values, in the order of their names."""
+    before, after = as_record(old), as_record(new)
+    return {name: [before[name], after[name]] for name in sorted(fields)}
 
 
 class _Turn:
@@ -174,7 +179,7 @@ class _Turn:
         state = self.outcome.state
         if state is None:
             self._first(listing)
-        elif state.is_content_newer(self.now):
+        elif state.is_content_newer(self.now) or state.has_left_after(self.now):
             self._late_read(state.listing, completed(listing, state.listing))
         elif listing.status in OFF_THE_MARKET:
             self._left(state.listing, listing.status)
@@ -182,22 +187,23 @@ class _Turn:
             self._compared(state.listing, completed(listing, state.listing))
 
     def sighted(self, sighting: Sighting) -> None:
-        """Apply the price of a search page. If the page shows another currency, price basis or rent period, it is
-        ignored: the detail page is more reliable."""
+        """Apply the price and the status of a search page. A listing off the market returns only by its own page."""
         state = self.outcome.state
-        if state is None or state.listing.price is None or not believable(sighting.price):
+        if state is None or state.listing.status in OFF_THE_MARKET:
             return
         known = state.listing
-        shown = {name: getattr(sighting, name) for name in MEANING if getattr(sighting, name) is not None}
-        if known.status in OFF_THE_MARKET or any(getattr(known, name) != value for name, value in shown.items()):
-            return
-        new = altered(known, price=sighting.price)
+        new = shown_money(known, sighting)
         if state.is_price_newer(self.now):
-            self.outcome.late += self._late_price(known, new)
+            self._late_sighting(known, sighting, new)
             return
-        kept = self._money(known, new, "search")
+        if sighting.status in ("sold", "rented"):
+            self._left(known, sighting.status)
+            return
+        kept = money(known) if new is None else self._money(known, new, "search")
+        status = sighting.status if sighting.status in ("active", "reserved") else known.status
+        self._updated(known, status, [])
         if self._revised:
-            self.change(rehashed(priced(known, kept)))
+            self.change(rehashed(altered(priced(known, kept), status=status)))
 
     # ----- late observations: a newer one is stored already
 
@@ -207,6 +213,11 @@ class _Turn:
         is_other_price = not is_off and self._late_price(known, listing)
         if is_other_price or listing.status != known.status or (not is_off and changed_fields(known, listing)):
             self.outcome.late += 1
+
+    def _late_sighting(self, known: Listing, sighting: Sighting, new: Listing | None) -> None:
+        """Apply a search page that is older than what is stored: only its price is kept, in the price history."""
+        is_other_price = new is not None and self._late_price(known, new)
+        self.outcome.late += is_other_price or sighting.status not in (None, known.status)
 
     def _late_price(self, known: Listing, new: Listing) -> bool:
         """Note the price of a late page. Return whether it differs from the stored one."""
@@ -254,18 +265,27 @@ class _Turn:
             listing = rehashed(priced(listing, kept))
         else:
             kept = self._money(known, listing, "listing")
-        if (known.status, listing.status) == ("reserved", "active"):
-            fields.append("status")
-        if fields:
-            self.add_event("updated", {"fields": sorted(fields)})
-        if listing.status == "reserved" != known.status:
-            self.add_event("reserved", {})
+        self._updated(known, listing.status, fields, listing)
         if self._revised or any(getattr(known, name) != getattr(listing, name) for name in SAME):
             self.change(_kept(priced(listing, kept), known))
+
+    def _updated(self, known: Listing, status: Status, fields: list[str], new: Listing | None = None) -> None:
+        """Add `updated` with the changed fields of the new listing, and `reserved`. That an option has ended has no
+        other event than `updated`."""
+        changes = old_and_new(known, new, fields) if new is not None else {}
+        if (known.status, status) == ("reserved", "active"):
+            changes["status"] = [known.status, status]
+        if changes:
+            self.add_event("updated", {"fields": changes})
+        if status == "reserved" != known.status:
+            self.add_event("reserved", {})
 
     def _money(self, known: Listing, new: Listing, source: Source) -> dict[str, Any]:
         """Return the MONEY values to store: the new ones, or the known price while the new price is suspect."""
         new_money = money(new)
+        if known.price is None and new.price is None and known.price_basis == new.price_basis:
+            self._doubt(None)
+            return new_money  # without a price, a rent period means nothing
         is_other_meaning = any(getattr(known, name) != new_money[name] for name in MEANING)
         if is_other_meaning or (known.price is None) != (new.price is None):
             return self._new_meaning(known, new, source)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from realestate.items import FIELDS, Gone, Listing, Sighting
 
@@ -21,6 +21,8 @@ EventType = Literal[
     "corrected",
     "appeared",
 ]
+
+EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 
 #: Where a price was read. `late`: on a page that was stored after a newer one.
 Source = Literal["listing", "search", "correction", "late"]
@@ -60,6 +62,10 @@ class State:
         gone = self.listing.delisted_at
         return _is_after(self.listing.last_fetched_at, at) or (gone is not None and gone[1] > at)
 
+    def has_left_after(self, at: datetime) -> bool:
+        """Whether it is sold or rented, and a page that was fetched after this time showed it."""
+        return self.listing.status in ("sold", "rented") and self.is_price_newer(at)
+
 
 @dataclass(slots=True)  # not frozen: that takes five times as long to create, and every new listing has one
 class Event:
@@ -72,6 +78,29 @@ class Event:
     at: datetime
     job: str
     data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFilter:
+    """Which events are wanted. None: all."""
+
+    portal: str | None = None
+    type: EventType | None = None
+    since: datetime | None = None
+    """Those at this time and later."""
+    until: datetime | None = None
+    """Those before this time."""
+
+    def matches(self, event: Event) -> bool:
+        return (
+            self.portal in (None, event.portal)
+            and self.type in (None, event.type)
+            and (self.since is None or event.at >= self.since)
+            and (self.until is None or event.at < self.until)
+        )
+
+
+ALL_EVENTS = EventFilter()
 
 
 @dataclass(slots=True)  # not frozen, as Event

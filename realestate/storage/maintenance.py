@@ -20,6 +20,8 @@ SLACK = timedelta(minutes=10)
 RELEASED = "released"
 #: and of one whose texts were deleted, because it left the market long ago.
 TRIMMED = "trimmed"
+#: The fields of such a listing that events may contain too.
+TEXTS = ("description", "photos")
 
 Weight = Literal["fine", "repaired", "advice", "fault"]
 
@@ -83,6 +85,14 @@ class Erased:
 def fault_of(error: str) -> str:
     """The field or rule of an error: of `photos.0: "x" is no address` it is `photos`."""
     return error.partition(":")[0].partition(".")[0]
+
+
+def without_texts(data: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The data of an event with None for the old and new values of TEXTS; None if it has none of them."""
+    fields = data.get("fields")
+    if not isinstance(fields, dict) or fields.keys().isdisjoint(TEXTS):
+        return None
+    return {**data, "fields": {name: [None, None] if name in TEXTS else each for name, each in fields.items()}}
 
 
 @runtime_checkable

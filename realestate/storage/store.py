@@ -6,11 +6,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
-from realestate.items import Listing, Part, Status, as_record
+from realestate.items import Listing, Part, PriceBasis, RentPeriod, Status, as_record
 from realestate.items.others import Other, other_record
 from realestate.storage.clock import Seen
 from realestate.storage.contacts import Sealed, Source
-from realestate.storage.history import Event, Observed, PriceSeen
+from realestate.storage.history import ALL_EVENTS, Event, EventFilter, Observed, PriceSeen
 from realestate.storage.other_kinds import SeenOther, StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.validators import PageRead, Validators
@@ -106,8 +106,23 @@ class Known:
     status: Status
     price: Decimal | None
     currency: str | None
+    price_basis: PriceBasis | None
+    rent_period: RentPeriod | None
+    charges: Decimal | None
     last_fetched_at: datetime
     updated_at: datetime | None
+    card: str | None
+    """What the search page showed when its own page was last read: see `CardRead`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardRead:
+    """The page of a listing was read, or need not be read. `card` has hashes of what the search page showed of the
+    listing then; the spider compares them."""
+
+    portal: str
+    ref: str
+    card: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +208,10 @@ class Store(Protocol):
     def keep_validators(self, read: Sequence[PageRead]) -> None:
         """Store the validators of pages whose listings are written already. Those of erased listings are not stored."""
 
+    def keep_cards(self, read: Sequence[CardRead]) -> None:
+        """Store what search pages showed of listings that are written already. Those of erased listings are not
+        stored."""
+
     def correct(self, listings: Sequence[Listing], job: str) -> Mapping[str, int]:
         """Correct listings by what a better parser read from kept pages. Makes only `corrected` events."""
 
@@ -246,14 +265,17 @@ class Store(Protocol):
     def counts(self) -> dict[str, tuple[int, int]]:
         """For each portal: the number of stored items of all kinds, and of entries in quarantine."""
 
+    def statuses(self, portal: str) -> Mapping[str, int]:
+        """Number of the portal's listings, by status."""
+
     def records(self, portal: str) -> Iterator[dict[str, Any]]:
         """The portal's listings as records (`items.as_record`), by ref."""
 
     def others(self, portal: str) -> Iterator[StoredOther]:
         """The portal's items of other kinds, by ref."""
 
-    def events(self, after: int = 0, limit: int = 1000) -> Sequence[Numbered]:
-        """The next events after a number. A reader that passes the last number it saw misses none."""
+    def events(self, after: int = 0, limit: int = 1000, wanted: EventFilter = ALL_EVENTS) -> Sequence[Numbered]:
+        """The next wanted events after a number. A reader that passes the last number it saw misses none."""
 
     def history(self, portal: str, ref: str) -> Sequence[Event]: ...
 

@@ -1,14 +1,17 @@
 """How events, prices and jobs are printed."""
 
 import json
+from dataclasses import fields
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from realestate.cli.listings import print_events, print_events_as_json, print_history
-from realestate.storage.history import Event, PriceSeen
+from realestate.cli.crawl import CrawlOutcome, _in_all
+from realestate.cli.errors import UsageError
+from realestate.cli.listings import _event_filter, print_events, print_events_as_json, print_history
+from realestate.storage.history import Event, EventFilter, PriceSeen
 from realestate.storage.store import Numbered
 
 AT = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
@@ -31,7 +34,9 @@ def event(type: Any, data: dict[str, Any]) -> Event:
         ),
         (event("price_meaning_changed", {"old": MONTHLY, "new": ON_REQUEST}), "305 AZN a month -> on request"),
         (event("updated", {"fields": ["photos", "title"]}), "photos, title"),
-        (event("corrected", {"fields": {"rooms": [2, 3]}}), "rooms"),
+        (event("corrected", {"fields": {"rooms": [2, 3]}}), "rooms 2 -> 3"),
+        (event("updated", {"fields": {"title": [None, "New"], "photos": [[], ["x"]]}}), "title - -> New, photos"),
+        (event("updated", {"fields": {"description": ["Sunny. " * 9, None]}}), "description"),
         (event("delisted", {"evidence": {"evidence": "404", "detail": "status 404"}}), "status 404"),
         (event("relisted", {"was": "sold"}), '{"was":"sold"}'),
     ],
@@ -42,7 +47,7 @@ def test_each_event_is_printed_on_one_readable_line(
 ) -> None:
     print_events([Numbered(7, happened)])
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.split()[:4] == ["7", "09-01", "12:30", "emlak/840001"]
+    assert line.split()[:4] == ["7", "2026-09-01", "12:30", "emlak/840001"]
     assert words in line
 
 
@@ -64,3 +69,33 @@ def test_a_history_has_its_prices_and_marks_suspect_ones(capsys: pytest.CaptureF
     assert "305.50 AZN a month" in printed
     assert "search" in printed
     assert "suspect, not confirmed yet" in printed
+
+
+def test_events_are_filtered_by_portal_type_and_time() -> None:
+    wanted = _event_filter("emlak", "price_changed", "2026-11-01", "2026-11-02T10:00+04:00")
+    assert wanted == EventFilter(
+        portal="emlak",
+        type="price_changed",
+        since=datetime(2026, 11, 1, tzinfo=UTC),
+        until=datetime(2026, 11, 2, 6, tzinfo=UTC),
+    )
+    assert _event_filter(None, None, None, None) == EventFilter()
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ((None, "price", None, None), "there is no event of type 'price': use one of listed, price_changed"),
+        ((None, None, "yesterday", None), "--since 'yesterday' is not a day or a time: write 2026-11-01"),
+    ],
+)
+def test_a_wrong_filter_is_explained(asked: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        _event_filter(*asked)
+
+
+def test_a_crawl_says_how_many_listings_are_on_the_market() -> None:
+    values: dict[str, Any] = dict.fromkeys((each.name for each in fields(CrawlOutcome)), 0)
+    listings = CrawlOutcome(**values | {"kept": 603, "on_market": 600, "gone": 3})
+    assert _in_all(listings) == "603 in all: 600 on the market, 3 gone"
+    assert _in_all(CrawlOutcome(**values | {"kept": 20})) == "20 in all", "books are not on a market"

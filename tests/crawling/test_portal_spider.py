@@ -14,14 +14,15 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
 from realestate.crawling.page_outcomes import BrokenPage, ListingGone
-from realestate.crawling.portal_spider import PRIORITY, STALE, is_news
-from realestate.crawling.results import Results
-from realestate.items import Sighting, Sightings
+from realestate.crawling.portal_spider import PRIORITY, claimed, is_changed, is_due, is_news
+from realestate.crawling.results import Found, Results
+from realestate.items import Sightings
 from realestate.middlewares.bans import Banned
 from realestate.middlewares.robots import Forbidden
 from realestate.parsing.prices import Price
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage.handle import provide_store
+from realestate.storage.store import Known
 from tests.crawling.fake_fleet import FakeFleet
 from tests.handles import DirectHandle
 
@@ -243,21 +244,100 @@ def test_a_search_is_never_gone(spider: ImmowebSpider, fleet: FakeFleet) -> None
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
 
 
+DAYS = 28.0
+LONG_AGO = NOW - timedelta(days=DAYS)
+
+
+def stored(**changes: Any) -> Known:
+    values: dict[str, Any] = {"status": "active", "price": Decimal(100), "currency": "EUR", "price_basis": "total"}
+    values |= {"rent_period": None, "charges": None, "last_fetched_at": NOW, "updated_at": None, "card": None}
+    return Known(**values | changes)
+
+
+def shown(spider: ImmowebSpider, price: int | None = 100, **values: Any) -> Found:
+    amount = Price(basis="on_request") if price is None else Price(Decimal(price), "EUR", "total")
+    return spider.found("/en/classified/21000001", amount, **values)
+
+
 @pytest.mark.parametrize(
     ("known", "expected"),
     [
         (None, True),
-        (SimpleNamespace(status="active", price=100, last_fetched_at=NOW), False),
-        (SimpleNamespace(status="reserved", price=100, last_fetched_at=NOW), False),
-        (SimpleNamespace(status="active", price=90, last_fetched_at=NOW), True),
-        (SimpleNamespace(status="active", price=100, last_fetched_at=NOW - STALE - timedelta(seconds=1)), True),
-        (SimpleNamespace(status="delisted", price=100, last_fetched_at=NOW), True),
+        (stored(), False),
+        (stored(status="reserved"), True),
+        (stored(price=Decimal(90)), True),
+        (stored(price=None, currency=None, price_basis="on_request"), True),
+        (stored(rent_period="month"), False),
+        (stored(last_fetched_at=LONG_AGO), True),
+        (stored(status="delisted"), True),
     ],
-    ids=["new", "known", "reserved", "another price", "long unread", "back"],
+    ids=["new", "known", "other status", "other price", "was on request", "no period shown", "long unread", "back"],
 )
-def test_a_sweep_fetches_new_changed_and_stale_listings(known: Any, expected: bool) -> None:
-    sighting = Sighting(portal="immoweb", ref="1", url=LISTING, price=Decimal(100))
-    assert is_news(sighting, known, NOW) is expected
+def test_a_sweep_fetches_new_changed_and_due_listings(
+    spider: ImmowebSpider, known: Known | None, expected: bool
+) -> None:
+    assert is_news(shown(spider, status="active"), known, NOW, DAYS) is expected
+
+
+DATE = datetime(2026, 8, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        ({}, False),
+        ({"status": "reserved"}, True),
+        ({"price": None}, True),
+        ({"shown": ["Other title"]}, True),
+        ({"dated": DATE + timedelta(days=1)}, True),
+        ({"price": 95}, False),
+        ({"price": 95, "dated": DATE + timedelta(days=1)}, False),
+        ({"price": 95, "status": "reserved"}, True),
+    ],
+    ids=["same", "reserved", "on request", "title", "date", "price", "price and date", "price and status"],
+)
+def test_a_page_is_read_again_if_its_search_page_shows_a_change_that_it_does_not_explain(
+    spider: ImmowebSpider, now: dict[str, Any], expected: bool
+) -> None:
+    first: dict[str, Any] = {"status": "active", "dated": DATE, "shown": ["Title"]}
+    known = stored(card=shown(spider, **first).card)
+    assert is_changed(shown(spider, **first | now), known) is expected
+
+
+def test_a_new_rent_with_charges_is_read_unless_the_search_page_shows_the_charges(spider: ImmowebSpider) -> None:
+    known = stored(charges=Decimal(10), card=shown(spider).card)
+    assert is_changed(shown(spider, 95), known)
+    assert not is_changed(shown(spider, 95, shows_charges=True), known)
+
+
+def test_a_new_price_whose_meaning_is_not_the_stored_one_is_read(spider: ImmowebSpider) -> None:
+    known = stored(currency="AZN", card=shown(spider).card)
+    assert is_changed(shown(spider, 95), known), "the store would ignore the price of the search page"
+    assert not is_changed(shown(spider), known), "its page was read when the search page showed the same"
+
+
+def test_what_a_search_page_claims_counts_if_it_is_new(spider: ImmowebSpider) -> None:
+    found = shown(spider, None, status="reserved")
+    known = stored(card=shown(spider, status="active").card)
+    for mode in ("sweep", "incremental"):
+        assert claimed(found, known, mode) == found.sighting
+        assert claimed(found, stored(card=found.card), mode).status is None, "its own page was read since"
+    assert claimed(found, known, "full").price_basis is None, "its own page is read anyway"
+
+
+def test_each_page_is_read_once_in_a_period_and_each_day_the_same_share() -> None:
+    refs = [str(21_000_000 + 7 * number) for number in range(2000)]
+    read = dict.fromkeys(refs, NOW)
+    shares = []
+    for day in range(1, 2 * int(DAYS) + 1):
+        now = NOW + timedelta(days=day)
+        due = [ref for ref in refs if is_due(ref, read[ref], now, DAYS)]
+        read |= dict.fromkeys(due, now)
+        shares.append(len(due) / len(refs))
+        assert max(now - at for at in read.values()) <= timedelta(days=DAYS)
+    assert max(shares) <= 1.5 / DAYS
+    assert sum(shares) == pytest.approx(2, abs=0.1)
+    assert not any(is_due(ref, NOW, NOW + timedelta(days=1000), 0) for ref in refs)
 
 
 @pytest.mark.parametrize(("mode", "asked"), [("full", ["1", "2"]), ("sweep", ["2"]), ("incremental", ["2"])])
@@ -269,7 +349,7 @@ def test_a_search_page_yields_sightings_and_the_requests_of_the_mode(
         refs = ("21000001", "21000002")
         return Results([spider.found(f"/en/classified/{ref}", price, "month", agent=7) for ref in refs], total=2)
 
-    known = SimpleNamespace(status="active", price=100, last_fetched_at=datetime.now(UTC))
+    known = stored(rent_period="month", last_fetched_at=datetime.now(UTC))
     spider.parse_search = parse  # type: ignore[method-assign]
     store = SimpleNamespace(known=lambda portal, refs: {"21000001": known}, validators=lambda *values: {})
     provide_store(spider.crawler, DirectHandle(store))

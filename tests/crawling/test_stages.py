@@ -4,7 +4,7 @@ import asyncio
 import gzip
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
-from types import SimpleNamespace
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ from realestate.items import Listing, Part, Sighting, Sightings
 from realestate.middlewares.signing import SigningMiddleware
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage.handle import provide_store
+from realestate.storage.store import Known
 from tests.crawling.fake_fleet import FakeFleet
 from tests.handles import DirectHandle
 
@@ -44,7 +45,7 @@ class Kept:
         return {}
 
     def known(self, portal: str, refs: list[str]) -> dict[str, Any]:
-        known = SimpleNamespace(status="active", price=100, last_fetched_at=datetime.now(UTC))
+        known = Known("active", Decimal(100), "EUR", "total", "month", None, datetime.now(UTC), None, None)
         return dict.fromkeys(self.refs & set(refs), known)
 
 

@@ -1,5 +1,6 @@
 """Ten days of crawls with crashes: the events in the store are exactly those of the truth."""
 
+import json
 import random
 import signal
 from collections import Counter
@@ -112,7 +113,7 @@ def expected(world: World, portal: str) -> list[dict[str, Any]]:
 
 def in_order(events: list[dict[str, Any]]) -> list[str]:
     """The events as sorted text: the order of one listing's events within a day does not matter."""
-    return sorted(str(sorted(event.items(), key=lambda item: item[0])) for event in events)
+    return sorted(json.dumps(event, sort_keys=True) for event in events)
 
 
 def test_ten_days_with_crashes_give_exactly_the_truths_events(world: World, fleet: Fleet) -> None:

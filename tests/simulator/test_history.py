@@ -118,9 +118,18 @@ def test_a_price_of_another_meaning_replaces_a_suspect_price() -> None:
     assert [(event["type"], event["old"]) for event in events] == [("price_meaning_changed", money())]
 
 
+def test_the_period_of_a_price_on_request_is_no_event() -> None:
+    on_request = {"operation": "rent", "price": None, "currency": None, "price_basis": "on_request"}
+    assert looked(record(**on_request, rent_period="month"), record(**on_request)) == []
+
+
 def test_other_fields_are_named_in_order() -> None:
     assert looked(record(), record(title="New", rooms=3, charges=None, description="x")) == [
-        {"day": 1, "type": "updated", "fields": ["description", "rooms", "title"]}
+        {
+            "day": 1,
+            "type": "updated",
+            "fields": {"description": [None, "x"], "rooms": [None, 3], "title": [None, "New"]},
+        }
     ]
 
 
@@ -128,7 +137,7 @@ def test_a_reservation_is_an_event_and_its_end_is_an_update() -> None:
     reserved = record(status="reserved")
     assert looked(record(), reserved, reserved, record()) == [
         {"day": 1, "type": "reserved"},
-        {"day": 3, "type": "updated", "fields": ["status"]},
+        {"day": 3, "type": "updated", "fields": {"status": ["reserved", "active"]}},
     ]
     assert looked(reserved, reserved) == []
 
@@ -223,9 +232,10 @@ def replay(event: Event, state: dict[str, Record], status: dict[str, str], today
             assert {name: state[ref][name] for name in MONEY} == event["old"]
             state[ref].update(event["new"])
         case "updated":
-            for name in event["fields"]:
-                assert state[ref][name] != today[ref][name] or name == "status"
-                state[ref][name] = today[ref][name]
+            for name, (old, new) in event["fields"].items():
+                assert old != new
+                assert (old, new) == (state[ref][name] if name != "status" else "reserved", today[ref][name])
+                state[ref][name] = new
             status[ref] = "active" if "status" in event["fields"] else status[ref]
         case "delisted" | "sold" | "rented" | "reserved" as word:
             assert status[ref] in ("active", "reserved")

@@ -268,6 +268,60 @@ def test_a_search_page_gives_no_price_to_a_listing_on_request() -> None:
     assert history.listing.price is None
 
 
+ON_REQUEST: dict[str, Any] = {"price": None, "currency": None, "price_basis": "on_request"}
+
+
+def test_a_search_page_shows_that_a_price_is_on_request_and_that_it_is_not_any_more(known: History) -> None:
+    before = known.listing.price_per_m2
+    assert known.see(card(price_basis="on_request")) == ["price_meaning_changed"]
+    assert (known.listing.price, known.listing.price_basis, known.listing.price_per_m2) == (None, "on_request", None)
+    assert known.prices() == [(None, "search", False)]
+    assert known.see(page(**ON_REQUEST)) == [], "its own page says the same"
+    assert known.see(card(340000, currency="EUR")) == ["price_meaning_changed"]
+    assert (known.listing.price, known.listing.currency, known.listing.price_basis) == (Decimal(340000), "EUR", "total")
+    assert before is not None
+    assert known.listing.price_per_m2 == before * 340000 / 350000 // Decimal("0.01") * Decimal("0.01")
+    assert known.see(page(price=Decimal(340000))) == []
+
+
+def test_a_rent_that_is_priced_again_needs_its_period() -> None:
+    history = History()
+    history.see(page(operation="rent", **ON_REQUEST))
+    assert history.see(card(900, currency="EUR")) == []
+    assert history.see(card(900, currency="EUR", rent_period="month")) == ["price_meaning_changed"]
+    assert history.listing.rent_period == "month"
+
+
+def test_the_period_of_a_price_on_request_is_no_event() -> None:
+    history = History()
+    history.see(page(operation="rent", rent_period="month", **ON_REQUEST))
+    assert history.see(page(operation="rent", **ON_REQUEST)) == []
+    assert history.listing.rent_period is None
+
+
+def test_a_search_page_shows_that_a_home_is_reserved_and_that_it_is_not_any_more(known: History) -> None:
+    assert known.see(card(status="active")) == []
+    assert known.see(card(350000, status="reserved")) == ["reserved"]
+    assert known.listing.status == "reserved"
+    assert known.see(page(status="reserved")) == [], "its own page says the same"
+    assert known.see(card()) == [], "a search page that shows no status says nothing about it"
+    assert known.see(card(330000, status="active")) == ["price_changed", "updated"]
+    assert known.events[-1] == ("updated", {"fields": {"status": ["reserved", "active"]}})
+    assert known.see(page(price=Decimal(330000))) == []
+
+
+@pytest.mark.parametrize("status", ["sold", "rented"])
+def test_a_search_page_shows_that_a_home_is_sold(known: History, status: Any) -> None:
+    assert known.see(card(1, price_basis="on_request", status=status)) == [status]
+    assert (known.listing.status, known.listing.price) == (status, Decimal(350000))
+    assert known.see(card(status="active")) == [], "only its own page brings it back"
+
+
+def test_a_search_page_does_not_delist(known: History) -> None:
+    assert known.see(card(status="delisted")) == []
+    assert known.listing.status == "active"
+
+
 def test_a_rent_whose_page_has_no_period_keeps_the_known_period() -> None:
     history = History()
     monthly = {"operation": "rent", "price": Decimal(900), "area_m2": 90.0}
@@ -296,7 +350,7 @@ def test_a_rent_of_unknown_period_stays_without_a_price() -> None:
 
 def test_an_update_names_the_changed_fields(known: History) -> None:
     assert known.see(page(title="New", rooms=9, extra={"views": 99})) == ["updated"]
-    assert known.events == [("updated", {"fields": ["rooms", "title"]})]
+    assert known.events == [("updated", {"fields": {"rooms": [8, 9], "title": ["House with a garden", "New"]}})]
 
 
 def test_a_price_and_other_fields_are_two_events_of_one_revision(known: History) -> None:
@@ -343,7 +397,7 @@ def test_everything_that_happened_between_two_observations_becomes_events_in_ord
 def test_no_longer_reserved_is_an_update(known: History) -> None:
     known.see(page(status="reserved"))
     assert known.see(page()) == ["updated"]
-    assert known.events[-1] == ("updated", {"fields": ["status"]})
+    assert known.events[-1] == ("updated", {"fields": {"status": ["reserved", "active"]}})
 
 
 @pytest.mark.parametrize("status", OFF_THE_MARKET)

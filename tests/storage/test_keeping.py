@@ -290,6 +290,18 @@ def test_a_listing_delisted_long_ago_loses_its_texts_and_keeps_its_history(long_
     )
 
 
+def test_a_listing_delisted_long_ago_loses_the_texts_of_its_events(any_store: FullStore) -> None:
+    any_store.write(batch(page(description="Sunny.", title="Old"), page("2", description="Sunny.")))
+    any_store.write(batch(page(description="Call me.", title="New"), page("2", description="Dark.")))
+    any_store.write(batch(page(status="sold")))
+    any_store.expire(quarantine_days=None, delisted_days=0)
+    trimmed = {"fields": {"description": [None, None], "title": ["Old", "New"]}}
+    whole = {"fields": {"description": ["Sunny.", "Dark."]}}
+    updates = {each.event.ref: each.event.data for each in all_events(any_store) if each.event.type == "updated"}
+    assert updates == {"1": trimmed, "2": whole}
+    assert [each.data for each in any_store.history(PORTAL, "1") if each.type == "updated"] == [trimmed]
+
+
 def test_a_trimmed_listing_that_returns_is_complete_and_only_relisted(long_gone: FullStore) -> None:
     long_gone.expire(quarantine_days=None, delisted_days=10)
     back = page("long gone", description="Sunny.", extra={"phone": "x"})
@@ -339,6 +351,7 @@ def test_nothing_of_an_erased_listing_is_left_and_the_others_are_untouched(known
         "quarantine": 1,
         "contacts": 0,
         "validators": 0,
+        "cards": 0,
     }
     assert [record.listing["portal"] for record in all_of(known, "1") if hasattr(record, "listing")] == ["emlak"]
     assert not [record for record in all_of(known, "1") if f"'{PORTAL}'" in repr(record)]

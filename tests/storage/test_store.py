@@ -9,9 +9,10 @@ import pytest
 
 from realestate.items import FIELDS, OURS, Part, as_record
 from realestate.storage import Batch, Quarantined, Store, StoreError, Written
+from realestate.storage.history import EventFilter
 from realestate.storage.maintenance import FullStore
 from realestate.storage.records import StoredListing
-from realestate.storage.store import WHOLE, Unread
+from realestate.storage.store import WHOLE, CardRead, Numbered, Unread
 from tests.examples import a_listing
 from tests.storage.batches import (
     PORTAL,
@@ -188,6 +189,70 @@ def test_a_change_sets_the_times_too(any_store: Store) -> None:
     later()
     any_store.write(batch(page(price=Decimal(330000))))
     assert record(any_store)["last_fetched_at"] > before["last_fetched_at"]
+
+
+def test_a_sighting_shows_reservations_and_prices_on_request(any_store: Store) -> None:
+    any_store.write(batch(page()))
+    same = {"currency": "EUR", "price_basis": "total", "status": "active"}
+    assert any_store.write(batch(card(price=350000, **same))).events == {}
+    assert any_store.write(batch(card(status="reserved"))).events == {"reserved": 1}
+    assert any_store.write(batch(card(status="reserved"))).events == {}
+    assert any_store.write(batch(card(price_basis="on_request"))).events == {"price_meaning_changed": 1}
+    assert any_store.write(batch(card(price_basis="on_request", status="active"))).events == {"updated": 1}
+    stored = record(any_store)
+    assert (stored["status"], stored["price"], stored["price_basis"]) == ("active", None, "on_request")
+    assert any_store.write(batch(card(price=340000, **same))).events == {"price_meaning_changed": 1}
+    assert types(any_store) == [
+        "listed",
+        "reserved",
+        "price_meaning_changed",
+        "updated",
+        "price_meaning_changed",
+    ]
+
+
+def test_what_a_search_page_showed_is_kept_until_the_listing_is_erased(any_store: FullStore) -> None:
+    any_store.write(batch(page(), page("2")))
+    assert any_store.known(PORTAL, ["1"])["1"].card is None
+    any_store.keep_cards([CardRead(PORTAL, "1", "a"), CardRead(PORTAL, "2", "b"), CardRead(PORTAL, "1", "c")])
+    any_store.keep_cards([CardRead(PORTAL, "2", "d")])
+    assert {ref: known.card for ref, known in any_store.known(PORTAL, ["1", "2"]).items()} == {"1": "c", "2": "d"}
+    assert any_store.erase(PORTAL, "1").removed["cards"] == 1
+    any_store.keep_cards([CardRead(PORTAL, "1", "e")])
+    assert any_store.erase(PORTAL, "1").removed["cards"] == 0, "of an erased listing nothing is kept"
+
+
+def test_an_update_has_the_old_and_new_values(any_store: Store) -> None:
+    any_store.write(batch(page(title="Old", photos=["https://x.example/1.jpg"])))
+    any_store.write(batch(page(title="New", photos=[])))
+    (event,) = [each for each in any_store.history(PORTAL, "1") if each.type == "updated"]
+    assert event.data == {"fields": {"photos": [["https://x.example/1.jpg"], []], "title": ["Old", "New"]}}
+
+
+def test_events_are_filtered(any_store: Store) -> None:
+    any_store.write(batch(page(), page("2"), page("1", portal="emlak")))
+    later()
+    any_store.write(batch(page(price=Decimal(340000))))
+    every = all_events(any_store)
+    changed = every[-1]
+
+    def found(after: int = 0, limit: int = 100, **wanted: Any) -> list[Numbered]:
+        return list(any_store.events(after, limit, EventFilter(**wanted)))
+
+    assert found() == every
+    assert [each.event.ref for each in found(portal="emlak")] == ["1"]
+    assert found(type="price_changed") == [changed]
+    assert found(since=changed.event.at) == [changed]
+    assert found(until=changed.event.at) == every[:-1]
+    assert found(portal=PORTAL, type="listed", limit=1) == every[:1]
+    assert found(every[0].seq, portal=PORTAL, type="listed") == every[1:2]
+    assert found(portal="nowhere") == []
+
+
+def test_listings_are_counted_by_status(any_store: Store) -> None:
+    any_store.write(batch(page(), page("2", status="reserved"), page("3", status="sold"), page("4", portal="emlak")))
+    assert dict(any_store.statuses(PORTAL)) == {"active": 1, "reserved": 1, "sold": 1}
+    assert dict(any_store.statuses("nowhere")) == {}
 
 
 def test_a_sighting_of_an_unknown_listing_stores_nothing(any_store: Store) -> None:

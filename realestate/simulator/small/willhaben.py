@@ -103,7 +103,13 @@ class Willhaben(SmallSite):
         values["PUBLISHED"] = int(advert.updated_at.timestamp() * 1000)
         del values["DESCRIPTION"]
         attributes = {"attribute": _attributes(values)}
-        return {"id": str(advert.ref), "description": values["HEADING"], "attributes": attributes}
+        status = {"id": "reserved" if advert.is_reserved else "active"}
+        return {
+            "id": str(advert.ref),
+            "description": values["HEADING"],
+            "advertStatus": status,
+            "attributes": attributes,
+        }
 
     def _values(self, advert: Advert, facts: Facts) -> dict[str, Any]:
         home, price = advert.home, advert.price

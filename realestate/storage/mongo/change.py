@@ -25,6 +25,7 @@ from realestate.storage.mongo.documents import (
     stored_time,
 )
 from realestate.storage.mongo.event_log import LISTINGS, Log, revisions_of
+from realestate.storage.prices import MEANING, MONEY
 from realestate.storage.records import erased_name
 
 #: Collections with data about a listing, other than `listings` and the log.
@@ -88,7 +89,10 @@ def remove_aside(
 
 
 #: The fields that are needed to see whether a listing is unchanged.
-_BRIEF = dict.fromkeys(("revision", "status", "price", "suspect", "unlogged", "erased_at", "last_seen_at", *SAME), 1)
+_BRIEF = dict.fromkeys(
+    ("revision", "status", *MONEY, "suspect", "unlogged", "erased_at", "last_seen_at", *SAME),
+    1,
+)
 #: The history is long, and not part of the state.
 _NO_HISTORY = {"events": 0, "prices": 0}
 
@@ -141,7 +145,7 @@ def found_of(
 
 
 def is_unchanged(known: Document, observed: Observations) -> bool:
-    """Whether nothing has changed: see `changes.SAME`; for a sighting only the price is compared. An item that cannot
+    """Whether nothing has changed: see `changes.SAME`; of a sighting what it shows is compared. An item that cannot
     be compared counts as changed; `decide` then refuses it."""
     if len(observed) > 1 or "suspect" in known or known["status"] in OFF_THE_MARKET:
         return False
@@ -153,6 +157,9 @@ def is_unchanged(known: Document, observed: Observations) -> bool:
 
 def _is_as(known: Document, item: Observed) -> bool:
     if isinstance(item, Sighting):
+        shown = {name: value for name in (*MEANING, "status") if (value := getattr(item, name)) is not None}
+        if any(known.get(name) != value for name, value in shown.items()):
+            return False
         return item.price is None or ("price" in known and item.price == money(known["price"]))
     if isinstance(item, Listing) and item.content_hash is not None:
         kept = as_kept(item)

@@ -26,9 +26,10 @@ from pymongo.database import Database
 from pymongo.errors import DuplicateKeyError
 from pymongo.read_concern import ReadConcern
 
-from realestate.storage.history import Event
+from realestate.storage.history import ALL_EVENTS, Event, EventFilter
+from realestate.storage.maintenance import without_texts
 from realestate.storage.mongo.connection import Document, bulk
-from realestate.storage.mongo.documents import event_document, event_of, id_of
+from realestate.storage.mongo.documents import event_document, event_of, id_of, packed, unpacked
 from realestate.storage.store import Numbered
 
 #: An entry stays far below MongoDB's limit, unless the change of a single listing is larger.
@@ -103,13 +104,14 @@ class Log:
             some = True
         return some
 
-    def read(self, after: int, limit: int) -> list[Numbered]:
-        """Read the next events, only those that the majority of servers has."""
+    def read(self, after: int, limit: int, wanted: EventFilter = ALL_EVENTS) -> list[Numbered]:
+        """Read the next wanted events, only those that the majority of servers has."""
         first = self._entries_for_sure.find({"_id": {"$lte": _name(after + 1)}}, {"_id": 1}).sort("_id", -1).limit(1)
         start = next((entry["_id"] for entry in first), _name(1))
         entries = self._entries_for_sure.find({"_id": {"$gte": start}}, {"events": 1}).sort("_id", 1)
         entries.batch_size(2 + limit // 100)  # an entry may hold many events: no more than are wanted
-        return list(islice((each for each in _numbered(entries) if each.seq > after), limit))
+        found = (each for each in _numbered(entries) if each.seq > after and wanted.matches(each.event))
+        return list(islice(found, limit))
 
     def history(self, portal: str, ref: str) -> list[Event]:
         """The events of one item, in their order."""
@@ -126,6 +128,19 @@ class Log:
                 self._entries.update_one({"_id": entry["_id"]}, {"$set": {f"events.{place}": None for place in own}})
             count += len(own)
         return count
+
+    def remove_texts(self, portal: str, ref: str) -> None:
+        """Remove the texts from all events of a listing: see `maintenance.without_texts`."""
+        for entry in self._entries.find(_holding(portal, ref)):
+            changed = {
+                f"events.{place}.data": packed(data)
+                for place, event in enumerate(entry["events"])
+                if event is not None
+                and _is_of(event, portal, ref)
+                and (data := without_texts(unpacked(event["data"]))) is not None
+            }
+            if changed:
+                self._entries.update_one({"_id": entry["_id"]}, {"$set": changed})
 
     def _recover(self, listings: Iterable[Document]) -> bool:
         end = self.end()  # must be read before the listings; the cursor has not read anything yet

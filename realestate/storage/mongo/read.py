@@ -17,7 +17,7 @@ from pymongo.database import Database
 from realestate.items import as_record
 from realestate.storage.changes import OFF_THE_MARKET
 from realestate.storage.contacts import Source
-from realestate.storage.history import Event, PriceSeen
+from realestate.storage.history import ALL_EVENTS, Event, EventFilter, PriceSeen
 from realestate.storage.maintenance import InQuarantine, fault_of
 from realestate.storage.mongo.change import erased_among, is_tombstone
 from realestate.storage.mongo.connection import Connection, Document, bulk, pieces, server_time
@@ -35,12 +35,14 @@ from realestate.storage.mongo.documents import (
 )
 from realestate.storage.mongo.event_log import Log, recover_all
 from realestate.storage.snapshots import Kind, SnapshotRef
-from realestate.storage.store import Known, MarketRow, MedianRow, Numbered
+from realestate.storage.store import CardRead, Known, MarketRow, MedianRow, Numbered
 from realestate.storage.validators import TRUSTED, PageRead, Validators
 
 #: Documents that are read at a time, where all are wanted.
 _PAGE = 1000
 _LOOK_SECONDS = 1.0
+#: What the search page showed of a listing when its own page was last read. Not part of a backup.
+CARDS = "cards"
 _HISTORY = {"events": 0, "prices": 0}
 _PLACE = ("country", "city", "district", "operation", "currency")
 _KIND = ("country", "city", "district", "operation", "property_type", "rent_period", "currency")
@@ -68,6 +70,15 @@ class ListingReader:
                 counted.update({each["_id"]: each["count"] for each in database[name].aggregate(by_portal)})
         return {portal: (kept[portal], bad[portal]) for portal in sorted({*kept, *bad} - {None})}
 
+    def statuses(self, portal: str) -> Mapping[str, int]:
+        """Does not migrate, as `counts`."""
+        by_status: list[Document] = [
+            {"$match": {"portal": portal}},
+            {"$group": {"_id": "$status", "count": {"$sum": 1}}},
+        ]
+        with self.connection.database(migrated=False) as database:
+            return {each["_id"]: each["count"] for each in database["listings"].aggregate(by_status)}
+
     def records(self, portal: str) -> Iterator[dict[str, Any]]:
         """Reads page by page, so that a slow reader holds no cursor open."""
         wanted = ids_of_portal(portal)
@@ -75,12 +86,12 @@ class ListingReader:
             yield from (as_record(listing_of(document)) for document in page if not is_tombstone(document))
             wanted["$gt"] = page[-1]["_id"]
 
-    def events(self, after: int = 0, limit: int = 1000) -> Sequence[Numbered]:
+    def events(self, after: int = 0, limit: int = 1000, wanted: EventFilter = ALL_EVENTS) -> Sequence[Numbered]:
         with self.connection.database() as database:
             log = Log(database)
-            found = log.read(after, limit)
+            found = log.read(after, limit, wanted)
             if not found and self._may_look() and recover_all(database):
-                found = log.read(after, limit)
+                found = log.read(after, limit, wanted)
             return found
 
     def history(self, portal: str, ref: str) -> Sequence[Event]:
@@ -96,7 +107,17 @@ class ListingReader:
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]:
         wanted = {"_id": {"$in": [id_of(portal, ref) for ref in refs]}}
         found = self._found(wanted, dict.fromkeys(("ref", "erased_at", *(each.name for each in fields(Known))), 1))
-        return {each["ref"]: _known(each) for each in found if not is_tombstone(each)}
+        with self.connection.database() as database:
+            cards = {each["_id"]: each["card"] for each in database[CARDS].find(wanted)}
+        return {each["ref"]: _known(each, cards.get(each["_id"])) for each in found if not is_tombstone(each)}
+
+    def keep_cards(self, read: Sequence[CardRead]) -> None:
+        """Cards of erased listings are deleted after the write: an erasure may happen meanwhile."""
+        newest = {(each.portal, each.ref): each for each in read}
+        with self.connection.database() as database:
+            cards = [ReplaceOne({"_id": id_of(*key)}, {"card": each.card}, upsert=True) for key, each in newest.items()]
+            bulk(database[CARDS], cards)
+            drop_cards(database, [id_of(*key) for key in erased_among(database, newest)])
 
     def watermark(self, portal: str, scope: str) -> str | None:
         with self.connection.database() as database:
@@ -140,14 +161,19 @@ class ListingReader:
             return list(found.sort("_id", 1).limit(limit) if limit else found)
 
 
-def _known(document: Document) -> Known:
+def _known(document: Document, card: str | None) -> Known:
     price = document.get("price")
+    charges = document.get("charges")
     return Known(
-        document["status"],
-        None if price is None else money(price),
-        document.get("currency"),
-        document["last_fetched_at"],
-        document.get("updated_at"),
+        status=document["status"],
+        price=None if price is None else money(price),
+        currency=document.get("currency"),
+        price_basis=document.get("price_basis"),
+        rent_period=document.get("rent_period"),
+        charges=None if charges is None else money(charges),
+        last_fetched_at=document["last_fetched_at"],
+        updated_at=document.get("updated_at"),
+        card=card,
     )
 
 
@@ -278,6 +304,10 @@ class PageValidators:
                 pages = database[VALIDATORS].find({**ids, "parser_version": parser_version, "kept_at": {"$gt": since}})
                 found |= dict(_holding(database, {each["_id"]: each for each in pages}))
         return found
+
+
+def drop_cards(database: Database[Document], ids: Sequence[str]) -> int:
+    return database[CARDS].delete_many({"_id": {"$in": ids}}).deleted_count if ids else 0
 
 
 def drop_validators(database: Database[Document], ids: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ from pymongo.errors import DuplicateKeyError
 
 from realestate.storage.changes import OFF_THE_MARKET
 from realestate.storage.contacts import Sealed
-from realestate.storage.maintenance import TRIMMED, Erased, Expired
+from realestate.storage.maintenance import TRIMMED, Erased, Expired, without_texts
 from realestate.storage.mongo.change import (
     erased_among,
     found_of,
@@ -23,9 +23,9 @@ from realestate.storage.mongo.change import (
     tombstone,
 )
 from realestate.storage.mongo.connection import Connection, Document, Documents, bulk, pages, pieces, server_time
-from realestate.storage.mongo.documents import id_of, page_of, stored_time
+from realestate.storage.mongo.documents import id_of, packed, page_of, stored_time, unpacked
 from realestate.storage.mongo.event_log import LISTINGS, Log
-from realestate.storage.mongo.read import VALIDATORS, drop_validators
+from realestate.storage.mongo.read import CARDS, VALIDATORS, drop_cards, drop_validators
 from realestate.storage.mongo.write import OTHERS
 from realestate.storage.records import SealedContacts, erased_name
 from realestate.storage.snapshots import SnapshotRef
@@ -148,6 +148,7 @@ def finish_erasures(database: Database[Document]) -> int:
     for portal, refs in _erased_refs(database):
         remove_aside(database, ((portal, ref) for ref in refs), ("departures", "quarantine"))
         drop_validators(database, [id_of(portal, ref) for ref in refs])
+        drop_cards(database, [id_of(portal, ref) for ref in refs])
     return count
 
 
@@ -160,6 +161,7 @@ def _erase(database: Database[Document], portal: str, ref: str, at: datetime) ->
     removed["prices"] = len(replaced["prices"]) if replaced else 0
     removed |= remove_aside(database, [(portal, ref)])
     removed[VALIDATORS] = drop_validators(database, [id])
+    removed[CARDS] = drop_cards(database, [id])
     name = mark_name("listing", erased_name(portal, ref))
     database["erased"].update_one({"_id": name}, {"$unset": {"under_way": ""}})
     return removed
@@ -236,9 +238,24 @@ def _trim(database: Database[Document], before: datetime | None, dry_run: bool) 
             count += len(some)
             continue
         count += listings.update_many(due, _TRIM).matched_count
-        trimmed = listings.find(due, {"portal": 1, "ref": 1})
+        trimmed = list(listings.find(due, {"portal": 1, "ref": 1, "revision": 1, "events": 1}))
+        for each in trimmed:
+            _remove_texts_of_events(database, each)
         remove_aside(database, [(each["portal"], each["ref"]) for each in trimmed], ("contacts",))
     return count
+
+
+def _remove_texts_of_events(database: Database[Document], listing: Document) -> None:
+    """Remove them from the listing, and from the log."""
+    changed = {
+        f"events.{place}.data": packed(data)
+        for place, event in enumerate(listing["events"])
+        if (data := without_texts(unpacked(event["data"]))) is not None
+    }
+    if changed:
+        as_read = {"_id": listing["_id"], "revision": listing["revision"]}
+        database[LISTINGS].update_one(as_read, {"$set": changed})
+        Log(database).remove_texts(listing["portal"], listing["ref"])
 
 
 def _due(database: Database[Document], gone: Document) -> Iterator[str]:

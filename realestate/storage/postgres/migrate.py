@@ -4,6 +4,7 @@ A database that is up to date is only read. So a role that may only read and wri
 the tables has migrated.
 """
 
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from psycopg2.errors import InsufficientPrivilege
 
 from realestate.storage.errors import StoreError, too_new
+from realestate.storage.postgres.comments import are_true, keep_true
 
 #: The number of an advisory lock. No other program may use it in this database.
 _LOCK = 0x7265616C  # "real"
@@ -25,13 +27,26 @@ def migrate(connection: Any) -> int:
         version = stored_version(connection)
         if version > wanted:
             raise too_new(version, wanted)
-        return version if version == wanted else _apply_missing(connection)
+        if version < wanted:
+            return _apply_missing(connection)
     except InsufficientPrivilege as error:
         message = str(error).partition("\n")[0]
         raise StoreError(
             f"the database has schema {version}, and {wanted} is needed, but its role may not change or read the schema"
             f" ({message}): run `realestate migrate` with the role that owns the tables"
         ) from error
+    _keep_comments(connection)
+    return version
+
+
+def _keep_comments(connection: Any) -> None:
+    """Set the comments again if they are of an older version. A role that may not do that leaves them as they are."""
+    with connection.cursor() as cursor:
+        is_outdated = not are_true(cursor)
+    connection.commit()
+    if is_outdated:
+        with suppress(InsufficientPrivilege):
+            _apply_missing(connection)
 
 
 def stored_version(connection: Any) -> int:
@@ -61,6 +76,9 @@ def _apply_missing(connection: Any) -> int:
                     cursor.execute("INSERT INTO schema_version (version) VALUES (%s)", (number,))
                     connection.commit()
                     version = number
+            if version == newest():  # a newer version of this program sets its own comments
+                keep_true(cursor)
+                connection.commit()
             return version
         finally:
             connection.rollback()

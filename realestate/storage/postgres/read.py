@@ -1,26 +1,28 @@
 """Read listings, their history, quarantine, the index of raw pages and page validators."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from operator import attrgetter
 from typing import Any
 
 from realestate.items import FIELDS, as_record
 from realestate.storage.changes import OFF_THE_MARKET
 from realestate.storage.contacts import Source
-from realestate.storage.history import Event, PriceSeen
+from realestate.storage.history import ALL_EVENTS, Event, EventFilter, PriceSeen
 from realestate.storage.maintenance import InQuarantine
 from realestate.storage.postgres.connection import Connection, Statements
 from realestate.storage.postgres.merge import is_erased
 from realestate.storage.postgres.rows import arrays, as_json, encoded, listing_of, recordset, unnested
 from realestate.storage.snapshots import Kind, SnapshotRef
-from realestate.storage.store import Known, MarketRow, MedianRow, Numbered
+from realestate.storage.store import CardRead, Known, MarketRow, MedianRow, Numbered
 from realestate.storage.validators import TRUSTED, PageRead, Validators
 
 #: Rows that are read at a time, where all are wanted.
 _PAGE = 1000
 
 _EVENT = "portal, ref, revision, type, at, job, data"
+#: field of `EventFilter` -> SQL condition.
+_WANTED = {"portal": "portal = %s", "type": "type = %s", "since": "at >= %s", "until": "at < %s"}
 _PRICE = "portal, ref, revision, at, job, source, price, currency, price_basis, rent_period, suspect"
 _COUNTS = """
     SELECT portal, sum(listings)::int, sum(quarantined)::int FROM (
@@ -52,6 +54,17 @@ _MEDIANS = f"""
       AND status <> ALL (%s)
     GROUP BY 1, 2, 3, 4, 5, 6, 7
 """
+_KNOWN = """
+    SELECT ref, status, price, currency, price_basis, rent_period, charges, last_fetched_at, updated_at, card
+    FROM listings LEFT JOIN cards USING (portal, ref)
+    WHERE portal = %s AND ref = ANY (%s)
+"""
+_CARD = {"portal": "text", "ref": "text", "card": "text"}
+_KEEP_CARDS = f"""
+    INSERT INTO cards (portal, ref, card)
+    SELECT portal, ref, card FROM {unnested("given", _CARD)} WHERE NOT {is_erased("given")}
+    ON CONFLICT (portal, ref) DO UPDATE SET card = excluded.card WHERE cards.card <> excluded.card
+"""
 
 
 class ListingReader:
@@ -69,6 +82,15 @@ class ListingReader:
             cursor.execute(_COUNTS.format(others=_OTHERS if others else ""))
             return {portal: (kept, bad) for portal, kept, bad in cursor.fetchall()}
 
+    def statuses(self, portal: str) -> Mapping[str, int]:
+        """Does not migrate, as `counts`."""
+        with self.connection.cursor(migrated=False) as cursor:
+            cursor.execute("SELECT to_regclass('listings')")
+            if cursor.fetchone() == (None,):
+                return {}
+            cursor.execute("SELECT status, count(*)::int FROM listings WHERE portal = %s GROUP BY status", (portal,))
+            return dict(cursor.fetchall())
+
     def records(self, portal: str) -> Iterator[dict[str, Any]]:
         """Reads page by page, so that a slow reader holds no transaction open."""
         page = f"SELECT {', '.join(FIELDS)} FROM listings WHERE portal = %s AND ref > %s ORDER BY ref LIMIT {_PAGE}"
@@ -78,8 +100,11 @@ class ListingReader:
             yield from map(as_record, listings)
             last = listings[-1].ref
 
-    def events(self, after: int = 0, limit: int = 1000) -> Sequence[Numbered]:
-        rows = self._rows(f"SELECT seq, {_EVENT} FROM events WHERE seq > %s ORDER BY seq LIMIT %s", after, limit)
+    def events(self, after: int = 0, limit: int = 1000, wanted: EventFilter = ALL_EVENTS) -> Sequence[Numbered]:
+        asked = {name: value for name, value in asdict(wanted).items() if value is not None}
+        conditions = "".join(f" AND {_WANTED[name]}" for name in asked)
+        statement = f"SELECT seq, {_EVENT} FROM events WHERE seq > %s{conditions} ORDER BY seq LIMIT %s"
+        rows = self._rows(statement, after, *asked.values(), limit)
         return [Numbered(seq, Event(*event)) for seq, *event in rows]
 
     def history(self, portal: str, ref: str) -> Sequence[Event]:
@@ -92,9 +117,14 @@ class ListingReader:
         return [PriceSeen(*row) for row in rows]
 
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Known]:
-        wanted = "SELECT ref, status, price, currency, last_fetched_at, updated_at FROM listings"
-        rows = self._rows(f"{wanted} WHERE portal = %s AND ref = ANY (%s)", portal, list(refs))
+        rows = self._rows(_KNOWN, portal, list(refs))
         return {ref: Known(*columns) for ref, *columns in rows}
+
+    def keep_cards(self, read: Sequence[CardRead]) -> None:
+        newest = {(each.portal, each.ref): each.card for each in read}
+        rows = [(*key, card) for key, card in sorted(newest.items())]
+        with self.connection.cursor() as cursor:
+            cursor.execute(_KEEP_CARDS, arrays("given", _CARD, rows))
 
     def watermark(self, portal: str, scope: str) -> str | None:
         rows = self._rows("SELECT value FROM watermarks WHERE (portal, scope) = (%s, %s)", portal, scope)

@@ -6,7 +6,7 @@ from psycopg2.extras import execute_values
 
 from realestate.storage.changes import OFF_THE_MARKET
 from realestate.storage.contacts import Sealed
-from realestate.storage.maintenance import TRIMMED, Erased, Expired
+from realestate.storage.maintenance import TEXTS, TRIMMED, Erased, Expired
 from realestate.storage.postgres.connection import Connection, Statements
 from realestate.storage.postgres.merge import LOCK, is_erased
 from realestate.storage.postgres.read import PAGES, page_of
@@ -58,12 +58,29 @@ _TRIM = f"""
         FROM due WHERE (listings.portal, listings.ref) = (due.portal, due.ref) AND {_HAS_TEXTS}
         RETURNING listings.portal, listings.ref
     ),
+    without_texts AS (
+        UPDATE events SET data = jsonb_set(data, '{{fields}}', (
+            SELECT jsonb_object_agg(key, CASE WHEN key = ANY (%(texts)s) THEN '[null, null]' ELSE value END)
+            FROM jsonb_each(data -> 'fields')))
+        WHERE (portal, ref) IN (SELECT portal, ref FROM trimmed)
+          AND jsonb_typeof(data -> 'fields') = 'object' AND data -> 'fields' ?| %(texts)s
+    ),
     unknown AS (DELETE FROM contacts WHERE (portal, ref) IN (SELECT portal, ref FROM trimmed))
     SELECT count(*)::int FROM trimmed
 """
 
 #: Tables with rows of one listing, or of an item of another kind; without the index of raw pages.
-_OF_A_LISTING = ("listings", "others", "events", "prices", "departures", "quarantine", "contacts", "validators")
+_OF_A_LISTING = (
+    "listings",
+    "others",
+    "events",
+    "prices",
+    "departures",
+    "quarantine",
+    "contacts",
+    "validators",
+    "cards",
+)
 _ERASE = f"""
     SELECT pg_advisory_xact_lock(%(lock)s);
     WITH remembered AS (INSERT INTO erased (kind, what) VALUES ('listing', %(what)s) ON CONFLICT DO NOTHING),
@@ -128,7 +145,7 @@ class Retention(Statements):
         if dry_run:
             ((count,),) = self._ask(f"SELECT count(*)::int FROM listings WHERE {_HAS_TEXTS}", values)
             return int(count)
-        values |= {"lock": LOCK, "flag": TRIMMED}
+        values |= {"lock": LOCK, "flag": TRIMMED, "texts": list(TEXTS)}
         total = 0
         while due := self._ask(_DUE, values):
             for some in (due[start : start + _TOGETHER] for start in range(0, len(due), _TOGETHER)):

@@ -25,14 +25,16 @@ from realestate.storage.postgres.merge import LOCK, Change, Merge, Touch, erased
 from realestate.storage.postgres.rows import COLUMNS, STATE, arrays, as_json, encoded, recordset, state_of, unnested
 from realestate.storage.store import Batch, Written
 
-_ASKED = {"portal": "text", "ref": "text", "whole": "boolean", "price": "numeric"} | {
-    name: COLUMNS[name] for name in SAME
-}
+#: What a sighting may show.
+_SHOWN = ("price", "currency", "price_basis", "rent_period", "status")
+_ASKED = {"portal": "text", "ref": "text", "whole": "boolean", "price": "numeric"}
+_ASKED |= {name: COLUMNS[name] for name in (*_SHOWN[1:], *SAME)}
 _AS_BEFORE = ", ".join(f"asked.{name}" for name in SAME), ", ".join(f"known.{name}" for name in SAME)
-#: Whether the listing is unchanged: the fields of `changes.SAME`, or the price of a sighting, are as stored.
+_AS_SHOWN = " AND ".join(f"coalesce(asked.{name} = known.{name}, asked.{name} IS NULL)" for name in _SHOWN)
+#: Whether the listing is unchanged: the fields of `changes.SAME`, or what a sighting shows, are as stored.
 _UNCHANGED = f"""
     NOT asked.whole AND known.revision > 0 AND known.suspect_price IS NULL AND known.status <> ALL (%(off_the_market)s)
-    AND CASE WHEN asked.content_hash IS NULL THEN coalesce(asked.price = known.price, asked.price IS NULL)
+    AND CASE WHEN asked.content_hash IS NULL THEN {_AS_SHOWN}
         ELSE ({_AS_BEFORE[0]}) IS NOT DISTINCT FROM ({_AS_BEFORE[1]}) END
 """
 #: The first row has the time, and places and revisions of unchanged listings. Then comes a row for each other stored
@@ -78,14 +80,16 @@ def _asked(key: Key, observed: Observations) -> tuple[Any, ...]:
     """The values of _ASKED."""
     item = observed[0].item if len(observed) == 1 else None
     if isinstance(item, Listing) and item.content_hash is not None:
-        return (*key, False, None, *_same(item))
+        return (*key, False, *_NOT_SHOWN, *_same(item))
     if isinstance(item, Sighting):
-        return (*key, False, item.price, *_NOT_READ)
-    return (*key, True, None, *_NOT_READ)
+        return (*key, False, *_shown(item), *_NOT_READ)
+    return (*key, True, *_NOT_SHOWN, *_NOT_READ)
 
 
 _same = attrgetter(*SAME)
+_shown = attrgetter(*_SHOWN)
 _NOT_READ = (None,) * len(SAME)
+_NOT_SHOWN = (None,) * len(_SHOWN)
 
 
 #: Rows that are read at a time, where all are wanted.

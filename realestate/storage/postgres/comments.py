@@ -1,0 +1,155 @@
+"""Comments on tables, views and columns, for people who open the database. They are the docstrings of the dataclasses.
+
+They are set after migrations, and again when a docstring has changed: a hash of all comments is the comment of the
+table `schema_version`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from realestate.items import Listing, Part
+from realestate.items.docstrings import field_docstrings
+from realestate.storage.history import PriceSeen
+from realestate.storage.other_kinds import StoredOther
+from realestate.storage.snapshots import SnapshotRef
+from realestate.storage.store import Job
+from realestate.storage.validators import PageRead
+
+#: Columns of several tables.
+_COMMON = {
+    "portal": "Name of the portal. Portal and ref identify a listing.",
+    "ref": "The portal's id of the listing, as text.",
+    "job": "The job that saw it.",
+    "at": "When it was seen. Always the time of the database.",
+    "revision": "Number of the listing's change. It grows with every change, not with every sighting.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """The comments on one table or view."""
+
+    comment: str
+    source: type | None = None
+    """The dataclass whose docstrings describe its columns."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Columns that the dataclass does not have."""
+
+    def of_columns(self) -> dict[str, str]:
+        return {**_COMMON, **(field_docstrings(self.source) if self.source else {}), **self.columns}
+
+
+TABLES: dict[str, Described] = {
+    "listings": Described(
+        "One row for each advert of a portal, as it was last seen. A missing value is null, never 0 or an empty text.",
+        Listing,
+        {
+            "last_job": "The job that saw it last.",
+            "suspect_price": "A price more than 60 % away from `price`. It counts when a second job sees it.",
+            "suspect_job": "The job that saw the suspect price.",
+            "price_sighted_at": "When a search page last showed the price.",
+        },
+    ),
+    "events": Described(
+        "What happened to the listings, append-only. docs/history.md explains the types.",
+        columns={
+            "seq": "Number of the event. Events become visible in the order of their numbers.",
+            "type": "What happened: listed, price_changed, updated …",
+            "data": "Depends on the type. `fields` of updated and corrected: field -> [old value, new value].",
+        },
+    ),
+    "prices": Described(
+        "Each price that a listing had, also suspect ones.",
+        PriceSeen,
+        {
+            "source": "Where it was read: on the page of the listing, on a search page, or by a better parser.",
+            "price": "The amount. Null: on request, or not shown.",
+            "currency": "ISO 4217 code.",
+            "price_basis": "What the price is for: total, per_m2, or on_request.",
+            "rent_period": "The period of one rent payment.",
+            "suspect": "Whether it is not believed yet, because it is more than 60 % away from the last price.",
+        },
+    ),
+    "jobs": Described("One row for each job: what was crawled, and which listings it found gone.", Job),
+    "parts": Described("The searches of a job, and the parts into which they were split.", Part),
+    "departures": Described("Evidence that a listing is gone: of each kind the first of a job."),
+    "watermarks": Described("How far a search was read. Only a complete job changes it."),
+    "quarantine": Described("Items that failed validation, with their errors and all their values."),
+    "snapshots": Described("The index of raw pages.", SnapshotRef),
+    "contacts": Described("Encrypted contacts with an expiry time. Empty unless CONTACTS is on."),
+    "erased": Described("What was erased on request: it is not stored again."),
+    "others": Described("Items of other kinds: products, quotes.", StoredOther),
+    "validators": Described("ETag and Last-Modified of listings' pages, for conditional requests.", PageRead),
+    "cards": Described(
+        "What the search page showed of a listing when its own page was last read.",
+        columns={"card": "Hashes. If they differ from those of the search page, a sweep reads the listing's page."},
+    ),
+    "current_listings": Described("The listings that are on the market: active or reserved.", Listing),
+    "price_changes": Described(
+        "Each change of a price: from events price_changed and price_meaning_changed.",
+        columns={
+            "seq": "Number of the event.",
+            "old_price": "The price before. Null: it was on request.",
+            "new_price": "The price after. Null: it is on request.",
+            "currency": "ISO 4217 code, of the new price if there is one.",
+            "percent": "The change in percent. Null if the two prices cannot be compared.",
+            "old_basis": "What the old price was for. Null if that did not change.",
+            "new_basis": "What the new price is for. Null if that did not change.",
+            "old_period": "The rent period before. Null if it did not change.",
+            "new_period": "The rent period after. Null if it did not change.",
+        },
+    ),
+    "time_on_market": Described(
+        "How long each listing was offered: one row for each time it was on the market.",
+        columns={
+            "stay": "1 is the first time it was offered, 2 the time after it returned …",
+            "began_at": "When it was first seen, or seen again.",
+            "ended_at": "When it was known to have left. Null: it is still offered.",
+            "ended_as": "How it left: delisted, sold or rented. Null: it is still offered.",
+            "days": "Days from began_at to ended_at, or until now.",
+        },
+    ),
+}
+
+_COLUMNS = """
+    SELECT class.relname, class.relkind, attribute.attname
+    FROM pg_class AS class JOIN pg_attribute AS attribute ON attribute.attrelid = class.oid
+    WHERE class.relnamespace = current_schema()::regnamespace AND class.relname = ANY (%s)
+      AND attribute.attnum > 0 AND NOT attribute.attisdropped
+"""
+
+
+def keep_true(cursor: Any) -> None:
+    """Set all comments, unless they are set already."""
+    if are_true(cursor):
+        return
+    columns = _columns()
+    for statement, text in _statements(cursor, columns):
+        cursor.execute(statement, (text,))
+    cursor.execute("COMMENT ON TABLE schema_version IS %s", (_digest(columns),))
+
+
+def are_true(cursor: Any) -> bool:
+    """Whether all comments are set. Only reads."""
+    cursor.execute("SELECT obj_description('schema_version'::regclass, 'pg_class')")
+    return bool(cursor.fetchone() == (_digest(_columns()),))
+
+
+def _columns() -> dict[str, dict[str, str]]:
+    return {table: described.of_columns() for table, described in TABLES.items()}
+
+
+def _digest(columns: Mapping[str, Mapping[str, str]]) -> str:
+    return blake2b(repr((TABLES, columns)).encode(), digest_size=8).hexdigest()
+
+
+def _statements(cursor: Any, columns: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, str]]:
+    cursor.execute(_COLUMNS, (list(TABLES),))
+    present = cursor.fetchall()
+    for table, kind in sorted({(table, kind) for table, kind, _ in present}):
+        yield f"COMMENT ON {'VIEW' if kind == 'v' else 'TABLE'} {table} IS %s", TABLES[table].comment
+    for table, _, column in present:
+        if column in columns[table]:
+            yield f'COMMENT ON COLUMN {table}."{column}" IS %s', columns[table][column]
