@@ -46,6 +46,8 @@ ACCELERATE = word("ACCELERATE", ("ON", "OFF")) == "ON"
 BOT_NAME = "realestate"
 SPIDER_MODULES = ["realestate.spiders"]
 NEWSPIDER_MODULE = "realestate.spiders"
+#: `scrapy crawl` whose exit code tells whether the crawl failed.
+COMMANDS_MODULE = "realestate.jobs.scrapy_commands"
 #: uvloop runs twice as many callbacks per second as the default loop. There is none for Windows.
 ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
 ADDONS = {
@@ -55,6 +57,8 @@ ADDONS = {
     "realestate.accelerate.addon.Accelerate": 0,
     # Leases, send slots and heartbeats.
     "realestate.queue.addon.QueueAddon": 100,
+    # Parts of Scrapy that are off, if a setting of the user needs them; and a warning for what has no effect.
+    "realestate.middlewares.scrapy_settings.ScrapySettings": 200,
 }
 
 # --- seeds and the queue ---------------------------------------------------------------
@@ -249,6 +253,22 @@ ITEM_PIPELINES = {
     "realestate.pipelines.clean.CleanPipeline": 100,
     "realestate.pipelines.validate.ValidatePipeline": 200,
     "realestate.pipelines.store.StorePipeline": 900,
+}
+#: `scrapy crawl … -o listings.json` writes listings as JSON values, and no items that only the store needs.
+FEED_EXPORTERS = {
+    "json": "realestate.pipelines.feeds.JsonExporter",
+    "jsonlines": "realestate.pipelines.feeds.JsonLinesExporter",
+    "jsonl": "realestate.pipelines.feeds.JsonLinesExporter",
+    "jl": "realestate.pipelines.feeds.JsonLinesExporter",
+    "csv": "realestate.pipelines.feeds.CsvExporter",
+    "xml": "realestate.pipelines.feeds.XmlExporter",
+}
+FEED_EXPORT_ENCODING = "utf-8"
+EXTENSIONS = {
+    "realestate.pipelines.feeds.FeedExporter": 0,
+    "realestate.pipelines.feeds.CloseSpider": 0,
+    "scrapy.extensions.feedexport.FeedExporter": None,
+    "scrapy.extensions.closespider.CloseSpider": None,
 }
 #: How often the usual prices per district are read. They change slowly, and reading them scans much of the table.
 MEDIANS_SECONDS = 1800

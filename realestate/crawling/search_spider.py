@@ -4,6 +4,7 @@ It decides which requests are made, in which stage and order, and what happens t
 an item is: `PortalSpider` adds what is special about homes.
 """
 
+import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider
 from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy_redis.spiders import RedisSpider
@@ -30,7 +32,8 @@ from realestate.items import Evidence, Part
 from realestate.parsing.urls import absolute_url, url_path
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.plain_urls import request_to
-from realestate.storage.handle import store_of
+from realestate.storage.handle import has_store, provide_store, store_of
+from realestate.storage.no_store import NoStore
 
 logger = logging.getLogger(__name__)
 
@@ -247,9 +250,16 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         all the time, over the fleet's connection."""
 
     async def start(self) -> AsyncIterator[Request]:
-        """Yield the requests of the seeds, as they come."""
-        async for request in self.seed_reader.requests():
-            yield request
+        """Yield the requests of the seeds, as they come. A spider that cannot read them is closed: Scrapy would only log
+        the error, and the worker would wait for ever."""
+        try:
+            async for request in self.seed_reader.requests():
+                yield request
+        except CloseSpider:
+            return  # it is being closed already
+        except Exception:
+            logger.exception("seed/failed: portal=%s: seeds can no longer be read", self.name)
+            self._closing = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason="start_failed"))
 
     def make_request_from_data(self, data: bytes) -> Request | None:
         """The request of a seed; None if the seed is refused. scrapy-redis has this method too."""
@@ -314,6 +324,38 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         request.priority = PRIORITY[stage]
         request.meta["stage"] = stage
         return request
+
+    # ----- `scrapy parse <url>` and requests without a callback
+
+    async def parse(self, response: Response, **hints: Any) -> AsyncIterator[Any]:
+        """Yield the items of a page, and requests for the pages that it leads to. Needs neither a fleet nor a store."""
+        if not has_store(self.crawler):
+            provide_store(self.crawler, NoStore())
+        response = await self._own_response(response)
+        stage: Stage = "extract" if self.ref_of(self.shown_at(response)) else "plan"
+        for made in self.parsed(response, stage, **hints):
+            if not isinstance(made, Results):
+                yield made if not isinstance(made, AnyLink) else self._request_for_page(made.url, made.carried)
+                continue
+            search = _search_of(response)
+            for part in made.searches:
+                yield self._request_for_search(part, "plan")
+            for request in self._further_pages(search, made, SearchProgress()):
+                yield request
+            for each in made.found:
+                yield each if not isinstance(each, AnyLink) else self._request_for_page(each.url, each.carried)
+
+    async def _own_response(self, response: Response) -> Response:
+        """The response to the portal's own request for this address, if it is another one: many portals have an API."""
+        own = self.seed_request(seeds.Seed(url=response.url))
+        requested = response.request
+        assert requested is not None
+        if (own.url, own.method, own.body) == (requested.url, requested.method, requested.body):
+            requested.meta.update(own.meta)
+            return response
+        found: Response = await self.crawler.engine.download_async(own)
+        found.request = found.request or own
+        return found
 
     # ----- what happens to a search page
 

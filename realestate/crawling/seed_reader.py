@@ -1,6 +1,5 @@
 """Reads a portal's seeds from Redis for as long as the worker runs, and makes the first requests of each job."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
@@ -10,7 +9,9 @@ from scrapy import Request
 from realestate.crawling import seeds
 from realestate.crawling.job_completion import JobCompletion
 from realestate.queue.packing import SEED
-from realestate.storage.handle import store_of
+from realestate.queue.seed_middleware import Idle
+from realestate.storage.handle import has_store, provide_store, store_of
+from realestate.storage.no_store import NoStore
 
 if TYPE_CHECKING:
     from realestate.crawling.search_spider import SearchSpider
@@ -25,21 +26,43 @@ class SeedReader:
         self.spider = spider
 
     async def requests(self) -> AsyncIterator[Request]:
-        """The requests of all seeds, as they come. It ends only with UNTIL_DONE, when nothing is left to do."""
+        """The requests of all seeds, as they come. It ends when the spider is closed, or when nothing has been left to do
+        for long enough (UNTIL_DONE, MAX_IDLE_TIME_BEFORE_CLOSE)."""
         fleet = self.spider.fleet
         fleet.serve()
-        completion = asyncio.create_task(JobCompletion(self.spider).run())
+        self._use_no_store_if_there_is_none()
+        completion = fleet.run_while_open(JobCompletion(self.spider).run())
+        idle = Idle(fleet, self._longest_idle())
         try:
-            while True:
-                found = await fleet.next_seed()
+            while not fleet.is_closed:
+                found = await fleet.next_seed(idle.wait_seconds)
                 if found is not None:
+                    idle.restart()
                     if (request := await self._first_request(*found)) is not None:
                         yield request
-                elif self.spider.settings.getbool("UNTIL_DONE") and await fleet.nothing_left():
+                elif await idle.is_over():
                     return
         finally:
             completion.cancel()
             fleet.stop_serving()
+
+    def _longest_idle(self) -> float | None:
+        """Seconds without work after which the spider closes; None if it never does."""
+        settings = self.spider.settings
+        if settings.getbool("UNTIL_DONE"):
+            return 0.0
+        return settings.getfloat("MAX_IDLE_TIME_BEFORE_CLOSE") or None
+
+    def _use_no_store_if_there_is_none(self) -> None:
+        """StorePipeline provides the store when the fleet begins to serve. A project may work without it."""
+        crawler = self.spider.crawler
+        if not has_store(crawler):
+            provide_store(crawler, NoStore())
+            logger.warning(
+                "store/none: portal=%s: ITEM_PIPELINES has no realestate.pipelines.store.StorePipeline, so nothing is "
+                "stored and every job reads every listing",
+                self.spider.name,
+            )
 
     async def _first_request(self, data: bytes, nonce: str) -> Request | None:
         """The request of a seed, its job open. None if the seed is refused, or if its job needs no search page."""
@@ -96,5 +119,6 @@ class SeedReader:
             text = data.decode("utf-8", "backslashreplace")[:2000]
             logger.warning("seed/refused portal=%s reason=%s", self.spider.name, error)
             self.spider.crawler.stats.inc_value("seed/refused")
-            self.spider.fleet.give_up("seed", str(error), seed=text)
+            source = self.spider.fleet.seeds.source
+            self.spider.fleet.give_up("seed", str(error), seed=text, seeds_key=source.key, seeds_kind=source.kind)
             return None

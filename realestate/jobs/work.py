@@ -16,6 +16,10 @@ HOMES = "listing"
 #: The settings that name most components of a worker.
 COMPONENT_SETTINGS = ("ADDONS", "EXTENSIONS", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES")
 
+#: Reasons for which a spider is closed after a failure. Limits that the user has set are no failures, except for one
+#: that counts errors.
+FAILURES = frozenset({"store_failed", "start_failed", "closespider_errorcount", "memusage_exceeded", "not started"})
+
 
 def portals(simulator: str | None = None) -> list[str]:
     """The names of all portals of homes. With a simulator, only of those that it serves."""
@@ -63,16 +67,26 @@ def import_components() -> None:
 
 
 def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bool = False) -> bool:
-    """Serve the queues of these portals until SIGTERM. Returns False if a spider could not start."""
+    """Serve the queues of these portals until SIGTERM. Returns False if a spider could not start, or failed."""
     settings = project_settings()
     settings.set("UNTIL_DONE", until_done, priority="cmdline")
     settings.set("REDIS_URL", redis_url, priority="cmdline")
     settings.set("STORE_URL", store_url, priority="cmdline")
     process = AsyncCrawlerProcess(settings)
-    for name in names:
-        process.crawl(name)
+    crawlers = [process.create_crawler(name) for name in names]
+    for crawler in crawlers:
+        process.crawl(crawler)
     process.start()
-    return not process.bootstrap_failed
+    return not process.bootstrap_failed and not any(map(why_failed, crawlers))
+
+
+def why_failed(crawler: Crawler) -> str | None:
+    """Why a crawl that has ended counts as failed; None if it does not. A worker that was stopped has not failed."""
+    stats = crawler.stats.get_stats() if crawler.stats is not None else {}
+    reason = str(stats.get("finish_reason", "not started"))
+    if reason in FAILURES:
+        return reason
+    return "feed not stored" if any(name.startswith("feedexport/failed_count/") for name in stats) else None
 
 
 def project_settings() -> Settings:

@@ -65,7 +65,7 @@ class SeedMiddleware:
 
     async def _requests_of_seeds(self, spider: Spider, fleet: Fleet, idle: "Idle") -> AsyncIterator[Request]:
         """Until there has been nothing to do for long enough."""
-        while True:
+        while not fleet.is_closed:
             found = await fleet.next_seed(idle.wait_seconds)
             if found is None:
                 if await idle.is_over():
@@ -137,7 +137,7 @@ class Idle:
 
     async def wait(self) -> None:
         """Return when nothing has been left to do for long enough."""
-        while not await self.is_over():
+        while not self.fleet.is_closed and not await self.is_over():
             await asyncio.sleep(self.wait_seconds)
 
     async def is_over(self) -> bool:
