@@ -13,6 +13,7 @@ from realestate.environment import (
     folder_or_bucket,
     form,
     number,
+    project_folder,
     proxies,
     redis_url,
     sha256,
@@ -46,6 +47,10 @@ ACCELERATE = word("ACCELERATE", ("ON", "OFF")) == "ON"
 BOT_NAME = "realestate"
 SPIDER_MODULES = ["realestate.spiders"]
 NEWSPIDER_MODULE = "realestate.spiders"
+#: Your own portals: `<portal>.py`, and its recorded pages in the folder `<portal>` beside it.
+PORTALS_FOLDER = Path(variable("PORTALS_FOLDER") or project_folder() / "portals").absolute()
+#: Finds portals in both places. A file that cannot be imported does not hide the others.
+SPIDER_LOADER_CLASS = "realestate.crawling.portal_loader.PortalLoader"
 #: `scrapy crawl` whose exit code tells whether the crawl failed.
 COMMANDS_MODULE = "realestate.jobs.scrapy_commands"
 #: uvloop runs twice as many callbacks per second as the default loop. There is none for Windows.

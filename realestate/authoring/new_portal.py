@@ -32,7 +32,7 @@ def create(
         raise AuthoringError(f"unknown kind {kind!r}; use one of: {', '.join(KINDS)}")
     folder = project_files.pages_folder(name)
     if folder.exists():
-        raise AuthoringError(f"{folder.relative_to(project_files.root())} exists already")
+        raise AuthoringError(f"{project_files.shown(folder)} exists already")
     written = {project_files.spider_file(name): _filled(f"{kind}.py", facts)}
     written |= {folder / page: _filled(f"{kind}.{page}", facts) for page in _pages(kind)}
     written |= {folder / page: _filled(page, facts) for page in _COMMON}
@@ -54,7 +54,7 @@ def _facts(name: str, today: date, site: str | None, country: str, currency: str
     if not re.fullmatch(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*", name):
         raise AuthoringError(f"{name!r}: use a name in lower case, such as example or example_be")
     site = (site or f"https://www.{name.replace('_', '-')}.example").rstrip("/")
-    if not re.fullmatch(r"https://[\w.-]+", site):
+    if not re.fullmatch(r"https?://[\w.-]+(?::\d+)?", site):
         raise AuthoringError(f"{site!r}: use an address such as https://www.example.com")
     if not re.fullmatch(r"[A-Z]{2}", country) or not re.fullmatch(r"[A-Z]{3}", currency):
         raise AuthoringError(f"{country!r}, {currency!r}: use codes such as BE and EUR")

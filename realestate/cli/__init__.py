@@ -48,6 +48,7 @@ app.command(epilog="Example: realestate erase --ref emlak/840001")(maintenance.e
 app.command(epilog="Example: realestate upkeep --json")(maintenance.upkeep)
 app.command(epilog="Example: realestate backup realestate-2026-11-01.zip")(maintenance.backup)
 app.command(epilog="Example: realestate restore realestate-2026-11-01.zip")(maintenance.restore)
+app.command(epilog="Example: realestate init homes")(portal.init)
 app.add_typer(portal.app, name="portal", epilog="Example: realestate portal new example --kind jsonld")
 app.command(epilog="Example: realestate doctor")(doctor.doctor)
 

@@ -29,6 +29,7 @@ from realestate.crawling.seed_reader import SeedReader
 from realestate.crawling.site_address import is_on_site, simulated_portals
 from realestate.crawling.watermark import Newest, SearchProgress, watermark_of
 from realestate.items import Evidence, Part
+from realestate.parsing.hosts import PRIVATE_ADVICE, is_public_address
 from realestate.parsing.urls import absolute_url, url_path
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.plain_urls import request_to
@@ -83,6 +84,9 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     reads_its_seeds: ClassVar[bool] = True
     """`start` reads the seeds, so the queue does not."""
+
+    any_host: ClassVar[bool] = False
+    """Whether URLs of all hosts belong to it. `is_of` then says which are public."""
 
     robots: ClassVar[str] = "obeyed"
     """Whether its robots.txt is obeyed. If not, this says why."""
@@ -220,7 +224,8 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     def owns(self, url: str) -> bool:
         """Whether the URL belongs to this site."""
-        return self.is_of(self.site, url)
+        allows_any = self.any_host and self.settings.getbool("ALLOW_PRIVATE_ADDRESSES")
+        return allows_any or self.is_of(self.site, url)
 
     @classmethod
     def is_of(cls, site: str, url: str) -> bool:
@@ -228,13 +233,18 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         return is_on_site(url, site, cls.allowed_domains)
 
     @classmethod
-    def refuses(cls, url: str, simulator: str | None = None) -> str | None:
-        """Why the URL cannot be a seed of this portal; None if it can."""
+    def refuses(cls, url: str, simulator: str | None = None, *, allow_private: bool = False) -> str | None:
+        """Why the URL cannot be a seed of this portal; None if it can. `allow_private` is ALLOW_PRIVATE_ADDRESSES."""
         try:
             seeds.parse(url.encode())
-            return None if cls.is_of(cls.address(simulator), url) else f"{url!r} is not a URL of {cls.name}"
+            site = cls.address(simulator)
+            if not cls.any_host and not cls.is_of(site, url):
+                return f"{url!r} is not a URL of {cls.name}"
         except ValueError as error:
             return str(error)
+        if allow_private or is_public_address(url) or (simulator and cls.is_of(site, url)):
+            return None
+        return f"{url!r} is not a public address; {PRIVATE_ADVICE}"
 
     # ----- seeds
 
@@ -250,8 +260,8 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         all the time, over the fleet's connection."""
 
     async def start(self) -> AsyncIterator[Request]:
-        """Yield the requests of the seeds, as they come. A spider that cannot read them is closed: Scrapy would only log
-        the error, and the worker would wait for ever."""
+        """Yield the requests of the seeds, as they come. A spider that cannot read them is closed: Scrapy would only
+        log the error, and the exit code would be 0."""
         try:
             async for request in self.seed_reader.requests():
                 yield request

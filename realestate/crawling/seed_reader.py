@@ -8,6 +8,7 @@ from scrapy import Request
 
 from realestate.crawling import seeds
 from realestate.crawling.job_completion import JobCompletion
+from realestate.parsing.hosts import PRIVATE_ADVICE
 from realestate.queue.packing import SEED
 from realestate.queue.seed_middleware import Idle
 from realestate.storage.handle import has_store, provide_store, store_of
@@ -26,8 +27,8 @@ class SeedReader:
         self.spider = spider
 
     async def requests(self) -> AsyncIterator[Request]:
-        """The requests of all seeds, as they come. It ends when the spider is closed, or when nothing has been left to do
-        for long enough (UNTIL_DONE, MAX_IDLE_TIME_BEFORE_CLOSE)."""
+        """The requests of all seeds, as they come. It ends when the spider is closed, or when nothing has been left to
+        do for long enough (UNTIL_DONE, MAX_IDLE_TIME_BEFORE_CLOSE)."""
         fleet = self.spider.fleet
         fleet.serve()
         self._use_no_store_if_there_is_none()
@@ -106,19 +107,21 @@ class SeedReader:
         await self.spider.fleet.push(checks)
         await self.open_job(request)
 
+    def _why_outside(self, url: str) -> str:
+        if self.spider.any_host:
+            return f"not a public address: {url}; {PRIVATE_ADVICE}"
+        return f"outside {self.spider.name}'s domains: {url}"
+
     def request_from(self, data: bytes) -> Request | None:
         """The request of a seed. A seed that cannot be used becomes a dead letter, and None is returned."""
         try:
             seed = seeds.parse(data)
             if not self.spider.owns(seed.url):
-                raise seeds.BadSeed(f"outside {self.spider.name}'s domains: {seed.url[:200]}")
+                raise seeds.BadSeed(self._why_outside(seed.url[:200]))
             request = self.spider.seed_request(seed)
             self.spider.fleet.check(request)
             return request
         except Exception as error:  # whatever somebody pushed, it must not stop the worker
-            text = data.decode("utf-8", "backslashreplace")[:2000]
             logger.warning("seed/refused portal=%s reason=%s", self.spider.name, error)
-            self.spider.crawler.stats.inc_value("seed/refused")
-            source = self.spider.fleet.seeds.source
-            self.spider.fleet.give_up("seed", str(error), seed=text, seeds_key=source.key, seeds_kind=source.kind)
+            self.spider.fleet.give_up_seed(data, str(error))
             return None

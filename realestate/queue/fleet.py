@@ -268,6 +268,13 @@ class Fleet:
         held.outcome = "dead"
         held.detail = dead_letter(reason, error, job=lease.job, stage=lease.stage, tries=lease.tries + 1, **what)
 
+    def give_up_seed(self, seed: bytes, error: str) -> None:
+        """Make a seed that cannot be used a dead letter. It names the key of the seeds, where a replay pushes it."""
+        self.stats.inc_value("seed/refused")
+        text = seed.decode("utf-8", "backslashreplace")[:2000]
+        source = self.seeds.source
+        self.give_up("seed", error, seed=text, seeds_key=source.key, seeds_kind=source.kind)
+
     def refetch(self, request: Request) -> bool:
         """The page could not be parsed: fetch it again, if it was not tried too often. Returns whether it will be."""
         again = refetch_request(request, self.spider)

@@ -94,10 +94,7 @@ class SeedMiddleware:
             return list(made) if isinstance(made, Iterable) else [made]
         except Exception as error:
             logger.warning("seed/refused: spider=%s seed=%r: %s", spider.name, seed[:200], error)
-            fleet.stats.inc_value("seed/refused")
-            text = seed.decode("utf-8", "backslashreplace")[:2000]
-            source = fleet.seeds.source
-            fleet.give_up("seed", str(error), seed=text, seeds_key=source.key, seeds_kind=source.kind)
+            fleet.give_up_seed(seed, str(error))
             return []
 
     def _longest_idle(self, spider: Spider) -> float | None:

@@ -2,7 +2,7 @@
 
     realestate crawl generic https://www.example.org/homes/12345
 
-A seed is a listing's page on any public host, a sitemap (`….xml`) of such pages, or a site's first page or robots.txt,
+A seed is a listing's page on any public host (with ALLOW_PRIVATE_ADDRESSES on any host), a sitemap (`….xml`) of such pages, or a site's first page or robots.txt,
 which leads to the sitemaps it names. The ref is the host and the last long number of the URL, or a hash of the URL.
 `extra["sources"]` says which field came from where. Uncertain values are left out: a price without a currency, a size
 without a unit. If neither the URL nor the title says whether it is for sale or for rent, the listing goes to
@@ -34,7 +34,7 @@ from realestate.parsing import (
     schemaorg,
     unknown_json,
 )
-from realestate.parsing.hosts import is_public_host
+from realestate.parsing.hosts import is_public_address
 from realestate.parsing.text import plain
 
 _FIRST_PAGE = ("", "/")
@@ -69,6 +69,7 @@ class Source(NamedTuple):
 class GenericSpider(PortalSpider):
     name = "generic"
     allowed_domains = ()
+    any_host = True
     site = "https://www.example.org"
     searches = ("/robots.txt",)
     item_form = "/{ref}"
@@ -81,8 +82,9 @@ class GenericSpider(PortalSpider):
 
     @classmethod
     def is_of(cls, site: str, url: str) -> bool:
-        """Any public host belongs to it; and the simulator's, if there is one."""
-        return urlsplit(url).netloc == urlsplit(site).netloc or _is_public(urlsplit(url).hostname or "")
+        """Any public host belongs to it; and the simulator's, if there is one. Where a host name resolves to is checked
+        by the download handler."""
+        return urlsplit(url).netloc == urlsplit(site).netloc or is_public_address(url)
 
     def ref_of(self, url: str) -> str | None:
         parts = urlsplit(url)
@@ -139,14 +141,6 @@ class GenericSpider(PortalSpider):
             **fields,
             extra=extra,
         )
-
-
-def _is_public(host: str) -> bool:
-    """Whether the host name is a public one. Where it resolves to is checked by the download handler."""
-    try:
-        return is_public_host(host.encode("idna").decode())
-    except UnicodeError:
-        return False
 
 
 def _best_nodes(document: str) -> dict[str, dict[str, Any]]:

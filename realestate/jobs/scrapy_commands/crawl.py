@@ -4,6 +4,7 @@ import argparse
 
 from scrapy.commands import crawl
 from scrapy.crawler import Crawler
+from scrapy.exceptions import UsageError
 
 from realestate.jobs.work import why_failed
 
@@ -18,6 +19,9 @@ class Command(crawl.Command):
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type | str) -> Crawler:
-        crawler = super()._create_crawler(spidercls)
+        try:
+            crawler = super()._create_crawler(spidercls)
+        except KeyError as error:  # no such spider, or its file is broken
+            raise UsageError(str(error.args[0]), print_help=False) from error
         self._created.append(crawler)
         return crawler
