@@ -26,7 +26,7 @@ class Recorded:
 
 
 def record(portal: str, url: str, name: str, *, overwrite: bool = False) -> Recorded:
-    """Fetch one page and save it as `name`, such as "listing-flat". With `overwrite`, a page of this name is replaced."""
+    """Fetch one page and save it as `name`, such as "listing-flat". `overwrite` replaces a page of this name."""
     spider = parser_output.spider(portal)
     folder = project_files.pages_folder(portal)
     stage: Stage = "discover" if name.startswith("search") else "extract"

@@ -30,7 +30,7 @@ class Tested:
     """One line for each value that differs; empty if the page is parsed as expected."""
 
 
-def test_portal(portal: str) -> list[Tested]:
+def compare_all(portal: str) -> list[Tested]:
     """Parse every recorded page of a portal and compare the result with what is expected."""
     folder = project_files.pages_folder(portal)
     expected = expectations(folder)

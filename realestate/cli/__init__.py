@@ -16,6 +16,10 @@ from realestate.cli import status as status_commands
 #: New objects after which Python looks for garbage. Python's own default is 700.
 GARBAGE_EVERY = 20_000
 
+NOT_ON_WINDOWS = (
+    "realestate: Windows itself is not supported: run `wsl --install` once, open WSL, and install realestate there"
+)
+
 app = typer.Typer(
     name="realestate",
     help="Collect property listings of many portals, with their history.",
@@ -57,6 +61,8 @@ def main() -> None:
     """Run the command and exit: 0 for success, 2 for a wrong argument, 1 for any other error."""
     from realestate.cli import errors
 
+    if sys.platform == "win32":
+        sys.exit(NOT_ON_WINDOWS)
     # A command imports tens of thousands of objects and makes hardly any garbage. With Python's default threshold,
     # looking for garbage took a tenth of the start.
     gc.set_threshold(GARBAGE_EVERY)

@@ -117,14 +117,14 @@ def parse(
     _print_json(parsed.values)
 
 
-@app.command(epilog="Example: realestate portal test immoweb")
-def test(portal: PortalArgument, json: JsonFlag = False) -> None:
+@app.command("test", epilog="Example: realestate portal test immoweb")
+def compare_recorded(portal: PortalArgument, json: JsonFlag = False) -> None:
     """Parse the recorded pages of the portal and compare the values with what is expected. Fetches nothing."""
     from realestate.authoring import recorded_pages
     from realestate.cli.connections import check_portals
 
     check_portals([portal])
-    tested = recorded_pages.test_portal(portal)
+    tested = recorded_pages.compare_all(portal)
     failed = [each for each in tested if each.faults]
     if json:
         _print_json([asdict(each) for each in tested])

@@ -88,6 +88,9 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
     any_host: ClassVar[bool] = False
     """Whether URLs of all hosts belong to it. `is_of` then says which are public."""
 
+    allow_private: bool = False
+    """The setting ALLOW_PRIVATE_ADDRESSES."""
+
     robots: ClassVar[str] = "obeyed"
     """Whether its robots.txt is obeyed. If not, this says why."""
 
@@ -198,6 +201,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider: Self = super().from_crawler(crawler, *args, **kwargs)
+        spider.allow_private = crawler.settings.getbool("ALLOW_PRIVATE_ADDRESSES")
         if simulator := crawler.settings.get("SIMULATOR_URL"):
             spider.site = cls.address(simulator)  # type: ignore[misc]
             spider.allowed_domains = [urlsplit(spider.site).hostname]
@@ -224,8 +228,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     def owns(self, url: str) -> bool:
         """Whether the URL belongs to this site."""
-        allows_any = self.any_host and self.settings.getbool("ALLOW_PRIVATE_ADDRESSES")
-        return allows_any or self.is_of(self.site, url)
+        return (self.any_host and self.allow_private) or self.is_of(self.site, url)
 
     @classmethod
     def is_of(cls, site: str, url: str) -> bool:

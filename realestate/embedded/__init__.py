@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from realestate.embedded import locks, poll, services_file
-from realestate.embedded.binaries import postgres_available, redis_server_binary
+from realestate.embedded.binaries import postgres_available, redis_install_advice, redis_server_binary
 from realestate.embedded.services_file import EmbeddedError, Service, Services
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Service",
     "Services",
     "postgres_available",
+    "redis_install_advice",
     "redis_server_binary",
     "running",
     "services",

@@ -2,12 +2,12 @@
 
     realestate crawl generic https://www.example.org/homes/12345
 
-A seed is a listing's page on any public host (with ALLOW_PRIVATE_ADDRESSES on any host), a sitemap (`….xml`) of such pages, or a site's first page or robots.txt,
-which leads to the sitemaps it names. The ref is the host and the last long number of the URL, or a hash of the URL.
-`extra["sources"]` says which field came from where. Uncertain values are left out: a price without a currency, a size
-without a unit. If neither the URL nor the title says whether it is for sale or for rent, the listing goes to
-quarantine. All hosts of `generic` share one rate limit. It cannot read a site that has no data for search engines, or
-has data only about the site itself.
+A seed is a listing's page on any public host (with ALLOW_PRIVATE_ADDRESSES on any host), a sitemap (`….xml`) of such
+pages, or a site's first page or robots.txt, which leads to the sitemaps it names. The ref is the host and the last
+long number of the URL, or a hash of the URL. `extra["sources"]` says which field came from where. Uncertain values
+are left out: a price without a currency, a size without a unit. If neither the URL nor the title says whether it is
+for sale or for rent, the listing goes to quarantine. All hosts of `generic` share one rate limit. It cannot read a
+site that has no data for search engines, or has data only about the site itself.
 """
 
 import re

@@ -118,9 +118,8 @@ def test_a_portal_is_written_tested_recorded_checked_and_crawled_outside_the_che
     done = author.realestate("portal", "new", "mysite", "--site", site)
     assert done.code == 0, done.err
     *files, hint = done.out.splitlines()
-    assert sorted(files) == sorted(
-        ["portals/mysite.py", *(f"portals/mysite/{name}" for name in os.listdir(author.folder / "portals/mysite"))]
-    )
+    recorded = [f"portals/mysite/{page.name}" for page in (author.folder / "portals/mysite").iterdir()]
+    assert sorted(files) == sorted(["portals/mysite.py", *recorded])
     assert hint.startswith("next: realestate ")
     done = author.realestate(*hint.removeprefix("next: realestate ").split())
     assert (done.code, done.err) == (0, ""), "the hint works as printed"
