@@ -1,5 +1,5 @@
 # Each target sets up what it needs. A fresh machine needs only make and Python 3.11 or newer
-# (for 3.11 and 3.12 pip installs a Redis; for newer versions `redis-server` must be on the PATH).
+# (pip installs a Redis and a PostgreSQL).
 PYTHON ?= $(firstword $(foreach python,python3.12 python3.11 python3 python,\
 	$(if $(shell $(python) -c 'import sys, venv; sys.version_info >= (3, 11) and print(1)' 2>/dev/null),$(python))))
 # `SCRAPY=latest make quick` tests with the newest Scrapy instead of the locked one, in a separate environment and

@@ -99,8 +99,7 @@ def _seeds() -> Finding:
 def _embedded_redis() -> Finding:
     binary = embedded.redis_server_binary()
     if binary is None:
-        remedy = "install redis-server, or use Python 3.11 or 3.12, or set REDIS_URL"
-        return Finding("Redis", "REDIS_URL is unset and no redis-server was found", remedy)
+        return Finding("Redis", "REDIS_URL is unset and no redis-server was found", embedded.redis_install_advice())
     return Finding("Redis", f"REDIS_URL is unset: the embedded Redis will be started ({binary.name})")
 
 

@@ -96,6 +96,12 @@ def file(name: str) -> Path | None:
     return Path(text) if text else None
 
 
+def project_folder() -> Path:
+    """The folder of the user's project: the nearest one with a scrapy.cfg, from here upwards; without one, this one."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / "scrapy.cfg").is_file()), here)
+
+
 def folder_or_bucket(name: str, default: Path) -> str:
     """A folder, or s3://bucket/prefix."""
     text = variable(name) or str(default)

@@ -15,6 +15,7 @@ from realestate.environment import (
     form,
     http_url,
     number,
+    project_folder,
     proxies,
     redis_url,
     sha256,
@@ -50,6 +51,10 @@ SPIDER_MODULES = ["realestate.spiders"]
 #: `scrapy crawl` ends with 0 only if the crawl did its work.
 COMMANDS_MODULE = "realestate.commands"
 NEWSPIDER_MODULE = "realestate.spiders"
+#: Your own portals: `<portal>.py`, and its recorded pages in the folder `<portal>` beside it.
+PORTALS_FOLDER = Path(variable("PORTALS_FOLDER") or project_folder() / "portals").absolute()
+#: Finds portals in both places. A file that cannot be imported does not hide the others.
+SPIDER_LOADER_CLASS = "realestate.crawling.portal_loader.PortalLoader"
 #: uvloop runs twice as many callbacks per second as the default loop. There is none for Windows.
 ASYNCIO_EVENT_LOOP = "uvloop.Loop" if os.name == "posix" else None
 ADDONS = {
@@ -61,6 +66,8 @@ ADDONS = {
     "realestate.accelerate.addon.Accelerate": 0,
     # Leases, send slots and heartbeats.
     "realestate.queue.addon.QueueAddon": 100,
+    # Parts of Scrapy that are off, if a setting of the user needs them; and a warning for what has no effect.
+    "realestate.middlewares.scrapy_settings.ScrapySettings": 200,
 }
 
 # --- seeds and the queue ---------------------------------------------------------------
@@ -91,8 +98,6 @@ LEASE_SECONDS = 9.0
 POISON_WORKERS = 3
 #: A page that uses more CPU time becomes a dead letter. 0 means without a limit, and without a parent process.
 PAGE_CPU_SECONDS = number("PAGE_CPU_SECONDS", 5.0)
-#: `scrapy crawl` runs the worker in a child process that a page cannot block for ever.
-COMMANDS_MODULE = "realestate.queue.commands"
 #: The longest wait before the first retry. It doubles with each retry. Any worker may take the retry.
 RETRY_DELAY_SECONDS = number("RETRY_DELAY_SECONDS", 2.0)
 #: Retries per request. Some failures get more (middlewares/retry.py).
@@ -267,6 +272,22 @@ ITEM_PIPELINES = {
     "realestate.pipelines.clean.CleanPipeline": 100,
     "realestate.pipelines.validate.ValidatePipeline": 200,
     "realestate.pipelines.store.StorePipeline": 900,
+}
+#: `scrapy crawl … -o listings.json` writes listings as JSON values, and no items that only the store needs.
+FEED_EXPORTERS = {
+    "json": "realestate.pipelines.feeds.JsonExporter",
+    "jsonlines": "realestate.pipelines.feeds.JsonLinesExporter",
+    "jsonl": "realestate.pipelines.feeds.JsonLinesExporter",
+    "jl": "realestate.pipelines.feeds.JsonLinesExporter",
+    "csv": "realestate.pipelines.feeds.CsvExporter",
+    "xml": "realestate.pipelines.feeds.XmlExporter",
+}
+FEED_EXPORT_ENCODING = "utf-8"
+EXTENSIONS = {
+    "realestate.pipelines.feeds.FeedExporter": 0,
+    "realestate.pipelines.feeds.CloseSpider": 0,
+    "scrapy.extensions.feedexport.FeedExporter": None,
+    "scrapy.extensions.closespider.CloseSpider": None,
 }
 #: How often the usual prices per district are read. They change slowly, and reading them scans much of the table.
 MEDIANS_SECONDS = 1800

@@ -35,10 +35,6 @@ These private names of Scrapy and PyDispatcher are used. tests/accelerate/test_p
     scrapy.downloadermiddlewares.redirect.RedirectMiddleware._referer_spider_middleware
     scrapy.middleware.MiddlewareManager.methods
     scrapy.middleware.MiddlewareManager._mw_methods_requiring_spider
-    scrapy.spiderloader.SpiderLoader._spiders
-    scrapy.spiderloader.SpiderLoader._found
-    scrapy.spiderloader.SpiderLoader._load_spiders
-    scrapy.spiderloader.SpiderLoader._load_all_spiders
     scrapy.utils.defer._process_pending_io
     scrapy.utils.python.MutableAsyncChain
     pydispatch.dispatcher.WEAKREF_TYPES

@@ -14,7 +14,6 @@ SETTINGS = {
     "DOWNLOADER": "realestate.accelerate.downloader.Downloader",
     "ITEM_PROCESSOR": "realestate.accelerate.items.Pipelines",
 }
-SPIDER_LOADER = "realestate.accelerate.spiders.SpiderLoader"
 
 
 def is_on(settings: BaseSettings) -> bool:
@@ -34,11 +33,6 @@ class Accelerate:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
-
-    @classmethod
-    def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
-        if is_on(settings):
-            settings.set("SPIDER_LOADER_CLASS", SPIDER_LOADER, priority="addon")
 
     def update_settings(self, settings: BaseSettings) -> None:
         if not is_on(settings):

@@ -1,6 +1,6 @@
 """Tools for the author of a portal: its first files, recorded pages, and what its parser returns for a document.
 
-They need a checkout of the project, but no Redis and no store.
+They work in a checkout of the project and in a folder of your own, and need no Redis and no store.
 """
 
 

@@ -35,7 +35,7 @@ def create(
         raise AuthoringError(f"unknown kind {kind!r}; use one of: {', '.join(KINDS)}")
     folder = project_files.pages_folder(name)
     if folder.exists():
-        raise AuthoringError(f"{folder.relative_to(project_files.root())} exists already")
+        raise AuthoringError(f"{project_files.shown(folder)} exists already")
     if name in all_portals():
         raise AuthoringError(f"there is a portal {name!r} already")
     written = {project_files.spider_file(name): _filled(f"{kind}.py", facts)}
@@ -61,7 +61,7 @@ def _facts(name: str, today: date, site: str | None, country: str, currency: str
     if keyword.iskeyword(name) or keyword.issoftkeyword(name) or name in sys.stdlib_module_names:
         raise AuthoringError(f"{name!r} is a word or a module of Python: use another name, such as {name}_be")
     site = (site or f"https://www.{name.replace('_', '-')}.example").rstrip("/")
-    if not re.fullmatch(r"https://[\w.-]+", site):
+    if not re.fullmatch(r"https?://[\w.-]+(?::\d+)?", site):
         raise AuthoringError(f"{site!r}: use an address such as https://www.example.com")
     if not re.fullmatch(r"[A-Z]{2}", country) or not re.fullmatch(r"[A-Z]{3}", currency):
         raise AuthoringError(f"{country!r}, {currency!r}: use codes such as BE and EUR")

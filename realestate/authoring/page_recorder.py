@@ -25,12 +25,12 @@ class Recorded:
     """Why the parser cannot read the page yet; then the expectation is empty. None if it can."""
 
 
-def record(portal: str, url: str, name: str) -> Recorded:
-    """Fetch one page and save it as `name`, such as "listing-flat"."""
+def record(portal: str, url: str, name: str, *, overwrite: bool = False) -> Recorded:
+    """Fetch one page and save it as `name`, such as "listing-flat". `overwrite` replaces a page of this name."""
     spider = parser_output.spider(portal)
     folder = project_files.pages_folder(portal)
     stage: Stage = "discover" if name.startswith("search") else "extract"
-    _check_name(spider, name, folder)
+    _check_name(spider, name, folder, overwrite=overwrite)
     fetched, shown_at = with_live_pages(portal, lambda site: _fetch(site, url, stage))
     body = page_scrubber.scrub_page(fetched, spider.country)
     values, why_unread = _expected(spider, shown_at, body, stage)
@@ -38,15 +38,18 @@ def record(portal: str, url: str, name: str) -> Recorded:
     page = folder / (f"{name}.page.json" if is_json else f"{name}.html")
     expectation = folder / f"{name}.json"
     text = json.dumps({"url": shown_at, **values}, ensure_ascii=False, indent=1) + "\n"
-    project_files.write({page: body, expectation: text})
+    if overwrite:
+        for old in (folder / f"{name}.html", folder / f"{name}.page.json"):
+            old.unlink(missing_ok=True)  # the page may have had the other form
+    project_files.write({page: body, expectation: text}, overwrite=overwrite)
     return Recorded(page, expectation, why_unread)
 
 
-def _check_name(spider: Any, name: str, folder: Path) -> None:
+def _check_name(spider: Any, name: str, folder: Path, *, overwrite: bool) -> None:
     if not _NAME.fullmatch(name):
         raise AuthoringError(f"{name!r}: use a name such as listing-flat or search-last-page")
-    if (folder / f"{name}.json").exists():
-        raise AuthoringError(f"{name} of {spider.name} exists already")
+    if (folder / f"{name}.json").exists() and not overwrite:
+        raise AuthoringError(f"{name} of {spider.name} exists already; --force replaces it")
 
 
 async def _fetch(site: LivePages, url: str, stage: Stage) -> tuple[str, str]:

@@ -30,6 +30,10 @@ from realestate.cli.help_page import AUTHOR, DATA, FLEET, KEEP, START, GroupedCo
 #: New objects after which Python looks for garbage. Python's own default is 700.
 GARBAGE_EVERY = 20_000
 
+NOT_ON_WINDOWS = (
+    "realestate: Windows itself is not supported: run `wsl --install` once, open WSL, and install realestate there"
+)
+
 app = typer.Typer(
     name="realestate",
     cls=GroupedCommands,
@@ -82,6 +86,7 @@ app.command(rich_help_panel=KEEP, epilog="Example: realestate upkeep --json")(ma
 app.command(rich_help_panel=KEEP, epilog="Example: realestate migrate")(maintenance.migrate)
 app.command(rich_help_panel=KEEP, epilog="Example: realestate backup realestate-2026-11-01.zip")(maintenance.backup)
 app.command(rich_help_panel=KEEP, epilog="Example: realestate restore realestate-2026-11-01.zip")(maintenance.restore)
+app.command(rich_help_panel=AUTHOR, epilog="Example: realestate init homes")(portal.init)
 app.add_typer(
     portal.app, name="portal", rich_help_panel=AUTHOR, epilog="Example: realestate portal new example --kind jsonld"
 )
@@ -95,6 +100,8 @@ def main() -> None:
     """Run the command and exit: 0 for success, 2 for a wrong argument, 1 for any other error."""
     from realestate.cli import errors
 
+    if sys.platform == "win32":
+        sys.exit(NOT_ON_WINDOWS)
     # A command imports tens of thousands of objects and makes hardly any garbage. With Python's default threshold,
     # looking for garbage took a tenth of the start.
     gc.set_threshold(GARBAGE_EVERY)

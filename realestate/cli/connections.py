@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from realestate import embedded, settings
+from realestate.authoring import AuthoringError
 from realestate.cli.errors import UsageError
-from realestate.jobs.work import all_portals, why_refused
+from realestate.jobs.work import all_portals, why_refused, why_unknown
 from realestate.queue import keys
 from realestate.queue.connection import connect_blocking
 from realestate.queue.redis_client import REDIS_ERRORS, Waiting, error_text, is_refused_login
@@ -102,11 +103,13 @@ def check_redis_login(url: str) -> None:
 
 
 def check_portals(names: Sequence[str]) -> list[str]:
-    """The names, if each is a portal; a UsageError otherwise."""
-    portals = all_portals()
+    """The names, if each is a portal; a UsageError otherwise. AuthoringError if the file of a portal is broken."""
     for name in names:
-        if name not in portals:
-            raise UsageError(f"no portal {name!r}; the portals are: {', '.join(portals)}")
+        why = why_unknown(name)
+        if why:
+            raise AuthoringError(why)
+        if why is not None:
+            raise UsageError(f"no portal {name!r}; the portals are: {', '.join(all_portals())}")
     return list(names)
 
 

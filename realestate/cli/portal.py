@@ -1,4 +1,4 @@
-"""`realestate portal`: tools for the author of a portal. They need a checkout, but no Redis and no store."""
+"""`realestate portal` and `realestate init`: tools for the author of a portal. They need no Redis and no store."""
 
 import sys
 from dataclasses import asdict
@@ -52,7 +52,7 @@ def new(
     currency: Annotated[str, typer.Option(help="ISO 4217 code.")] = "EUR",
     timezone: Annotated[str, typer.Option(help="Its time zone.")] = "Europe/Brussels",
 ) -> None:
-    """Write the spider of a new portal and its first test pages. They pass the tests; then edit them."""
+    """Write the spider of a new portal and its first recorded pages. They pass `portal test`; then edit them."""
     from datetime import UTC, datetime
 
     from realestate.authoring import new_portal, project_files
@@ -60,8 +60,8 @@ def new(
     today = datetime.now(UTC).date()
     written = new_portal.create(name, kind, today, site=site, country=country, currency=currency, timezone=timezone)
     for path in written:
-        print(path.relative_to(project_files.root()))
-    print(f"next: realestate portal record {name} <url> --as listing-flat (see docs/adding-a-portal.md)")
+        print(project_files.shown(path))
+    print(f"next: realestate portal test {name}")
 
 
 @app.command(epilog="Example: realestate portal record emlak https://emlak.az/840001-satilir.html --as listing-flat")
@@ -69,6 +69,7 @@ def record(
     portal: PortalArgument,
     url: Annotated[str, typer.Argument(help="The address of a listing or of a search.")],
     name: Annotated[str, typer.Option("--as", help="The name of the recorded page: listing-… or search-….")],
+    force: Annotated[bool, typer.Option("--force", help="Replace a recorded page of this name.")] = False,
 ) -> None:
     """Fetch one page, remove personal data, and save it with the values the parser reads. Check both files."""
     from realestate.authoring import page_recorder, project_files
@@ -76,9 +77,9 @@ def record(
 
     check_portals([portal])
     check_urls(portal, [url])
-    recorded = page_recorder.record(portal, url, name)
+    recorded = page_recorder.record(portal, url, name, overwrite=force)
     for path in (recorded.page, recorded.expectation):
-        print(path.relative_to(project_files.root()))
+        print(project_files.shown(path))
     if recorded.why_unread:
         print(f"the parser cannot read the page yet: {recorded.why_unread}")
     print("check both files: names of persons in texts are not found automatically")
@@ -119,6 +120,26 @@ def parse(
         print(f"realestate: {note}", file=sys.stderr)
 
 
+@app.command("test", epilog="Example: realestate portal test immoweb")
+def compare_recorded(portal: PortalArgument, json: JsonFlag = False) -> None:
+    """Parse the recorded pages of the portal and compare the values with what is expected. Fetches nothing."""
+    from realestate.authoring import recorded_pages
+    from realestate.cli.connections import check_portals
+
+    check_portals([portal])
+    tested = recorded_pages.compare_all(portal)
+    failed = [each for each in tested if each.faults]
+    if json:
+        _print_json([asdict(each) for each in tested])
+    else:
+        for each in tested:
+            print(f"{each.name}: {'failed' if each.faults else 'ok'}")
+            for fault in each.faults:
+                print(f"  {fault}")
+        print(f"{portal}: {len(tested) - len(failed)} of {len(tested)} recorded pages are parsed as expected")
+    raise typer.Exit(1 if failed else 0)
+
+
 @app.command(epilog="Example: realestate portal check immoweb --pages 3")
 def check(
     portal: PortalArgument,
@@ -136,6 +157,21 @@ def check(
     else:
         _print_coverage(found)
     raise typer.Exit(0 if found.live and not found.unread else 1)
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="The folder of the project; this one by default.")] = Path(),
+) -> None:
+    """Start a project of your own: a folder for your portals, in which `scrapy` works too."""
+    from realestate.authoring import project_files
+
+    written = project_files.create_project(folder.absolute())
+    for path in written:
+        print(folder / path.relative_to(folder.absolute()))
+    if not written:
+        print(f"{folder} is a project already")
+    change = "" if folder.absolute() == Path.cwd() else f"cd {folder} && "
+    print(f"next: {change}realestate portal new mysite --site https://www.example.com")
 
 
 def _hints(text: str | None) -> dict[str, Any]:

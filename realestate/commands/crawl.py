@@ -3,10 +3,12 @@
 from argparse import Namespace
 
 from scrapy import Spider
-from scrapy.commands import crawl
 from scrapy.crawler import Crawler
+from scrapy.exceptions import UsageError
+from scrapy.spiderloader import get_spider_loader
 
 from realestate.jobs.endings import ended_well
+from realestate.queue.commands import crawl
 from realestate.queue.redis_url import BadRedisUrl, parse_redis_url
 
 
@@ -15,15 +17,18 @@ class Command(crawl.Command):
 
     _started: Crawler | None = None
 
+    def run(self, args: list[str], opts: Namespace) -> None:
+        self._check_redis_url()
+        self._check_spider(args)
+        super().run(args, opts)
+
+    def _crawl(self, args: list[str], opts: Namespace) -> int:
+        code = super()._crawl(args, opts)
+        return 1 if self._started is not None and not ended_well(self._started) else code
+
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
         self._started = super()._create_crawler(spidercls)
         return self._started
-
-    def run(self, args: list[str], opts: Namespace) -> None:
-        self._check_redis_url()
-        super().run(args, opts)
-        if self._started is not None and not ended_well(self._started):
-            self.exitcode = 1
 
     def _check_redis_url(self) -> None:
         """One line instead of a traceback."""
@@ -33,3 +38,12 @@ class Command(crawl.Command):
                 parse_redis_url(url)
         except BadRedisUrl as error:
             raise SystemExit(f"realestate: REDIS_URL is no address of Redis: {error}") from None
+
+    def _check_spider(self, args: list[str]) -> None:
+        """One line for a name that no spider has, and for one whose file is broken."""
+        assert self.settings is not None
+        try:
+            if len(args) == 1:
+                get_spider_loader(self.settings).load(args[0])
+        except KeyError as error:
+            raise UsageError(str(error.args[0]), print_help=False) from error

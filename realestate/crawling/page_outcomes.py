@@ -13,6 +13,7 @@ from scrapy.http import Response
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from realestate.items import Evidence
+from realestate.queue import signals
 from realestate.queue.failures import reason_of, text_of
 from realestate.queue.refetch import SUSPECT_PROXY
 
@@ -113,6 +114,7 @@ class PageOutcomes:
         mistake = None if isinstance(error, BrokenPage) else error
         self.record("broken", request, reason, level=logging.WARNING, mistake=mistake)
         self.give_up("parse", reason, request)
+        self.spider.crawler.signals.send_catch_log(signals.page_unreadable, request=request, error=error)
 
     def banned(self, request: Request, ban: Banned) -> None:
         """The page is a ban page: a dead letter, and an error in the log, because a person has to act."""

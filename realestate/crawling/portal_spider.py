@@ -289,8 +289,9 @@ class PortalSpider(SearchSpider):
 
     async def validators_of(self, items: Sequence[Any]) -> Mapping[str, dict[str, Any]]:
         """Without the listings whose contacts are wanted and not stored, and those whose rent period has changed:
-        these pages are fetched whole."""
-        if not items:
+        these pages are fetched whole. With FEEDS (`scrapy crawl … -o file`) all are: a page that is not transferred
+        could not be exported."""
+        if not items or self.crawler.settings.getdict("FEEDS"):
             return {}
         refs = [each.ref for each in items]
         contacts = self._contacts_source()

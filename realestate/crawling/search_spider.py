@@ -4,6 +4,7 @@ It decides which requests are made, in which stage and order, and what happens t
 an item is: `PortalSpider` adds what is special about homes.
 """
 
+import asyncio
 import logging
 import re
 from codecs import BOM_UTF8
@@ -15,6 +16,7 @@ from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider
 from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy_redis.spiders import RedisSpider
@@ -40,13 +42,15 @@ from realestate.crawling.sitemaps import SitemapBudget
 from realestate.crawling.watermark import Newest, SearchProgress, watermark_of
 from realestate.items import Evidence, Part
 from realestate.parsing.embedded import at, decoded
+from realestate.parsing.hosts import PRIVATE_ADVICE, is_public_address
 from realestate.parsing.urls import absolute_url, path_match
 from realestate.privacy import clean_error
 from realestate.queue.credentials import without_credentials
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.page_budget import PageTooSlow
 from realestate.queue.plain_urls import request_to
-from realestate.storage.handle import store_of
+from realestate.storage.handle import has_store, provide_store, store_of
+from realestate.storage.no_store import NoStore
 
 logger = logging.getLogger(__name__)
 
@@ -99,6 +103,12 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     reads_its_seeds: ClassVar[bool] = True
     """`start` reads the seeds, so the queue does not."""
+
+    any_host: ClassVar[bool] = False
+    """Whether URLs of all hosts belong to it. `is_of` then says which are public."""
+
+    allow_private: bool = False
+    """The setting ALLOW_PRIVATE_ADDRESSES."""
 
     robots: ClassVar[str] = "obeyed"
     """Whether its robots.txt is obeyed. If not, this says why."""
@@ -223,6 +233,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider: Self = super().from_crawler(crawler, *args, **kwargs)
+        spider.allow_private = crawler.settings.getbool("ALLOW_PRIVATE_ADDRESSES")
         if simulator := crawler.settings.get("SIMULATOR_URL"):
             spider.site = cls.address(simulator)  # type: ignore[misc]
             spider.allowed_domains = [urlsplit(spider.site).hostname]
@@ -257,7 +268,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     def owns(self, url: str) -> bool:
         """Whether the URL belongs to this site."""
-        return self.is_of(self.site, url)
+        return (self.any_host and self.allow_private) or self.is_of(self.site, url)
 
     @classmethod
     def is_of(cls, site: str, url: str) -> bool:
@@ -273,13 +284,15 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         return self.owns(url)
 
     @classmethod
-    def refuses(cls, url: str, simulator: str | None = None) -> str | None:
-        """Why the URL cannot be a seed of this portal; None if it can."""
+    def refuses(cls, url: str, simulator: str | None = None, *, allow_private: bool = False) -> str | None:
+        """Why the URL cannot be a seed of this portal; None if it can. `allow_private` is ALLOW_PRIVATE_ADDRESSES."""
         site = cls.address(simulator)
         try:
             seeds.parse(url.encode())
-            if not cls.is_of(site, url):
+            if not cls.any_host and not cls.is_of(site, url):
                 raise seeds.BadSeed(f"not a URL of {site}")
+            if not (allow_private or is_public_address(url) or (simulator and cls.is_of(site, url))):
+                return f"{without_credentials(url)!r} is not a public address; {PRIVATE_ADVICE}"
             if not cls.is_item(site, url):
                 cls.search_url(url)
             return None
@@ -328,9 +341,16 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         all the time, over the fleet's connection."""
 
     async def start(self) -> AsyncIterator[Request]:
-        """Yield the requests of the seeds, as they come."""
-        async for request in self.seed_reader.requests():
-            yield request
+        """Yield the requests of the seeds, as they come. A spider that cannot read them is closed: Scrapy would only
+        log the error, and the exit code would be 0."""
+        try:
+            async for request in self.seed_reader.requests():
+                yield request
+        except CloseSpider:
+            return  # it is being closed already
+        except Exception:
+            logger.exception("seed/failed: portal=%s: seeds can no longer be read", self.name)
+            self._closing = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason="start_failed"))
 
     def make_request_from_data(self, data: bytes) -> Request | None:
         """The request of a seed; None if the seed is refused. scrapy-redis has this method too."""
@@ -395,6 +415,38 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         request.priority = PRIORITY[stage]
         request.meta["stage"] = stage
         return request
+
+    # ----- `scrapy parse <url>` and requests without a callback
+
+    async def parse(self, response: Response, **hints: Any) -> AsyncIterator[Any]:
+        """Yield the items of a page, and requests for the pages that it leads to. Needs neither a fleet nor a store."""
+        if not has_store(self.crawler):
+            provide_store(self.crawler, NoStore())
+        response = await self._own_response(response)
+        stage: Stage = "extract" if self.ref_of(self.shown_at(response)) else "plan"
+        for made in self.parsed(response, stage, **hints):
+            if not isinstance(made, Results):
+                yield made if not isinstance(made, AnyLink) else self._request_for_page(made.url, made.carried)
+                continue
+            search = _search_of(response)
+            for part in made.searches:
+                yield self._request_for_search(part, "plan")
+            for request in self._further_pages(search, made, SearchProgress()):
+                yield request
+            for each in made.found:
+                yield each if not isinstance(each, AnyLink) else self._request_for_page(each.url, each.carried)
+
+    async def _own_response(self, response: Response) -> Response:
+        """The response to the portal's own request for this address, if it is another one: many portals have an API."""
+        own = self.seed_request(seeds.Seed(url=response.url))
+        requested = response.request
+        assert requested is not None
+        if (own.url, own.method, own.body) == (requested.url, requested.method, requested.body):
+            requested.meta.update(own.meta)
+            return response
+        found: Response = await self.crawler.engine.download_async(own)
+        found.request = found.request or own
+        return found
 
     # ----- what happens to a search page
 

@@ -1,6 +1,5 @@
 """Reads a portal's seeds from Redis for as long as the worker runs, and makes the first requests of each job."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
@@ -10,10 +9,13 @@ from scrapy.exceptions import CloseSpider
 
 from realestate.crawling import seeds
 from realestate.crawling.job_completion import JobCompletion
+from realestate.parsing.hosts import PRIVATE_ADVICE
 from realestate.queue.credentials import without_credentials
 from realestate.queue.packing import SEED
+from realestate.queue.seed_middleware import Idle
 from realestate.queue.seeds import ReaderRestarts
-from realestate.storage.handle import store_of
+from realestate.storage.handle import has_store, provide_store, store_of
+from realestate.storage.no_store import NoStore
 
 if TYPE_CHECKING:
     from realestate.crawling.search_spider import SearchSpider
@@ -30,32 +32,35 @@ class SeedReader:
         self._restarts = ReaderRestarts(spider.name)
 
     async def requests(self) -> AsyncIterator[Request]:
-        """The requests of all seeds, as they come. It ends only with UNTIL_DONE, when nothing is left to do."""
+        """The requests of all seeds, as they come. It ends when the spider is closed, or when nothing has been left to
+        do for long enough (UNTIL_DONE, MAX_IDLE_TIME_BEFORE_CLOSE)."""
         fleet = self.spider.fleet
         fleet.serve()
-        completion = asyncio.create_task(JobCompletion(self.spider).run())
+        self._use_no_store_if_there_is_none()
+        completion = fleet.run_while_open(JobCompletion(self.spider).run())
+        idle = Idle(fleet, self._longest_idle())
         try:
-            while not self._is_done:
-                if (request := await self._next_request()) is not None:
+            while not self._is_done and not fleet.is_closed:
+                if (request := await self._next_request(idle)) is not None:
                     yield request
         finally:
             completion.cancel()
             fleet.stop_serving()
 
-    async def _next_request(self) -> Request | None:
+    async def _next_request(self, idle: Idle) -> Request | None:
         """The request of the next seed. None if there was no seed for a while, or the seed made no request.
 
         No error ends the reading: otherwise Scrapy would close the spider, and nobody would read the seeds."""
         fleet = self.spider.fleet
         found = None
         try:
-            found = await fleet.next_seed()
+            found = await fleet.next_seed(idle.wait_seconds)
             if found is not None:
+                idle.restart()
                 request = await self._first_request(*found)
                 self._restarts.succeeded(found[0])
                 return request
-            if self.spider.settings.getbool("UNTIL_DONE"):
-                self._is_done = await fleet.nothing_left()
+            self._is_done = await idle.is_over()
         except CloseSpider:  # the store cannot be used: the worker stops, and the seed is given back
             raise
         except Exception as error:
@@ -73,6 +78,24 @@ class SeedReader:
                 return
             fleet.seeds.take_again(nonce)
         await self._restarts.wait_after(error)
+
+    def _longest_idle(self) -> float | None:
+        """Seconds without work after which the spider closes; None if it never does."""
+        settings = self.spider.settings
+        if settings.getbool("UNTIL_DONE"):
+            return 0.0
+        return settings.getfloat("MAX_IDLE_TIME_BEFORE_CLOSE") or None
+
+    def _use_no_store_if_there_is_none(self) -> None:
+        """StorePipeline provides the store when the fleet begins to serve. A project may work without it."""
+        crawler = self.spider.crawler
+        if not has_store(crawler):
+            provide_store(crawler, NoStore())
+            logger.warning(
+                "store/none: portal=%s: ITEM_PIPELINES has no realestate.pipelines.store.StorePipeline, so nothing is "
+                "stored and every job reads every listing",
+                self.spider.name,
+            )
 
     async def _first_request(self, data: bytes, nonce: str) -> Request | None:
         """The request of a seed, its job open. None if the seed is refused, or if its job needs no search page."""
@@ -119,12 +142,17 @@ class SeedReader:
         await self.spider.fleet.push(checks)
         await self.open_job(request)
 
+    def _why_outside(self, url: str) -> str:
+        if self.spider.any_host:
+            return f"not a public address: {url}; {PRIVATE_ADVICE}"
+        return f"outside {self.spider.name}'s domains: {url}"
+
     def request_from(self, data: bytes) -> Request | None:
         """The request of a seed. A seed that cannot be used becomes a dead letter, and None is returned."""
         try:
             seed = seeds.parse(data)
             if not self.spider.owns(seed.url):
-                raise seeds.BadSeed(f"outside {self.spider.name}'s domains: {seed.url[:200]}")
+                raise seeds.BadSeed(self._why_outside(seed.url[:200]))
             request = self.spider.seed_request(seed)
             self.spider.fleet.check(request)
             return request

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from realestate.embedded import locks, poll, services_file
-from realestate.embedded.binaries import postgres_available, redis_server_binary
+from realestate.embedded.binaries import postgres_available, redis_install_advice, redis_server_binary
 from realestate.embedded.services_file import EmbeddedError, Service, Services
 from realestate.private_files import owner_only, private_folder
 
@@ -22,6 +22,7 @@ __all__ = [
     "Services",
     "is_used",
     "postgres_available",
+    "redis_install_advice",
     "redis_server_binary",
     "running",
     "services",

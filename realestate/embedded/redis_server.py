@@ -6,7 +6,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from realestate.embedded.binaries import redis_server_binary
+from realestate.embedded.binaries import redis_install_advice, redis_server_binary
 from realestate.embedded.server import HOST, Server
 from realestate.embedded.services_file import EmbeddedError
 
@@ -38,7 +38,7 @@ class RedisServer(Server):
     def run(self, port: int) -> subprocess.Popen[bytes]:
         binary = redis_server_binary()
         if binary is None:
-            raise EmbeddedError("redis-server 6.2 or newer was not found: install Redis, or set REDIS_URL")
+            raise EmbeddedError(f"no redis-server was found: {redis_install_advice()}")
         # by stdin, since every user of the machine can read a command line
         configuration = CONFIGURATION.format(host=HOST, port=port, password=self.password)
         return self.launch([str(binary), "-"], stdin=configuration.encode())

@@ -32,7 +32,10 @@ def ending_of(crawler: Crawler) -> str:
 
 
 def ended_well(crawler: Crawler) -> bool:
-    return ending_of(crawler) in GOOD_ENDINGS
+    """Whether the crawl did its work, and all its feeds were written."""
+    stats = crawler.stats.get_stats() if crawler.stats is not None else {}
+    has_lost_feed = any(name.startswith("feedexport/failed_count/") for name in stats)
+    return ending_of(crawler) in GOOD_ENDINGS and not has_lost_feed
 
 
 class PortalCrawls:

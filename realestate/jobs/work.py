@@ -46,12 +46,23 @@ def scoped_urls(portal: str, scope: Scope, simulator: str | None) -> list[str]:
 
 def why_refused(portal: str, url: str, simulator: str | None) -> str | None:
     """Why the portal's spider cannot crawl the URL; None if it can."""
-    reason: str | None = _loader().load(portal).refuses(url, simulator)  # type: ignore[attr-defined]
+    allow_private = project_settings().getbool("ALLOW_PRIVATE_ADDRESSES")
+    reason: str | None = spider_class(portal).refuses(url, simulator, allow_private=allow_private)
     return reason
 
 
 def spider_class(portal: str) -> Any:
+    """Raises KeyError if there is no such portal, or if its file cannot be imported."""
     return _loader().load(portal)
+
+
+def why_unknown(portal: str) -> str | None:
+    """Why the portal cannot be used, in one line; None if it can. `""` if there is no such portal."""
+    try:
+        _loader().load(portal)
+    except KeyError as error:
+        return str(error) if error.__cause__ is not None else ""
+    return None
 
 
 def without_crawl(portal: str, settings: Settings) -> Crawler:

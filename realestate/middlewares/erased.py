@@ -9,7 +9,7 @@ from typing import Self
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import CloseSpider, IgnoreRequest
 
 from realestate.queue import signals as queue_signals
 from realestate.storage import Store, StoreError
@@ -71,6 +71,9 @@ class ErasedMiddleware:
         while True:
             try:
                 self._refs = await store_of(self.crawler).ask(query)
+            except CloseSpider:
+                self._is_loaded.set()
+                return  # the store has failed, and the spider is being closed
             except StoreError as error:
                 logger.warning("erased/store_unavailable: portal=%s: %s", portal, error)
             except Exception:  # this task must go on

@@ -137,12 +137,14 @@ class Identities:
         user_agent: str,
         session: Session = Session(),  # noqa: B008
         agents: Sequence[Agent] | None = None,
+        default_headers: Mapping[str, str] | None = None,
     ) -> None:
         self.portal = portal
         self.mode = mode
         self.session = session
         self.language = LANGUAGES.get(country, ENGLISH)
-        self._named = named(user_agent, self.language)
+        self._default_headers = dict(default_headers or {})
+        self._named = self._with_defaults(named(user_agent, self.language))
         self._agents = agents
         self._used: dict[tuple[str, int, int], int] = {}
 
@@ -159,7 +161,15 @@ class Identities:
             period = int(now // self.session.seconds)
             turn = self._turn(proxy_id, sessions, period)
         name = f"{self.portal}/{proxy_id}/{sessions}/{period}/{turn}"
-        return browser(name, self._agent(name), self.language)
+        return self._with_defaults(browser(name, self._agent(name), self.language))
+
+    def _with_defaults(self, identity: Identity) -> Identity:
+        """The identity with the headers that the user wants with every request. They replace those of the browser."""
+        if not self._default_headers:
+            return identity
+        wanted = {name.lower(): (name, value) for name, value in self._default_headers.items()}
+        kept = [wanted.pop(name.lower(), (name, value)) for name, value in identity.headers]
+        return Identity(identity.name, (*kept, *wanted.values()))
 
     def _turn(self, proxy_id: str, sessions: int, period: int) -> int:
         """Counts one more request; returns how many times the identity was changed in this period."""

@@ -11,6 +11,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
 from scrapy.exceptions import IgnoreRequest
+from scrapy.settings import BaseSettings
 
 from realestate.accelerate.headers import put_on
 from realestate.middlewares.identities import Identities, Session
@@ -23,6 +24,7 @@ from realestate.queue.fleet import fleet_of
 from realestate.queue.packing import put_off
 from realestate.queue.proxy_health import cheapest_tier
 from realestate.queue.refetch import PROXY_ID
+from realestate.queue.scrapy_redis_settings import is_set
 from realestate.queue.workers import worker_name
 
 logger = logging.getLogger(__name__)
@@ -63,8 +65,9 @@ class ProxyMiddleware:
             spider.name,
             country,
             mode=settings["IDENTITY"],
-            user_agent=settings["USER_AGENT"],
+            user_agent=getattr(spider, "user_agent", None) or settings["USER_AGENT"],
             session=Session(settings.getint("SESSION_REQUESTS"), settings.getfloat("SESSION_SECONDS")),
+            default_headers=_default_headers(settings),
         )
         sources = sources_from_settings(
             settings,
@@ -162,3 +165,11 @@ class ProxyMiddleware:
                 logger.warning("proxy/health_unknown: portal=%s: %s", self.identities.portal, error)
                 continue
             self._sessions = {proxy_id: health.session for proxy_id, health in healths.items()}
+
+
+def _default_headers(settings: BaseSettings) -> dict[str, str]:
+    """DEFAULT_REQUEST_HEADERS, if the user sets it. Scrapy's own default is for its own user agent."""
+    if not is_set(settings, "DEFAULT_REQUEST_HEADERS"):
+        return {}
+    headers = settings.getdict("DEFAULT_REQUEST_HEADERS")
+    return {name: str(value) for name, value in headers.items() if value is not None}

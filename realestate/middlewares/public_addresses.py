@@ -9,7 +9,7 @@ import aiohttp
 from aiohttp.abc import ResolveResult
 from scrapy.exceptions import IgnoreRequest
 
-from realestate.parsing.hosts import is_ip_address, is_public_host, is_public_ip
+from realestate.parsing.hosts import PRIVATE_ADVICE, is_ip_address, is_public_host, is_public_ip
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -44,13 +44,13 @@ class AddressGuard:
         if self._is_public_host(host) or self.allows_any_address(host, port):
             return
         if by_proxy or is_ip_address(host):
-            raise ForbiddenAddress(f"{host[:100]} is not a public address")
+            raise ForbiddenAddress(f"{host[:100]} is not a public address; {PRIVATE_ADVICE}")
 
     def public_only(self, host: str, found: list[ResolveResult]) -> list[ResolveResult]:
         """The public addresses among those a name resolves to; raises ForbiddenAddress if there is none."""
         public = [each for each in found if is_public_ip(each["host"])]
         if not public:
-            raise ForbiddenAddress(f"{host[:100]} resolves to no public address")
+            raise ForbiddenAddress(f"{host[:100]} resolves to no public address; {PRIVATE_ADVICE}")
         return public
 
 

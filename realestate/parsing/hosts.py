@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 Address = IPv4Address | IPv6Address
 
+#: Ends every refusal of an address that is not public.
+PRIVATE_ADVICE = "set ALLOW_PRIVATE_ADDRESSES=on if the portal is on this machine or in your own network"
+
 #: IPv6 networks whose last four bytes are an IPv4 address: that address counts.
 _CONTAIN_IPV4 = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"), IPv6Network("::ffff:0:0:0/96"))
 #: Private networks that Python's `is_global` takes for public.
@@ -47,6 +50,14 @@ def is_public_host(host: str) -> bool:
     if is_ip_address(host):
         return is_public_ip(host)
     return bool(_NAME.fullmatch(host)) and not _PRIVATE_NAME.fullmatch(host)
+
+
+def is_public_address(url: str) -> bool:
+    """Whether the host of a URL may be public, by its name alone. Also for a name in letters other than ASCII."""
+    try:
+        return is_public_host((urlsplit(url).hostname or "").encode("idna").decode())
+    except UnicodeError:
+        return False
 
 
 def is_ip_address(host: str) -> bool:

@@ -141,8 +141,10 @@ def readable(listing: Listing) -> dict[str, Any]:
     return record
 
 
-def _load_medians(url: str) -> Sequence[Row]:
-    """Open a connection of its own: a store belongs to one thread."""
+def _load_medians(url: str | None) -> Sequence[Row]:
+    """Open a connection of its own: a store belongs to one thread. Without a store there are no medians."""
+    if not url:
+        return ()
     store = open_store(url)
     try:
         return store.medians()

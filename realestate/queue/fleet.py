@@ -9,9 +9,9 @@ import asyncio
 import logging
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -47,6 +47,7 @@ from realestate.queue.shared_page import LONGEST_URL, FleetRecord, PageRecord
 from realestate.queue.workers import worker_name
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 #: An idle worker looks into the queue this often, in case a wake-up was missed.
 WAKE_UP_SECONDS = 5
@@ -57,6 +58,8 @@ LEAVING_SECONDS = 20.0
 
 #: A worker that could not be registered, because a key has a wrong type or Redis refuses the password, tries again.
 REGISTER_AGAIN_SECONDS = 5.0
+#: A task that goes on after it was cancelled is cancelled again after this time.
+CANCEL_AGAIN_SECONDS = 0.1
 
 #: A warning is logged for so many different causes why a request cannot be stored.
 MOST_CAUSES = 20
@@ -81,6 +84,21 @@ def _dupefilter_class(path: Any) -> type[DupeFilter]:
         raise ValueError(f"DUPEFILTER_CLASS is {path}; the queue needs DUPEFILTER_CLASS = {ours!r}")
     kind: type[DupeFilter] = found
     return kind
+
+
+async def _cancel(tasks: "set[asyncio.Task[Any]]") -> None:
+    """Cancel tasks and wait until they have ended. redis-py may swallow a cancellation while it connects."""
+    pending = {task for task in tasks if not task.done()}
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN_SECONDS)
+
+
+def _is_cancelled() -> bool:
+    """Whether the task that runs now is being cancelled itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 class Fleet:
@@ -108,6 +126,9 @@ class Fleet:
         self._tasks: list[asyncio.Task[None]] = []
         self._registered = False
         self._background: set[asyncio.Task[None]] = set()
+        self._while_open: set[asyncio.Task[Any]] = set()
+        """They wait for Redis without an end, and are cancelled when the fleet closes."""
+        self.is_closed = False
         self.redis = connection.connect(settings, for_ever(self.stats))
         queue_class = load_object(settings["SCHEDULER_QUEUE_CLASS"])
         limits = QueueSettings.from_settings(settings, getattr(spider, "rate_limit", None))
@@ -173,10 +194,11 @@ class Fleet:
 
     async def close(self) -> None:
         """Give back what has not been started. Everything that was started is settled by now."""
+        self.is_closed = True
         self.stop_serving()
         if self._tasks:
-            self._tasks[0].cancel()
             BUDGET.stop()
+        await _cancel({*self._tasks[:1], *self._while_open})
         try:
             await asyncio.wait_for(self._leave(), LEAVING_SECONDS)
         except TimeoutError:
@@ -220,12 +242,34 @@ class Fleet:
         self.packer.payload(request)
 
     async def next_seed(self, seconds: float = WAKE_UP_SECONDS) -> tuple[bytes, str] | None:
-        """The next seed and its name; None if there was none for a while.
+        """The next seed and its name; None if there was none for a while, or if the fleet is closed.
 
         The worker is registered first, so that others can put its seeds back if it dies.
         """
         await asyncio.shield(self._known)
-        return await self.seeds.next(seconds)
+        return await self._result_while_open(self.seeds.next(seconds))
+
+    def run_while_open(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        """Run this in the background. It is cancelled before the connection to Redis is closed: Scrapy closes a spider
+        (CLOSESPIDER_*, CloseSpider) while its `start` still waits."""
+        task = asyncio.create_task(work)
+        self._while_open.add(task)
+        task.add_done_callback(self._while_open.discard)
+        return task
+
+    async def _result_while_open(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """The result; None if the fleet is closed first."""
+        if self.is_closed:
+            work.close()
+            return None
+        task = self.run_while_open(work)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if self.is_closed and task.cancelled() and not _is_cancelled():
+                return None
+            task.cancel()
+            raise
 
     async def remove_seed(self, nonce: str) -> None:
         await self.seeds.remove(nonce)
@@ -246,6 +290,13 @@ class Fleet:
         held.outcome = "dead"
         held.detail = dead_letter(reason, error, job=lease.job, stage=lease.stage, tries=lease.tries + 1, **what)
 
+    def give_up_seed(self, seed: bytes, error: str) -> None:
+        """Make a seed that cannot be used a dead letter. It names the key of the seeds, where a replay pushes it."""
+        self.stats.inc_value("seed/refused")
+        text = seed.decode("utf-8", "backslashreplace")[:2000]
+        source = self.seeds.source
+        self.give_up("seed", error, seed=text, seeds_key=source.key, seeds_kind=source.kind)
+
     def refetch(self, request: Request) -> bool:
         """The page could not be parsed: fetch it again, if it was not tried too often. Returns whether it will be."""
         held = self.ledger.get(request.meta.get(LEASE))
@@ -262,7 +313,7 @@ class Fleet:
 
     async def nothing_left(self) -> bool:
         """Whether the portal has no seeds and no requests, waiting or leased."""
-        return await self.queue.is_empty()
+        return bool(await self._result_while_open(self.queue.is_empty()))
 
     def finished(self, request: Request) -> None:
         """The callback or errback of a request has ended."""

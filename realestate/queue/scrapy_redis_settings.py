@@ -1,7 +1,7 @@
 """Settings of scrapy-redis and of Scrapy's own scheduler that the queue cannot honour: each is named in a warning."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from scrapy.settings import BaseSettings
 
@@ -38,17 +38,23 @@ IGNORED = {
 _IGNORED_PARAMS = ("redis_cls", "decode_responses", "socket_timeout", "socket_connect_timeout", "retry_on_timeout")
 
 
-def warn_of_ignored(settings: BaseSettings) -> None:
-    """One line for each setting that the project sets and the queue cannot honour."""
-    for name, advice in ignored(settings):
+def warn_of_ignored(settings: BaseSettings, others: Mapping[str, str] | None = None) -> None:
+    """One line for each setting that the project sets and the queue cannot honour; or which `others` names instead."""
+    found = ignored(settings) if others is None else named(settings, others)
+    for name, advice in found:
         logger.warning("queue/setting_ignored: %s: %s", name, advice)
 
 
-def ignored(settings: BaseSettings) -> Iterator[tuple[str, str]]:
-    for name, advice in IGNORED.items():
-        if _is_set(settings, name):
+def named(settings: BaseSettings, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Those that the project sets, with their advice."""
+    for name, advice in names.items():
+        if is_set(settings, name):
             yield name, advice
-    if _is_set(settings, "SCHEDULER_PERSIST", also_false=True) and not settings.getbool("SCHEDULER_PERSIST"):
+
+
+def ignored(settings: BaseSettings) -> Iterator[tuple[str, str]]:
+    yield from named(settings, IGNORED)
+    if is_set(settings, "SCHEDULER_PERSIST", also_false=True) and not settings.getbool("SCHEDULER_PERSIST"):
         yield (
             "SCHEDULER_PERSIST = False",
             "a worker that stops never clears the queue, which others use; the fingerprints are deleted when the crawl "
@@ -71,10 +77,11 @@ def replace_queue_class(settings: BaseSettings) -> None:
         settings.set("SCHEDULER_QUEUE_CLASS", QUEUE_CLASS, priority=settings.getpriority("SCHEDULER_QUEUE_CLASS") or 0)
 
 
-def _is_set(settings: BaseSettings, name: str, *, also_false: bool = False) -> bool:
+def is_set(settings: BaseSettings, name: str, *, also_false: bool = False) -> bool:
     """Whether the project sets it, and to something that would have an effect."""
-    is_given = (settings.getpriority(name) or 0) > 0
+    if not (settings.getpriority(name) or 0) > 0:
+        return False
     value = settings.get(name)
     if value in ("0", "False", "false"):
         value = False
-    return is_given and value is not None and (also_false or bool(value))
+    return value is not None and (also_false or bool(value))

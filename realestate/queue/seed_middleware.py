@@ -68,7 +68,7 @@ class SeedMiddleware:
     async def _requests_of_seeds(self, spider: Spider, fleet: Fleet, idle: "Idle") -> AsyncIterator[Request]:
         """Until there has been nothing to do for long enough."""
         restarts = ReaderRestarts(spider.name)
-        while True:
+        while not fleet.is_closed:
             try:
                 found = await fleet.next_seed(idle.wait_seconds)
                 if found is None and await idle.is_over():
@@ -107,10 +107,7 @@ class SeedMiddleware:
             shown = without_credentials(seed[:200].decode("utf-8", "backslashreplace"))
             reason = without_credentials(str(error))
             logger.warning("seed/refused: spider=%s seed=%r: %s", spider.name, shown, reason)
-            fleet.stats.inc_value("seed/refused")
-            text = seed.decode("utf-8", "backslashreplace")[:2000]
-            source = fleet.seeds.source
-            fleet.give_up("seed", reason, seed=text, seeds_key=source.key, seeds_kind=source.kind)
+            fleet.give_up_seed(seed, reason)
             return []
 
     def _longest_idle(self, spider: Spider) -> float | None:
@@ -150,7 +147,7 @@ class Idle:
 
     async def wait(self) -> None:
         """Return when nothing has been left to do for long enough."""
-        while not await self.is_over():
+        while not self.fleet.is_closed and not await self.is_over():
             await asyncio.sleep(self.wait_seconds)
 
     async def is_over(self) -> bool:

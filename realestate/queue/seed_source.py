@@ -54,10 +54,9 @@ class SeedSource:
 
     @classmethod
     def of_spider(cls, spider: Spider, settings: BaseSettings) -> Self:
-        """The key that the spider reads, as scrapy-redis' settings say."""
-        key = getattr(spider, "redis_key", None)
-        if not key:
-            return cls(keys.start_urls(spider.name))
+        """The key that the spider reads, as its `redis_key` or scrapy-redis' settings say."""
+        form = settings.get("REDIS_START_URLS_KEY") or keys.START_URLS
+        key = getattr(spider, "redis_key", None) or form % {"name": spider.name}
         if settings.getbool("REDIS_START_URLS_AS_SET"):
             return cls(key, "set")
         if settings.getbool("REDIS_START_URLS_AS_ZSET"):

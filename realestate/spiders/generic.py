@@ -2,12 +2,12 @@
 
     realestate crawl generic https://www.example.org/homes/12345
 
-A seed is a listing's page on any public host, a sitemap (`….xml`) of such pages, or a site's first page or robots.txt,
-which leads to the sitemaps it names. `parsing/unknown_pages/` reads the page; docs/generic.md says how. The ref is the
-site's own id in the URL, or a hash of the URL. `extra["sources"]` says which field came from where. Uncertain
-values are left out: a price without a currency, a size without a unit. If nothing says whether it is for sale or for
-rent, the listing goes to quarantine. A seed's job stays on its site: redirects, sitemaps and links to another
-registered domain are refused. All hosts of `generic` share one rate limit.
+A seed is a listing's page on any public host (with ALLOW_PRIVATE_ADDRESSES on any host), a sitemap (`….xml`) of such
+pages, or a site's first page or robots.txt, which leads to the sitemaps it names. `parsing/unknown_pages/` reads the
+page; docs/generic.md says how. The ref is the site's own id in the URL, or a hash of the URL. `extra["sources"]` says
+which field came from where. Uncertain values are left out: a price without a currency, a size without a unit. If
+nothing says whether it is for sale or for rent, the listing goes to quarantine. A seed's job stays on its site:
+redirects, sitemaps and links to another registered domain are refused. All hosts of `generic` share one rate limit.
 """
 
 import re
@@ -23,7 +23,7 @@ from scrapy.http import TextResponse
 from realestate.crawling import BrokenPage, Links, ListingGone, PortalSpider, Results, read_sitemap
 from realestate.items import Listing
 from realestate.parsing import currencies, unknown_pages
-from realestate.parsing.hosts import is_public_host, site_of
+from realestate.parsing.hosts import is_public_address, site_of
 from realestate.parsing.unknown_pages import reference
 
 _FIRST_PAGE = ("", "/")
@@ -34,6 +34,7 @@ _SITEMAP = re.compile(r"\.xml(?:\.gz)?$")
 class GenericSpider(PortalSpider):
     name = "generic"
     allowed_domains = ()
+    any_host = True
     site = "https://www.example.org"
     searches = ("/robots.txt",)
     item_form = "/{ref}"
@@ -47,13 +48,9 @@ class GenericSpider(PortalSpider):
 
     @classmethod
     def is_of(cls, site: str, url: str) -> bool:
-        """Any public host belongs to it; and the simulator's, if there is one."""
-        try:
-            parts = urlsplit(url)
-        except ValueError:
-            return False
-        is_web = parts.scheme in ("http", "https")
-        return is_web and (parts.netloc == urlsplit(site).netloc or _is_public(parts.hostname or ""))
+        """Any public host belongs to it; and the simulator's, if there is one. Where a host name resolves to is checked
+        by the download handler."""
+        return urlsplit(url).netloc == urlsplit(site).netloc or is_public_address(url)
 
     def may_follow(self, url: str, page: str) -> bool:
         """A page leads only to its own site: to hosts with the same registered domain."""
@@ -100,11 +97,3 @@ class GenericSpider(PortalSpider):
             quality_flags=page.flags,
             extra={"sources": page.sources},
         )
-
-
-def _is_public(host: str) -> bool:
-    """Whether the host name is a public one. Where it resolves to is checked by the download handler."""
-    try:
-        return is_public_host(host.encode("idna").decode())
-    except UnicodeError:
-        return False

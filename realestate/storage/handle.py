@@ -36,6 +36,11 @@ def provide_store(crawler: Crawler, handle: StoreHandle) -> None:
     _handles[crawler] = handle
 
 
+def has_store(crawler: Crawler) -> bool:
+    """Whether a handle was provided for the crawler."""
+    return crawler in _handles
+
+
 def store_of(crawler: Crawler) -> StoreHandle:
     """Return the handle of a crawler. Raises StoreError if none was provided."""
     try:

@@ -55,7 +55,7 @@ def test_a_recorded_listing_has_the_true_values_and_passes_the_test_of_recorded_
     assert recorded.page_of(expectation).exists()
     assert recorded.read(expectation) == values, "as tests/test_portals.py checks it"
     again = command("portal", "record", name, values["url"], "--as", "listing-live")
-    assert again == (1, "", f"realestate: listing-live of {name} exists already\n")
+    assert again == (1, "", f"realestate: listing-live of {name} exists already; --force replaces it\n")
 
 
 def test_a_search_is_recorded_too(live: Run, simulated: Simulated, shared_checkout: Path) -> None:

@@ -23,7 +23,7 @@ def test_new_portals_of_all_kinds_pass_the_tests_at_once(
         assert done.code == 0, done.err
         *files, hint = done.out.splitlines()
         assert all((checkout / file).exists() for file in files)
-        assert "realestate portal record" in hint
+        assert hint == f"next: realestate portal test home_{kind}"
         written += files
     mutations = checkout / "tests/test_mutations.py"
     text = mutations.read_text("utf-8")

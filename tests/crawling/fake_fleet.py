@@ -42,6 +42,12 @@ class FakeFleet:
     def give_up(self, reason: str, error: str, request: Request | None = None, **what: Any) -> None:
         self.dead_letters.append({"reason": reason, "error": error, "request": request, **what})
 
+    def give_up_seed(self, seed: bytes, error: str) -> None:
+        assert self.crawler is not None
+        assert self.crawler.stats is not None
+        self.crawler.stats.inc_value("seed/refused")
+        self.give_up("seed", error, seed=seed.decode("utf-8", "backslashreplace")[:2000])
+
     def finished(self, request: Request) -> None:
         self.finished_requests.append(request)
 

@@ -114,3 +114,28 @@ def test_nothing_of_a_proxy_reaches_the_queue(middleware: ProxyMiddleware) -> No
     packed = encode(kept, ImmowebSpider())
     for secret in (b"Proxy-Authorization", b"s3cr", b"127.0.0.2", b"Mozilla"):
         assert secret not in packed
+
+
+@pytest.mark.parametrize("identity", ["named", "sticky"])
+def test_default_request_headers_of_the_user_are_sent_and_not_stored(
+    make_crawler: Callable[..., Crawler], identity: str
+) -> None:
+    wanted = {"Accept-Language": "fr", "X-Client": "me", "Accept": None}
+    crawler = make_crawler(ImmowebSpider, DEFAULT_REQUEST_HEADERS=wanted, IDENTITY=identity)
+    middleware = ProxyMiddleware.from_crawler(crawler)
+    request = Request(URL, headers={"X-Own": "portal"})
+    headers = identity_headers(middleware, request)
+    assert (headers["Accept-Language"], headers["X-Client"], headers["X-Own"]) == ("fr", "me", "portal")
+    assert "html" in headers["Accept"], "a header that is None is left to the identity"
+    remove_identity(request)
+    assert list(request.headers) == [b"X-Own"], "another worker may have other settings"
+
+
+def test_the_default_headers_of_scrapy_itself_are_not_sent(make_crawler: Callable[..., Crawler]) -> None:
+    headers = identity_headers(ProxyMiddleware.from_crawler(make_crawler(ImmowebSpider)), Request(URL))
+    assert headers["Accept-Language"] != "en"
+
+
+def test_the_user_agent_of_a_spider_is_sent(make_crawler: Callable[..., Crawler]) -> None:
+    crawler = make_crawler(type("Named", (ImmowebSpider,), {"user_agent": "mine/1"}))
+    assert identity_headers(ProxyMiddleware.from_crawler(crawler), Request(URL))["User-Agent"] == "mine/1"

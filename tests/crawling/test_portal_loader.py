@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from scrapy import Request
-from scrapy.settings import Settings
 
-from realestate.accelerate.spiders import SpiderLoader
+from realestate.crawling.portal_loader import BrokenPortal, PortalLoader
 from realestate.jobs.work import all_portals, project_settings
 
 ONE = """
@@ -36,8 +35,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return package
 
 
-def loader_of(package: Path) -> SpiderLoader:
-    return SpiderLoader(Settings({"SPIDER_MODULES": [package.name]}))
+def loader_of(package: Path) -> PortalLoader:
+    return PortalLoader([package.name])
 
 
 def test_one_portal_is_loaded_without_the_others() -> None:
@@ -49,7 +48,7 @@ def test_one_portal_is_loaded_without_the_others() -> None:
 
 
 def test_all_spiders_can_be_listed() -> None:
-    loader = SpiderLoader(project_settings())
+    loader = PortalLoader.from_settings(project_settings())
     assert loader.load("tap").name == "tap"
     assert sorted(loader.list()) == all_portals()
     assert loader.find_by_request(Request("https://www.immoweb.be/en")) == ["immoweb"]
@@ -62,10 +61,22 @@ def test_a_spider_in_another_file_is_found(elsewhere: Path) -> None:
 @pytest.mark.parametrize("name", ["nobody", "", ".", "words", "words.bina", "engine", "../immoweb", "a\nb", "os"])
 def test_an_unknown_spider_is_an_error(name: str) -> None:
     with pytest.raises(KeyError, match="Spider not found"):
-        SpiderLoader(project_settings()).load(name)
+        PortalLoader.from_settings(project_settings()).load(name)
 
 
 def test_a_broken_spider_is_not_hidden(elsewhere: Path) -> None:
     (elsewhere / "broken.py").write_text("import nothing_of_this_name")
-    with pytest.raises(ModuleNotFoundError, match="nothing_of_this_name"):
+    with pytest.raises(BrokenPortal, match="line 1: ModuleNotFoundError: No module named 'nothing_of_this_name'"):
         loader_of(elsewhere).load("broken")
+
+
+def test_a_broken_spider_is_reported_once_and_does_not_hide_the_others(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (elsewhere / "broken.py").write_text("x = 1\ny = (\n")
+    loader = loader_of(elsewhere)
+    assert loader.list() == loader.list() == ["other"]
+    assert loader_of(elsewhere).list() == ["other"]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("realestate: warning: the portal file ")
+    assert line.endswith("broken.py cannot be loaded, line 2: SyntaxError: '(' was never closed")
