@@ -13,7 +13,6 @@ from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.settings import Settings
 
 from realestate.authoring import AuthoringError
-from realestate.crawling.seeds import Seed
 from realestate.jobs.work import project_settings, spider_class
 
 T = TypeVar("T")
@@ -45,7 +44,7 @@ class LivePages:
 
     async def fetch(self, url: str) -> Response:
         """The response to the request that the portal's spider would send for this URL."""
-        request: Request = self.spider.seed_request(Seed(url=url))
+        request: Request = self.spider.any_request(url)
         await self._wait(request)
         try:
             response: Response = await self.spider.crawler.engine.download_async(request)

@@ -129,10 +129,11 @@ def _has_queue(name: str, redis_url: str) -> bool:
         return False
 
 
-def check_urls(portal: str, urls: Sequence[str]) -> None:
-    """A UsageError if the portal's spider refuses one of the addresses."""
+def check_urls(portal: str, urls: Sequence[str], *, any_page: bool = False) -> None:
+    """A UsageError if the portal's spider refuses one of the addresses. With `any_page`, each page of its site is
+    accepted."""
     for url in urls:
-        if reason := why_refused(portal, url, settings.SIMULATOR_URL):
+        if reason := why_refused(portal, url, settings.SIMULATOR_URL, any_page=any_page):
             raise UsageError(reason)
 
 

@@ -76,7 +76,7 @@ def record(
     from realestate.cli.connections import check_portals, check_urls
 
     check_portals([portal])
-    check_urls(portal, [url])
+    check_urls(portal, [url], any_page=True)
     recorded = page_recorder.record(portal, url, name, overwrite=force)
     for path in (recorded.page, recorded.expectation):
         print(project_files.shown(path))

@@ -284,8 +284,11 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         return self.owns(url)
 
     @classmethod
-    def refuses(cls, url: str, simulator: str | None = None, *, allow_private: bool = False) -> str | None:
-        """Why the URL cannot be a seed of this portal; None if it can. `allow_private` is ALLOW_PRIVATE_ADDRESSES."""
+    def refuses(
+        cls, url: str, simulator: str | None = None, *, allow_private: bool = False, any_page: bool = False
+    ) -> str | None:
+        """Why the URL cannot be a seed of this portal; None if it can. `allow_private` is ALLOW_PRIVATE_ADDRESSES. With
+        `any_page`, each page of the site is accepted."""
         site = cls.address(simulator)
         try:
             seeds.parse(url.encode())
@@ -293,7 +296,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
                 raise seeds.BadSeed(f"not a URL of {site}")
             if not (allow_private or is_public_address(url) or (simulator and cls.is_of(site, url))):
                 return f"{without_credentials(url)!r} is not a public address; {PRIVATE_ADVICE}"
-            if not cls.is_item(site, url):
+            if not any_page and not cls.is_item(site, url):
                 cls.search_url(url)
             return None
         except ValueError as error:
@@ -377,6 +380,12 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             request.meta["job"] = seed.job
         self.crawler.stats.inc_value("seed/taken")
         return request
+
+    def any_request(self, url: str) -> Request:
+        """The request for any page of the site, as a crawl would make it. Used by `realestate portal`."""
+        request = self._request_for_page(url) if self.ref_of(url) else self._request_for_search(url, "plan")
+        request.meta.update(mode="full")
+        return request.replace(dont_filter=True)
 
     def check(
         self, url: str, job: str, mode: str, rent_period: str | None = None, validators: dict[str, Any] | None = None

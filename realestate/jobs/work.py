@@ -44,10 +44,10 @@ def scoped_urls(portal: str, scope: Scope, simulator: str | None) -> list[str]:
     return urls
 
 
-def why_refused(portal: str, url: str, simulator: str | None) -> str | None:
+def why_refused(portal: str, url: str, simulator: str | None, *, any_page: bool = False) -> str | None:
     """Why the portal's spider cannot crawl the URL; None if it can."""
     allow_private = project_settings().getbool("ALLOW_PRIVATE_ADDRESSES")
-    reason: str | None = spider_class(portal).refuses(url, simulator, allow_private=allow_private)
+    reason: str | None = spider_class(portal).refuses(url, simulator, allow_private=allow_private, any_page=any_page)
     return reason
 
 

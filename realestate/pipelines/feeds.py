@@ -17,9 +17,10 @@ from realestate.items import Gone, Listing, Part, Sighting, Sightings, Telephone
 from realestate.items.others import Other, other_record
 from realestate.queue import signals
 from realestate.storage import Quarantined
+from realestate.storage.store import CardRead
 
 #: Items that only the store needs.
-INTERNAL = (Sighting, Sightings, Gone, Telephones, Part, Quarantined)
+INTERNAL = (Sighting, Sightings, CardRead, Gone, Telephones, Part, Quarantined)
 
 
 def exported(item: Any) -> Any:

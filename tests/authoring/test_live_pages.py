@@ -91,7 +91,7 @@ def test_robots_txt_is_fetched_first_and_obeyed(live: Run, simulated: Simulated,
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
     [
-        (["record", "emlak", "https://www.example.com/", "--as", "search-x"], 2, "is not a URL of emlak"),
+        (["record", "emlak", "https://www.example.com/", "--as", "search-x"], 2, "not a URL of https://emlak.az"),
         (["record", "nowhere", "https://www.example.com/", "--as", "search-x"], 2, "no portal 'nowhere'"),
         (["record", "emlak", "https://emlak.az/nothing", "--as", "../x"], 1, "use a name such as listing-flat"),
         (["check", "nowhere"], 2, "no portal 'nowhere'"),

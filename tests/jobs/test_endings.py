@@ -20,7 +20,9 @@ class FakeProcess:
 
     def create_crawler(self, portal: str) -> Any:
         values: dict[str, str] = {}
-        return SimpleNamespace(portal=portal, values=values, stats=SimpleNamespace(get_value=values.get))
+        return SimpleNamespace(
+            portal=portal, values=values, stats=SimpleNamespace(get_value=values.get, get_stats=lambda: values)
+        )
 
     def crawl(self, crawler: Any) -> Any:
         self.started.append(crawler.portal)
