@@ -106,7 +106,7 @@ def test_an_offer_may_refer_to_the_home_by_its_id() -> None:
             }
         )
     )
-    assert (reading.price.amount, reading.price.currency) == (5000, "EUR")
+    assert (reading.price.amount, reading.price.currency) == (Decimal(5000), "EUR")
 
 
 def test_microdata_and_rows_complete_each_other() -> None:
@@ -119,7 +119,7 @@ def test_microdata_and_rows_complete_each_other() -> None:
         url="https://homes.pl/1234567",
     )
     fields = reading.fields
-    assert (reading.operation, reading.price.amount, reading.country) == ("rent", 1100, "PL")
+    assert (reading.operation, reading.price.amount, reading.country) == ("rent", Decimal(1100), "PL")
     assert (fields["property_type"], fields["area_m2"], fields["rooms"]) == ("apartment", 45, 2)
     assert (fields["floor"], fields["floors_total"], fields["year_built"]) == (2, 4, 2009)
     assert (reading.sources["price"], reading.sources["rooms"]) == ("microdata", "rows")
@@ -133,7 +133,7 @@ def test_a_page_of_rows_alone_is_read() -> None:
         url="https://www.makler.de/expose/wohnung-50683",
     )
     fields = reading.fields
-    assert (reading.operation, reading.price.amount, reading.price.currency) == ("sale", 526000, "EUR")
+    assert (reading.operation, reading.price.amount, reading.price.currency) == ("sale", Decimal(526000), "EUR")
     assert (fields["city"], fields["postal_code"], fields["energy_class"]) == ("Gießen", "35390", "D")
 
 
@@ -142,7 +142,7 @@ def test_the_price_of_the_heading_is_read_where_nothing_else_has_it() -> None:
         '<h1>3 bedroom house for sale</h1><div class="price"><b>3,600,000</b> <i>€</i></div>',
         "<p>4 bathrooms</p><h2>Similar homes</h2><div class=price>1,000 €</div>",
     )
-    assert (reading.price.amount, reading.price.currency) == (3600000, "EUR")
+    assert (reading.price.amount, reading.price.currency) == (Decimal(3600000), "EUR")
 
 
 # ----- what a field means
