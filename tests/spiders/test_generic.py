@@ -1,5 +1,7 @@
 """Which URLs `generic` takes for listings, and what it parses from a page."""
 
+from decimal import Decimal
+
 import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
@@ -79,6 +81,29 @@ def test_a_node_that_describes_the_site_is_not_a_home() -> None:
         read(site)
     with pytest.raises(BrokenPage):
         read("<title>Just a moment...</title>")
+
+
+def test_a_page_of_results_is_not_a_listing() -> None:
+    cards = ",".join(f'{{"@type": "House", "name": "Home {number}", "url": "/{number}"}}' for number in range(9))
+    with pytest.raises(BrokenPage, match="several homes"):
+        read(f'<script type="application/ld+json">[{cards}]</script>', "https://homes.be/for-sale")
+
+
+def test_a_rent_without_its_period_has_a_price_and_no_period() -> None:
+    """`pipelines.clean` moves such a price to `extra`."""
+    listing = read(
+        """<script type="application/ld+json">{"@type": "Apartment", "name": "Flat to rent", "numberOfRooms": 3,
+        "offers": {"price": 850, "priceCurrency": "GBP"}}</script>""",
+        "https://homes.be/1234567",
+    )
+    assert (listing.operation, listing.price, listing.rent_period) == ("rent", Decimal(850), None)
+
+
+def test_two_homes_with_one_postal_code_have_two_refs() -> None:
+    ref_of = GenericSpider().ref_of
+    assert ref_of("https://homes.com/1-main-st-springfield-il-62701") != ref_of(
+        "https://homes.com/2-main-st-springfield-il-62701"
+    )
 
 
 def test_a_sold_listing_is_gone() -> None:
