@@ -2,11 +2,22 @@
 
 import ast
 import inspect
+from functools import cache
 from textwrap import dedent
+from threading import Lock
+
+#: Stores are opened in threads. In Python 3.11 `ast.parse` may fail if two threads call it at once.
+_PARSING = Lock()
 
 
 def field_docstrings(kind: type) -> dict[str, str]:
     """Return field -> its docstring in one line, of the fields that have one. Empty if there is no source."""
+    with _PARSING:
+        return dict(_read(kind))
+
+
+@cache
+def _read(kind: type) -> dict[str, str]:
     try:
         (defined,) = ast.parse(dedent(inspect.getsource(kind))).body
     except OSError:

@@ -683,3 +683,18 @@ def _comparable(type: str, data: dict[str, Any]) -> tuple[Any, ...]:
     parts = {name: data[name] for name in ("old", "new", "percent", "fields") if name in data}
     evidence = data.get("evidence")
     return type, parts, evidence["evidence"] if isinstance(evidence, dict) else evidence
+
+
+def test_an_older_search_page_does_not_change_the_status() -> None:
+    known = State(page(), 1, price_sighted_at=START)
+    known.listing.last_fetched_at = START
+    for status in ("reserved", "sold"):
+        outcome = decide(known, [(card(status=status), "job")], START - DAY)
+        assert (outcome.state, outcome.events, outcome.late) == (known, [], 1)
+
+
+def test_an_older_page_does_not_relist_what_a_newer_search_page_shows_as_sold() -> None:
+    known = State(page(status="sold"), 1, price_sighted_at=START)
+    known.listing.last_fetched_at = START - 2 * DAY
+    outcome = decide(known, [(page(), "job")], START - DAY)
+    assert (outcome.state, outcome.events, outcome.late) == (known, [], 1)

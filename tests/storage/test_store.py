@@ -55,7 +55,9 @@ def test_a_written_listing_is_read_back(any_store: Store) -> None:
 def test_hostile_texts_are_read_back(any_store: Store) -> None:
     text = "tab\t newline\n return\r quote' \" backslash\\ \\N \\x {1,2} %s %(x)s $1 ; -- /* ə 家 🏠 \u2028"
     extra: dict[str, Any] = {"a.b": text, "$where": [None, True, 1.5, {"": []}]}
-    any_store.write(batch(page(title=text, features=frozenset({text, ""}), photos=[text], extra=extra)))
+    listing = page(title=text, features=frozenset({text, ""}), extra=extra)
+    listing.photos = [text]  # the pipeline leaves out what is no link; the store takes any text
+    any_store.write(batch(listing))
     found = record(any_store)
     assert (found["title"], found["photos"], found["extra"]) == (text, [text], extra)
     assert set(found["features"]) == {text, ""}
