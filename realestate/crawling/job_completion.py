@@ -9,7 +9,11 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from redis.exceptions import RedisError
+
 from realestate.items import Part
+from realestate.queue import outage
+from realestate.storage.errors import StoreAway
 from realestate.storage.handle import store_of
 
 logger = logging.getLogger(__name__)
@@ -44,7 +48,13 @@ class JobCompletion:
             await asyncio.sleep(LOOK_SECONDS)
             try:
                 await self.look()
-            except Exception as error:  # Redis or the store is away, or one job is odd: try again later
+            except (RedisError, OSError) as error:
+                outage.REDIS.failed(f"looking for finished jobs of {self.name}", error)
+                self.stats.inc_value("job/not_concluded")
+            except StoreAway as error:
+                outage.STORE.failed(f"finishing jobs of {self.name}", error)
+                self.stats.inc_value("job/not_concluded")
+            except Exception as error:  # one job is odd: try again later
                 logger.warning("job/not_concluded portal=%s error=%s: %s", self.name, type(error).__name__, error)
                 self.stats.inc_value("job/not_concluded")
 

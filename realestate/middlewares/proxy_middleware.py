@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import Self
 
+from redis.exceptions import RedisError
 from scrapy import Request
 from scrapy import signals as scrapy_signals
 from scrapy.crawler import Crawler
@@ -16,7 +17,7 @@ from realestate.accelerate.headers import put_on
 from realestate.middlewares.identities import Identities, Session
 from realestate.middlewares.proxies import Proxy, ProxyPool
 from realestate.middlewares.proxy_sources import ProxySource, ProxySources, sources_from_settings
-from realestate.queue import signals
+from realestate.queue import outage, signals
 from realestate.queue.engine import LEASE
 from realestate.queue.feedback import GATEWAY_URL, IDENTITY_HEADERS, TRUSTED_CA, remove_identity
 from realestate.queue.fleet import fleet_of
@@ -158,7 +159,10 @@ class ProxyMiddleware:
                 continue
             try:
                 healths = await fleet.feedback.proxy_health.all()
-            except Exception as error:
+            except (RedisError, OSError) as error:
+                outage.REDIS.failed(f"reading the health of the proxies of {self.identities.portal}", error)
+                continue
+            except Exception as error:  # this task must go on
                 logger.warning("proxy/health_unknown: portal=%s: %s", self.identities.portal, error)
                 continue
             self._sessions = {proxy_id: health.session for proxy_id, health in healths.items()}

@@ -30,6 +30,7 @@ from realestate.accelerate.headers import last
 from realestate.middlewares.bans import BanRules, read_ban_rules
 from realestate.middlewares.retry import STATUS_POLICIES, policy_for_exception, retry_after_seconds
 from realestate.parsing import robots_texts
+from realestate.queue import outage
 from realestate.queue.engine import LEASE
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.packing import put_off
@@ -238,7 +239,7 @@ class RobotsMiddleware:
             try:
                 copy = await fleet.robots.look(origin)
             except (RedisError, OSError) as error:
-                logger.warning("robots/unknown: %s: Redis is not available: %s", self._fields(origin), error)
+                outage.REDIS.failed(f"reading robots.txt, {self._fields(origin)}", error)
                 self._known[origin] = replace(known, look_at=now + 4 * LOOK_AGAIN_MS)
                 return self._known[origin], False
             self._known[origin] = self._learn(fleet, origin, copy, known)
@@ -294,7 +295,7 @@ class RobotsMiddleware:
         try:
             await saving
         except (RedisError, OSError) as error:
-            logger.warning("robots/not_saved: %s: Redis is not available: %s", self._fields(origin), error)
+            outage.REDIS.failed(f"saving robots.txt, {self._fields(origin)}", error)
 
     async def _rules_without_fleet(self, origin: str, request: Request) -> RobotRules:
         """The rules for a request that is not the fleet's, such as those of `scrapy shell`."""

@@ -10,7 +10,9 @@ from scrapy import Spider, signals
 from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
 
+from realestate.queue import outage
 from realestate.queue.fleet import fleet_of
+from realestate.queue.redis_retry import is_temporary
 from realestate.queue.workers import HeartbeatData
 
 logger = logging.getLogger(__name__)
@@ -39,14 +41,25 @@ class Heartbeat:
             self._beating.cancel()
 
     async def _beat_on(self) -> None:
+        missed = 0
         while True:
             fleet = fleet_of(self.crawler)
             if fleet is not None and fleet.at_work:
+                asked_at = outage.REDIS.clock()
                 try:
                     await fleet.heartbeat(msgspec.json.encode(self._now()))
+                    outage.REDIS.succeeded(asked_at)
+                    missed = 0
                 except (RedisError, OSError) as error:
-                    logger.warning("heartbeat: missed: %s", error)
+                    missed += 1
+                    self._missed(error, missed)
             await asyncio.sleep(self.seconds)
+
+    def _missed(self, error: Exception, times: int) -> None:
+        if is_temporary(error):
+            outage.REDIS.failed("sending a heartbeat", error, times)
+        else:
+            logger.warning("heartbeat/missed: portal=%s: %s", self.crawler.spidercls.name, error)
 
     def _now(self) -> HeartbeatData:
         engine, stats = self.crawler.engine, self.crawler.stats

@@ -1,7 +1,6 @@
 """Repeats a call until Redis is available: after a restart, a failover, a timeout, or when it is out of memory."""
 
 import asyncio
-import logging
 import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -9,7 +8,8 @@ from typing import TypeVar
 from redis.exceptions import RedisError, ResponseError
 from scrapy.statscollectors import StatsCollector
 
-logger = logging.getLogger(__name__)
+from realestate.queue import outage
+
 T = TypeVar("T")
 
 LONGEST_WAIT = 5.0
@@ -33,14 +33,19 @@ TEMPORARY_ERRORS = (
 async def retry_until_available(act: Callable[[], Awaitable[T]], stats: StatsCollector, what: str) -> T:
     """Repeat `act` until it succeeds, and return its result. `what` says in the log what was tried."""
     delay = 0.1
+    failures = 0
     while True:
+        asked_at = outage.REDIS.clock()
         try:
-            return await act()
+            result = await act()
+            outage.REDIS.succeeded(asked_at)
+            return result
         except (RedisError, OSError) as error:
             if not is_temporary(error):
                 raise
             stats.inc_value("queue/redis_away")
-            logger.warning("queue/redis_away: Redis is unavailable while %s: %s; trying again", what, error)
+            failures += 1
+            outage.REDIS.failed(what, error, failures)
             await asyncio.sleep(random.uniform(delay / 2, delay))
             delay = min(delay * 2, LONGEST_WAIT)
 
