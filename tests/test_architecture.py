@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "monitoring": {"queue"},
     "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
     "embedded": set(),
-    "jobs": {"items", "queue", "storage", "embedded", "crawling"},  # what may be asked of a portal
+    "jobs": {"items", "queue", "storage", "embedded", "crawling", "monitoring"},  # what may be asked of a portal; logs
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs"},  # so that a portal can be read alone
     "simulator": {"items"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage"},

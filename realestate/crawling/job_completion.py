@@ -5,7 +5,7 @@ Any worker of the portal may complete any job. Doing it twice does no harm.
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,11 +15,14 @@ from realestate.items import Part
 from realestate.queue import outage
 from realestate.storage.errors import StoreAway
 from realestate.storage.handle import store_of
+from realestate.storage.job_counts import counts_of
 
 logger = logging.getLogger(__name__)
 
 #: How often a worker looks for jobs with nothing left in the queue.
 LOOK_SECONDS = 1.0
+#: A job that ends now is among so many newest ones.
+NEWEST_JOBS = 1000
 #: The parts of a search must show at least this share of its results. Listings come and go while it is read.
 COVERED = 0.98
 
@@ -72,8 +75,9 @@ class JobCompletion:
             try:
                 await self._restore_record(job, opened)
                 if opened.checking or not await self._check_missing(job, opened):
-                    await self._conclude(job)
+                    conclusion = await self._conclude(job)
                     await jobs.close(job)
+                    await self._log_totals(job, opened, conclusion)
             finally:
                 await jobs.release(job)
 
@@ -98,7 +102,7 @@ class JobCompletion:
         reason = opened.partial or await self._given_up(job) or uncovered(parts)
         missing = await self._ask_store(lambda store: store.end_sweep(job, complete=not reason, reason=reason))
         if opened.partial:
-            logger.info("sweep/partial portal=%s job=%s reason=%s", self.name, job, reason)
+            logger.debug("sweep/partial portal=%s job=%s reason=%s", self.name, job, reason)
         elif reason:
             logger.warning("sweep/incomplete portal=%s job=%s reason=%s", self.name, job, reason)
             self.stats.inc_value("sweep/incomplete")
@@ -106,7 +110,7 @@ class JobCompletion:
             await self._set_watermarks(job, parts)
         if not missing:
             return False
-        logger.info("sweep/missing portal=%s job=%s listings=%d", self.name, job, len(missing))
+        logger.debug("sweep/missing portal=%s job=%s listings=%d", self.name, job, len(missing))
         self.stats.inc_value("sweep/missing", len(missing))
         checks = (self.spider.check(each.url, job, opened.mode, each.rent_period) for each in missing)
         await self.fleet.push(checks)
@@ -126,17 +130,10 @@ class JobCompletion:
             if part.parent is None and part.newest is not None:
                 await self._ask_store(partial(_set_watermark, part, job))
 
-    async def _conclude(self, job: str) -> None:
+    async def _conclude(self, job: str) -> Any:
         conclusion = await self._ask_store(lambda store: store.conclude(job))
         self.stats.inc_value("job/concluded")
         self.stats.inc_value("listing/delisted", conclusion.delisted)
-        logger.info(
-            "job/concluded portal=%s job=%s verdict=%s delisted=%d",
-            self.name,
-            job,
-            conclusion.verdict,
-            conclusion.delisted,
-        )
         if conclusion.verdict == "withheld":
             self.stats.inc_value("delist/withheld")
             logger.error(
@@ -146,6 +143,33 @@ class JobCompletion:
                 conclusion.found,
                 conclusion.offered,
             )
+        return conclusion
+
+    async def _log_totals(self, job: str, opened: Any, conclusion: Any) -> None:
+        seconds, events = await self._ask_store(partial(_totals, self.name, job))
+        requests = await self.fleet.jobs.totals(job)
+        found = " ".join(f"{type}={count}" for type, count in sorted(events.items()))
+        logger.info(
+            "job/concluded portal=%s job=%s mode=%s seconds=%.0f pages=%d retries=%d dead_letters=%d verdict=%s %s",
+            self.name,
+            job,
+            opened.mode,
+            seconds,
+            requests.get("done", 0),
+            requests.get("retried", 0),
+            requests.get("dead", 0),
+            conclusion.verdict,
+            found or "nothing_changed",
+        )
+
+
+def _totals(portal: str, job: str, store: Any) -> tuple[float, Mapping[str, int]]:
+    """How many seconds the job took, and its events by type. All times are the store's."""
+    record = next((each for each in store.jobs(portal, NEWEST_JOBS) if each.job == job), None)
+    if record is None:
+        return 0.0, {}
+    ended = record.concluded_at or record.started_at
+    return (ended - record.started_at).total_seconds(), counts_of(store, [record])[job]
 
 
 def _set_watermark(part: Part, job: str, store: Any) -> None:

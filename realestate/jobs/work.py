@@ -12,6 +12,8 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.misc import load_object
 
 from realestate.crawling.scope import Scope
+from realestate.monitoring.logs import format_lines, mask_credentials, quieten_scrapy
+from realestate.monitoring.progress import WORKER_LOG
 
 #: The kind of a portal whose items are listings of homes.
 HOMES = "listing"
@@ -76,10 +78,16 @@ def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bo
     settings.set("UNTIL_DONE", until_done, priority="cmdline")
     settings.set("REDIS_URL", redis_url, priority="cmdline")
     settings.set("STORE_URL", store_url, priority="cmdline")
+    quieten_scrapy(settings)
     process = AsyncCrawlerProcess(settings)
+    mask_credentials()
+    format_lines(settings)
+    rates = {name: getattr(spider_class(name), "rate_limit", None) for name in names}
+    WORKER_LOG.started(settings, rates)
     for name in names:
         process.crawl(name)
     process.start()
+    WORKER_LOG.stopped()
     return not process.bootstrap_failed
 
 

@@ -1,5 +1,6 @@
 """Jobs that are not finished. When no request of a job is left, a worker looks for what the job did not find."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -62,10 +63,24 @@ class OpenJobs:
     async def close(self, job: str) -> None:
         await self.server.hdel(self.key, job)
 
+    async def totals(self, job: str) -> dict[str, int]:
+        """The requests of the job that are done, were retried, and ended as dead letters."""
+        counts: Any = await self.server.hgetall(keys.counts(self.portal, job))
+        return sum_counts(counts)
+
     async def given_up(self, job: str, stage: str) -> int:
         """Requests of that stage that ended as dead letters."""
         count: Any = await self.server.hget(keys.counts(self.portal, job), f"{stage}:dead")
         return int(count or 0)
+
+
+def sum_counts(counts: Mapping[bytes, bytes]) -> dict[str, int]:
+    """The sums over all stages of the hash `{<portal>}:counts:<job>`, such as `done` and `dead`."""
+    sums: dict[str, int] = {}
+    for name, value in counts.items():
+        what = name.decode().rpartition(":")[2]
+        sums[what] = sums.get(what, 0) + int(value)
+    return sums
 
 
 def _read(value: bytes) -> OpenJob | None:

@@ -4,6 +4,8 @@ import logging
 import time
 from collections.abc import Callable
 
+from realestate.queue.log_context import WHOLE_PROCESS
+
 logger = logging.getLogger(__name__)
 
 #: After a server is back, connections from before may still break once. In this time, one failure is no new outage.
@@ -36,7 +38,14 @@ class Outage:
         if failures < 2 and self._ended_at is not None and now - self._ended_at < SETTLE_SECONDS:
             return
         self._since = now
-        logger.warning("%s: %s is not available while %s: %s; trying again", self.away, self.server, what, error)
+        logger.warning(
+            "%s: %s is not available while %s: %s; trying again",
+            self.away,
+            self.server,
+            what,
+            error,
+            extra=WHOLE_PROCESS,
+        )
 
     def succeeded(self, asked_at: float) -> None:
         """A call succeeded that began at this time of the clock. Calls from before the outage say nothing."""
@@ -47,7 +56,12 @@ class Outage:
         self._since = None
         self._ended_at = now
         logger.warning(
-            "%s: %s is available again after %.1f s; %d calls failed", self.back, self.server, seconds, self._failures
+            "%s: %s is available again after %.1f s; %d calls failed",
+            self.back,
+            self.server,
+            seconds,
+            self._failures,
+            extra=WHOLE_PROCESS,
         )
         self._failures = 0
 

@@ -5,6 +5,8 @@ import logging
 from collections import defaultdict
 from collections.abc import Mapping
 
+from realestate.queue.log_context import WHOLE_PROCESS
+
 logger = logging.getLogger(__name__)
 
 #: All portals find a dead worker at about the same time. The line is written after so long.
@@ -30,7 +32,7 @@ class DeadWorkers:
         portals = self._found.pop(process)
         parts = ", ".join(f"{portal} {requests}" for portal, requests in sorted(portals.items()) if requests)
         text = f"{sum(portals.values())} requests are ready again" + (f": {parts}" if parts else "")
-        logger.warning("worker/dead: %s sends no heartbeats; %s", process, text)
+        logger.warning("worker/dead: %s sends no heartbeats; %s", process, text, extra=WHOLE_PROCESS)
 
 
 #: All portals of this process share one.

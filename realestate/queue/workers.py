@@ -7,9 +7,14 @@ from uuid import uuid4
 import msgspec
 
 
+def process_name() -> str:
+    """The part of a worker's name that all portals of a process share."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
 def worker_name() -> str:
     """A new name for each process, also if it gets the process id of an earlier one."""
-    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
+    return f"{process_name()}:{uuid4().hex[:6]}"
 
 
 class HeartbeatData(msgspec.Struct, frozen=True):

@@ -246,6 +246,12 @@ class Store(Protocol):
     def events(self, after: int = 0, limit: int = 1000) -> Sequence[Numbered]:
         """The next events after a number. A reader that passes the last number it saw misses none."""
 
+    def last_event(self) -> int:
+        """The number of the newest event; 0 if there is none."""
+
+    def event_counts(self, after: int = 0) -> Mapping[str, Mapping[str, int]]:
+        """The number of events after a number: by job, then by type."""
+
     def history(self, portal: str, ref: str) -> Sequence[Event]: ...
 
     def prices(self, portal: str, ref: str) -> Sequence[PriceSeen]: ...

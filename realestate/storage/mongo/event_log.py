@@ -105,11 +105,29 @@ class Log:
 
     def read(self, after: int, limit: int) -> list[Numbered]:
         """Read the next events, only those that the majority of servers has."""
-        first = self._entries_for_sure.find({"_id": {"$lte": _name(after + 1)}}, {"_id": 1}).sort("_id", -1).limit(1)
-        start = next((entry["_id"] for entry in first), _name(1))
+        start = self._start(after)
         entries = self._entries_for_sure.find({"_id": {"$gte": start}}, {"events": 1}).sort("_id", 1)
         entries.batch_size(2 + limit // 100)  # an entry may hold many events: no more than are wanted
         return list(islice((each for each in _numbered(entries) if each.seq > after), limit))
+
+    def counts(self, after: int) -> dict[str, dict[str, int]]:
+        """The number of events after a number: by job, then by type. The server counts."""
+        number = {"$add": [{"$toLong": "$_id"}, "$place"]}
+        stages: list[Document] = [
+            {"$match": {"_id": {"$gte": self._start(after)}}},
+            {"$unwind": {"path": "$events", "includeArrayIndex": "place"}},
+            {"$match": {"events": {"$ne": None}, "$expr": {"$gt": [number, after]}}},
+            {"$group": {"_id": {"job": "$events.job", "type": "$events.type"}, "count": {"$sum": 1}}},
+        ]
+        counts: dict[str, dict[str, int]] = {}
+        for each in self._entries_for_sure.aggregate(stages):
+            counts.setdefault(each["_id"]["job"], {})[each["_id"]["type"]] = each["count"]
+        return counts
+
+    def _start(self, after: int) -> str:
+        """The `_id` of the entry that holds the first event after a number."""
+        first = self._entries_for_sure.find({"_id": {"$lte": _name(after + 1)}}, {"_id": 1}).sort("_id", -1).limit(1)
+        return next((str(entry["_id"]) for entry in first), _name(1))
 
     def history(self, portal: str, ref: str) -> list[Event]:
         """The events of one item, in their order."""

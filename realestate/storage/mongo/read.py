@@ -83,6 +83,14 @@ class ListingReader:
                 found = log.read(after, limit)
             return found
 
+    def last_event(self) -> int:
+        with self.connection.database(migrated=False) as database:
+            return Log(database).end() - 1
+
+    def event_counts(self, after: int = 0) -> Mapping[str, Mapping[str, int]]:
+        with self.connection.database() as database:
+            return Log(database).counts(after)
+
     def history(self, portal: str, ref: str) -> Sequence[Event]:
         if kept := self._kept(portal, ref, "events"):
             return [event_of(portal, ref, each) for each in kept]

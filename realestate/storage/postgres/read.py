@@ -82,6 +82,22 @@ class ListingReader:
         rows = self._rows(f"SELECT seq, {_EVENT} FROM events WHERE seq > %s ORDER BY seq LIMIT %s", after, limit)
         return [Numbered(seq, Event(*event)) for seq, *event in rows]
 
+    def last_event(self) -> int:
+        """Does not migrate: reading must not change anything."""
+        with self.connection.cursor(migrated=False) as cursor:
+            cursor.execute("SELECT to_regclass('events')")
+            if cursor.fetchone()[0] is None:
+                return 0
+            cursor.execute("SELECT coalesce(max(seq), 0) FROM events")
+            return int(cursor.fetchone()[0])
+
+    def event_counts(self, after: int = 0) -> Mapping[str, Mapping[str, int]]:
+        rows = self._rows("SELECT job, type, count(*) FROM events WHERE seq > %s GROUP BY job, type", after)
+        counts: dict[str, dict[str, int]] = {}
+        for job, type, count in rows:
+            counts.setdefault(job, {})[type] = count
+        return counts
+
     def history(self, portal: str, ref: str) -> Sequence[Event]:
         rows = self._rows(f"SELECT {_EVENT} FROM events WHERE (portal, ref) = (%s, %s) ORDER BY seq", portal, ref)
         return [Event(*row) for row in rows]
