@@ -1,6 +1,6 @@
 """`realestate jobs`: the crawls of the past and what they found. `realestate runs` is its old name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +10,7 @@ from realestate.cli.options import JsonFlag, NewestOption, PortalOption
 
 if TYPE_CHECKING:
     from realestate.items import Part
+    from realestate.storage.maintenance import FullStore
     from realestate.storage.store import Job
 
 app = typer.Typer(
@@ -17,21 +18,36 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-JobArgument = Annotated[str, typer.Argument(help="The id of a job, as `realestate jobs list` shows it.")]
+#: A beginning of an id is compared with so many ids, the newest.
+MANY = 100_000
+#: The columns of `list`, and the types of events that each counts.
+COUNTED: Mapping[str, Sequence[str]] = {
+    "new": ("listed", "appeared"),
+    "price": ("price_changed",),
+    "updated": ("updated", "reserved"),
+    "gone": ("delisted", "sold", "rented"),
+    "back": ("relisted",),
+}
+JobArgument = Annotated[
+    str, typer.Argument(help="The id of a job, as `realestate jobs list` shows it, or its beginning.")
+]
 
 
 @app.command("list", epilog="Example: realestate jobs list --portal emlak")
 def list_jobs(portal: PortalOption = None, limit: NewestOption = 20, json: JsonFlag = False) -> None:
-    """List the newest jobs: whether each was complete, and whether the listings it found gone were delisted."""
+    """List the newest jobs: how long each took, what it found, and what an unfinished one is doing."""
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
+    from realestate.storage.job_counts import counts_of
 
     with opened_store() as store:
         jobs = store.jobs(portal, limit)
+        counts = counts_of(store, jobs)
+        doing = _doing([each for each in jobs if _is_unfinished(each)])
     if json:
-        terminal.print_json([_fields(each) for each in jobs], indent=0)
+        terminal.print_json([_fields(each, counts[each.job], doing.get(each.job)) for each in jobs], indent=0)
     else:
-        print_jobs(jobs)
+        print_jobs(jobs, counts, doing)
 
 
 @app.command(epilog="Example: realestate jobs parts 5f0c1d2e3a4b")
@@ -42,6 +58,7 @@ def parts(job: JobArgument, json: JsonFlag = False) -> None:
     from realestate.cli.errors import UsageError
 
     with opened_store() as store:
+        job = _whole_job(store, job)
         found = store.parts(job)
     if not found:
         raise UsageError(f"no searches of a job {job!r} are stored; `realestate jobs list` shows the jobs")
@@ -58,7 +75,7 @@ def apply(job: JobArgument, json: JsonFlag = False) -> None:
     from realestate.cli.connections import opened_store
 
     with opened_store() as store:
-        conclusion = store.conclude(job, force=True)
+        conclusion = store.conclude(_whole_job(store, job), force=True)
     if json:
         terminal.print_json(asdict(conclusion), indent=0)
     else:
@@ -86,29 +103,78 @@ def _warn() -> None:
 # ----- output
 
 
-def _fields(job: "Job") -> dict[str, Any]:
+def _whole_job(store: "FullStore", job: str) -> str:
+    from realestate.cli.ids import whole_id
+
+    return whole_id(job, (each.job for each in store.jobs(None, MANY)), "job")
+
+
+def _is_unfinished(job: "Job") -> bool:
+    return job.verdict is None and job.concluded_at is None
+
+
+def _doing(jobs: "Sequence[Job]") -> dict[str, str]:
+    """What these jobs are doing, by id; why it is not known while Redis is away."""
+    from redis.exceptions import RedisError
+
+    from realestate.cli.connections import connect_redis, redis_address
+    from realestate.cli.errors import UsageError
+    from realestate.jobs.fleet import job_progress
+
+    if not jobs:
+        return {}
+    try:
+        with redis_address() as url:
+            server = connect_redis(url)
+            return {each.job: str(job_progress(server, each.portal, each.job)) for each in jobs}
+    except (RedisError, OSError, UsageError):
+        return {each.job: "unknown: Redis is not available" for each in jobs}
+
+
+def _seconds(job: "Job") -> float | None:
+    ended = job.concluded_at
+    return (ended - job.started_at).total_seconds() if ended else None
+
+
+def _fields(job: "Job", counts: Mapping[str, int], doing: str | None) -> dict[str, Any]:
     values = asdict(job)
     # `run` is the name of version 0.1. It is removed in 0.3.
-    return {**values, "run": values["job"]}
+    return {**values, "run": values["job"], "seconds": _seconds(job), "events": counts, "doing": doing}
 
 
-def print_jobs(jobs: "Sequence[Job]") -> None:
+def print_jobs(jobs: "Sequence[Job]", counts: Mapping[str, Mapping[str, int]], doing: Mapping[str, str]) -> None:
     from realestate.cli import terminal
 
-    table = terminal.plain_table("job", "portal", "mode", "started", "complete", "gone", "verdict", "why")
-    for job in jobs:
-        complete = {None: "", True: "yes", False: "no"}[job.complete]
-        table.add_row(
+    header = ["job", "portal", "mode", "started", "ended", "took", *COUNTED, "result"]
+    rows = [
+        [
             job.job,
             job.portal,
             job.mode,
-            f"{job.started_at:%m-%d %H:%M}",
-            complete,
-            str(job.departures or ""),
-            job.verdict or "",
-            job.reason or "",
-        )
-    terminal.console.print(table)
+            f"{job.started_at:%Y-%m-%d %H:%M}",
+            f"{job.concluded_at:%H:%M}" if job.concluded_at else "-",
+            _duration(_seconds(job)),
+            *(str(sum(counts[job.job].get(type, 0) for type in types)) for types in COUNTED.values()),
+            doing.get(job.job) or _result(job),
+        ]
+        for job in jobs
+    ]
+    terminal.print_columns(header, rows, left=4)
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    hours, rest = divmod(round(seconds), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}"
+
+
+def _result(job: "Job") -> str:
+    """Whether it was complete, what it decided about listings that are gone, and why."""
+    words = [{None: "", True: "complete", False: "not complete"}[job.complete]]
+    if job.departures and job.verdict:
+        words.append(f"{job.departures} gone {job.verdict}")
+    return ", ".join(filter(None, [*words, job.reason]))
 
 
 def print_parts(parts: "Sequence[Part]") -> None:

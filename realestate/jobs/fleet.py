@@ -1,12 +1,17 @@
 """The state of a portal's crawl in Redis, and whether it is finished."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from redis import Redis
 
 from realestate.queue import keys
+from realestate.queue.open_jobs import read_open_job, sum_counts
+from realestate.queue.proxy_health import ProxyHealth
 from realestate.queue.rate_limit import RateLimit
 from realestate.queue.workers import HeartbeatData, read_heartbeat
 
@@ -23,10 +28,26 @@ class State:
     open_jobs: int
     rate_limit: RateLimit
     workers: Mapping[str, HeartbeatData]
+    now: float = 0.0
+    """Redis' time, in seconds."""
+    heard_at: float = 0.0
+    """When any worker last sent a heartbeat; 0: never."""
+    proxies: Mapping[str, int] = field(default_factory=dict)
+    """The number of proxies by condition, such as `healthy` and `banned`."""
 
     @property
     def waiting(self) -> int:
         return self.seeds + self.ready + self.delayed
+
+    @property
+    def pages_per_second(self) -> float:
+        """Over the last minute, by all workers."""
+        return sum(heartbeat.pages_per_second for heartbeat in self.workers.values())
+
+    @property
+    def active_at(self) -> float:
+        """When a worker that lives last got a page, in seconds; 0 if none did."""
+        return max((heartbeat.active_at for heartbeat in self.workers.values()), default=0.0)
 
     @property
     def finished(self) -> bool:
@@ -56,7 +77,9 @@ def look(server: Redis, portal: str) -> State:
             pipeline.zcard(key(portal))
         pipeline.hlen(keys.open_jobs(portal))
         pipeline.hgetall(keys.rate_limit(portal))
-        ready, suspects, delayed, in_flight, dead, open_jobs, rate_limit = pipeline.execute()
+        pipeline.get(keys.last_heartbeat(portal))
+        pipeline.hvals(keys.proxies(portal))
+        ready, suspects, delayed, in_flight, dead, open_jobs, rate_limit, heard_at, proxies = pipeline.execute()
     # By a script: in a cluster, the time of the node that has the portal counts.
     seconds, micros = map(int, server.eval("return redis.call('TIME')", 1, keys.rate_limit(portal)))
     return State(
@@ -68,4 +91,52 @@ def look(server: Redis, portal: str) -> State:
         open_jobs=open_jobs,
         rate_limit=RateLimit.read(rate_limit, seconds * 1000 + micros / 1000),
         workers=workers,
+        now=seconds + micros / 1e6,
+        heard_at=float(heard_at or 0) / 1000,
+        proxies=_conditions(proxies),
+    )
+
+
+def _conditions(healths: Sequence[bytes]) -> dict[str, int]:
+    """How many proxies are in each condition. What is no health is not counted."""
+    counts: Counter[str] = Counter()
+    for value in healths:
+        with suppress(msgspec.MsgspecError):
+            counts[msgspec.json.decode(value, type=ProxyHealth).condition] += 1
+    return dict(counts)
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress:
+    """What an unfinished job is doing."""
+
+    is_open: bool
+    is_checking: bool
+    done: int
+    left: int
+    dead: int
+
+    def __str__(self) -> str:
+        if not self.is_open and not self.left:
+            return "not in the queue any more"
+        what = "checking what it did not find" if self.is_checking else "crawling"
+        dead = f", {self.dead:,} dead letters" if self.dead else ""
+        return f"{what}: {self.done:,} requests done, {self.left:,} left{dead}"
+
+
+def job_progress(server: Redis, portal: str, job: str) -> JobProgress:
+    """Read from Redis how far a job is."""
+    with server.pipeline(transaction=True) as pipeline:
+        pipeline.hget(keys.open_jobs(portal), job)
+        pipeline.scard(keys.job(portal, job))
+        pipeline.hgetall(keys.counts(portal, job))
+        value, left, counts = pipeline.execute()
+    opened = read_open_job(value) if value else None
+    sums = sum_counts(counts)
+    return JobProgress(
+        is_open=opened is not None,
+        is_checking=opened is not None and opened.checking,
+        done=sums.get("done", 0),
+        left=left,
+        dead=sums.get("dead", 0),
     )

@@ -12,7 +12,7 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.misc import load_object
 
 from realestate.crawling.scope import Scope
-from realestate.monitoring.logs import format_lines, mask_credentials, quieten_scrapy
+from realestate.monitoring.logs import install_handler
 from realestate.monitoring.progress import WORKER_LOG
 
 #: The kind of a portal whose items are listings of homes.
@@ -78,10 +78,8 @@ def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bo
     settings.set("UNTIL_DONE", until_done, priority="cmdline")
     settings.set("REDIS_URL", redis_url, priority="cmdline")
     settings.set("STORE_URL", store_url, priority="cmdline")
-    quieten_scrapy(settings)
+    install_handler(settings)
     process = AsyncCrawlerProcess(settings)
-    mask_credentials()
-    format_lines(settings)
     rates = {name: getattr(spider_class(name), "rate_limit", None) for name in names}
     WORKER_LOG.started(settings, rates)
     for name in names:

@@ -19,8 +19,8 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.logformatter import LogFormatter as ScrapyLogFormatter
 from scrapy.logformatter import LogFormatterResult
-from scrapy.settings import BaseSettings
-from scrapy.utils.log import get_scrapy_root_handler
+from scrapy.settings import BaseSettings, Settings
+from scrapy.utils.log import get_scrapy_root_handler, install_scrapy_root_handler
 from twisted.python.failure import Failure
 
 from realestate.queue.credentials import without_credentials
@@ -64,10 +64,27 @@ def mask_credentials() -> None:
 
 
 def quieten_scrapy(settings: BaseSettings) -> None:
-    """Hide the INFO lines of the wordy loggers, except with LOG_LEVEL=DEBUG."""
-    level = logging.NOTSET if settings["LOG_LEVEL"] == "DEBUG" else logging.WARNING
+    """Hide the INFO lines of the wordy loggers, except with LOG_LEVEL=DEBUG. Scrapy resets their levels when it
+    configures logging, but not their filters."""
     for name in WORDY_LOGGERS:
-        logging.getLogger(name).setLevel(level)
+        logger = logging.getLogger(name)
+        if settings["LOG_LEVEL"] == "DEBUG":
+            logger.removeFilter(_only_warnings)
+        else:
+            logger.addFilter(_only_warnings)
+
+
+def _only_warnings(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING
+
+
+def install_handler(settings: Settings) -> None:
+    """Install Scrapy's handler now, so that all lines of a worker have our format."""
+    mask_credentials()
+    quieten_scrapy(settings)
+    install_scrapy_root_handler(settings)
+    format_lines(settings)
+    settings.set("LOG_INSTALL_ROOT_HANDLER", False, priority="cmdline")
 
 
 def format_lines(settings: BaseSettings) -> None:

@@ -25,6 +25,14 @@ class OpenJob(msgspec.Struct, frozen=True):
     """Why it does not read all results of its searches: a limit or a filter."""
 
 
+def read_open_job(value: bytes) -> OpenJob | None:
+    """A value of the hash `{<portal>}:open_jobs`; None if it is not one of ours."""
+    try:
+        return msgspec.json.decode(value, type=OpenJob)
+    except msgspec.MsgspecError:
+        return None
+
+
 class OpenJobs:
     """The open jobs of one portal."""
 
@@ -46,7 +54,7 @@ class OpenJobs:
         """The next few jobs. Repeated calls return all of them."""
         found: Any
         self._cursor, found = await self.server.hscan(self.key, self._cursor, count=MAXIMUM)
-        return {job.decode(): state for job, value in found.items() if (state := _read(value))}
+        return {job.decode(): state for job, value in found.items() if (state := read_open_job(value))}
 
     async def claim(self, job: str) -> bool:
         """Whether this worker may finish the job: no other worker is doing it."""
@@ -81,10 +89,3 @@ def sum_counts(counts: Mapping[bytes, bytes]) -> dict[str, int]:
         what = name.decode().rpartition(":")[2]
         sums[what] = sums.get(what, 0) + int(value)
     return sums
-
-
-def _read(value: bytes) -> OpenJob | None:
-    try:
-        return msgspec.json.decode(value, type=OpenJob)
-    except msgspec.MsgspecError:
-        return None

@@ -26,6 +26,10 @@ class HeartbeatData(msgspec.Struct, frozen=True):
     stored: int = 0
     quarantined: int = 0
     dead: int = 0
+    pages_per_second: float = 0.0
+    """Over the last minute."""
+    active_at: float = 0.0
+    """Redis' time, in seconds, when it last got a page; 0 if it got none."""
 
 
 def read_heartbeat(value: bytes) -> HeartbeatData | None:
