@@ -269,15 +269,15 @@ def _print_portals(fleet: FleetStatus) -> None:
 
     has_queues, has_counts = not fleet.redis_error, not fleet.store_error
     header = ["portal"]
-    header += ["workers", "waiting", "in flight", "dead"] if has_queues else []
-    header += ["listings", "bad"] if has_counts else []
-    header += ["pages/s", "active", "limit"] if has_queues else [""]
+    header += ["workers", "waiting", "flight", "dead"] if has_queues else []
+    header += ["listings"] if has_counts else []
+    header += ["pages/s", "last", "limit"] if has_queues else [""]
     rows = [[name, *_cells(portal)] for name, portal in fleet.portals.items()]
     terminal.print_columns(header, rows)
 
 
 def _cells(portal: PortalStatus) -> list[str]:
-    stored = [] if portal.listings is None else [f"{portal.listings:,}", f"{portal.quarantined:,}"]
+    stored = [] if portal.listings is None else [f"{portal.listings:,}"]
     state = portal.state
     if state is None:
         return [*stored, ""]
@@ -309,7 +309,7 @@ def _short_limit(limit: "RateLimit") -> str:
     if limit.blocked_seconds:
         return "blocked"
     if limit.robots_failures:
-        return "robots.txt"
+        return "robots"
     return str(limit).partition(":")[0]
 
 
@@ -327,19 +327,23 @@ def _print_workers(fleet: FleetStatus) -> None:
             f"{process.pages:,}",
             f"{process.pages_per_second:.1f}",
             f"{process.stored:,}",
-            f"{process.unstored:,}",
             _ago(now, process.active_at),
         ]
         for name, process in sorted(processes.items())
     ]
     print()
-    terminal.print_columns(["worker", "portals", "pages", "pages/s", "stored", "unstored", "active"], rows)
+    terminal.print_columns(["worker", "portals", "pages", "pages/s", "stored", "last"], rows)
 
 
 def _notes(fleet: FleetStatus) -> list[str]:
     """What the table has no room for."""
     states = {name: portal.state for name, portal in fleet.portals.items() if portal.state}
     lines = [f"{name}: {text}" for name, state in states.items() for text in _notes_of(name, state)]
+    lines += [
+        f"{name}: {portal.quarantined:,} in quarantine; `realestate quarantine list --portal {name}` shows them"
+        for name, portal in fleet.portals.items()
+        if portal.quarantined
+    ]
     if states and not any(state.workers for state in states.values()):
         heard = max(state.heard_at for state in states.values())
         since = f" since {time.strftime('%Y-%m-%d %H:%M', time.localtime(heard))}" if heard else ""

@@ -20,7 +20,7 @@ from scrapy.http import Response
 from scrapy.logformatter import LogFormatter as ScrapyLogFormatter
 from scrapy.logformatter import LogFormatterResult
 from scrapy.settings import BaseSettings, Settings
-from scrapy.utils.log import get_scrapy_root_handler, install_scrapy_root_handler
+from scrapy.utils.log import get_scrapy_root_handler
 from twisted.python.failure import Failure
 
 from realestate.queue.credentials import without_credentials
@@ -79,23 +79,31 @@ def _only_warnings(record: logging.LogRecord) -> bool:
 
 
 def install_handler(settings: Settings) -> None:
-    """Install Scrapy's handler now, so that all lines of a worker have our format."""
+    """Install the handler of a worker. Scrapy would install its own again for each portal, and lose the format."""
     mask_credentials()
     quieten_scrapy(settings)
-    install_scrapy_root_handler(settings)
-    format_lines(settings)
-    settings.set("LOG_INSTALL_ROOT_HANDLER", False, priority="cmdline")
+    file = settings["LOG_FILE"]
+    mode = "a" if settings.getbool("LOG_FILE_APPEND") else "w"
+    handler = logging.FileHandler(file, mode, settings["LOG_ENCODING"]) if file else logging.StreamHandler()
+    handler.setLevel(settings["LOG_LEVEL"])
+    handler.setFormatter(_formatter(settings))
+    logging.root.setLevel(logging.NOTSET)
+    logging.root.addHandler(handler)
+    settings.set("LOG_ENABLED", False, priority="cmdline")
+    settings.set("LOG_FILE", None, priority="cmdline")
 
 
 def format_lines(settings: BaseSettings) -> None:
     """From now on, each line that Scrapy's handler writes names its portal."""
     handler = get_scrapy_root_handler()
-    if handler is None or isinstance(handler.formatter, JsonLines | TextLines):
-        return
+    if handler is not None and not isinstance(handler.formatter, JsonLines | TextLines):
+        handler.setFormatter(_formatter(settings))
+
+
+def _formatter(settings: BaseSettings) -> logging.Formatter:
     if settings.getbool("LOG_JSON"):
-        handler.setFormatter(JsonLines())
-    else:
-        handler.setFormatter(TextLines(settings["LOG_FORMAT"], settings["LOG_DATEFORMAT"]))
+        return JsonLines()
+    return TextLines(settings["LOG_FORMAT"], settings["LOG_DATEFORMAT"])
 
 
 def fields_of(record: logging.LogRecord, message: str) -> Mapping[str, str]:
@@ -152,7 +160,6 @@ class LogFormatter(ScrapyLogFormatter):
     def from_crawler(cls, crawler: Crawler) -> Self:
         mask_credentials()
         quieten_scrapy(crawler.settings)
-        format_lines(crawler.settings)
         # The tasks of this crawler come from this one.
         PORTAL.set(str(getattr(crawler.spidercls, "name", "") or ""))
         return cls(logging.getLevelNamesMapping()[crawler.settings["LOG_LEVEL"]])

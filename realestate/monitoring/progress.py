@@ -17,6 +17,7 @@ from scrapy.settings import BaseSettings
 from scrapy.statscollectors import StatsCollector
 
 from realestate import __version__
+from realestate.monitoring.logs import format_lines
 from realestate.queue.credentials import without_credentials
 from realestate.queue.log_context import WHOLE_PROCESS
 from realestate.queue.workers import process_name
@@ -167,6 +168,7 @@ class Progress:
     def opened(self, spider: Spider) -> None:
         assert self.crawler.stats is not None
         rate = getattr(spider, "rate_limit", None)
+        format_lines(self.crawler.settings)
         WORKER_LOG.opened(spider.name, self.crawler.stats, self.crawler.settings, rate)
 
     def closed(self, spider: Spider, reason: str) -> None:
