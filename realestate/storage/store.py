@@ -160,6 +160,15 @@ class Unread(NamedTuple):
     rent_period: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """What the database server says about itself."""
+
+    now: datetime
+    free_connections: int | None = None
+    """Connections that it would still accept; None if it does not say."""
+
+
 class Store(Protocol):
     """Listings with their history. Writing the same batch twice changes only the time at which listings were seen.
 
@@ -233,6 +242,9 @@ class Store(Protocol):
     def set_watermark(self, portal: str, scope: str, value: str, job: str) -> None: ...
 
     # ----- reading
+
+    def server_state(self) -> ServerState:
+        """The time of the server, and how many connections are free. Changes nothing."""
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """For each portal: the number of stored items of all kinds, and of entries in quarantine."""

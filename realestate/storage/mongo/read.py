@@ -35,7 +35,7 @@ from realestate.storage.mongo.documents import (
 )
 from realestate.storage.mongo.event_log import Log, recover_all
 from realestate.storage.snapshots import Kind, SnapshotRef
-from realestate.storage.store import Known, MarketRow, MedianRow, Numbered
+from realestate.storage.store import Known, MarketRow, MedianRow, Numbered, ServerState
 from realestate.storage.validators import TRUSTED, PageRead, Validators
 
 #: Documents that are read at a time, where all are wanted.
@@ -58,6 +58,11 @@ class ListingReader:
 
     connection: Connection
     _looked_at = -math.inf
+
+    def server_state(self) -> ServerState:
+        """Accounts of applications may not ask for the number of connections."""
+        with self.connection.database(migrated=False) as database:
+            return ServerState(server_time(database))
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Does not migrate: reading must not change anything. A tombstone has no portal."""

@@ -14,7 +14,7 @@ from realestate.storage.postgres.connection import Connection, Statements
 from realestate.storage.postgres.merge import is_erased
 from realestate.storage.postgres.rows import arrays, as_json, encoded, listing_of, recordset, unnested
 from realestate.storage.snapshots import Kind, SnapshotRef
-from realestate.storage.store import Known, MarketRow, MedianRow, Numbered
+from realestate.storage.store import Known, MarketRow, MedianRow, Numbered, ServerState
 from realestate.storage.validators import TRUSTED, PageRead, Validators
 
 #: Rows that are read at a time, where all are wanted.
@@ -54,10 +54,22 @@ _MEDIANS = f"""
 """
 
 
+_SERVER = """
+    SELECT clock_timestamp(),
+           current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+           - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::integer
+"""
+
+
 class ListingReader:
     """Reads listings, events, prices, watermarks and market figures."""
 
     connection: Connection
+
+    def server_state(self) -> ServerState:
+        with self.connection.cursor(migrated=False) as cursor:
+            cursor.execute(_SERVER)
+            return ServerState(*cursor.fetchone())
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Does not migrate: reading must not change anything. A database without our tables is empty."""
