@@ -2,10 +2,14 @@
 
 import sys
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
+
+from redis import Redis
 
 from realestate import embedded, settings
 from realestate.jobs.unread_seeds import unread_seeds
@@ -18,6 +22,10 @@ from realestate.storage import StoreError, open_store
 
 #: The oldest Redis that has all commands we use.
 REDIS_VERSION_MIN = (6, 2)
+#: Clocks that differ by more seconds make times in the history, in pauses and in logs hard to compare.
+SKEW_SECONDS = 5.0
+#: A worker keeps this many connections to the database for each portal: one writes, one reads the usual prices.
+CONNECTIONS_PER_PORTAL = 2
 
 
 @dataclass(frozen=True)
@@ -27,10 +35,16 @@ class Finding:
     what: str
     found: str
     remedy: str = ""
+    is_warning: bool = False
+    """It works, but may not work well or safely. It does not make the command fail."""
 
     @property
     def ok(self) -> bool:
         return not self.remedy
+
+    @property
+    def is_fault(self) -> bool:
+        return not self.ok and not self.is_warning
 
 
 def examine() -> list[Finding]:
@@ -45,7 +59,7 @@ def examine() -> list[Finding]:
         _simulator,
         _name,
     )
-    return [check() for check in checks]
+    return [*(check() for check in checks), *_server_findings()]
 
 
 def _python() -> Finding:
@@ -140,3 +154,87 @@ def _name() -> Finding:
     is_reachable = settings.CONTACT_ADDRESS or settings.SIMULATOR_URL
     hint = "" if is_reachable else "; set CONTACT_ADDRESS, so that the owner of a site can write to you"
     return Finding("name", f"{settings.USER_AGENT}{hint}")
+
+
+# ----- warnings about servers that are reachable
+
+
+def _server_findings() -> list[Finding]:
+    """Warnings only. A server that is not reachable is a fault that another check reports."""
+    clocks: dict[str, float] = {}
+    found: list[Finding] = []
+    if settings.REDIS_URL:
+        with suppress(*REDIS_ERRORS, ValueError), connect_blocking(settings.REDIS_URL) as server:
+            found += _redis_warnings(server)
+            clocks["Redis"] = _redis_skew(server)
+    if settings.STORE_URL:
+        with suppress(StoreError):
+            found += _store_warnings(settings.STORE_URL, clocks)
+    return [*found, *_clock_warnings(clocks)]
+
+
+def _redis_warnings(server: Redis) -> Iterator[Finding]:
+    persistence = server.info("persistence")
+    memory = server.info("memory")
+    if not persistence.get("aof_enabled") and not _saves(server):
+        yield Finding(
+            "Redis",
+            "it keeps nothing on disk: a restart loses all queues, leases and dead letters",
+            "set `appendonly yes` in redis.conf, as docker-compose.yaml does",
+            is_warning=True,
+        )
+    policy = str(memory.get("maxmemory_policy", "noeviction"))
+    if policy != "noeviction" and int(memory.get("maxmemory", 0)):
+        yield Finding(
+            "Redis",
+            f"maxmemory-policy is {policy}: when its memory is full, it deletes requests and fingerprints",
+            "set `maxmemory-policy noeviction`: then workers wait until there is memory",
+            is_warning=True,
+        )
+
+
+def _saves(server: Redis) -> bool:
+    """Whether it saves snapshots. A server that does not say so gets no warning."""
+    try:
+        return bool(server.config_get("save").get("save"))
+    except REDIS_ERRORS:
+        return True
+
+
+def _redis_skew(server: Redis) -> float:
+    before = time.time()
+    seconds, micros = server.time()
+    return float(seconds) + float(micros) / 1e6 - (before + time.time()) / 2
+
+
+def _store_warnings(url: str, clocks: dict[str, float]) -> list[Finding]:
+    store = open_store(url)
+    try:
+        before = time.time()
+        state = store.server_state()
+        clocks["the database"] = state.now.timestamp() - (before + time.time()) / 2
+    finally:
+        store.close()
+    needed = CONNECTIONS_PER_PORTAL * len(portals())
+    if state.free_connections is None or state.free_connections >= needed:
+        return []
+    return [
+        Finding(
+            "store",
+            f"{state.free_connections} connections are free; a worker of all portals needs {needed}",
+            "raise max_connections of PostgreSQL, or let each worker serve fewer portals",
+            is_warning=True,
+        )
+    ]
+
+
+def _clock_warnings(clocks: dict[str, float]) -> Iterator[Finding]:
+    for name, seconds in clocks.items():
+        if abs(seconds) > SKEW_SECONDS:
+            direction = "ahead of" if seconds > 0 else "behind"
+            yield Finding(
+                "clock",
+                f"the clock of {name} is {abs(seconds):.0f} s {direction} the clock of this machine",
+                "let a time service (NTP) set the clocks of all machines",
+                is_warning=True,
+            )

@@ -333,11 +333,20 @@ RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
 STATS_CLASS = "realestate.monitoring.stats.Stats"
 #: How often a worker sends a heartbeat.
 HEARTBEAT_SECONDS = 1.0
+#: Whether a worker logs all its statistics when it stops: about 60 lines per portal.
+STATS_DUMP = word("STATS_DUMP", ("OFF", "ON")) == "ON"
 LOG_FORMATTER = "realestate.monitoring.logs.LogFormatter"
-#: How often each portal's pages and items are logged, at INFO. A healthy worker of all portals writes fewer than 100
-#: INFO lines an hour.
-LOGSTATS_INTERVAL = 600.0
+EXTENSIONS = {
+    # One line per worker for all portals. It replaces Scrapy's line per portal.
+    "realestate.monitoring.progress.Progress": 500,
+    "scrapy.extensions.logstats.LogStats": None,
+}
+#: How often a worker logs what it has done, at INFO. A healthy worker of all portals writes fewer than 100 INFO lines
+#: an hour.
+PROGRESS_SECONDS = 60.0
 LOG_LEVEL = word("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL"))
+#: The variable LOG_FORMAT is `text` or `json`. Scrapy's setting of that name is the format of a line of text.
+LOG_JSON = word("LOG_FORMAT", ("TEXT", "JSON")) == "JSON"
 #: Both would let anyone who reaches the port run code in a worker.
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False

@@ -31,8 +31,8 @@ MAY_IMPORT = {
     "monitoring": {"queue"},
     "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
     "embedded": {"private_files"},
-    # crawling: what may be asked of a portal
-    "jobs": {"items", "queue", "storage", "embedded", "crawling", "private_files"},
+    # crawling: what may be asked of a portal; monitoring: the log lines of a worker
+    "jobs": {"items", "queue", "storage", "embedded", "crawling", "private_files", "monitoring"},
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs", "middlewares"},  # middlewares: the ban rules
     "simulator": {"items"},
     "commands": {"jobs", "queue"},

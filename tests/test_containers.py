@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
 import typer
@@ -273,3 +274,24 @@ def test_no_image_names_a_registry() -> None:
     assert images
     assert not any("/" in image for image in images)
     assert not any(image.endswith(":latest") or ":" not in image for image in images)
+
+
+# ----- MongoDB
+
+
+def test_mongodb_is_there_for_who_asks_for_it() -> None:
+    mongo = SERVICES["mongo"]
+    assert mongo["profiles"] == ["mongo"]
+    assert mongo["volumes"] == ["mongo:/data/db"]
+    assert "mongo" in COMPOSE["volumes"]
+    assert "healthcheck" in mongo
+    assert "STORE_URL" in SERVICES["worker"]["environment"]
+
+
+def test_the_example_shows_an_address_of_that_mongodb() -> None:
+    text = (ROOT / "docker" / "example.env").read_text()
+    (address,) = re.findall(r"STORE_URL=(mongodb://\S+)", text)
+    parts = urlsplit(address.replace("<password>", "x"))
+    assert (parts.hostname, parts.port) == ("mongo", 27017)
+    assert parts.username == SERVICES["mongo"]["environment"]["MONGO_INITDB_ROOT_USERNAME"]
+    assert parts.query == "authSource=admin", "the account of the image is in the database `admin`"

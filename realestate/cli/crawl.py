@@ -1,7 +1,7 @@
 """`realestate crawl`, `work` and `submit`: crawl on this machine, be a worker of the fleet, give the fleet a job."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from realestate.crawling.scope import Scope
     from realestate.jobs.fleet import State
     from realestate.jobs.local import Ending, Progress
-    from realestate.queue.rate_limit import RateLimit
 
 
 class Mode(StrEnum):
@@ -46,6 +45,10 @@ CityOption = Annotated[
 ]
 
 
+#: The events of a listing that left the market.
+GONE = ("delisted", "sold", "rented")
+
+
 @dataclass(frozen=True)
 class CrawlOutcome:
     portal: str
@@ -57,6 +60,12 @@ class CrawlOutcome:
     """Of the kept listings, those that are active or reserved."""
     gone: int
     """Of the kept listings, those that are delisted, sold or rented."""
+    price_changed: int
+    """Listings whose price this crawl found changed."""
+    gone_now: int
+    """Listings that this crawl found delisted, sold or rented."""
+    returned: int
+    """Listings that were gone, and that this crawl found on the market again."""
     quarantined: int
     dead: int
     pages: int
@@ -244,6 +253,7 @@ def _crawl(request: CrawlRequest, *, workers: int, show: "Callable[[Progress], N
     """Continue with what is waiting, or else start with the URLs of the request."""
     from realestate import environment, settings
     from realestate.cli.connections import connect_redis, connected
+    from realestate.cli.pauses import why_stopped
     from realestate.embedded import children
     from realestate.jobs import local
     from realestate.jobs.fleet import look
@@ -261,7 +271,7 @@ def _crawl(request: CrawlRequest, *, workers: int, show: "Callable[[Progress], N
         server = connect_redis(addresses.redis_url)
         before = look(server, portal)
         _end_pause(addresses.redis_url, portal, before)
-        listings_before, quarantined_before = _counts(addresses.store_url, portal)
+        stored_before = _stored(addresses.store_url, portal)
         is_narrow = not request.is_everything or bool(request.limit)
         if is_narrow or before.finished:
             request.push(server)
@@ -271,64 +281,67 @@ def _crawl(request: CrawlRequest, *, workers: int, show: "Callable[[Progress], N
             ending: Ending = local.watch(server, [portal], running, show_and_keep, logs)
         finally:
             children.stop(running, local.STOP_SECONDS)
-        listings, quarantined = _counts(addresses.store_url, portal)
+        stored = _stored(addresses.store_url, portal, stored_before.last_event)
         on_market, gone = _on_market_and_gone(addresses.store_url, portal)
         after = look(server, portal)
     return CrawlOutcome(
         portal=portal,
         finished=ending == "finished",
         resumed=before.waiting + before.in_flight,
-        new=listings - listings_before,
-        kept=listings,
+        new=stored.listings - stored_before.listings,
+        kept=stored.listings,
         on_market=on_market,
         gone=gone,
-        quarantined=quarantined - quarantined_before,
+        price_changed=stored.events.get("price_changed", 0),
+        gone_now=sum(stored.events.get(type, 0) for type in GONE),
+        returned=stored.events.get("relisted", 0),
+        quarantined=stored.quarantined - stored_before.quarantined,
         dead=after.dead - before.dead,
         pages=latest.total(portal, "pages"),
         seconds=latest.seconds,
         logs=logs,
-        stopped="" if ending == "finished" else _why_stopped(after.rate_limit),
+        stopped="" if ending == "finished" else why_stopped(after.rate_limit),
     )
 
 
 def _end_pause(redis_url: str, portal: str, state: "State") -> None:
     """A crawl that somebody starts by hand ends a pause that a worker made; not one that a person made."""
     from realestate.cli.errors import UsageError, print_note
+    from realestate.cli.pauses import why_paused, why_stopped
     from realestate.cli.queues import with_queue_at
 
     limit = state.rate_limit
     if not limit.paused and not limit.robots_failures:
         return
     if limit.paused and not limit.is_paused_by_worker:
-        raise UsageError(f"{portal} is {_why_paused(limit)}; `realestate resume {portal}` starts it again")
-    print_note(f"{portal} was {_why_stopped(limit)}; trying again now")
+        raise UsageError(f"{portal} is {why_paused(limit)}; `realestate resume {portal}` starts it again")
+    print_note(f"{portal} was {why_stopped(limit)}; trying again now")
     with_queue_at(redis_url, portal, lambda queue: queue.resume(automatic=True))
 
 
-def _why_stopped(limit: "RateLimit") -> str:
-    """Why a crawl ended although requests are left."""
-    if limit.paused:
-        return _why_paused(limit)
-    again = time.strftime("%H:%M", time.localtime(limit.robots_again_at))
-    return f"waiting for its robots.txt, which cannot be fetched: {limit.robots_reason}; workers try again at {again}"
+@dataclass(frozen=True)
+class Stored:
+    """What the store has of a portal."""
+
+    listings: int
+    quarantined: int
+    last_event: int
+    events: Mapping[str, int]
+    """The number of the portal's events after a number, by type."""
 
 
-def _why_paused(limit: "RateLimit") -> str:
-    """Since when, by whom, why and until when a portal is paused."""
-    since = time.strftime("%H:%M", time.localtime(limit.paused_at))
-    text = f"paused since {since} by {limit.paused_by or 'somebody'}: {limit.paused_reason or 'no reason given'}"
-    if limit.is_paused_by_worker:
-        text += f"; workers try again at {time.strftime('%H:%M', time.localtime(limit.paused_until))}"
-    return text
-
-
-def _counts(store_url: str, portal: str) -> tuple[int, int]:
-    """The portal's listings, and its entries in quarantine."""
+def _stored(store_url: str, portal: str, after: int | None = None) -> Stored:
+    """Count what is stored; with `after`, also the events since that number. Changes nothing."""
     from realestate.storage import open_store
 
     store = open_store(store_url)
     try:
-        return store.counts().get(portal, (0, 0))
+        listings, quarantined = store.counts().get(portal, (0, 0))
+        events: Counter[str] = Counter()
+        if after is not None and store.last_event() > after:
+            for key, counts in store.event_counts(after).items():
+                events.update(counts if key.portal == portal else {})
+        return Stored(listings, quarantined, store.last_event(), events)
     finally:
         store.close()
 
@@ -358,8 +371,12 @@ def _print_outcome(outcome: CrawlOutcome) -> None:
     if outcome.resumed:
         print(f"resumed: {outcome.resumed} requests were waiting")
     print(
-        f"{outcome.portal}: {outcome.new} new listings, {_in_all(outcome)}; {outcome.pages} pages in"
-        f" {outcome.seconds:.0f} s, {outcome.quarantined} in quarantine, {outcome.dead} dead letters"
+        f"{outcome.portal}: {outcome.new} new listings, {outcome.price_changed} price changed,"
+        f" {outcome.gone_now} gone, {outcome.returned} returned; {_in_all(outcome)}"
+    )
+    print(
+        f"{outcome.pages} pages in {outcome.seconds:.0f} s, {outcome.quarantined} in quarantine,"
+        f" {outcome.dead} dead letters"
     )
     if outcome.stopped:
         print(f"{outcome.portal} is {outcome.stopped}")

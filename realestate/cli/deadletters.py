@@ -17,7 +17,11 @@ app = typer.Typer(
 ReasonOption = Annotated[
     str | None, typer.Option("--reason", help="Only with this reason: http, download, parse, seed …")
 ]
-JobOption = Annotated[str | None, typer.Option("--job", help="Only of this job.")]
+JobOption = Annotated[str | None, typer.Option("--job", help="Only of this job; the beginning of its id is enough.")]
+IdsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(help="Ids, as `list` shows them, or their beginnings; by default all that match the options."),
+]
 
 
 @app.command("list", epilog="Example: realestate deadletters list immoweb --reason http")
@@ -37,19 +41,17 @@ def list_dead_letters(
 
 
 @app.command(epilog="Example: realestate deadletters show immoweb 5f0c1d2e3a4b5c6d7e8f")
-def show(portal: PortalArgument, id: Annotated[str, typer.Argument(help="An id, as `list` shows it.")]) -> None:
+def show(
+    portal: PortalArgument, id: Annotated[str, typer.Argument(help="An id, as `list` shows it, or its beginning.")]
+) -> None:
     """Show everything that is known of one dead letter."""
-    from realestate.cli.errors import UsageError
-
-    found = [each for each in _newest(portal, limit=10**9) if each.id.hex() == id]
-    if not found:
-        raise UsageError(f"{portal} has no dead letter {id!r}")
-    _print_json(found)
+    _print_json(_with_ids(portal, [id]))
 
 
 @app.command(epilog="Example: realestate deadletters replay immoweb --reason http --rate 2")
 def replay(
     portal: PortalArgument,
+    ids: IdsArgument = None,
     reason: ReasonOption = None,
     job: JobOption = None,
     limit: NewestOption = 1000,
@@ -60,17 +62,18 @@ def replay(
     from realestate.cli.queues import with_queue
     from realestate.queue.dead_letters import DeadLetters
 
-    ids = [each.id for each in _newest(portal, reason=reason, job=job, limit=limit)]
+    chosen = _chosen(portal, ids, reason=reason, job=job, limit=limit)
     if dry_run:
-        print(f"would replay {len(ids)} of {portal}")
+        print(f"would replay {len(chosen)} of {portal}")
     else:
-        count = with_queue(portal, lambda queue: DeadLetters(queue).replay(ids, rate))
+        count = with_queue(portal, lambda queue: DeadLetters(queue).replay(chosen, rate))
         print(f"replayed {count} of {portal}")
 
 
 @app.command(epilog="Example: realestate deadletters drop immoweb --reason seed")
 def drop(
     portal: PortalArgument,
+    ids: IdsArgument = None,
     reason: ReasonOption = None,
     job: JobOption = None,
     limit: NewestOption = 1000,
@@ -80,12 +83,27 @@ def drop(
     from realestate.cli.queues import with_queue
     from realestate.queue.dead_letters import DeadLetters
 
-    ids = [each.id for each in _newest(portal, reason=reason, job=job, limit=limit)]
+    chosen = _chosen(portal, ids, reason=reason, job=job, limit=limit)
     if dry_run:
-        print(f"would drop {len(ids)} of {portal}")
+        print(f"would drop {len(chosen)} of {portal}")
     else:
-        count = with_queue(portal, lambda queue: DeadLetters(queue).drop(ids))
+        count = with_queue(portal, lambda queue: DeadLetters(queue).drop(chosen))
         print(f"dropped {count} of {portal}")
+
+
+def _chosen(portal: str, ids: Sequence[str] | None, *, reason: str | None, job: str | None, limit: int) -> list[bytes]:
+    """The dead letters with these ids; without ids, the newest that match the options."""
+    found = _with_ids(portal, ids) if ids else _newest(portal, reason=reason, job=job, limit=limit)
+    return [each.id for each in found if each.matches(reason, job)]
+
+
+def _with_ids(portal: str, ids: Sequence[str]) -> "list[DeadLetter]":
+    """The dead letters with these ids or beginnings of ids, each once."""
+    from realestate.cli.ids import whole_id
+
+    every = {each.id.hex(): each for each in _newest(portal, limit=10**9)}
+    whole = [whole_id(id, every, f"dead letter of {portal}") for id in ids]
+    return [every[id] for id in dict.fromkeys(whole)]
 
 
 def _newest(portal: str, *, reason: str | None = None, job: str | None = None, limit: int) -> "list[DeadLetter]":
@@ -102,16 +120,24 @@ def _print_json(found: "Sequence[DeadLetter]") -> None:
 
 
 def _print_table(found: "Sequence[DeadLetter]") -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
+    """One line per dead letter, never cut: ids and URLs can be copied."""
     from realestate.cli import terminal
 
-    table = Table()
-    for name in ("id", "at", "reason", "error", "what"):
-        table.add_column(name, overflow="fold")
-    for each in found:
-        what = each.details.get("url") or each.details.get("seed") or each.details.get("value") or ""
-        at = each.at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
-        table.add_row(each.id.hex(), at, each.details["reason"], escape(each.details["error"]), escape(what))
-    terminal.console.print(table)
+    rows = [
+        [
+            each.id.hex(),
+            each.at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00"),
+            str(each.details["reason"]),
+            f"{_one_line(_what(each))}: {_one_line(each.details['error'])}".removeprefix(": "),
+        ]
+        for each in found
+    ]
+    terminal.print_columns(["id", "at", "reason", "what and error"], rows, left=3)
+
+
+def _what(letter: "DeadLetter") -> str:
+    return str(letter.details.get("url") or letter.details.get("seed") or letter.details.get("value") or "")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(str(text).split())

@@ -17,7 +17,8 @@ def doctor(json: JsonFlag = False) -> None:
         terminal.print_json([asdict(finding) for finding in findings])
     else:
         for finding in findings:
-            print(f"{'ok ' if finding.ok else 'BAD'}  {finding.what:<8} {finding.found}")
+            word = "BAD" if finding.is_fault else "ok" if finding.ok else "WARN"
+            print(f"{word:<4} {finding.what:<8} {finding.found}")
             if finding.remedy:
                 print(f"     {'':<8} -> {finding.remedy}")
-    raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
+    raise typer.Exit(1 if any(finding.is_fault for finding in findings) else 0)

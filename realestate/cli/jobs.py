@@ -1,6 +1,6 @@
 """`realestate jobs`: the crawls of the past and what they found. `realestate runs` is its old name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,14 +10,26 @@ from realestate.cli.options import JsonFlag, NewestOption, PortalOption
 
 if TYPE_CHECKING:
     from realestate.items import Part
-    from realestate.storage.store import Job, Store
+    from realestate.storage.store import Job, JobKey, Store
 
 app = typer.Typer(
     help="Jobs: list them, see their searches, apply what one found gone.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-JobArgument = Annotated[str, typer.Argument(help="The name of a job, as `realestate jobs list` shows it.")]
+#: A beginning of an id is compared with so many ids, the newest.
+MANY = 100_000
+#: The columns of `list`, and the types of events that each counts.
+COUNTED: Mapping[str, Sequence[str]] = {
+    "new": ("listed", "appeared"),
+    "price": ("price_changed",),
+    "updated": ("updated", "reserved"),
+    "gone": ("delisted", "sold", "rented"),
+    "back": ("relisted",),
+}
+JobArgument = Annotated[
+    str, typer.Argument(help="The name of a job, as `realestate jobs list` shows it, or its beginning.")
+]
 PortalOfJobOption = Annotated[
     str | None, typer.Option("--portal", help="The job's portal; needed if two portals have a job of this name.")
 ]
@@ -25,16 +37,19 @@ PortalOfJobOption = Annotated[
 
 @app.command("list", epilog="Example: realestate jobs list --portal emlak")
 def list_jobs(portal: PortalOption = None, limit: NewestOption = 20, json: JsonFlag = False) -> None:
-    """List the newest jobs: whether each was complete, and whether the listings it found gone were delisted."""
+    """List the newest jobs: how long each took, what it found, and what an unfinished one is doing."""
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
+    from realestate.storage.job_counts import counts_of
 
     with opened_store() as store:
         jobs = store.jobs(portal, limit)
+        counts = counts_of(store, jobs)
+        doing = _doing([each for each in jobs if _is_unfinished(each)])
     if json:
-        terminal.print_json([_fields(each) for each in jobs], indent=0)
+        terminal.print_json([_fields(each, counts[_key(each)], doing.get(_key(each))) for each in jobs], indent=0)
     else:
-        print_jobs(jobs)
+        print_jobs(jobs, counts, doing)
 
 
 @app.command(epilog="Example: realestate jobs parts 5f0c1d2e3a4b")
@@ -45,7 +60,8 @@ def parts(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = F
     from realestate.cli.errors import UsageError
 
     with opened_store() as store:
-        found = store.parts(job, portal or _portal_of(store, job))
+        job, portal = _job_and_portal(store, job, portal)
+        found = store.parts(job, portal)
     if not found:
         raise UsageError(f"no searches of a job {job!r} are stored; `realestate jobs list` shows the jobs")
     if json:
@@ -61,7 +77,8 @@ def apply(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = F
     from realestate.cli.connections import opened_store
 
     with opened_store() as store:
-        conclusion = store.conclude(job, portal or _portal_of(store, job), force=True)
+        job, portal = _job_and_portal(store, job, portal)
+        conclusion = store.conclude(job, portal, force=True)
     if json:
         terminal.print_json(asdict(conclusion), indent=0)
     else:
@@ -71,13 +88,20 @@ def apply(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = F
         )
 
 
+def _job_and_portal(store: "Store", job: str, portal: str | None) -> tuple[str, str]:
+    """The whole name of the job, of which the beginning was given, and its portal."""
+    from realestate.cli.ids import whole_id
+
+    if not store.jobs(portal, 1, job=job):
+        job = whole_id(job, (each.job for each in store.jobs(portal, MANY)), "job")
+    return job, portal or _portal_of(store, job)
+
+
 def _portal_of(store: "Store", job: str) -> str:
     """The portal of the only job with this name."""
     from realestate.cli.errors import UsageError
 
     found = sorted({each.portal for each in store.jobs(job=job, limit=1000)})
-    if not found:
-        raise UsageError(f"there is no job {job!r}; `realestate jobs list` shows the jobs")
     if len(found) > 1:
         raise UsageError(f"{', '.join(found)} each have a job {job!r}: add --portal, such as --portal {found[0]}")
     return found[0]
@@ -101,29 +125,79 @@ def _warn() -> None:
 # ----- output
 
 
-def _fields(job: "Job") -> dict[str, Any]:
+def _key(job: "Job") -> "JobKey":
+    from realestate.storage.store import JobKey
+
+    return JobKey(job.portal, job.job)
+
+
+def _is_unfinished(job: "Job") -> bool:
+    return job.verdict is None and job.concluded_at is None
+
+
+def _doing(jobs: "Sequence[Job]") -> "dict[JobKey, str]":
+    """What these jobs are doing; why it is not known while Redis is away."""
+    from realestate.cli.connections import connect_redis, redis_address
+    from realestate.cli.errors import UsageError
+    from realestate.jobs.fleet import job_progress
+    from realestate.queue.redis_client import REDIS_ERRORS
+
+    if not jobs:
+        return {}
+    try:
+        with redis_address() as url:
+            server = connect_redis(url)
+            return {_key(each): str(job_progress(server, each.portal, each.job)) for each in jobs}
+    except (*REDIS_ERRORS, UsageError):
+        return {_key(each): "unknown: Redis is not available" for each in jobs}
+
+
+def _seconds(job: "Job") -> float | None:
+    ended = job.concluded_at
+    return (ended - job.started_at).total_seconds() if ended else None
+
+
+def _fields(job: "Job", counts: Mapping[str, int], doing: str | None) -> dict[str, Any]:
     values = asdict(job)
     # `run` is the name of version 0.1. It is removed in 0.3.
-    return {**values, "run": values["job"]}
+    return {**values, "run": values["job"], "seconds": _seconds(job), "events": counts, "doing": doing}
 
 
-def print_jobs(jobs: "Sequence[Job]") -> None:
+def print_jobs(
+    jobs: "Sequence[Job]", counts: "Mapping[JobKey, Mapping[str, int]]", doing: "Mapping[JobKey, str]"
+) -> None:
     from realestate.cli import terminal
 
-    table = terminal.plain_table("job", "portal", "mode", "started", "complete", "gone", "verdict", "why")
-    for job in jobs:
-        complete = {None: "", True: "yes", False: "no"}[job.complete]
-        table.add_row(
+    header = ["job", "portal", "mode", "started", "ended", "took", *COUNTED, "result"]
+    rows = [
+        [
             job.job,
             job.portal,
             job.mode,
-            f"{job.started_at:%m-%d %H:%M}",
-            complete,
-            str(job.departures or ""),
-            job.verdict or "",
-            job.reason or "",
-        )
-    terminal.console.print(table)
+            f"{job.started_at:%Y-%m-%d %H:%M}",
+            f"{job.concluded_at:%H:%M}" if job.concluded_at else "-",
+            _duration(_seconds(job)),
+            *(str(sum(counts[_key(job)].get(type, 0) for type in types)) for types in COUNTED.values()),
+            doing.get(_key(job)) or _result(job),
+        ]
+        for job in jobs
+    ]
+    terminal.print_columns(header, rows, left=4)
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    hours, rest = divmod(round(seconds), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}"
+
+
+def _result(job: "Job") -> str:
+    """Whether it was complete, what it decided about listings that are gone, and why."""
+    words = [{None: "", True: "complete", False: "not complete"}[job.complete]]
+    if job.departures and job.verdict:
+        words.append(f"{job.departures} gone {job.verdict}")
+    return ", ".join(filter(None, [*words, job.reason]))
 
 
 def print_parts(parts: "Sequence[Part]") -> None:

@@ -17,6 +17,8 @@ app = typer.Typer(
     help="Listings that failed validation: list, show, release, drop.", no_args_is_help=True, rich_markup_mode=None
 )
 
+#: A beginning of an id is compared with so many ids, the newest.
+MANY = 100_000
 RefOption = Annotated[str | None, typer.Option("--ref", help="Only the listing with this id of the portal.")]
 FaultOption = Annotated[str | None, typer.Option("--fault", help="Only with this field or rule among the errors.")]
 
@@ -44,7 +46,7 @@ def list_entries(
 
 @app.command(epilog="Example: realestate quarantine show 5f0c1d2e3a4b5c6d7e8f901234567890 --page page.html")
 def show(
-    id: Annotated[str, typer.Argument(help="The id of an entry, as `list` shows it.")],
+    id: Annotated[str, typer.Argument(help="The id of an entry, as `list` shows it, or its beginning.")],
     page: Annotated[Path | None, typer.Option(help="Write the raw page to this file, if it was kept.")] = None,
 ) -> None:
     """Show all about one entry: its errors, the values that were read, and where its raw page is."""
@@ -69,7 +71,7 @@ def show(
 
 @app.command(epilog="Example: realestate quarantine release 5f0c1d2e3a4b5c6d7e8f901234567890 --dry-run")
 def release(
-    ids: Annotated[list[str], typer.Argument(help="Ids of entries, as `list` shows them.")],
+    ids: Annotated[list[str], typer.Argument(help="Ids of entries, as `list` shows them, or their beginnings.")],
     dry_run: DryRunFlag = False,
     json: JsonFlag = False,
 ) -> None:
@@ -89,7 +91,9 @@ def release(
 
 @app.command(epilog="Example: realestate quarantine drop --portal immoweb --fault price --dry-run")
 def drop(
-    ids: Annotated[list[str] | None, typer.Argument(help="Ids of entries, as `list` shows them.")] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Ids of entries, as `list` shows them, or their beginnings.")
+    ] = None,
     portal: PortalOption = None,
     ref: RefOption = None,
     fault: FaultOption = None,
@@ -103,20 +107,21 @@ def drop(
     if not (ids or portal or ref or fault):
         raise UsageError("nothing to drop: give ids, --portal, --ref or --fault")
     with opened_store() as store:
-        found = [each.id for each in store.quarantined(portal=portal, ref=ref, fault=fault, ids=ids, limit=limit)]
+        whole = [each.id for each in _entries(store, ids)] if ids else None
+        found = [each.id for each in store.quarantined(portal=portal, ref=ref, fault=fault, ids=whole, limit=limit)]
         count = len(found) if dry_run else store.drop_quarantined(found)
     print(f"{'would drop' if dry_run else 'dropped'} {count}")
 
 
 def _entries(store: "FullStore", ids: Sequence[str]) -> "list[InQuarantine]":
-    """The entries with these ids, each once. A UsageError if one is missing."""
-    from realestate.cli.errors import UsageError
+    """The entries with these ids or beginnings of ids, each once. A UsageError if one is missing."""
+    from realestate.cli.ids import whole_id
 
     found = {entry.id: entry for entry in store.quarantined(ids=ids, limit=len(ids))}
-    for id in ids:
-        if id not in found:
-            raise UsageError(f"nothing in quarantine has the id {id!r}")
-    return [found[id] for id in dict.fromkeys(ids)]
+    if rest := [id for id in ids if id not in found]:
+        every = {entry.id: entry for entry in store.quarantined(limit=MANY)}
+        found |= {id: every[whole_id(id, every, "entry in quarantine")] for id in rest}
+    return list({found[id].id: found[id] for id in ids}.values())
 
 
 def _print_entries(counts: Mapping[str, Mapping[str, int]], entries: "Sequence[InQuarantine]") -> None:

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,6 +27,19 @@ def print_json(value: Any, *, indent: int = 2) -> None:
     """Print a value as JSON; with an indent of 0 on one line."""
     text = _ENCODER.encode(value)
     print((msgspec.json.format(text, indent=indent) if indent else text).decode())
+
+
+def print_columns(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
+    """Print columns of text. The first `left` columns and the last one are aligned at the left. Nothing is ever cut: a
+    narrow terminal breaks the lines itself, and a text that was cut could not be copied."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    last = len(widths) - 1
+    for row in (header, *rows):
+        cells = [
+            cell.ljust(width) if place < left or place == last else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(cells).rstrip())
 
 
 def plain_table(*columns: str) -> Table:

@@ -5,12 +5,15 @@ Any worker of the portal may complete any job. Doing it twice does no harm.
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from realestate.items import Part
+from realestate.queue import outage
+from realestate.storage.errors import StoreAway
 from realestate.storage.handle import store_of
+from realestate.storage.job_counts import counts_of
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +62,10 @@ class JobCompletion:
             await asyncio.sleep(LOOK_SECONDS)
             try:
                 await self.look()
-            except Exception as error:  # Redis or the store is away, or one job is odd: try again later
+            except StoreAway as error:
+                outage.STORE.failed(f"finishing jobs of {self.name}", error)
+                self.stats.inc_value("job/not_concluded")
+            except Exception as error:  # one job is odd: try again later
                 logger.warning("job/not_concluded portal=%s error=%s: %s", self.name, type(error).__name__, error)
                 self.stats.inc_value("job/not_concluded")
 
@@ -77,8 +83,9 @@ class JobCompletion:
             try:
                 await self._restore_record(job, opened)
                 if opened.checking or not await self._check_missing(job, opened):
-                    await self._conclude(job)
+                    conclusion = await self._conclude(job)
                     await jobs.close(job)
+                    await self._log_totals(job, opened, conclusion)
             finally:
                 await jobs.release(job)
 
@@ -105,7 +112,7 @@ class JobCompletion:
             lambda store: store.end_sweep(job, self.name, complete=not reason, reason=reason)
         )
         if opened.partial:
-            logger.info("sweep/partial portal=%s job=%s reason=%s", self.name, job, reason)
+            logger.debug("sweep/partial portal=%s job=%s reason=%s", self.name, job, reason)
         elif reason:
             logger.warning("sweep/incomplete portal=%s job=%s reason=%s", self.name, job, reason)
             self.stats.inc_value("sweep/incomplete")
@@ -113,7 +120,7 @@ class JobCompletion:
             await self._set_watermarks(job, parts)
         if not missing:
             return False
-        logger.info("sweep/missing portal=%s job=%s listings=%d", self.name, job, len(missing))
+        logger.debug("sweep/missing portal=%s job=%s listings=%d", self.name, job, len(missing))
         self.stats.inc_value("sweep/missing", len(missing))
         checks = (self.spider.check(each.url, job, opened.mode, each.rent_period) for each in missing)
         await self.fleet.push(checks)
@@ -133,17 +140,10 @@ class JobCompletion:
             if part.parent is None and part.newest is not None:
                 await self._ask_store(partial(_set_watermark, part, job))
 
-    async def _conclude(self, job: str) -> None:
+    async def _conclude(self, job: str) -> Any:
         conclusion = await self._ask_store(lambda store: store.conclude(job, self.name))
         self.stats.inc_value("job/concluded")
         self.stats.inc_value("listing/delisted", conclusion.delisted)
-        logger.info(
-            "job/concluded portal=%s job=%s verdict=%s delisted=%d",
-            self.name,
-            job,
-            conclusion.verdict,
-            conclusion.delisted,
-        )
         if conclusion.verdict == "withheld":
             self.stats.inc_value("delist/withheld")
             logger.error(
@@ -153,6 +153,34 @@ class JobCompletion:
                 conclusion.found,
                 conclusion.offered,
             )
+        return conclusion
+
+    async def _log_totals(self, job: str, opened: Any, conclusion: Any) -> None:
+        seconds, events = await self._ask_store(partial(_totals, self.name, job))
+        requests = await self.fleet.jobs.totals(job)
+        found = " ".join(f"{type}={count}" for type, count in sorted(events.items()))
+        logger.info(
+            "job/concluded portal=%s job=%s mode=%s seconds=%.0f pages=%d retries=%d dead_letters=%d verdict=%s %s",
+            self.name,
+            job,
+            opened.mode,
+            seconds,
+            requests.get("done", 0),
+            requests.get("retried", 0),
+            requests.get("dead", 0),
+            conclusion.verdict,
+            found or "nothing_changed",
+        )
+
+
+def _totals(portal: str, job: str, store: Any) -> tuple[float, Mapping[str, int]]:
+    """How many seconds the job took, and its events by type. All times are the store's."""
+    record = next(iter(store.jobs(portal, 1, job=job)), None)
+    if record is None:
+        return 0.0, {}
+    ended = record.concluded_at or record.started_at
+    (events,) = counts_of(store, [record]).values()
+    return (ended - record.started_at).total_seconds(), events
 
 
 def _set_watermark(part: Part, job: str, store: Any) -> None:

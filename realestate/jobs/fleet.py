@@ -1,10 +1,16 @@
 """The state of a portal's crawl in Redis, and whether it is finished."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from realestate.queue import keys
+from realestate.queue.open_jobs import read_open_job, sum_counts
+from realestate.queue.proxy_health import ProxyHealth
 from realestate.queue.rate_limit import RateLimit
 from realestate.queue.redis_client import in_one_step
 from realestate.queue.workers import HeartbeatData, read_heartbeat
@@ -25,10 +31,26 @@ class State:
     open_jobs: int
     rate_limit: RateLimit
     workers: Mapping[str, HeartbeatData]
+    now: float = 0.0
+    """Redis' time, in seconds."""
+    heard_at: float = 0.0
+    """When any worker last sent a heartbeat; 0: never."""
+    proxies: Mapping[str, int] = field(default_factory=dict)
+    """The number of proxies by condition, such as `healthy` and `banned`."""
 
     @property
     def waiting(self) -> int:
         return self.seeds + self.ready + self.delayed
+
+    @property
+    def pages_per_second(self) -> float:
+        """Over the last minute, by all workers."""
+        return sum(heartbeat.pages_per_second for heartbeat in self.workers.values())
+
+    @property
+    def active_at(self) -> float:
+        """When a worker that lives last got a page, in seconds; 0 if none did."""
+        return max((heartbeat.active_at for heartbeat in self.workers.values()), default=0.0)
 
     @property
     def finished(self) -> bool:
@@ -47,7 +69,7 @@ def look(server: "Redis", portal: str) -> State:
     # In one transaction: the seeds of a dead worker may just be moving back.
     everyone = {*values, *dead_workers}
     seeds, *taken = in_one_step(server, lambda commands: _read_seeds(commands, portal, everyone))
-    ready, suspects, delayed, in_flight, dead, open_jobs, rate_limit = in_one_step(
+    ready, suspects, delayed, in_flight, dead, open_jobs, rate_limit, heard_at, proxies = in_one_step(
         server, lambda commands: _read_queue(commands, portal)
     )
     # By a script: in a cluster, the time of the node that has the portal counts.
@@ -61,6 +83,50 @@ def look(server: "Redis", portal: str) -> State:
         open_jobs=open_jobs,
         rate_limit=RateLimit.read(rate_limit, seconds * 1000 + micros / 1000),
         workers=workers,
+        now=seconds + micros / 1e6,
+        heard_at=float(heard_at or 0) / 1000,
+        proxies=_conditions(proxies),
+    )
+
+
+def _conditions(healths: Sequence[bytes]) -> dict[str, int]:
+    """How many proxies are in each condition. What is no health is not counted."""
+    counts: Counter[str] = Counter()
+    for value in healths:
+        with suppress(msgspec.MsgspecError, RecursionError, ValueError):
+            counts[msgspec.json.decode(value, type=ProxyHealth).condition] += 1
+    return dict(counts)
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress:
+    """What an unfinished job is doing."""
+
+    is_open: bool
+    is_checking: bool
+    done: int
+    left: int
+    dead: int
+
+    def __str__(self) -> str:
+        if not self.is_open and not self.left:
+            return "not in the queue any more"
+        what = "checking what it did not find" if self.is_checking else "crawling"
+        dead = f", {self.dead:,} dead letters" if self.dead else ""
+        return f"{what}: {self.done:,} requests done, {self.left:,} left{dead}"
+
+
+def job_progress(server: "Redis", portal: str, job: str) -> JobProgress:
+    """Read from Redis how far a job is."""
+    value, left, counts = in_one_step(server, lambda commands: _read_job(commands, portal, job))
+    opened = read_open_job(value) if value else None
+    sums = sum_counts(counts)
+    return JobProgress(
+        is_open=opened is not None,
+        is_checking=opened is not None and opened.checking,
+        done=sums.get("done", 0),
+        left=left,
+        dead=sums.get("dead", 0),
     )
 
 
@@ -80,3 +146,11 @@ def _read_queue(commands: Any, portal: str) -> None:
         commands.zcard(key(portal))
     commands.hlen(keys.open_jobs(portal))
     commands.hgetall(keys.rate_limit(portal))
+    commands.get(keys.last_heartbeat(portal))
+    commands.hvals(keys.proxies(portal))
+
+
+def _read_job(commands: Any, portal: str, job: str) -> None:
+    commands.hget(keys.open_jobs(portal), job)
+    commands.scard(keys.job(portal, job))
+    commands.hgetall(keys.counts(portal, job))

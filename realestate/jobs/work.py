@@ -13,6 +13,8 @@ from scrapy.utils.misc import load_object
 
 from realestate.crawling.scope import Scope
 from realestate.jobs.endings import PortalCrawls
+from realestate.monitoring.logs import install_handler
+from realestate.monitoring.progress import WORKER_LOG
 from realestate.queue.supervisor import supervised
 
 #: The kind of a portal whose items are listings of homes.
@@ -94,11 +96,15 @@ def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bo
 
 
 def _work(names: Sequence[str], settings: Settings) -> int:
+    install_handler(settings)
     process = AsyncCrawlerProcess(settings)
     crawls = PortalCrawls(process)
+    rates = {name: getattr(spider_class(name), "rate_limit", None) for name in names}
+    WORKER_LOG.started(settings, rates)
     for name in names:
         crawls.start(name)
     process.start()
+    WORKER_LOG.stopped()
     return 1 if crawls.failed else 0
 
 

@@ -11,6 +11,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, IgnoreRequest
 
+from realestate.queue import outage
 from realestate.queue import signals as queue_signals
 from realestate.storage import Store, StoreError
 from realestate.storage.handle import store_of
@@ -75,7 +76,7 @@ class ErasedMiddleware:
                 self._is_loaded.set()
                 return  # the store has failed, and the spider is being closed
             except StoreError as error:
-                logger.warning("erased/store_unavailable: portal=%s: %s", portal, error)
+                outage.STORE.failed(f"reading which listings of {portal} were erased", error)
             except Exception:  # this task must go on
                 logger.exception("erased/failed: portal=%s: the list of erased listings was not read", portal)
             self._is_loaded.set()

@@ -161,7 +161,7 @@ class ProxyMiddleware:
                 continue
             try:
                 healths = await fleet.feedback.proxy_health.all()
-            except Exception as error:
+            except Exception as error:  # this task must go on
                 logger.warning("proxy/health_unknown: portal=%s: %s", self.identities.portal, error)
                 continue
             self._sessions = {proxy_id: health.session for proxy_id, health in healths.items()}

@@ -29,6 +29,7 @@ from realestate.accelerate.headers import last
 from realestate.middlewares.bans import BanRules, read_ban_rules
 from realestate.middlewares.retry import STATUS_POLICIES, policy_for_exception, retry_after_seconds
 from realestate.parsing import robots_texts
+from realestate.queue import outage
 from realestate.queue.engine import LEASE
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.packing import put_off
@@ -256,7 +257,7 @@ class RobotsMiddleware:
                 async with asyncio.timeout(REDIS_SECONDS):
                     copy = await fleet.robots.look(origin, fetching=origin in self._fetching)
             except TimeoutError:
-                logger.warning("robots/unknown: %s: Redis does not reply", self._fields(origin))
+                outage.REDIS.failed(f"reading robots.txt, {self._fields(origin)}", "it does not reply")
                 self._known[origin] = replace(known, look_at=now + 4 * LOOK_AGAIN_MS)
                 return self._known[origin], False
             self._known[origin] = self._learn(fleet, origin, copy, known)

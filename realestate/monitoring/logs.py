@@ -1,20 +1,43 @@
 """The log lines of pages and items: one line each, with the fields ``portal=… job=… url=…``.
 
+Each line names its portal. With LOG_FORMAT=json each line is one JSON object (`JsonLines`).
+
 Outcomes of pages are logged at DEBUG, failures at WARNING or ERROR. No line contains the values of an item: they may
 be long, and a log is no place for personal data. No line of any library contains a password.
 """
 
 import logging
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Self
 
+import msgspec
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.logformatter import LogFormatter as ScrapyLogFormatter
 from scrapy.logformatter import LogFormatterResult
+from scrapy.settings import BaseSettings, Settings
+from scrapy.utils.log import get_scrapy_root_handler
 from twisted.python.failure import Failure
 
 from realestate.queue.credentials import without_credentials
+from realestate.queue.log_context import PORTAL
+from realestate.queue.workers import process_name
+
+#: Loggers of Scrapy that write lists of settings and components for each portal, or what `progress.py` says shorter.
+#: With LOG_LEVEL=DEBUG they write all; otherwise only warnings.
+WORDY_LOGGERS = (
+    "scrapy.addons",
+    "scrapy.core.engine",
+    "scrapy.crawler",
+    "scrapy.extensions.telnet",
+    "scrapy.middleware",
+    "scrapy.utils.log",
+)
+_FIELD = re.compile(r"\b(portal|job|spider)=([^\s,;:]+)")
 
 
 class MaskedRecord(logging.LogRecord):
@@ -40,6 +63,93 @@ def mask_credentials() -> None:
     logging.setLogRecordFactory(MaskedRecord)
 
 
+def quieten_scrapy(settings: BaseSettings) -> None:
+    """Hide the INFO lines of the wordy loggers, except with LOG_LEVEL=DEBUG. Scrapy resets their levels when it
+    configures logging, but not their filters."""
+    for name in WORDY_LOGGERS:
+        logger = logging.getLogger(name)
+        if settings["LOG_LEVEL"] == "DEBUG":
+            logger.removeFilter(_only_warnings)
+        else:
+            logger.addFilter(_only_warnings)
+
+
+def _only_warnings(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING
+
+
+def install_handler(settings: Settings) -> None:
+    """Install the handler of a worker. Scrapy would install its own again for each portal, and lose the format."""
+    mask_credentials()
+    quieten_scrapy(settings)
+    file = settings["LOG_FILE"]
+    mode = "a" if settings.getbool("LOG_FILE_APPEND") else "w"
+    handler = logging.FileHandler(file, mode, settings["LOG_ENCODING"]) if file else logging.StreamHandler()
+    handler.setLevel(settings["LOG_LEVEL"])
+    handler.setFormatter(_formatter(settings))
+    logging.root.setLevel(logging.NOTSET)
+    logging.root.addHandler(handler)
+    settings.set("LOG_ENABLED", False, priority="cmdline")
+    settings.set("LOG_FILE", None, priority="cmdline")
+
+
+def format_lines(settings: BaseSettings) -> None:
+    """From now on, each line that Scrapy's handler writes names its portal."""
+    handler = get_scrapy_root_handler()
+    if handler is not None and not isinstance(handler.formatter, JsonLines | TextLines):
+        handler.setFormatter(_formatter(settings))
+
+
+def _formatter(settings: BaseSettings) -> logging.Formatter:
+    if settings.getbool("LOG_JSON"):
+        return JsonLines()
+    return TextLines(settings["LOG_FORMAT"], settings["LOG_DATEFORMAT"])
+
+
+def fields_of(record: logging.LogRecord, message: str) -> Mapping[str, str]:
+    """The portal and the job of a line, as far as they are known: from its text, its spider or its task."""
+    found = dict(reversed(_FIELD.findall(message)))
+    spider = getattr(record, "spider", None)
+    portal = getattr(record, "portal", None)
+    if portal is None:
+        portal = found.get("portal") or found.get("spider") or getattr(spider, "name", None) or PORTAL.get()
+    return {"portal": portal, "job": found.get("job", "")}
+
+
+class TextLines(logging.Formatter):
+    """One line of text, with the portal at its end if the text does not name it."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        text = super().formatMessage(record)
+        portal = fields_of(record, record.message)["portal"]
+        if not portal or f"portal={portal}" in text or "\n" in text:
+            return text
+        return f"{text} portal={portal}"
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per line: time, level, logger, message, portal, job, worker, and the traceback of an error."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        message = record.getMessage()
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": message,
+            **fields_of(record, message),
+            "worker": _this_process(),
+        }
+        if record.exc_info:
+            line["traceback"] = without_credentials(self.formatException(record.exc_info))
+        return msgspec.json.encode(line).decode()
+
+
+@cache
+def _this_process() -> str:
+    return process_name()
+
+
 class LogFormatter(ScrapyLogFormatter):
     """Formats the log lines of Scrapy. It makes no line that LOG_LEVEL would hide: that costs time with every page."""
 
@@ -49,6 +159,9 @@ class LogFormatter(ScrapyLogFormatter):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         mask_credentials()
+        quieten_scrapy(crawler.settings)
+        # The tasks of this crawler come from this one.
+        PORTAL.set(str(getattr(crawler.spidercls, "name", "") or ""))
         return cls(logging.getLevelNamesMapping()[crawler.settings["LOG_LEVEL"]])
 
     def crawled(self, request: Request, response: Response, spider: Spider) -> LogFormatterResult | None:  # type: ignore[override]

@@ -1,16 +1,14 @@
 """Median prices per square metre of places: a price in the wrong unit is far from them."""
 
 import asyncio
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import Any
 
 from realestate.pipelines.worker_thread import WorkerThread
+from realestate.queue import outage
 from realestate.storage import StoreError
-
-logger = logging.getLogger(__name__)
 
 #: A median of fewer listings says too little about a place.
 ENOUGH = 20
@@ -82,7 +80,7 @@ class LiveMedians:
                 try:
                     self.current = await thread.run(self._loaded)
                 except StoreError as error:
-                    logger.warning("medians/store_unavailable: the last medians stay in use: %s", error)
+                    outage.STORE.failed("reading the usual prices, of which the last stay in use", error)
                 await asyncio.sleep(self._seconds)
         finally:
             thread.end()

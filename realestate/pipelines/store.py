@@ -20,7 +20,7 @@ from realestate.accelerate.headers import last
 from realestate.items import Gone, Listing, Sighting, Sightings, Telephones
 from realestate.items.others import Other
 from realestate.pipelines.worker_thread import WorkerThread
-from realestate.queue import signals
+from realestate.queue import outage, signals
 from realestate.queue.engine import in_work
 from realestate.queue.fleet import fleet_of
 from realestate.queue.ledger import NO_HOLD, Hold
@@ -279,15 +279,18 @@ class StorePipeline:
         """
         time_is_over = asyncio.ensure_future(self._closing_time())
         delay = 0.5
+        failures = 0
         try:
             while True:
+                asked_at = outage.STORE.clock()
                 try:
-                    return await self._run_in_thread(call, time_is_over)
+                    result = await self._run_in_thread(call, time_is_over)
+                    outage.STORE.succeeded(asked_at)
+                    return result
                 except StoreAway as error:
                     self.stats.inc_value("store/unavailable")
-                    logger.warning(
-                        "store/unavailable: portal=%s: %s; %d items wait", self._portal, error, self._unstored()
-                    )
+                    failures += 1
+                    outage.STORE.failed(f"storing the items of {self._portal}", error, failures)
                     await asyncio.wait({time_is_over}, timeout=random.uniform(delay / 2, delay))
                     if time_is_over.done():
                         raise

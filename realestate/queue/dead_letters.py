@@ -47,8 +47,9 @@ class DeadLetter:
     """`reason`, `error`, and what else is known: url, job, stage, tries, seed."""
 
     def matches(self, reason: str | None, job: str | None) -> bool:
+        """Whether it has this reason, and is of the job whose id begins so."""
         is_of_reason = reason is None or self.details.get("reason") == reason
-        is_of_job = job is None or self.details.get("job") == job
+        is_of_job = job is None or str(self.details.get("job") or "").startswith(job)
         return is_of_reason and is_of_job
 
 

@@ -22,7 +22,7 @@ from scrapy.http import Response
 from scrapy.utils.misc import load_object
 from twisted.python.failure import Failure
 
-from realestate.queue import connection, signals
+from realestate.queue import connection, reclaimed, signals
 from realestate.queue.buffer import Buffer, monotonic_ms
 from realestate.queue.codec import MalformedRequest, NotShareable, decode
 from realestate.queue.dead_letters import Reason, dead_letter
@@ -517,6 +517,7 @@ class Fleet:
         taken = await self.queue.take(self.worker, wanted, mine)
         self.stats.inc_value("queue/round_trips")
         self.buffer.set_clock(taken.now, asked_at)
+        reclaimed.DEAD_WORKERS.found(self.spider.name, taken.reclaimed)
         return taken
 
     async def _rest(self, seconds: float | None) -> None:
@@ -528,6 +529,7 @@ class Fleet:
         """Give back what has not been sent if the portal is paused or blocked, or if the leases have expired."""
         expired = self._registered and not reply.known
         self._registered = True
+        self.stats.set_value("queue/waiting", reply.waiting)
         if expired:
             self.stats.inc_value("queue/lease/expired")
         if reply.paused or reply.blocked_until > self.buffer.now() or expired:

@@ -2,6 +2,9 @@
 
 import asyncio
 import logging
+import time
+from collections import deque
+from collections.abc import Callable
 from typing import Self
 
 import msgspec
@@ -15,6 +18,27 @@ from realestate.queue.workers import HeartbeatData
 logger = logging.getLogger(__name__)
 
 
+#: The rate in a heartbeat is the mean of so many seconds.
+RATE_SECONDS = 60.0
+
+
+class PageRate:
+    """The pages per second over the last minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self._seen: deque[tuple[float, int]] = deque([(clock(), 0)])
+
+    def update(self, pages: int) -> float:
+        """The rate, now that there are so many pages in all."""
+        now = self.clock()
+        self._seen.append((now, pages))
+        while len(self._seen) > 2 and now - self._seen[1][0] >= RATE_SECONDS:
+            self._seen.popleft()
+        began, before = self._seen[0]
+        return round((pages - before) / max(now - began, 1.0), 3)
+
+
 class Heartbeat:
     """Sends heartbeats while the spider takes requests from the queue: never in `scrapy shell`."""
 
@@ -22,6 +46,9 @@ class Heartbeat:
         self.crawler = crawler
         self.seconds = seconds
         self._beating: asyncio.Task[None] | None = None
+        self._rate = PageRate()
+        self._pages = 0
+        self._active_at = 0.0
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -42,22 +69,29 @@ class Heartbeat:
             fleet = fleet_of(self.crawler)
             if fleet is not None and fleet.at_work:
                 try:
-                    await fleet.heartbeat(msgspec.json.encode(self._now()))
+                    await fleet.heartbeat(msgspec.json.encode(self._now(fleet.now() / 1000)))
                 except Exception as error:  # if this task ended, the worker would count as dead
-                    logger.warning("heartbeat: missed: %s: %s", type(error).__name__, error)
+                    portal = self.crawler.spidercls.name
+                    logger.warning("heartbeat/missed: portal=%s: %s: %s", portal, type(error).__name__, error)
             await asyncio.sleep(self.seconds)
 
-    def _now(self) -> HeartbeatData:
+    def _now(self, now: float) -> HeartbeatData:
         engine, stats = self.crawler.engine, self.crawler.stats
         assert engine is not None
         assert stats is not None
+        pages = stats.get_value("response_received_count", 0)
+        if pages != self._pages:
+            self._pages = pages
+            self._active_at = now
         return HeartbeatData(
             in_work=_in_work(engine),
             unstored=stats.get_value("store/waiting", 0),
-            pages=stats.get_value("response_received_count", 0),
+            pages=pages,
             stored=stats.get_value("listing/stored", 0) + stats.get_value("other/stored", 0),
             quarantined=stats.get_value("listing/quarantined", 0),
             dead=sum(value for name, value in stats.get_stats().items() if name.startswith("queue/dead/")),
+            pages_per_second=self._rate.update(pages),
+            active_at=self._active_at,
         )
 
 

@@ -129,6 +129,10 @@ def rate_limit(portal: str) -> str:
     return prefix(portal) + "rate_limit"
 
 
+def last_heartbeat(portal: str) -> str:
+    return prefix(portal) + "last_heartbeat"
+
+
 def proxies(portal: str) -> str:
     return prefix(portal) + "proxies"
 

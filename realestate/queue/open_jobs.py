@@ -1,5 +1,6 @@
 """Jobs that are not finished. When no request of a job is left, a worker looks for what the job did not find."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +26,14 @@ class OpenJob(msgspec.Struct, frozen=True):
     """Why it does not read all results of its searches: a limit or a filter."""
 
 
+def read_open_job(value: bytes) -> OpenJob | None:
+    """A value of the hash `{<portal>}:open_jobs`; None if it is not one of ours."""
+    try:
+        return msgspec.json.decode(value, type=OpenJob)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return None
+
+
 class OpenJobs:
     """The open jobs of one portal."""
 
@@ -46,7 +55,7 @@ class OpenJobs:
         """The next few jobs. Repeated calls return all of them."""
         found: Any
         self._cursor, found = await self.server.hscan(self.key, self._cursor, count=MAXIMUM)
-        return {job.decode(): state for job, value in found.items() if (state := _read(value))}
+        return {job.decode(): state for job, value in found.items() if (state := read_open_job(value))}
 
     async def claim(self, job: str) -> bool:
         """Whether this worker may finish the job: no other worker is doing it."""
@@ -67,14 +76,21 @@ class OpenJobs:
     async def close(self, job: str) -> None:
         await self.server.hdel(self.key, job)
 
+    async def totals(self, job: str) -> dict[str, int]:
+        """The requests of the job that are done, were retried, and ended as dead letters."""
+        counts: Any = await self.server.hgetall(keys.counts(self.portal, job))
+        return sum_counts(counts)
+
     async def given_up(self, job: str, stage: str) -> int:
         """Requests of that stage that ended as dead letters."""
         count: Any = await self.server.hget(keys.counts(self.portal, job), f"{stage}:dead")
         return int(count or 0)
 
 
-def _read(value: bytes) -> OpenJob | None:
-    try:
-        return msgspec.json.decode(value, type=OpenJob)
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        return None
+def sum_counts(counts: Mapping[bytes, bytes]) -> dict[str, int]:
+    """The sums over all stages of the hash `{<portal>}:counts:<job>`, such as `done` and `dead`."""
+    sums: dict[str, int] = {}
+    for name, value in counts.items():
+        what = name.decode().rpartition(":")[2]
+        sums[what] = sums.get(what, 0) + int(value)
+    return sums

@@ -9,7 +9,6 @@ ends with an error soon if Redis was never reached, and survives a restart of Re
 """
 
 import asyncio
-import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -27,7 +26,8 @@ from redis.exceptions import (
 )
 from scrapy.statscollectors import StatsCollector
 
-logger = logging.getLogger(__name__)
+from realestate.queue import outage
+
 T = TypeVar("T")
 
 #: All errors of redis-py. Those of a cluster that cannot be reached do not derive from RedisError.
@@ -84,6 +84,7 @@ class Waiting:
     """Whether Redis has ever replied."""
 
     def delays(self, what: str) -> "Delays":
+        """`what` is what is tried, such as `calling GET`."""
         return Delays(self, what)
 
 
@@ -99,12 +100,24 @@ def briefly() -> Waiting:
 
 @dataclass(slots=True)
 class Delays:
-    """The delays between the tries of one command."""
+    """The tries of one command, and the delays between them. Says in the log when Redis is away, and when it is back:
+    one line each per process (`outage`)."""
 
     waiting: Waiting
     what: str
     _delay: float = FIRST_WAIT
     _began: float = field(default_factory=time.monotonic)
+    _tried_at: float = field(default_factory=lambda: outage.REDIS.clock())
+    _failures: int = 0
+
+    def succeeded(self) -> None:
+        """Redis replied."""
+        self.waiting.connected = True
+        outage.REDIS.succeeded(self._tried_at)
+
+    def try_again(self) -> None:
+        """The wait is over."""
+        self._tried_at = outage.REDIS.clock()
 
     def after(self, error: Exception) -> float:
         """How long to wait after this error. Raises it if waiting does not help, or has lasted long enough."""
@@ -117,8 +130,8 @@ class Delays:
         if waiting.stats is not None:
             waiting.stats.inc_value("queue/redis_away")
         if waiting.connected or longest is None:
-            text = error_text(error)
-            logger.warning("queue/redis_away: Redis is unavailable for %s: %s; trying again", self.what, text)
+            self._failures += 1
+            outage.REDIS.failed(self.what, error_text(error), self._failures)
         seconds = random.uniform(self._delay / 2, self._delay)
         self._delay = min(self._delay * 2, LONGEST_WAIT)
         return seconds
@@ -136,8 +149,9 @@ async def _repeat(waiting: Waiting, act: Callable[[], Awaitable[T]], what: str) 
             result = await act()
         except REDIS_ERRORS as error:
             await asyncio.sleep(delays.after(error))
+            delays.try_again()
         else:
-            waiting.connected = True
+            delays.succeeded()
             return result
 
 
@@ -148,8 +162,9 @@ def _repeat_blocking(waiting: Waiting, act: Callable[[], T], what: str) -> T:
             result = act()
         except REDIS_ERRORS as error:
             time.sleep(delays.after(error))
+            delays.try_again()
         else:
-            waiting.connected = True
+            delays.succeeded()
             return result
 
 
@@ -180,7 +195,7 @@ class AsyncRedis(aioredis.Redis):
                 fill(commands)
                 return list(await commands.execute())
 
-        return await _repeat(self.waiting, act, "MULTI")
+        return await _repeat(self.waiting, act, "calling MULTI")
 
 
 class AsyncRedisCluster(aioredis.RedisCluster):
@@ -198,7 +213,7 @@ class AsyncRedisCluster(aioredis.RedisCluster):
                 fill(commands)
                 return list(await commands.execute())
 
-        return await _repeat(self.waiting, act, "MULTI")
+        return await _repeat(self.waiting, act, "calling MULTI")
 
 
 # ----- for commands
@@ -239,14 +254,14 @@ def in_one_step(server: "redis.Redis", fill: Callable[[Any], object]) -> list[An
     pipeline: Any = server.pipeline
     if not isinstance(server, (BlockingRedis, BlockingRedisCluster)):  # a plain client, as a test may use
         return act()
-    return _repeat_blocking(server.waiting, act, "MULTI")
+    return _repeat_blocking(server.waiting, act, "calling MULTI")
 
 
 def connect_waiting(connect: Callable[[], T], waiting: Waiting) -> T:
     """Make a client that connects at once, such as a blocking one of a cluster."""
-    return _repeat_blocking(waiting, connect, "the first connection")
+    return _repeat_blocking(waiting, connect, "connecting")
 
 
 def _name(args: tuple[Any, ...]) -> str:
-    """The name of a command, for a log line."""
-    return str(args[0]) if args else "a command"
+    """What is tried, for a log line."""
+    return f"calling {args[0] if args else 'a command'}"

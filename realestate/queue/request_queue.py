@@ -1,7 +1,7 @@
 """The portal's queue in Redis: every operation is one script, done completely or not at all."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, Self
@@ -119,6 +119,8 @@ class Taken:
     ask_again_at: int
     paused: bool
     leases: list[Lease]
+    reclaimed: Mapping[str, int] = field(default_factory=dict)
+    """The workers that were found dead, and how many requests each held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,8 @@ class HeartbeatReply:
     paused: bool
     blocked_until: int
     known: bool
+    waiting: int = 0
+    """Requests in the queue."""
 
 
 class RequestQueue:
@@ -157,7 +161,7 @@ class RequestQueue:
         reply was lost, or its settlement was lost in a failover.
         """
         limits = self.limits
-        now, again, paused, *leases = await self.run(
+        now, again, paused, reclaimed, *leases = await self.run(
             "take",
             worker=worker,
             most=most,
@@ -176,7 +180,8 @@ class RequestQueue:
             proxy_jitter=PROXY_JITTER,
             proxy_one_at_a_time=ONE_AT_A_TIME_MS,
         )
-        return Taken(now, again, bool(paused), [_lease(*each) for each in leases])
+        dead = {name.decode(): int(count) for name, count in reclaimed}
+        return Taken(now, again, bool(paused), [_lease(*each) for each in leases], dead)
 
     async def settle(self, settlements: Sequence[Settlement], early: Sequence[Pushed] = ()) -> list[bool]:
         """End leases, and enqueue their children in the same step. Returns which leases were still ours."""
@@ -186,10 +191,10 @@ class RequestQueue:
         return [bool(ours) for ours in answers]
 
     async def heartbeat(self, worker: str, heartbeat: bytes, started: Sequence[bytes]) -> HeartbeatReply:
-        now, paused, blocked, known = await self.run(
+        now, paused, blocked, known, waiting = await self.run(
             "heartbeat", worker=worker, lease=self.limits.lease, heartbeat=heartbeat, started=started
         )
-        return HeartbeatReply(now, bool(paused), blocked, bool(known))
+        return HeartbeatReply(now, bool(paused), blocked, bool(known), waiting)
 
     async def leave(self, worker: str) -> int:
         """Make what the worker holds ready again. Returns how many requests that were."""

@@ -10,9 +10,14 @@ import msgspec
 started_as: int | None = None
 
 
+def process_name() -> str:
+    """The part of a worker's name that all portals of a process share."""
+    return f"{socket.gethostname()}:{started_as or os.getpid()}"
+
+
 def worker_name() -> str:
     """A new name for each process, also if it gets the process id of an earlier one."""
-    return f"{socket.gethostname()}:{started_as or os.getpid()}:{uuid4().hex[:6]}"
+    return f"{process_name()}:{uuid4().hex[:6]}"
 
 
 class HeartbeatData(msgspec.Struct, frozen=True):
@@ -24,6 +29,10 @@ class HeartbeatData(msgspec.Struct, frozen=True):
     stored: int = 0
     quarantined: int = 0
     dead: int = 0
+    pages_per_second: float = 0.0
+    """Over the last minute."""
+    active_at: float = 0.0
+    """Redis' time, in seconds, when it last got a page; 0 if it got none."""
 
 
 def read_heartbeat(value: bytes) -> HeartbeatData | None:

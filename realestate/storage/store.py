@@ -179,6 +179,22 @@ class Unread(NamedTuple):
     rent_period: str | None = None
 
 
+class JobKey(NamedTuple):
+    """What identifies a job."""
+
+    portal: str
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """What the database server says about itself."""
+
+    now: datetime
+    free_connections: int | None = None
+    """Connections that it would still accept; None if it does not say."""
+
+
 class Store(Protocol):
     """Listings with their history. Writing the same batch twice changes only the time at which listings were seen.
 
@@ -262,6 +278,9 @@ class Store(Protocol):
 
     # ----- reading
 
+    def server_state(self) -> ServerState:
+        """The time of the server, and how many connections are free. Changes nothing."""
+
     def counts(self) -> dict[str, tuple[int, int]]:
         """For each portal: the number of stored items of all kinds, and of entries in quarantine."""
 
@@ -276,6 +295,12 @@ class Store(Protocol):
 
     def events(self, after: int = 0, limit: int = 1000, wanted: EventFilter = ALL_EVENTS) -> Sequence[Numbered]:
         """The next wanted events after a number. A reader that passes the last number it saw misses none."""
+
+    def last_event(self) -> int:
+        """The number of the newest event; 0 if there is none."""
+
+    def event_counts(self, after: int = 0) -> Mapping[JobKey, Mapping[str, int]]:
+        """The number of events after a number: by job, then by type."""
 
     def history(self, portal: str, ref: str) -> Sequence[Event]: ...
 

@@ -1,22 +1,25 @@
 """`realestate jobs`, and `realestate runs`, its old name."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from redis import Redis
 from typer.testing import CliRunner, Result
 
 from realestate.cli import app, connections
 from realestate.cli.errors import UsageError
 from realestate.items import Part
+from realestate.queue import keys
 from realestate.storage.history import Event, PriceSeen
-from realestate.storage.store import Conclusion, Job
+from realestate.storage.store import Conclusion, Job, Numbered
 
 AT = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
 JOB = Job("5f0c", "emlak", "full", "all", AT, complete=False, reason="2 search pages", verdict="withheld", departures=9)
@@ -30,6 +33,18 @@ class Store(SimpleNamespace):
         if job == "nightly":
             return [replace(JOB, job=job, portal=each) for each in ("bina", "emlak")]
         return [JOB] if portal in (None, "emlak") and job in (None, "5f0c") else []
+
+    def last_event(self) -> int:
+        return 3
+
+    def events(self, after: int, limit: int) -> list[Numbered]:
+        return [Numbered(after + 1, Event("emlak", "840001", 1, "listed", AT, "5f0c", {}))]
+
+    def event_counts(self, after: int) -> dict[tuple[str, str], dict[str, int]]:
+        return {
+            ("emlak", "5f0c"): {"listed": 41, "price_changed": 7, "sold": 2, "delisted": 3, "relisted": 1},
+            ("bina", "5f0c"): {"listed": 9},
+        }
 
     def parts(self, job: str, portal: str) -> list[Part]:
         if (job, portal) not in (("5f0c", "emlak"), ("nightly", "emlak")):
@@ -71,6 +86,44 @@ def test_a_job_says_why_it_is_not_complete() -> None:
     (job,) = json.loads(run("jobs", "list", "--json").stdout)
     assert (job["job"], job["run"], job["complete"]) == ("5f0c", "5f0c", False)
     assert json.loads(run("jobs", "list", "--portal", "bina", "--json").stdout) == []
+
+
+def test_a_job_says_what_it_found_and_how_long_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = replace(JOB, concluded_at=AT + timedelta(hours=1, minutes=2, seconds=3))
+    monkeypatch.setattr(Store, "jobs", lambda self, portal=None, limit=20, *, job=None: [ended])
+    header, line = run("jobs", "list").stdout.splitlines()
+    columns = dict(zip(re.split(r"  +", header), re.split(r"  +", line), strict=True))
+    assert (columns["started"], columns["ended"], columns["took"]) == ("2026-09-01 12:30", "13:32", "1:02:03")
+    assert [columns[name] for name in ("new", "price", "gone", "back")] == ["41", "7", "5", "1"]
+    (job,) = json.loads(run("jobs", "list", "--json").stdout)
+    assert (job["seconds"], job["events"]["listed"], job["doing"]) == (3723.0, 41, None)
+
+
+def test_an_unfinished_job_says_what_it_is_doing(
+    monkeypatch: pytest.MonkeyPatch, server: Redis, redis_url: str
+) -> None:
+    unfinished = Job("5f0c", "emlak", "full", "all", AT)
+    monkeypatch.setattr(Store, "jobs", lambda self, portal=None, limit=20, *, job=None: [unfinished])
+    monkeypatch.setattr("realestate.settings.REDIS_URL", redis_url)
+    server.hset(keys.open_jobs("emlak"), "5f0c", '{"mode": "full"}')
+    server.sadd(keys.job("emlak", "5f0c"), "a", "b")
+    server.hset(keys.counts("emlak", "5f0c"), mapping={"discover:done": 3, "extract:done": 1500, "extract:dead": 1})
+    assert "crawling: 1,503 requests done, 2 left, 1 dead letters" in run("jobs", "list").stdout
+    server.hset(keys.open_jobs("emlak"), "5f0c", '{"mode": "full", "checking": true}')
+    assert "checking what it did not find: " in run("jobs", "list").stdout
+    server.delete(keys.open_jobs("emlak"), keys.job("emlak", "5f0c"))
+    assert "not in the queue any more" in run("jobs", "list").stdout
+    monkeypatch.setattr("realestate.settings.REDIS_URL", "redis://127.0.0.1:1/0")
+    assert "unknown: Redis is not available" in run("jobs", "list").stdout
+
+
+def test_a_job_is_found_by_the_beginning_of_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("jobs", "parts", "5f").stdout == run("jobs", "parts", "5f0c").stdout != ""
+    assert run("jobs", "apply", "5").exit_code == 0
+    missing = run("jobs", "parts", "77")
+    assert "there is no job with the id '77'" in str(missing.exception)
+    monkeypatch.setattr(Store, "jobs", lambda self, portal=None, limit=20, *, job=None: [JOB, replace(JOB, job="5f99")])
+    assert "'5f' fits 2 ids of jobs: 5f0c, 5f99; type more of it" in str(run("jobs", "parts", "5f").exception)
 
 
 def test_the_searches_of_a_job_are_printed_with_their_parts() -> None:

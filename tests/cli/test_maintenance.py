@@ -137,7 +137,7 @@ def test_an_entry_can_be_released(store: FullStore, run: Run) -> None:
     assert (found["rooms"], found["quality_flags"]) == (5000, ["released"])
     assert types(store, "1") == ["listed"]
     again = run("quarantine", "release", entry.id)
-    assert (again.code, again.err) == (2, f"realestate: nothing in quarantine has the id {entry.id!r}\n")
+    assert (again.code, again.err) == (2, f"realestate: there is no entry in quarantine with the id {entry.id!r}\n")
 
 
 @pytest.mark.parametrize(

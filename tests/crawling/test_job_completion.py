@@ -35,6 +35,9 @@ class Jobs:
     async def close(self, job: str) -> None:
         del self.open[job]
 
+    async def totals(self, job: str) -> dict[str, int]:
+        return {"done": 12}
+
     async def given_up(self, job: str, stage: str) -> int:
         return self._given_up if stage == "discover" else 0
 
@@ -69,6 +72,7 @@ class Played:
             conclude=self._conclude,
             parts=lambda job, portal: self.parts if portal == self.name else [],
             set_watermark=self._set_watermark,
+            jobs=lambda portal, limit: [],
         )
         provide_store(cast("Crawler", self.crawler), DirectHandle(store))
 

@@ -137,6 +137,7 @@ def worker_environment(redis_url: str, store_url: str, folder: Path) -> dict[str
         "RETRY_DELAY_SECONDS": "0.1",
         "REALESTATE_HOME": str(folder / "home"),
         "LOG_LEVEL": "INFO",
+        "STATS_DUMP": "ON",
     }
     return {**os.environ, **ours}
 

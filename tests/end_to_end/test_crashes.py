@@ -139,7 +139,7 @@ def test_a_crawl_stores_the_truth(crawl_of: Crawl) -> None:
         crawl.finish()
         assert worker.stop() == 0
     crawl.check()
-    is_accelerated = "realestate.accelerate.downloader_stats" in worker.text()
+    is_accelerated = "worker/acceleration: on" in worker.text()
     assert is_accelerated is (crawl.env["ACCELERATE"] == "on"), "the log lists the middlewares"
 
 

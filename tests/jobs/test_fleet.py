@@ -1,5 +1,7 @@
 """The state of a portal's crawl in Redis."""
 
+from typing import Any
+
 from redis import Redis
 
 from realestate.jobs.fleet import State, look
@@ -9,7 +11,7 @@ from realestate.queue.rate_limit import RateLimit
 
 
 def state(**changes: int) -> State:
-    nothing = {"seeds": 0, "ready": 0, "delayed": 0, "in_flight": 0, "dead": 0, "open_jobs": 0}
+    nothing: Any = {"seeds": 0, "ready": 0, "delayed": 0, "in_flight": 0, "dead": 0, "open_jobs": 0}
     return State(workers={}, rate_limit=RateLimit(), **{**nothing, **changes})
 
 

@@ -1,7 +1,11 @@
 """The log of a worker: one line per page at DEBUG, and few lines at INFO."""
 
+import json
 import logging
+import os
+import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,20 +14,17 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 from scrapy.http import HtmlResponse
 from scrapy.logformatter import LogFormatterResult
-from scrapy.settings import default_settings
 from scrapy.utils.misc import load_object
 from twisted.python.failure import Failure
 
 from realestate import settings
-from realestate.jobs.work import portals
-from realestate.monitoring.logs import LogFormatter
+from realestate.monitoring.logs import JsonLines, LogFormatter, TextLines
+from realestate.queue.log_context import PORTAL, WHOLE_PROCESS
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.examples import a_listing
 
 MakeCrawler = Callable[..., Crawler]
 URL = "https://www.immoweb.be/en/classified/1"
-#: INFO lines that a healthy worker may write in an hour.
-BUDGET = 100
 
 
 def text(line: LogFormatterResult | None) -> str:
@@ -84,7 +85,44 @@ def test_this_is_the_formatter_of_the_project() -> None:
     assert load_object(settings.LOG_FORMATTER) is LogFormatter
 
 
-def test_the_periodic_lines_of_all_portals_are_within_the_budget() -> None:
-    """Only Scrapy's LogStats logs at INFO again and again. `realestate work` serves all portals."""
-    assert settings.LOGSTATS_INTERVAL > default_settings.LOGSTATS_INTERVAL
-    assert len(portals()) * 3600 / settings.LOGSTATS_INTERVAL <= BUDGET
+def record(message: str, **extra: Any) -> logging.LogRecord:
+    made = logging.makeLogRecord({"msg": message, "levelname": "INFO", "name": "realestate.x", **extra})
+    made.message = made.getMessage()
+    return made
+
+
+def test_a_line_names_the_portal_of_its_task_if_its_text_does_not() -> None:
+    def formatted(message: str, **extra: Any) -> str:
+        token = PORTAL.set("emlak")
+        try:
+            return TextLines("%(levelname)s: %(message)s").format(record(message, **extra))
+        finally:
+            PORTAL.reset(token)
+
+    assert formatted("retrying") == "INFO: retrying portal=emlak"
+    assert formatted("page: portal=tap job=5f0c") == "INFO: page: portal=tap job=5f0c"
+    assert formatted("redis is back", **WHOLE_PROCESS) == "INFO: redis is back"
+    assert formatted("opened", spider=SimpleNamespace(name="bina")) == "INFO: opened portal=bina"
+
+
+def test_with_json_each_line_is_one_object() -> None:
+    line = json.loads(JsonLines().format(record('job/opened portal=tap job=5f0c "x"\nsecond', created=0.0)))
+    worker = line.pop("worker")
+    assert line == {
+        "time": "1970-01-01T00:00:00.000+00:00",
+        "level": "INFO",
+        "logger": "realestate.x",
+        "message": 'job/opened portal=tap job=5f0c "x"\nsecond',
+        "portal": "tap",
+        "job": "5f0c",
+    }
+    assert worker.endswith(f":{os.getpid()}")
+
+
+def test_json_has_the_traceback_without_passwords() -> None:
+    try:
+        raise ValueError("redis://u:geheim@host/0")
+    except ValueError:
+        line = JsonLines().format(record("failed", exc_info=sys.exc_info()))
+    assert "geheim" not in line
+    assert "ValueError: redis://***@host/0" in json.loads(line)["traceback"]

@@ -1,5 +1,5 @@
--- A worker's heartbeat; args.started are the ids it is downloading. Returns {now, paused, blocked_until, known}:
--- known is 0 if the worker counted as dead, so that its leases have expired.
+-- A worker's heartbeat; args.started are the ids it is downloading. Returns {now, paused, blocked_until, known,
+-- waiting}: known is 0 if the worker counted as dead, so that its leases have expired; waiting is the length of the queue.
 local known = redis.call('ZSCORE', WORKERS, args.worker) and 1 or 0
 keep_alive(args.worker, args.lease)
 redis.call('HSET', key('heartbeats'), args.worker, args.heartbeat)
@@ -12,4 +12,6 @@ end
 local limit = redis.call('HMGET', RATE_LIMIT, 'paused', 'blocked_until', 'paused_until')
 local pause_ends = tonumber(limit[3] or 0)
 local paused = limit[1] == '1' and (pause_ends == 0 or pause_ends > now)
-return {now, paused and 1 or 0, tonumber(limit[2] or 0), known}
+local waiting = 0
+for _, place in ipairs({READY, SUSPECTS, DELAYED}) do waiting = waiting + redis.call('ZCARD', place) end
+return {now, paused and 1 or 0, tonumber(limit[2] or 0), known, waiting}

@@ -1,6 +1,7 @@
 -- Leases up to args.most requests to args.worker, as the site's rate limit allows within args.ahead milliseconds.
--- Returns {now, wait, paused, {id, token, send_at, tries, priority, job, stage, payload, proxy_id}, …}: `wait` is when
--- to call this again at the latest (-1: only after a wake-up). args.proxies are the worker's proxies, as {id, tier}.
+-- Returns {now, wait, paused, reclaimed, {id, token, send_at, tries, priority, job, stage, payload, proxy_id}, …}: `wait`
+-- is when to call this again at the latest (-1: only after a wake-up). `reclaimed` is {{worker, requests}, …} of workers
+-- that this call found dead. args.proxies are the worker's proxies, as {id, tier}.
 
 keep_alive(args.worker, args.lease)
 
@@ -23,8 +24,10 @@ end
 
 -- The requests of a dead worker are ready again. A request whose download had begun may have crashed the worker: it is
 -- leased alone, and becomes a dead letter after args.poison crashes.
+local reclaimed = {}
 local function reclaim(worker)
   local started = {}
+  reclaimed[#reclaimed + 1] = {worker, redis.call('SCARD', key('held:' .. worker))}
   for _, id in ipairs(redis.call('SMEMBERS', key('started:' .. worker))) do started[id] = true end
   for _, id in ipairs(redis.call('SMEMBERS', key('held:' .. worker))) do
     local head = head_of(id)
@@ -75,8 +78,8 @@ for i = 1, #fields, 2 do limit[fields[i]] = fields[i + 1] end
 
 if limit.paused == '1' then
   local ends = tonumber(limit.paused_until or 0)
-  if ends == 0 then return {now, -1, 1} end
-  if ends > now then return {now, ends, 1} end
+  if ends == 0 then return {now, -1, 1, reclaimed} end
+  if ends > now then return {now, ends, 1, reclaimed} end
   end_pause()
 end
 
@@ -95,7 +98,7 @@ local free = tonumber(limit.free_at or 0)
 local room = args.concurrency > 0 and args.concurrency - redis.call('ZCARD', INFLIGHT) or args.most
 local most = math.min(args.most, room)
 
-local reply = {now, -1, 0}
+local reply = {now, -1, 0, reclaimed}
 local held = key('held:' .. args.worker)
 
 -- A value that somebody else wrote must not stop the portal: it counts as unknown.

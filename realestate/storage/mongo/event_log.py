@@ -30,7 +30,7 @@ from realestate.storage.history import ALL_EVENTS, Event, EventFilter
 from realestate.storage.maintenance import without_texts
 from realestate.storage.mongo.connection import Document, bulk
 from realestate.storage.mongo.documents import event_document, event_of, id_of, packed, unpacked
-from realestate.storage.store import Numbered
+from realestate.storage.store import JobKey, Numbered
 
 #: An entry stays far below MongoDB's limit, unless the change of a single listing is larger.
 _ENTRY_EVENTS = 1000
@@ -106,12 +106,31 @@ class Log:
 
     def read(self, after: int, limit: int, wanted: EventFilter = ALL_EVENTS) -> list[Numbered]:
         """Read the next wanted events, only those that the majority of servers has."""
-        first = self._entries_for_sure.find({"_id": {"$lte": _name(after + 1)}}, {"_id": 1}).sort("_id", -1).limit(1)
-        start = next((entry["_id"] for entry in first), _name(1))
+        start = self._start(after)
         entries = self._entries_for_sure.find({"_id": {"$gte": start}}, {"events": 1}).sort("_id", 1)
         entries.batch_size(2 + limit // 100)  # an entry may hold many events: no more than are wanted
         found = (each for each in _numbered(entries) if each.seq > after and wanted.matches(each.event))
         return list(islice(found, limit))
+
+    def counts(self, after: int) -> dict[JobKey, dict[str, int]]:
+        """The number of events after a number: by job, then by type. The server counts."""
+        number = {"$add": [{"$toLong": "$_id"}, "$place"]}
+        stages: list[Document] = [
+            {"$match": {"_id": {"$gte": self._start(after)}}},
+            {"$unwind": {"path": "$events", "includeArrayIndex": "place"}},
+            {"$match": {"events": {"$ne": None}, "$expr": {"$gt": [number, after]}}},
+            {"$group": {"_id": {name: f"$events.{name}" for name in ("portal", "job", "type")}, "count": {"$sum": 1}}},
+        ]
+        counts: dict[JobKey, dict[str, int]] = {}
+        for each in self._entries_for_sure.aggregate(stages):
+            group = each["_id"]
+            counts.setdefault(JobKey(group["portal"], group["job"]), {})[group["type"]] = each["count"]
+        return counts
+
+    def _start(self, after: int) -> str:
+        """The `_id` of the entry that holds the first event after a number."""
+        first = self._entries_for_sure.find({"_id": {"$lte": _name(after + 1)}}, {"_id": 1}).sort("_id", -1).limit(1)
+        return next((str(entry["_id"]) for entry in first), _name(1))
 
     def history(self, portal: str, ref: str) -> list[Event]:
         """The events of one item, in their order."""

@@ -35,7 +35,7 @@ from realestate.storage.mongo.documents import (
 )
 from realestate.storage.mongo.event_log import Log, recover_all
 from realestate.storage.snapshots import Kind, SnapshotRef
-from realestate.storage.store import CardRead, Known, MarketRow, MedianRow, Numbered
+from realestate.storage.store import CardRead, JobKey, Known, MarketRow, MedianRow, Numbered, ServerState
 from realestate.storage.validators import TRUSTED, PageRead, Validators
 
 #: Documents that are read at a time, where all are wanted.
@@ -60,6 +60,11 @@ class ListingReader:
 
     connection: Connection
     _looked_at = -math.inf
+
+    def server_state(self) -> ServerState:
+        """Accounts of applications may not ask for the number of connections."""
+        with self.connection.database(migrated=False) as database:
+            return ServerState(server_time(database))
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Does not migrate: reading must not change anything. A tombstone has no portal."""
@@ -93,6 +98,14 @@ class ListingReader:
             if not found and self._may_look() and recover_all(database):
                 found = log.read(after, limit, wanted)
             return found
+
+    def last_event(self) -> int:
+        with self.connection.database(migrated=False) as database:
+            return Log(database).end() - 1
+
+    def event_counts(self, after: int = 0) -> Mapping[JobKey, Mapping[str, int]]:
+        with self.connection.database() as database:
+            return Log(database).counts(after)
 
     def history(self, portal: str, ref: str) -> Sequence[Event]:
         if kept := self._kept(portal, ref, "events"):

@@ -14,7 +14,7 @@ from realestate.storage.postgres.connection import Connection, Statements
 from realestate.storage.postgres.merge import is_erased
 from realestate.storage.postgres.rows import arrays, as_json, encoded, listing_of, recordset, unnested
 from realestate.storage.snapshots import Kind, SnapshotRef
-from realestate.storage.store import CardRead, Known, MarketRow, MedianRow, Numbered
+from realestate.storage.store import CardRead, JobKey, Known, MarketRow, MedianRow, Numbered, ServerState
 from realestate.storage.validators import TRUSTED, PageRead, Validators
 
 #: Rows that are read at a time, where all are wanted.
@@ -67,10 +67,22 @@ _KEEP_CARDS = f"""
 """
 
 
+_SERVER = """
+    SELECT clock_timestamp(),
+           current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+           - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::integer
+"""
+
+
 class ListingReader:
     """Reads listings, events, prices, watermarks and market figures."""
 
     connection: Connection
+
+    def server_state(self) -> ServerState:
+        with self.connection.cursor(migrated=False) as cursor:
+            cursor.execute(_SERVER)
+            return ServerState(*cursor.fetchone())
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Does not migrate: reading must not change anything. A database without our tables is empty."""
@@ -106,6 +118,22 @@ class ListingReader:
         statement = f"SELECT seq, {_EVENT} FROM events WHERE seq > %s{conditions} ORDER BY seq LIMIT %s"
         rows = self._rows(statement, after, *asked.values(), limit)
         return [Numbered(seq, Event(*event)) for seq, *event in rows]
+
+    def last_event(self) -> int:
+        """Does not migrate: reading must not change anything."""
+        with self.connection.cursor(migrated=False) as cursor:
+            cursor.execute("SELECT to_regclass('events')")
+            if cursor.fetchone()[0] is None:
+                return 0
+            cursor.execute("SELECT coalesce(max(seq), 0) FROM events")
+            return int(cursor.fetchone()[0])
+
+    def event_counts(self, after: int = 0) -> Mapping[JobKey, Mapping[str, int]]:
+        rows = self._rows("SELECT portal, job, type, count(*) FROM events WHERE seq > %s GROUP BY 1, 2, 3", after)
+        counts: dict[JobKey, dict[str, int]] = {}
+        for portal, job, type, count in rows:
+            counts.setdefault(JobKey(portal, job), {})[type] = count
+        return counts
 
     def history(self, portal: str, ref: str) -> Sequence[Event]:
         rows = self._rows(f"SELECT {_EVENT} FROM events WHERE (portal, ref) = (%s, %s) ORDER BY seq", portal, ref)

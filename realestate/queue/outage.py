@@ -1,0 +1,71 @@
+"""Says once per process that a server is away, and once that it is back, however many tasks wait for it."""
+
+import logging
+import time
+from collections.abc import Callable
+
+from realestate.queue.log_context import WHOLE_PROCESS
+
+logger = logging.getLogger(__name__)
+
+#: After a server is back, connections from before may still break once. In this time, one failure is no new outage.
+SETTLE_SECONDS = 5.0
+
+
+class Outage:
+    """Whether one server is away, as this process sees it. It is used by one thread only."""
+
+    def __init__(self, server: str, away: str, back: str, clock: Callable[[], float] = time.monotonic) -> None:
+        """`away` and `back` are the first words of the two log lines."""
+        self.server = server
+        self.away = away
+        self.back = back
+        self.clock = clock
+        self._since: float | None = None
+        self._ended_at: float | None = None
+        self._failures = 0
+
+    @property
+    def is_away(self) -> bool:
+        return self._since is not None
+
+    def failed(self, what: str, error: BaseException | str, failures: int = 1) -> None:
+        """A call failed because the server is away. `failures` is how often the same call has failed in a row."""
+        self._failures += 1
+        now = self.clock()
+        if self._since is not None:
+            return
+        if failures < 2 and self._ended_at is not None and now - self._ended_at < SETTLE_SECONDS:
+            return
+        self._since = now
+        logger.warning(
+            "%s: %s is not available while %s: %s; trying again",
+            self.away,
+            self.server,
+            what,
+            error,
+            extra=WHOLE_PROCESS,
+        )
+
+    def succeeded(self, asked_at: float) -> None:
+        """A call succeeded that began at this time of the clock. Calls from before the outage say nothing."""
+        if self._since is None or asked_at < self._since:
+            return
+        now = self.clock()
+        seconds = now - self._since
+        self._since = None
+        self._ended_at = now
+        logger.warning(
+            "%s: %s is available again after %.1f s; %d calls failed",
+            self.back,
+            self.server,
+            seconds,
+            self._failures,
+            extra=WHOLE_PROCESS,
+        )
+        self._failures = 0
+
+
+#: All portals of a process use the same two servers.
+REDIS = Outage("Redis", "queue/redis_away", "queue/redis_back")
+STORE = Outage("the database", "store/unavailable", "store/available")
