@@ -372,10 +372,10 @@ def _print_outcome(outcome: CrawlOutcome) -> None:
         print(f"resumed: {outcome.resumed} requests were waiting")
     print(
         f"{outcome.portal}: {outcome.new} new listings, {outcome.price_changed} price changed,"
-        f" {outcome.gone_now} gone, {outcome.returned} returned; {_in_all(outcome)}"
+        f" {outcome.gone_now} gone, {outcome.returned} returned"
     )
     print(
-        f"{outcome.pages} pages in {outcome.seconds:.0f} s, {outcome.quarantined} in quarantine,"
+        f"{_in_all(outcome)}; {outcome.pages} pages in {outcome.seconds:.0f} s, {outcome.quarantined} in quarantine,"
         f" {outcome.dead} dead letters"
     )
     if outcome.stopped:

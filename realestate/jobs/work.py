@@ -92,11 +92,11 @@ def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bo
     settings.set("UNTIL_DONE", until_done, priority="cmdline")
     settings.set("REDIS_URL", redis_url, priority="cmdline")
     settings.set("STORE_URL", store_url, priority="cmdline")
+    install_handler(settings)  # before the fork: the lines of the supervisor have the same form
     return supervised(partial(_work, names, settings), settings) == 0
 
 
 def _work(names: Sequence[str], settings: Settings) -> int:
-    install_handler(settings)
     process = AsyncCrawlerProcess(settings)
     crawls = PortalCrawls(process)
     rates = {name: getattr(spider_class(name), "rate_limit", None) for name in names}

@@ -348,6 +348,9 @@ def _nothing(number: int, frame: FrameType | None) -> None:
 
 
 def _log(text: str) -> None:
-    """Write one line in the form of the worker's log, which the parent has not configured."""
+    """Log one line; in the usual form of a log if this process has not configured one, as under `scrapy crawl`."""
+    if logging.root.handlers:
+        logger.error("%s", text)
+        return
     sys.stderr.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} [{__name__}] ERROR: {text}\n")
     sys.stderr.flush()
