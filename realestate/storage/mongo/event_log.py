@@ -111,17 +111,25 @@ class Log:
         return list(islice((each for each in _numbered(entries) if each.seq > after), limit))
 
     def counts(self, after: int) -> dict[str, dict[str, int]]:
-        """The number of events after a number: by job, then by type. The server counts."""
-        number = {"$add": [{"$toLong": "$_id"}, "$place"]}
+        """The number of events after a number: by job, then by type. The server counts all but the first entry."""
+        start = self._start(after)
+        counts: dict[str, dict[str, int]] = {}
+
+        def add(job: str, type: str, count: int) -> None:
+            types = counts.setdefault(job, {})
+            types[type] = types.get(type, 0) + count
+
+        for each in _numbered(self._entries_for_sure.find({"_id": start}, {"events": 1})):
+            if each.seq > after:
+                add(each.event.job, each.event.type, 1)
         stages: list[Document] = [
-            {"$match": {"_id": {"$gte": self._start(after)}}},
-            {"$unwind": {"path": "$events", "includeArrayIndex": "place"}},
-            {"$match": {"events": {"$ne": None}, "$expr": {"$gt": [number, after]}}},
+            {"$match": {"_id": {"$gt": start}}},
+            {"$unwind": "$events"},
+            {"$match": {"events.job": {"$exists": True}}},  # an erased event is null
             {"$group": {"_id": {"job": "$events.job", "type": "$events.type"}, "count": {"$sum": 1}}},
         ]
-        counts: dict[str, dict[str, int]] = {}
-        for each in self._entries_for_sure.aggregate(stages):
-            counts.setdefault(each["_id"]["job"], {})[each["_id"]["type"]] = each["count"]
+        for group in self._entries_for_sure.aggregate(stages):
+            add(group["_id"]["job"], group["_id"]["type"], group["count"])
         return counts
 
     def _start(self, after: int) -> str:
