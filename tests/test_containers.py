@@ -22,7 +22,7 @@ COMPOSE_TEXT = (ROOT / "docker-compose.yaml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(COMPOSE_TEXT)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = sorted(name for name, service in SERVICES.items() if "build" in service)
-DEMO = sorted(name for name, service in SERVICES.items() if service.get("profiles"))
+DEMO = sorted(name for name, service in SERVICES.items() if "demo" in service.get("profiles", ()))
 #: Read by the shell, Python and pip, not by us.
 NOT_OURS = re.compile(r"PATH|PYTHON\w+|PIP_\w+")
 SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|KEY")

@@ -96,7 +96,7 @@ class WorkerLog:
         self._is_started = True
         self._started_at = self._logged_at = self.clock()
         for name, text in _configuration(settings, rates).items():
-            self._log(f"worker/{name}: %s", text)
+            self._log(f"{name}: %s", text)
 
     def opened(self, portal: str, stats: StatsCollector, settings: BaseSettings, rate: float | None) -> None:
         """The portal's spider was opened. The first one starts the clock."""
@@ -185,19 +185,20 @@ class Progress:
 
 def _configuration(settings: BaseSettings, rates: Mapping[str, float | None]) -> dict[str, str]:
     """The lines of the start, by name."""
+    sample = settings.getfloat("SNAPSHOTS_SAMPLE")
     robots = "obeyed" if settings.getbool("ROBOTSTXT_OBEY") else "NOT obeyed"
     return {
-        "started": f"realestate {__version__}, Scrapy {scrapy.__version__}, Python {platform.python_version()},"
+        "worker/started": f"realestate {__version__}, Scrapy {scrapy.__version__}, Python {platform.python_version()},"
         f" process {process_name()}",
-        "portals": f"{len(rates)}: {', '.join(rates)}",
-        "redis": _address(settings["REDIS_URL"]),
-        "store": _address(settings["STORE_URL"]),
-        "rate_limit": _rate_limits(settings.getfloat("RATE_LIMIT"), rates),
-        "proxies": _proxies(settings),
-        "user_agent": f"{settings['USER_AGENT']}; robots.txt is {robots}",
-        "sites": _address(settings["SIMULATOR_URL"]) if settings["SIMULATOR_URL"] else "the real sites",
-        "snapshots": f"{_address(settings['SNAPSHOTS_URL'])}, {settings.getfloat('SNAPSHOTS_SAMPLE'):.0%} of pages",
-        "acceleration": "on" if settings.getbool("ACCELERATE") else "off",
+        "worker/portals": f"{len(rates)}: {', '.join(rates)}",
+        "worker/redis": _address(settings["REDIS_URL"]),
+        "worker/store": _address(settings["STORE_URL"]),
+        "worker/rate_limit": _rate_limits(settings.getfloat("RATE_LIMIT"), rates),
+        "worker/proxies": _proxies(settings),
+        "worker/user_agent": f"{settings['USER_AGENT']}; robots.txt is {robots}",
+        "worker/sites": _address(settings["SIMULATOR_URL"]) if settings["SIMULATOR_URL"] else "the real sites",
+        "worker/snapshots": f"{_address(settings['SNAPSHOTS_URL'])}, {sample:.0%} of pages",
+        "worker/acceleration": "on" if settings.getbool("ACCELERATE") else "off",
     }
 
 

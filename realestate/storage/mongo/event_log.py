@@ -113,18 +113,26 @@ class Log:
         return list(islice(found, limit))
 
     def counts(self, after: int) -> dict[JobKey, dict[str, int]]:
-        """The number of events after a number: by job, then by type. The server counts."""
-        number = {"$add": [{"$toLong": "$_id"}, "$place"]}
+        """The number of events after a number: by job, then by type. The server counts all but the first entry."""
+        start = self._start(after)
+        counts: dict[JobKey, dict[str, int]] = {}
+
+        def add(job: JobKey, type: str, count: int) -> None:
+            types = counts.setdefault(job, {})
+            types[type] = types.get(type, 0) + count
+
+        for each in _numbered(self._entries_for_sure.find({"_id": start}, {"events": 1})):
+            if each.seq > after:
+                add(JobKey(each.event.portal, each.event.job), each.event.type, 1)
         stages: list[Document] = [
-            {"$match": {"_id": {"$gte": self._start(after)}}},
-            {"$unwind": {"path": "$events", "includeArrayIndex": "place"}},
-            {"$match": {"events": {"$ne": None}, "$expr": {"$gt": [number, after]}}},
+            {"$match": {"_id": {"$gt": start}}},
+            {"$unwind": "$events"},
+            {"$match": {"events.job": {"$exists": True}}},  # an erased event is null
             {"$group": {"_id": {name: f"$events.{name}" for name in ("portal", "job", "type")}, "count": {"$sum": 1}}},
         ]
-        counts: dict[JobKey, dict[str, int]] = {}
-        for each in self._entries_for_sure.aggregate(stages):
-            group = each["_id"]
-            counts.setdefault(JobKey(group["portal"], group["job"]), {})[group["type"]] = each["count"]
+        for group in self._entries_for_sure.aggregate(stages):
+            key = group["_id"]
+            add(JobKey(key["portal"], key["job"]), key["type"], group["count"])
         return counts
 
     def _start(self, after: int) -> str:
