@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
-
-from redis import Redis
 
 from realestate import embedded, settings
 from realestate.jobs.unread_seeds import unread_seeds
@@ -19,6 +18,9 @@ from realestate.queue.connection import connect_blocking
 from realestate.queue.credentials import without_credentials
 from realestate.queue.redis_client import REDIS_ERRORS, error_text
 from realestate.storage import StoreError, open_store
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 #: The oldest Redis that has all commands we use.
 REDIS_VERSION_MIN = (6, 2)
@@ -173,7 +175,7 @@ def _server_findings() -> list[Finding]:
     return [*found, *_clock_warnings(clocks)]
 
 
-def _redis_warnings(server: Redis) -> Iterator[Finding]:
+def _redis_warnings(server: "Redis") -> Iterator[Finding]:
     persistence = server.info("persistence")
     memory = server.info("memory")
     if not persistence.get("aof_enabled") and not _saves(server):
@@ -193,7 +195,7 @@ def _redis_warnings(server: Redis) -> Iterator[Finding]:
         )
 
 
-def _saves(server: Redis) -> bool:
+def _saves(server: "Redis") -> bool:
     """Whether it saves snapshots. A server that does not say so gets no warning."""
     try:
         return bool(server.config_get("save").get("save"))
@@ -201,7 +203,7 @@ def _saves(server: Redis) -> bool:
         return True
 
 
-def _redis_skew(server: Redis) -> float:
+def _redis_skew(server: "Redis") -> float:
     before = time.time()
     seconds, micros = server.time()
     return float(seconds) + float(micros) / 1e6 - (before + time.time()) / 2
