@@ -19,8 +19,7 @@ FIRST_SIZE = 8_000
 
 def seconds(read: Callable[[T], object], value: T) -> float:
     """The CPU time of one call. A refused input counts as read."""
-    gc.collect()
-    gc.disable()  # a full collection is late and takes long: the time would grow in steps
+    gc.disable()  # a collection may fall into one call and not into the other
     try:
         started = process_time()
         with suppress(ValueError, RecursionError):

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
@@ -76,6 +77,8 @@ class _Supervisor:
         self._child = 0
         self._stops = 0
         """How often a stop was requested."""
+        self._unsent: list[int] = []
+        """Signals that the worker has not got yet."""
         self._kill_at = float("inf")
         self._previous: dict[int, Any] = {}
 
@@ -152,11 +155,8 @@ class _Supervisor:
         self._stops += 1
         if self._stops > 1:
             self._kill_at = min(self._kill_at, time.monotonic() + SECOND_REQUEST_SECONDS)
-        if number == signal.SIGINT and _has_terminal():
-            return  # the terminal has sent it to the worker too
-        if self._child:
-            with suppress(ProcessLookupError):
-                os.kill(self._child, number)
+        if number != signal.SIGINT or not _has_terminal():  # a terminal sends it to the worker too
+            self._unsent.append(number)
 
     # ----- watching
 
@@ -168,6 +168,8 @@ class _Supervisor:
             if ended:
                 self._child = 0
                 return status
+            while self._unsent:
+                os.kill(self._child, self._unsent.pop(0))
             if time.monotonic() >= self._kill_at:
                 os.kill(self._child, signal.SIGKILL)
             elif (page := stuck.look()) is not None:
@@ -323,8 +325,16 @@ def _end_with(parent: int) -> None:
     """Make this process end at once when its parent does, as if both were one."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    else:
+        Thread(target=_wait_for_end, args=(parent,), name="parent", daemon=True).start()
     if os.getppid() != parent:
         os._exit(1)
+
+
+def _wait_for_end(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
 
 
 def _die_of(number: int) -> NoReturn:

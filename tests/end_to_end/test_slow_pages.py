@@ -57,13 +57,21 @@ class Crawl:
         assert not list(self.server.scan_iter(f"{{{PORTAL}}}:held:*"))
 
 
-@pytest.fixture(params=["on", "off"], ids="accelerate {}".format)
-def crawl(
-    request: pytest.FixtureRequest, simulate: Simulate, env: dict[str, str], server: Redis, tmp_path: Path
-) -> Crawl:
-    return Crawl(simulate(LISTINGS), {**env, "ACCELERATE": request.param}, server, tmp_path)
+@pytest.fixture
+def acceleration(request: pytest.FixtureRequest) -> str:
+    return str(getattr(request, "param", "on"))
 
 
+@pytest.fixture
+def crawl(simulate: Simulate, env: dict[str, str], server: Redis, tmp_path: Path, acceleration: str) -> Crawl:
+    return Crawl(simulate(LISTINGS), {**env, "ACCELERATE": acceleration}, server, tmp_path)
+
+
+#: The path of a page and of its items differs between the modes; the parent process does not.
+IN_BOTH_MODES = pytest.mark.parametrize("acceleration", ["on", "off"], ids="accelerate {}".format, indirect=True)
+
+
+@IN_BOTH_MODES
 @pytest.mark.parametrize("how", ["re", "python", "pipeline: re"])
 def test_a_page_that_python_can_interrupt_is_abandoned_and_the_worker_goes_on(
     crawl: Crawl, how: str, server: Redis, store: PostgresStore
@@ -78,6 +86,7 @@ def test_a_page_that_python_can_interrupt_is_abandoned_and_the_worker_goes_on(
     assert worker.stats()["queue/dead/too_slow"] == 1
 
 
+@IN_BOTH_MODES
 @pytest.mark.parametrize(("how", "command"), [("c", "work"), ("pipeline: c", "crawl"), ("catches everything", "work")])
 def test_a_worker_that_is_stuck_in_a_page_is_started_again(
     crawl: Crawl, how: str, command: str, server: Redis, store: PostgresStore
