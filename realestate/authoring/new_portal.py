@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from realestate.authoring import AuthoringError, project_files
-from realestate.jobs.work import all_portals
 
 #: Where a portal may have its data. Each kind has its templates.
 KINDS = ("html", "jsonld", "next", "script", "api")
@@ -36,7 +35,7 @@ def create(
     folder = project_files.pages_folder(name)
     if folder.exists():
         raise AuthoringError(f"{project_files.shown(folder)} exists already")
-    if name in all_portals():
+    if project_files.spider_file(name).exists():
         raise AuthoringError(f"there is a portal {name!r} already")
     written = {project_files.spider_file(name): _filled(f"{kind}.py", facts)}
     written |= {folder / page: _filled(f"{kind}.{page}", facts) for page in _pages(kind)}

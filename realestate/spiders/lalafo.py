@@ -79,7 +79,7 @@ class LalafoSpider(PortalSpider):
         Band("price[from]", "price[to]"),
     )
     newest_first = "date"
-    search_path = re.compile(r"^/api/search/v3/feed/search$|^/(?!api/)[a-z-]+/[a-z-]+(?:/.*)?$")
+    search_path = re.compile(r"^/(?:api/(?:search|proxy/catalog)/|(?!api/)[a-z-]+/[a-z-]+)")
     fields = {
         "title": "title",
         "description": "description",

@@ -123,7 +123,7 @@ def in_the_batch(acknowledged: bool = False) -> None:
 
     def wrapper(write: Any) -> Any:
         async def run(self: StorePipeline, items: list[Any]) -> Any:
-            if not any(isinstance(item, Listing) for item, _, _ in items):
+            if not any(isinstance(each.item, Listing) for each in items):
                 return await write(self, items)
             outbox = self.crawler.engine.scheduler.fleet.outbox  # type: ignore[union-attr]
             while acknowledged and len(outbox):

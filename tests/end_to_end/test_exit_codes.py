@@ -71,7 +71,7 @@ def test_a_wrong_address_is_one_line(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["status"], ["submit", "emlak"], ["pause", "emlak"], ["deadletters", "list", "emlak"]]
+    "arguments", [["submit", "emlak"], ["pause", "emlak"], ["deadletters", "list", "emlak"]]
 )
 def test_a_cluster_that_cannot_be_reached_is_one_line(worker_env: dict[str, str], arguments: list[str]) -> None:
     env = {**worker_env, "REDIS_URL": "redis+cluster://127.0.0.1:1,127.0.0.1:2"}
@@ -79,6 +79,14 @@ def test_a_cluster_that_cannot_be_reached_is_one_line(worker_env: dict[str, str]
     assert done.returncode == 1
     assert done.stderr.startswith("realestate: Redis: ")
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_the_status_says_that_a_cluster_cannot_be_reached(worker_env: dict[str, str]) -> None:
+    env = {**worker_env, "REDIS_URL": "redis+cluster://127.0.0.1:1,127.0.0.1:2"}
+    done = ended([PYTHON, "-m", "realestate", "status"], env)
+    assert done.returncode == 1
+    assert done.stdout.startswith("Redis is not available")
+    assert "Traceback" not in done.stderr
 
 
 def test_a_refused_password_ends_a_worker_with_one_line(

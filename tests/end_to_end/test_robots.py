@@ -18,7 +18,7 @@ from tests.end_to_end.conftest import PYTHON, Fleet, Simulate, dead_letters, run
 from tests.end_to_end.test_rate_limit import FIRST, PORTAL, Handler, Site, most_within, push, request
 from tests.redis_process import RedisProcess
 
-TEXT = b"User-agent: *\nDisallow: /_private/\n"
+TEXT = b"User-agent: *\nDisallow: /en/search-results/kot/\n"
 COUNT = 30
 
 
@@ -80,11 +80,11 @@ def test_a_fleet_fetches_robots_txt_once_and_keeps_the_rate_limit(
     with fleet(3, rate) as workers:
         pushed(redis_url, site, 60)
         finished(server)
-        server.lpush(keys.start_urls(PORTAL), f"{site.url}/_private/1")
+        server.lpush(keys.start_urls(PORTAL), f"{site.url}/en/search-results/kot/for-sale")
         until(lambda: dead_letters(redis_url, PORTAL), "the dead letter")
         assert [worker.stop() for worker in workers] == [0] * 3
     assert site.times_asked() == 1
-    assert "/_private/1" not in [path for _, path in site.asked]
+    assert "/en/search-results/kot/for-sale" not in [path for _, path in site.asked]
     assert [letter["reason"] for letter in dead_letters(redis_url, PORTAL)] == ["robots"]
     assert_all_asked_for_once(site, 60)
     assert site.asked[0][1] == "/robots.txt", "before anything else"
@@ -160,7 +160,7 @@ def test_an_old_copy_of_robots_txt_is_used_while_it_cannot_be_fetched(
         finished(server)
         site.robots = (503, b"")
         time.sleep(1.5)
-        server.lpush(keys.start_urls(PORTAL), f"{site.url}/_private/1")
+        server.lpush(keys.start_urls(PORTAL), f"{site.url}/en/search-results/kot/for-sale")
         pushed(redis_url, site, COUNT - 1, first=1)
         finished(server)
     assert site.times_asked() >= 2
