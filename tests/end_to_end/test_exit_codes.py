@@ -70,9 +70,7 @@ def test_a_wrong_address_is_one_line(
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    "arguments", [["submit", "emlak"], ["pause", "emlak"], ["deadletters", "list", "emlak"]]
-)
+@pytest.mark.parametrize("arguments", [["submit", "emlak"], ["pause", "emlak"], ["deadletters", "list", "emlak"]])
 def test_a_cluster_that_cannot_be_reached_is_one_line(worker_env: dict[str, str], arguments: list[str]) -> None:
     env = {**worker_env, "REDIS_URL": "redis+cluster://127.0.0.1:1,127.0.0.1:2"}
     done = ended([PYTHON, "-m", "realestate", *arguments], env)
