@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "accelerate": {"queue"},
     "storage": {"items", "schema", "private_files"},
     "crawling": {"items", "parsing", "privacy", "queue", "storage", "accelerate"},
-    "spiders": {"crawling", "items", "parsing", "privacy", "accelerate", "queue"},
+    "spiders": {"crawling", "items", "parsing"},
     "middlewares": {"parsing", "privacy", "queue", "storage", "accelerate"},
     "monitoring": {"queue"},
     "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
