@@ -62,7 +62,6 @@ def test_a_portal_is_needed() -> None:
         (JobOrder(portal="immoweb", pages="1-400"), ["immoweb shows pages 1-333"]),
         (JobOrder(portal="emlak", pages="1-2", mode="refresh"), ["refresh reads no search pages"]),
         (JobOrder(portal="ecommerce", operation="sale"), ["ecommerce", "has no scopes"]),
-        (JobOrder(portal="lalafo", type="building"), ["lalafo", "allows operation: sale, rent", "type: apartment"]),
         (JobOrder(portal="bina", then=({"submit": {"portal": "nowhere"}},)), ["no portal 'nowhere'"]),
     ],
 )
