@@ -151,9 +151,10 @@ def _name(target: str, dedupe_key: str) -> str:
 
 
 def _next_number(schema: Documents) -> int:
-    counted: Document = schema.find_one_and_update(
+    counted = schema.find_one_and_update(
         {"_id": COLLECTION}, {"$inc": {"number": 1}}, upsert=True, return_document=True
     )
+    assert counted is not None, "it was just inserted"
     return int(counted["number"])
 
 
