@@ -12,6 +12,7 @@ from realestate.storage.mongo.connection import Connection
 from realestate.storage.mongo.jobs import Jobs, Planning
 from realestate.storage.mongo.maintenance import Maintenance
 from realestate.storage.mongo.orders import StoredOrders
+from realestate.storage.mongo.outbox import Outbox
 from realestate.storage.mongo.read import ListingReader, PageValidators, QuarantineAndPageIndex
 from realestate.storage.mongo.retention import ContactsKeeper, Retention
 from realestate.storage.mongo.schema import schema_version
@@ -30,6 +31,7 @@ class MongoStore(
     StoredOrders,
     ContactsKeeper,
     Retention,
+    Outbox,
     Maintenance,
     BackupCollections,
 ):

@@ -5,6 +5,7 @@ from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.jobs import Jobs, Planning
 from realestate.storage.postgres.maintenance import Maintenance
 from realestate.storage.postgres.orders import StoredOrders
+from realestate.storage.postgres.outbox import Outbox
 from realestate.storage.postgres.read import ListingReader, PageValidators, QuarantineAndPageIndex
 from realestate.storage.postgres.retention import ContactsKeeper, Retention
 from realestate.storage.postgres.write import OtherKinds, Releases
@@ -21,6 +22,7 @@ class PostgresStore(
     StoredOrders,
     ContactsKeeper,
     Retention,
+    Outbox,
     Maintenance,
     BackupTables,
 ):
