@@ -59,6 +59,7 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 #: Collections that no backup contains.
 NOT_IN_BACKUPS: dict[str, dict[str, tuple[str, ...]]] = {
+    "occurrences": {"newest": ("due_at",), "entry": ("entry", "due_at")},
     "notifications": {"waiting": ("state", "number"), "target": ("target", "state"), "id": ("id",)},
 }
 #: All collections of a backup: all except NOT_IN_BACKUPS and `schema`.
@@ -202,8 +203,18 @@ def _restore_lost_jobs(database: Database[Any]) -> None:
 
 #: The first four add missing indexes: the second for maintenance, the third for parts, the fourth for other kinds of
 #: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name. The seventh adds the indexes of
-#: the outbox, the eighth those of submitted jobs.
-STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs, _jobs_by_portal, _indexes, _indexes)
+#: the outbox, the eighth those of submitted jobs, the ninth those of the timetable.
+STEPS: tuple[Step, ...] = (
+    _indexes,
+    _indexes,
+    _indexes,
+    _indexes,
+    _runs_are_jobs,
+    _jobs_by_portal,
+    _indexes,
+    _indexes,
+    _indexes,
+)
 
 
 def migrate(database: Database[Any]) -> None:
