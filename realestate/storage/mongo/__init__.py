@@ -9,6 +9,7 @@ listing is replaced by a tombstone (see `change.tombstone`).
 
 from realestate.storage.mongo.backup import BackupCollections
 from realestate.storage.mongo.connection import Connection
+from realestate.storage.mongo.export import ExportedCollections
 from realestate.storage.mongo.jobs import Jobs, Planning
 from realestate.storage.mongo.maintenance import Maintenance
 from realestate.storage.mongo.read import ListingReader, PageValidators, QuarantineAndPageIndex
@@ -30,6 +31,7 @@ class MongoStore(
     Retention,
     Maintenance,
     BackupCollections,
+    ExportedCollections,
 ):
     """See `FullStore`. Connects and migrates when first used."""
 

@@ -2,6 +2,7 @@
 
 from realestate.storage.postgres.backup import BackupTables
 from realestate.storage.postgres.connection import Connection
+from realestate.storage.postgres.export import ExportedTables
 from realestate.storage.postgres.jobs import Jobs, Planning
 from realestate.storage.postgres.maintenance import Maintenance
 from realestate.storage.postgres.read import ListingReader, PageValidators, QuarantineAndPageIndex
@@ -21,6 +22,7 @@ class PostgresStore(
     Retention,
     Maintenance,
     BackupTables,
+    ExportedTables,
 ):
     """See `FullStore`. Connects at the first call, and again after an outage of the database. Each connection checks
     the version of the schema, and migrates only if it is too old."""
