@@ -59,6 +59,8 @@ def _as_it_is(value: Any, totals: Totals) -> Any:
 
 
 def _text(value: str, totals: Totals) -> str:
+    if "\r" in value:  # in a cell of Excel, a line ends with a line feed
+        value = value.replace("\r\n", "\n").replace("\r", "\n")
     if len(value) <= _LONGEST // 2:
         return value
     # Excel counts characters beyond the basic plane twice.

@@ -143,7 +143,7 @@ def _of_cell(column: Column, value: Any) -> Any:
 
 
 def _in_a_sheet(column: Column, value: Any) -> Any:
-    """Times are kept to the second. In XML a carriage return becomes a line feed."""
+    """Times are kept to the second, and lines end with a line feed."""
     if column.type is datetime and value:
         return f"{value[:19]}.000000+00:00"
     return value.replace("\r\n", "\n") if column.type is str and value else value
