@@ -12,6 +12,7 @@ from realestate.items import Listing
 from realestate.storage.errors import StoreError
 from realestate.storage.export import ExportStore
 from realestate.storage.history import State
+from realestate.storage.outbox import OutboxStore
 from realestate.storage.snapshots import Kind, SnapshotRef
 from realestate.storage.store import Store
 
@@ -191,5 +192,5 @@ class MaintenanceStore(Protocol):
 
 
 @runtime_checkable
-class FullStore(Store, MaintenanceStore, ExportStore, Protocol):
+class FullStore(Store, MaintenanceStore, OutboxStore, ExportStore, Protocol):
     """A store with all its commands."""
