@@ -19,6 +19,7 @@ from realestate.cli import (
     jobs,
     listings,
     maintenance,
+    notifications,
     portal,
     portals,
     quarantine,
@@ -70,6 +71,12 @@ app.add_typer(
     name="deadletters",
     rich_help_panel=FLEET,
     epilog="Example: realestate deadletters list immoweb",
+)
+app.add_typer(
+    notifications.app,
+    name="notifications",
+    rich_help_panel=FLEET,
+    epilog="Example: realestate notifications test",
 )
 app.add_typer(
     quarantine.app,

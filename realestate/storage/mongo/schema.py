@@ -51,7 +51,11 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     "contacts": {"listing": ("portal", "ref"), "lookups": ("lookups",), "expires": ("expires_at",)},
     "erased": {"under_way": ("under_way",)},
 }
-#: All collections except `schema`.
+#: Collections that no backup contains.
+NOT_IN_BACKUPS: dict[str, dict[str, tuple[str, ...]]] = {
+    "notifications": {"waiting": ("state", "number"), "target": ("target", "state"), "id": ("id",)},
+}
+#: All collections of a backup: all except NOT_IN_BACKUPS and `schema`.
 COLLECTIONS = (
     "jobs",
     "parts",
@@ -70,7 +74,7 @@ COLLECTIONS = (
 def make_indexes(database: Database[Any], prefix: str = "") -> list[str]:
     """Create the missing indexes of collections whose names have this prefix. Return their names."""
     made = []
-    for collection, wanted in INDEXES.items():
+    for collection, wanted in (INDEXES if prefix else INDEXES | NOT_IN_BACKUPS).items():
         existing = set(database[prefix + collection].index_information())
         for name, fields in wanted.items():
             if name not in existing:
@@ -190,8 +194,9 @@ def _restore_lost_jobs(database: Database[Any]) -> None:
 
 
 #: The first four add missing indexes: the second for maintenance, the third for parts, the fourth for other kinds of
-#: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name.
-STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs, _jobs_by_portal)
+#: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name. The seventh adds the indexes of
+#: the outbox.
+STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs, _jobs_by_portal, _indexes)
 
 
 def migrate(database: Database[Any]) -> None:

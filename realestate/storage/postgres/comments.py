@@ -13,6 +13,7 @@ from realestate.items import Listing, Part
 from realestate.items.docstrings import field_docstrings
 from realestate.storage.history import PriceSeen
 from realestate.storage.other_kinds import StoredOther
+from realestate.storage.outbox import Notification
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Job
 from realestate.storage.validators import PageRead
@@ -85,6 +86,15 @@ TABLES: dict[str, Described] = {
     "cards": Described(
         "What the search page showed of a listing when its own page was last read.",
         columns={"card": "Hashes. If they differ from those of the search page, a sweep reads the listing's page."},
+    ),
+    "notifications": Described(
+        "The outbox: messages to people and webhooks, kept until they are accepted, and a while after.",
+        Notification,
+        {
+            "number": "The order in which messages were enqueued.",
+            "leased_until": "Until then one sender, and no other, may send it.",
+            "token": "Proves the lease of that sender.",
+        },
     ),
     "current_listings": Described("The listings that are on the market: active or reserved.", Listing),
     "price_changes": Described(
