@@ -110,7 +110,7 @@ class Traps:
 
     def level(self, day: int) -> float:
         """The price level of a day; that of the first day is 1."""
-        return (1 + self.drift_a_week) ** (day / 7)
+        return float((1 + self.drift_a_week) ** (day / 7))
 
     def home(self, seed: int, number: int, day: int) -> Home:
         """Return the next home: a flat of the block that is being advertised, or any home."""
