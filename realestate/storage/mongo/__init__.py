@@ -11,6 +11,7 @@ from realestate.storage.mongo.backup import BackupCollections
 from realestate.storage.mongo.connection import Connection
 from realestate.storage.mongo.jobs import Jobs, Planning
 from realestate.storage.mongo.maintenance import Maintenance
+from realestate.storage.mongo.orders import StoredOrders
 from realestate.storage.mongo.outbox import Outbox
 from realestate.storage.mongo.read import ListingReader, PageValidators, QuarantineAndPageIndex
 from realestate.storage.mongo.retention import ContactsKeeper, Retention
@@ -27,6 +28,7 @@ class MongoStore(
     PageValidators,
     Jobs,
     Planning,
+    StoredOrders,
     ContactsKeeper,
     Retention,
     Outbox,

@@ -41,6 +41,12 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     "departures": {"job": ("job",), "listing": ("portal", "ref")},
     "parts": {"job": ("job",)},
     "jobs": {"portal": ("portal", "started_at")},
+    "job_orders": {
+        "portal": ("portal", "submitted_at"),
+        "newest": ("-submitted_at", "-_id"),
+        "key": ("key",),
+        "unended": ("ended_at", "submitted_at"),
+    },
     "quarantine": {"portal": ("portal",), "listing": ("portal", "ref"), "newest": ("-quarantined_at", "_id")},
     "snapshots": {
         "portal": ("portal", "fetched_at"),
@@ -58,6 +64,7 @@ NOT_IN_BACKUPS: dict[str, dict[str, tuple[str, ...]]] = {
 #: All collections of a backup: all except NOT_IN_BACKUPS and `schema`.
 COLLECTIONS = (
     "jobs",
+    "job_orders",
     "parts",
     "departures",
     "watermarks",
@@ -195,8 +202,8 @@ def _restore_lost_jobs(database: Database[Any]) -> None:
 
 #: The first four add missing indexes: the second for maintenance, the third for parts, the fourth for other kinds of
 #: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name. The seventh adds the indexes of
-#: the outbox.
-STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs, _jobs_by_portal, _indexes)
+#: the outbox, the eighth those of submitted jobs.
+STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs, _jobs_by_portal, _indexes, _indexes)
 
 
 def migrate(database: Database[Any]) -> None:

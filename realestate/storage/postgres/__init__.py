@@ -4,6 +4,7 @@ from realestate.storage.postgres.backup import BackupTables
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.jobs import Jobs, Planning
 from realestate.storage.postgres.maintenance import Maintenance
+from realestate.storage.postgres.orders import StoredOrders
 from realestate.storage.postgres.outbox import Outbox
 from realestate.storage.postgres.read import ListingReader, PageValidators, QuarantineAndPageIndex
 from realestate.storage.postgres.retention import ContactsKeeper, Retention
@@ -18,6 +19,7 @@ class PostgresStore(
     PageValidators,
     Jobs,
     Planning,
+    StoredOrders,
     ContactsKeeper,
     Retention,
     Outbox,
