@@ -37,6 +37,7 @@ MAY_IMPORT = {
     "simulator": {"items"},
     "commands": {"jobs", "queue"},
     "exports": {"storage"},
+    "web": {"items", "jobs", "queue", "storage"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage", "private_files"},
     "demo": {"settings", "environment", "embedded", "jobs", "queue", "storage", "items"},
     "cli": {
@@ -53,6 +54,7 @@ MAY_IMPORT = {
         "simulator",
         "private_files",
         "exports",
+        "web",
         "monitoring",
     }
     | {"authoring"},
