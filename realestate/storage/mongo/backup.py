@@ -123,7 +123,8 @@ def _stored(document: Document) -> StoredListing:
 
 
 def _events(database: Database[Document], exported: _Exported) -> Iterator[Any]:
-    log, after = Log(database), 0
+    log = Log(database)
+    after = 0
     end = log.end()
     while after < end - 1 and (some := log.read(after, _EVENTS)):
         for each in some:
@@ -241,7 +242,8 @@ class Loading:
             self._insert(collection, tombstones)
 
     def _insert(self, collection: str, documents: Iterable[Document]) -> None:
-        names, made = [], []
+        names = []
+        made = []
         try:
             for document in documents:
                 names.append(document["_id"])

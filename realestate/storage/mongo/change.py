@@ -204,7 +204,8 @@ class Change:
     def statement(self) -> InsertOne[Any] | UpdateOne:
         """Raises one of REFUSED if no server would take it."""
         assert self.outcome.state is not None
-        state, history = state_document(self.outcome.state), self._history()
+        state = state_document(self.outcome.state)
+        history = self._history()
         kept = {name: value for name, value in state.items() if value is not None}
         times = grown_times(self.times)
         if self.before is None or self._is_newest():
@@ -225,11 +226,13 @@ class Change:
     def _is_newest(self) -> bool:
         """Whether this is the newest sighting, as far as was read."""
         assert self.before is not None
-        seen, before = self.times.seen, self.before.listing.last_seen_at
+        seen = self.times.seen
+        before = self.before.listing.last_seen_at
         return seen is not None and (before is None or seen >= before)
 
     def _history(self) -> dict[str, list[Any]]:
-        events, prices = self.outcome.events, self.outcome.prices
+        events = self.outcome.events
+        prices = self.outcome.prices
         return {
             "events": list(map(event_document, events)),
             "prices": list(map(price_document, prices)),
@@ -274,7 +277,8 @@ class Applied(Generic[C]):
 
 def apply(database: Database[Document], changes: Iterable[C], collection: str = LISTINGS) -> Applied[C]:
     applied: Applied[C] = Applied()
-    statements, tried = [], list[C]()
+    statements = []
+    tried = list[C]()
     for change in changes:
         try:
             statements.append(change.statement())

@@ -249,7 +249,8 @@ def _lock(database: Database[Any]) -> bool:
 _BESIDE = "restoring_"
 _MARKER = "restore"
 _WHEN = "%Y%m%dT%H%M%S"
-_NOT_FOUND, _TAKEN = 26, 48
+_NOT_FOUND = 26
+_TAKEN = 48
 #: An incomplete restore of this age is taken for dead.
 DEAD_AFTER = timedelta(days=1)
 
