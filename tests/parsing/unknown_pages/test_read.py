@@ -341,4 +341,5 @@ def test_a_price_may_be_called_the_primary_price() -> None:
         "location": {"latitude": 51.7, "longitude": -1.2},
     }
     reading = read("<h1>2 bedroom flat for sale</h1>", next_data({"propertyData": home}))
-    assert (reading.price.amount, reading.price.currency) == (105_000, "GBP")
+    assert reading.price.amount == 105_000
+    assert reading.price.currency == "GBP"
