@@ -16,6 +16,7 @@ from realestate.cli import (
     deadletters,
     demo,
     doctor,
+    export,
     job_orders,
     jobs,
     listings,
@@ -25,6 +26,7 @@ from realestate.cli import (
     portals,
     quarantine,
     reparse,
+    serve,
     timetable,
 )
 from realestate.cli import status as status_commands
@@ -60,7 +62,9 @@ app.command(rich_help_panel=START, epilog="Example: realestate db -- --command '
 app.command(rich_help_panel=START, epilog="Example: realestate doctor")(doctor.doctor)
 app.command(rich_help_panel=DATA, epilog="Example: realestate history emlak 840001")(listings.history)
 app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 1500 --json")(listings.events)
+app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
+app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
     job_orders.submit
 )

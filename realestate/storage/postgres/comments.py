@@ -16,6 +16,7 @@ from realestate.storage.occurrences import Occurrence
 from realestate.storage.orders import StoredOrder
 from realestate.storage.other_kinds import StoredOther
 from realestate.storage.outbox import Notification
+from realestate.storage.query.fields import DERIVED_MEANING
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Job
 from realestate.storage.validators import PageRead
@@ -91,6 +92,17 @@ TABLES: dict[str, Described] = {
         "What the search page showed of a listing when its own page was last read.",
         columns={"card": "Hashes. If they differ from those of the search page, a sweep reads the listing's page."},
     ),
+    "summaries": Described(
+        "What searches compare: one row for each listing, kept by triggers.",
+        Listing,
+        DERIVED_MEANING
+        | {
+            "on_market": "Whether it is active or reserved.",
+            "place": "Longitude and latitude.",
+            "words": "The words of its texts, without case and accents.",
+        },
+    ),
+    "listing_summaries": Described("What a summary has of its listing.", Listing, DERIVED_MEANING),
     "notifications": Described(
         "The outbox: messages to people and webhooks, kept until they are accepted, and a while after.",
         Notification,
