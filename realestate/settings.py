@@ -14,6 +14,7 @@ from realestate.environment import (
     folder_or_bucket,
     form,
     http_url,
+    notify_urls,
     number,
     project_folder,
     proxies,
@@ -52,6 +53,8 @@ SPIDER_MODULES = ["realestate.spiders"]
 COMMANDS_MODULE = "realestate.commands"
 NEWSPIDER_MODULE = "realestate.spiders"
 #: Your own portals: `<portal>.py`, and its recorded pages in the folder `<portal>` beside it.
+#: The timetable that `realestate timetable` runs.
+TIMETABLE = Path(variable("TIMETABLE") or "timetable.toml")
 PORTALS_FOLDER = Path(variable("PORTALS_FOLDER") or project_folder() / "portals").absolute()
 #: Finds portals in both places. A file that cannot be imported does not hide the others.
 SPIDER_LOADER_CLASS = "realestate.crawling.portal_loader.PortalLoader"
@@ -331,6 +334,10 @@ RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
 # --- monitoring and logs ---------------------------------------------------------------
 
 STATS_CLASS = "realestate.monitoring.stats.Stats"
+#: Who runs the fleet: where alerts and reports go (docs/monitoring.md).
+NOTIFY_URLS = notify_urls()
+#: Signs what webhooks get.
+WEBHOOK_SECRET = variable("WEBHOOK_SECRET")
 #: How often a worker sends a heartbeat.
 HEARTBEAT_SECONDS = 1.0
 #: Whether a worker logs all its statistics when it stops: about 60 lines per portal.
