@@ -16,6 +16,7 @@ from realestate.cli import (
     deadletters,
     demo,
     doctor,
+    homes,
     job_orders,
     jobs,
     listings,
@@ -59,6 +60,7 @@ app.command(rich_help_panel=START, epilog="Example: realestate db -- --command '
 app.command(rich_help_panel=START, epilog="Example: realestate doctor")(doctor.doctor)
 app.command(rich_help_panel=DATA, epilog="Example: realestate history emlak 840001")(listings.history)
 app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 1500 --json")(listings.events)
+app.add_typer(homes.app, name="homes", rich_help_panel=DATA, epilog="Example: realestate homes show bina/6150445")
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
     job_orders.submit

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from realestate.items import Listing
 from realestate.storage.errors import StoreError
 from realestate.storage.history import State
+from realestate.storage.homes import HomesStore
 from realestate.storage.outbox import OutboxStore
 from realestate.storage.snapshots import Kind, SnapshotRef
 from realestate.storage.store import Store
@@ -191,5 +192,5 @@ class MaintenanceStore(Protocol):
 
 
 @runtime_checkable
-class FullStore(Store, MaintenanceStore, OutboxStore, Protocol):
+class FullStore(Store, MaintenanceStore, OutboxStore, HomesStore, Protocol):
     """A store with all its commands."""

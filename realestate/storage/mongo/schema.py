@@ -60,6 +60,14 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
 #: Collections that no backup contains.
 NOT_IN_BACKUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "notifications": {"waiting": ("state", "number"), "target": ("target", "state"), "id": ("id",)},
+    "homes": {
+        "home": ("run", "home"),
+        "place": ("run", "country", "city", "operation", "property_type", "home"),
+    },
+    "home_listings": {"listing": ("portal", "ref"), "home": ("run", "home")},
+    "home_links": {"home": ("run", "home"), "a": ("a",), "b": ("b",)},
+    "home_pins": {"a": ("a",), "b": ("b",)},
+    "market_weekly": {"place": ("run", "country", "city", "district", "operation", "property_type", "week")},
 }
 #: All collections of a backup: all except NOT_IN_BACKUPS and `schema`.
 COLLECTIONS = (
@@ -202,8 +210,18 @@ def _restore_lost_jobs(database: Database[Any]) -> None:
 
 #: The first four add missing indexes: the second for maintenance, the third for parts, the fourth for other kinds of
 #: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name. The seventh adds the indexes of
-#: the outbox, the eighth those of submitted jobs.
-STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs, _jobs_by_portal, _indexes, _indexes)
+#: the outbox, the eighth those of submitted jobs, the ninth those of homes.
+STEPS: tuple[Step, ...] = (
+    _indexes,
+    _indexes,
+    _indexes,
+    _indexes,
+    _runs_are_jobs,
+    _jobs_by_portal,
+    _indexes,
+    _indexes,
+    _indexes,
+)
 
 
 def migrate(database: Database[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from realestate.storage.postgres.backup import BackupTables
 from realestate.storage.postgres.connection import Connection
+from realestate.storage.postgres.homes import Homes
 from realestate.storage.postgres.jobs import Jobs, Planning
 from realestate.storage.postgres.maintenance import Maintenance
 from realestate.storage.postgres.orders import StoredOrders
@@ -23,6 +24,7 @@ class PostgresStore(
     ContactsKeeper,
     Retention,
     Outbox,
+    Homes,
     Maintenance,
     BackupTables,
 ):
