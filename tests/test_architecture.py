@@ -37,6 +37,8 @@ MAY_IMPORT = {
     "homes": {"items", "storage"},
     "simulator": {"items"},
     "commands": {"jobs", "queue"},
+    "exports": {"storage"},
+    "web": {"items", "jobs", "queue", "storage"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage", "private_files"},
     "demo": {"settings", "environment", "embedded", "jobs", "queue", "storage", "items"},
     "cli": {
@@ -53,6 +55,8 @@ MAY_IMPORT = {
         "simulator",
         "homes",
         "private_files",
+        "exports",
+        "web",
         "monitoring",
     }
     | {"authoring"},

@@ -16,6 +16,7 @@ from realestate.cli import (
     deadletters,
     demo,
     doctor,
+    export,
     homes,
     job_orders,
     jobs,
@@ -26,6 +27,8 @@ from realestate.cli import (
     portals,
     quarantine,
     reparse,
+    serve,
+    timetable,
 )
 from realestate.cli import status as status_commands
 from realestate.cli.help_page import AUTHOR, DATA, FLEET, KEEP, START, GroupedCommands
@@ -61,11 +64,16 @@ app.command(rich_help_panel=START, epilog="Example: realestate doctor")(doctor.d
 app.command(rich_help_panel=DATA, epilog="Example: realestate history emlak 840001")(listings.history)
 app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 1500 --json")(listings.events)
 app.add_typer(homes.app, name="homes", rich_help_panel=DATA, epilog="Example: realestate homes show bina/6150445")
+app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
+app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
     job_orders.submit
 )
 app.add_typer(jobs.app, name="jobs", rich_help_panel=FLEET, epilog="Example: realestate jobs list --portal emlak")
+app.add_typer(
+    timetable.app, name="timetable", rich_help_panel=FLEET, epilog="Example: realestate timetable next --count 20"
+)
 app.add_typer(jobs.old_app, name="runs", hidden=True)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate pause immoweb --reason 'new layout'")(
     status_commands.pause

@@ -13,9 +13,11 @@ from realestate.items import Listing, Part
 from realestate.items.docstrings import field_docstrings
 from realestate.storage.history import PriceSeen
 from realestate.storage.homes import Home, HomeLink, HomesRun, MarketWeek, Member, Pin
+from realestate.storage.occurrences import Occurrence
 from realestate.storage.orders import StoredOrder
 from realestate.storage.other_kinds import StoredOther
 from realestate.storage.outbox import Notification
+from realestate.storage.query.fields import DERIVED_MEANING
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Job
 from realestate.storage.validators import PageRead
@@ -77,6 +79,7 @@ TABLES: dict[str, Described] = {
     ),
     "jobs": Described("One row for each job: what was crawled, and which listings it found gone.", Job),
     "job_orders": Described("One row for each submitted job, from its submission on.", StoredOrder),
+    "occurrences": Described("The times at which entries of the timetable were due, and what was decided.", Occurrence),
     "parts": Described("The searches of a job, and the parts into which they were split.", Part),
     "departures": Described("Evidence that a listing is gone: of each kind the first of a job."),
     "watermarks": Described("How far a search was read. Only a complete job changes it."),
@@ -90,6 +93,17 @@ TABLES: dict[str, Described] = {
         "What the search page showed of a listing when its own page was last read.",
         columns={"card": "Hashes. If they differ from those of the search page, a sweep reads the listing's page."},
     ),
+    "summaries": Described(
+        "What searches compare: one row for each listing, kept by triggers.",
+        Listing,
+        DERIVED_MEANING
+        | {
+            "on_market": "Whether it is active or reserved.",
+            "place": "Longitude and latitude.",
+            "words": "The words of its texts, without case and accents.",
+        },
+    ),
+    "listing_summaries": Described("What a summary has of its listing.", Listing, DERIVED_MEANING),
     "notifications": Described(
         "The outbox: messages to people and webhooks, kept until they are accepted, and a while after.",
         Notification,
