@@ -260,7 +260,7 @@ def _point(listing: Listing) -> tuple[float, float] | None:
 
 
 def _cell(latitude: float, longitude: float) -> str:
-    import h3
+    import h3  # type: ignore[import-untyped]
 
     return str(h3.latlng_to_cell(latitude, longitude, _CELL))
 
