@@ -16,6 +16,7 @@ from realestate.cli import (
     deadletters,
     demo,
     doctor,
+    exporter,
     jobs,
     listings,
     maintenance,
@@ -72,6 +73,8 @@ app.add_typer(
     rich_help_panel=FLEET,
     epilog="Example: realestate deadletters list immoweb",
 )
+app.command(rich_help_panel=FLEET, epilog="Example: realestate exporter --port 9400")(exporter.exporter)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate health --json")(exporter.health)
 app.add_typer(
     notifications.app,
     name="notifications",
