@@ -59,7 +59,9 @@ def names_of(registry: CollectorRegistry) -> dict[str, set[tuple[str, ...]]]:
     return found
 
 
-def test_the_fleet_exports_what_the_docs_list(store: FullStore, store_url: str, redis_url: str, server: Redis, tmp_path: Path) -> None:
+def test_the_fleet_exports_what_the_docs_list(
+    store: FullStore, store_url: str, redis_url: str, server: Redis, tmp_path: Path
+) -> None:
     """A fleet with a worker, a queue, proxies, finished jobs and messages has every metric, and no other."""
     submit(server, "bina", ["https://bina.az/1"])
     server.set(keys.arrivals("bina"), 5)
@@ -85,7 +87,9 @@ def test_the_fleet_exports_what_the_docs_list(store: FullStore, store_url: str, 
     reader.close()
 
 
-def test_a_fleet_of_all_portals_has_few_series(store: FullStore, store_url: str, redis_url: str, server: Redis, tmp_path: Path) -> None:
+def test_a_fleet_of_all_portals_has_few_series(
+    store: FullStore, store_url: str, redis_url: str, server: Redis, tmp_path: Path
+) -> None:
     for portal in all_portals():
         outcomes = {str(number): number for number in range(12)}
         server.hset(keys.heartbeats(portal), "host:1:a", json.dumps({"pages": 7, "outcomes": outcomes}))
@@ -122,10 +126,17 @@ def test_the_age_of_the_oldest_request_is_that_of_its_arrival() -> None:
     assert ages.age("tap", 30, 8, 260.0) == 260
 
 
-def test_the_oldest_request_of_the_lowest_priority_counts(store_url: str, store: FullStore, redis_url: str, server: Redis, tmp_path: Path) -> None:
+def test_the_oldest_request_of_the_lowest_priority_counts(
+    store_url: str, store: FullStore, redis_url: str, server: Redis, tmp_path: Path
+) -> None:
     now = [0.0]
     reader = FleetReader(
-        lambda: ["tap"], look, lambda: Redis.from_url(redis_url), lambda: open_store(store_url), tmp_path, lambda: now[0]
+        lambda: ["tap"],
+        look,
+        lambda: Redis.from_url(redis_url),
+        lambda: open_store(store_url),
+        tmp_path,
+        lambda: now[0],
     )
     server.set(keys.arrivals("tap"), 2)
     server.zadd(keys.ready("tap"), {"low": 1, "low2": 2})

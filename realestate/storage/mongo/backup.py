@@ -15,7 +15,7 @@ from pymongo.errors import PyMongoError
 from realestate.items import as_record
 from realestate.storage.errors import StoreError
 from realestate.storage.history import Event, PriceSeen, State
-from realestate.storage.mongo.change import is_tombstone, mark_name, tombstone
+from realestate.storage.mongo.change import derived_fields, is_tombstone, mark_name, tombstone
 from realestate.storage.mongo.connection import REFUSED, Connection, Document, Refused, bulk, pages, pieces, server_time
 from realestate.storage.mongo.documents import (
     entry_document,
@@ -34,6 +34,7 @@ from realestate.storage.mongo.documents import (
 from realestate.storage.mongo.event_log import SOURCES, Log, entries, last_entry
 from realestate.storage.mongo.jobs import job_document, job_of
 from realestate.storage.mongo.names import part_name
+from realestate.storage.mongo.orders import order_document, order_of
 from realestate.storage.mongo.retention import contacts_document, contacts_of
 from realestate.storage.mongo.schema import (
     demand_empty,
@@ -180,6 +181,7 @@ _HISTORY: Mapping[str, Callable[[Database[Document], _Exported], Iterator[Any]]]
     "prices": _prices,
 }
 _PLAIN: Mapping[str, Callable[[Document], Any]] = {
+    "job_orders": order_of,
     "parts": _plain(PlannedPart),
     "watermarks": _plain(Watermark),
     "quarantine": entry_of,
@@ -260,10 +262,15 @@ class Loading:
         self, what: str, document: Callable[[Any], Document], some: Sequence[Event] | Sequence[PriceSeen]
     ) -> None:
         """Add them to the documents of their listings. Items of other kinds do not keep events."""
-        more: dict[str, list[Document]] = {}
+        more: dict[str, list[Any]] = {}
         for each in some:
-            more.setdefault(id_of(each.portal, each.ref), []).append(document(each))
-        pushes = [UpdateOne({"_id": id}, {"$push": {what: {"$each": some}}}) for id, some in more.items()]
+            more.setdefault(id_of(each.portal, each.ref), []).append(each)
+        pushes = []
+        for id, found in more.items():
+            update: Document = {"$push": {what: {"$each": list(map(document, found))}}}
+            if what == "events":
+                update["$set"] = derived_fields(found)
+            pushes.append(UpdateOne({"_id": id}, update))
         listings = self._database[self._prefix + "listings"]
         done = bulk(listings, pushes)
         for place, reason in done.refused.items():
@@ -326,6 +333,7 @@ def _id_of_mark(record: ErasedMark) -> str:
 
 
 _DOCUMENTS: Mapping[str, Callable[[Any], Document]] = {
+    "job_orders": order_document,
     "listings": _listing_document,
     "others": _other_document,
     "jobs": _job_document,

@@ -26,6 +26,7 @@ from realestate.storage.mongo.documents import (
 )
 from realestate.storage.mongo.event_log import LISTINGS, Log, revisions_of
 from realestate.storage.prices import MEANING, MONEY
+from realestate.storage.query.matching import derived
 from realestate.storage.records import erased_name
 
 #: Collections with data about a listing, other than `listings` and the log.
@@ -207,6 +208,7 @@ class Change:
         state = state_document(self.outcome.state)
         history = self._history()
         kept = {name: value for name, value in state.items() if value is not None}
+        kept |= derived_fields(self.outcome.events)
         times = grown_times(self.times)
         if self.before is None or self._is_newest():
             kept["last_job"] = self.times.job
@@ -250,6 +252,16 @@ class Change:
         if self.unseen_since is not None:
             expected["last_seen_at"] = {"$lte": self.unseen_since}
         return expected
+
+
+def derived_fields(events: Sequence[Event]) -> Document:
+    """The fields of a listing's document that follow from its newest events."""
+    found = derived(events)
+    times: Document = {name: stored_time(found[name]) for name in ("changed_at", "price_changed_at") if name in found}
+    if "cheaper_by" in found:
+        percent = found["cheaper_by"]
+        return {**times, "cheaper_by": None if percent is None else float(percent)}
+    return times
 
 
 class Changing(Protocol):
