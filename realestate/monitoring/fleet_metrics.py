@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client.registry import Collector
 
@@ -40,19 +40,6 @@ _SAMPLES = 8640
 _MEMINFO = Path("/proc/meminfo")
 
 
-class PortalState(Protocol):
-    """What `jobs.fleet.look` returns."""
-
-    seeds: int
-    ready: int
-    delayed: int
-    in_flight: int
-    dead: int
-    rate_limit: Any
-    workers: Mapping[str, HeartbeatData]
-    proxies: Mapping[str, int]
-
-
 class QueueAges:
     """How long the oldest ready request of each portal has waited.
 
@@ -62,7 +49,7 @@ class QueueAges:
         self._arrived: dict[str, deque[tuple[float, int]]] = {}
 
     def age(self, portal: str, arrived: int, oldest: int | None, now: float) -> float:
-        """`arrived` is the number of the newest request, `oldest` that of the oldest one that waits."""
+        """Return the seconds. `arrived` is the number of the newest request, `oldest` that of the oldest one that waits."""
         samples = self._arrived.setdefault(portal, deque(maxlen=_SAMPLES))
         if not samples or samples[-1][1] != arrived or now - samples[-1][0] >= 10:
             samples.append((now, arrived))
@@ -115,7 +102,7 @@ class FleetReader:
     def __init__(
         self,
         portals: Callable[[], Sequence[str]],
-        look: "Callable[[Redis, str], PortalState]",
+        look: "Callable[[Redis, str], Any]",
         redis: "Callable[[], Redis]",
         store: "Callable[[], FullStore]",
         folder: Path,
@@ -184,12 +171,8 @@ class FleetReader:
         numbers = [_arrival(score) for _, score in first]
         if last:
             lowest = _priority(last[0][1])
-            numbers += [
-                _arrival(score)
-                for _, score in self._redis.zrangebyscore(  # type: ignore[union-attr]
-                    ready, lowest * _ARRIVALS, "+inf", start=0, num=1, withscores=True
-                )
-            ]
+            found: Any = self._redis.zrangebyscore(ready, lowest * _ARRIVALS, "+inf", start=0, num=1, withscores=True)
+            numbers += [_arrival(score) for _, score in found]
         return self._ages.age(portal, int(arrived or 0), min(numbers, default=None), self._clock())
 
     # ----- the store
@@ -210,7 +193,7 @@ class FleetReader:
             for each in drift.get("drifted", ()):
                 _set(samples, "realestate_field_drifted", 1, name.removeprefix("drift:"), each)
         for state in ("waiting", "failed"):
-            found = store.notifications(state=state, limit=1000)  # type: ignore[arg-type]
+            found = store.notifications(state=state, limit=1000)
             recent = [each for each in found if state == "waiting" or now - _seconds(each.settled_at) < 86_400]
             _set(samples, "realestate_notifications", len(recent), state)
 
@@ -238,7 +221,7 @@ def _set(samples: Samples, name: str, value: float, *labels: str) -> None:
     samples.setdefault(name, {})[labels] = value
 
 
-def _read_portal(samples: Samples, portal: str, state: PortalState) -> None:
+def _read_portal(samples: Samples, portal: str, state: Any) -> None:
     for name in ("seeds", "ready", "delayed", "in_flight"):
         _set(samples, "realestate_queue_requests", getattr(state, name), portal, name)
     _set(samples, "realestate_workers", len(state.workers), portal)

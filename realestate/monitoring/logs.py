@@ -145,7 +145,7 @@ class JsonLines(MsgspecFormatter):
             }
         )
         if record.exc_info:
-            log_record["traceback"] = without_credentials(self.formatException(record.exc_info))
+            log_record["traceback"] = without_credentials("".join(self.formatException(record.exc_info)))
 
 
 @cache

@@ -266,7 +266,8 @@ class StorePipeline:
         batch = Batch(observed, quarantined, snapshots, others)
         began = time.monotonic()
         written = await self._retry_until_available(partial(self._store.write, batch))
-        self.stats.inc_value("store/seconds", time.monotonic() - began)
+        seconds = self.stats.get_value("store/seconds", 0.0) + time.monotonic() - began
+        self.stats.set_value("store/seconds", seconds)
         if pages := [each.item for each in items if isinstance(each.item, PageRead)]:
             await self._retry_until_available(partial(self._store.keep_validators, pages))
         if cards := [each.item for each in items if isinstance(each.item, CardRead)]:
