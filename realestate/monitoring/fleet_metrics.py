@@ -49,7 +49,7 @@ class QueueAges:
         self._arrived: dict[str, deque[tuple[float, int]]] = {}
 
     def age(self, portal: str, arrived: int, oldest: int | None, now: float) -> float:
-        """Return the seconds. `arrived` is the number of the newest request, `oldest` that of the oldest one that waits."""
+        """Return the seconds. `arrived` is the number of the newest request, `oldest` of the oldest one that waits."""
         samples = self._arrived.setdefault(portal, deque(maxlen=_SAMPLES))
         if not samples or samples[-1][1] != arrived or now - samples[-1][0] >= 10:
             samples.append((now, arrived))
