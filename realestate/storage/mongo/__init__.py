@@ -20,6 +20,7 @@ from realestate.storage.mongo.query import MongoQueries
 from realestate.storage.mongo.read import PageValidators
 from realestate.storage.mongo.retention import ContactsKeeper, Retention
 from realestate.storage.mongo.schema import schema_version
+from realestate.storage.mongo.states import States
 from realestate.storage.mongo.write import ListingWriter, OtherKinds, Releases
 
 
@@ -37,6 +38,7 @@ class MongoStore(
     Retention,
     Outbox,
     Homes,
+    States,
     Maintenance,
     BackupCollections,
     ExportedCollections,

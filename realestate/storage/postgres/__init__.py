@@ -12,6 +12,7 @@ from realestate.storage.postgres.outbox import Outbox
 from realestate.storage.postgres.query import PostgresQueries
 from realestate.storage.postgres.read import PageValidators
 from realestate.storage.postgres.retention import ContactsKeeper, Retention
+from realestate.storage.postgres.states import States
 from realestate.storage.postgres.write import OtherKinds, Releases
 
 
@@ -28,6 +29,7 @@ class PostgresStore(
     Retention,
     Outbox,
     Homes,
+    States,
     Maintenance,
     BackupTables,
     ExportedTables,
