@@ -45,12 +45,17 @@ def environment() -> Environment:
         sentence=formats.sentence,
         iso=_iso,
         weblink=weblink,
+        date_of=_date_of,
     )
     return made
 
 
 def _iso(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _date_of(seconds: float) -> str:
+    return formats.day(datetime.fromtimestamp(seconds, UTC))
 
 
 def weblink(address: str | None) -> str:
@@ -107,6 +112,7 @@ def _context(request: Request, session: Session | None) -> dict[str, Any]:
         "now": now,
         "session": session,
         "csrf": _csrf_field(session),
+        "request_path": request.url.path,
     }
 
 
