@@ -111,16 +111,19 @@ def _context(request: Request, session: Session | None) -> dict[str, Any]:
         "ago": ago,
         "now": now,
         "session": session,
-        "csrf": _csrf_field(session),
+        "csrf": _csrf_field(request, session),
         "request_path": request.url.path,
     }
 
 
-def _csrf_field(session: Session | None) -> Callable[[], Markup]:
-    """Makes the hidden field that each form needs."""
+def _csrf_field(request: Request, session: Session | None) -> Callable[[], Markup]:
+    """Makes the hidden field that each form needs. One request has one token, so that a live part that is made again is
+    the same text."""
 
     def field() -> Markup:
-        token = session.csrf() if session else ""
+        if session is not None and not hasattr(request.state, "csrf"):
+            request.state.csrf = session.csrf()
+        token = request.state.csrf if session else ""
         return Markup('<input type="hidden" name="{}" value="{}">').format(CSRF_FIELD, token)
 
     return field

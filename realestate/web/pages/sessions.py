@@ -56,6 +56,16 @@ class Session:
         mask = token[: 2 * _MASK_BYTES]
         return _equal(token, mask + _sign(self.secret, "csrf", self.id, mask))
 
+    def write(self, text: str) -> str:
+        """The text for an address of this session. A link that somebody else made cannot put words on our pages."""
+        packed = _packed(text[:500])
+        return f"{packed}.{_sign(self.secret, 'text', self.id, packed)}"
+
+    def read(self, written: str) -> str:
+        """A text of `write`; empty if it is not one of this session."""
+        packed, _, signature = written.partition(".")
+        return _unpacked(packed) if _equal(signature, _sign(self.secret, "text", self.id, packed)) else ""
+
 
 class Sessions:
     """Makes and reads session cookies. `signers` are the keys by their names; none: everybody is signed in."""

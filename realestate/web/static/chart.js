@@ -13,6 +13,9 @@ const token = (name) => {
 const withAlpha = (colour, alpha) => colour.replace(/^rgb\((.*)\)$/, `rgba($1, ${alpha})`);
 const formatter = (digits) => new Intl.NumberFormat(locale, { maximumFractionDigits: digits });
 const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 4 });
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+const shortDate = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+const month = new Intl.DateTimeFormat("en-GB", { month: "short", year: "numeric", timeZone: "UTC" });
 const date = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
 
 function draw(figure) {
@@ -47,13 +50,20 @@ function draw(figure) {
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
     cursor: { drag: { x: true, y: false } },
     scales: {
-      x: { range: (_, low, high) => (low === high ? [low - 43200, high + 43200] : [low, high]) },
+      x: { range: (_, low, high) => (high - low < 86400 ? [high - 86400, high + 3600] : [low, high]) },
       y: { range: (_, low, high) => range(low, high, data) },
     },
     series: [{ label: "Date", value: (_, value) => (value == null ? "–" : date.format(value * 1000)) }, ...series],
     bands: data.band ? [{ series: [data.band[1] + 1, data.band[0] + 1], fill: withAlpha(token("series-1"), 0.12) }] : [],
     axes: [
-      { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid }, font: "12px system-ui, sans-serif" },
+      {
+        stroke: text,
+        grid: { show: false },
+        ticks: { stroke: grid },
+        font: "12px system-ui, sans-serif",
+        space: 80,
+        values: (_, ticks, axis, space, step) => ticks.map((tick) => dateOf(tick, step)),
+      },
       {
         stroke: text,
         grid: { stroke: grid, width: 1 },
@@ -70,6 +80,12 @@ function draw(figure) {
   // uPlot sets the height of its own box; the legend needs its own place below.
   figure.plot = plot;
   figure.dataset.points = data.times.length;
+}
+
+function dateOf(seconds, step) {
+  const at = seconds * 1000;
+  if (step >= 28 * 86400) return month.format(at);
+  return step >= 86400 || seconds % 86400 === 0 ? shortDate.format(at) : clock.format(at);
 }
 
 // Counts begin at 0. A price does not: its changes would not be seen.
