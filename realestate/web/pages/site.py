@@ -2,14 +2,17 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from realestate.storage import FullStore, StoreError
 from realestate.storage.job_counts import last_before
+from realestate.storage.places import District
+from realestate.storage.query import Box
 from realestate.storage.recent import Changes, counted
 from realestate.web.pages.portals import Fleet, first_line, read_fleet
 
@@ -21,6 +24,7 @@ T = TypeVar("T")
 #: What is computed again at most so often: what Redis knows, and what the store has to count.
 LIVE_SECONDS = 2.0
 COUNT_SECONDS = 15.0
+DISTRICT_SECONDS = 600.0
 #: `today` is the last 24 hours: a page must not be empty just after midnight.
 TODAY = timedelta(hours=24)
 
@@ -79,6 +83,18 @@ class Site:
     @cached_property
     def fleet(self) -> Figures[Fleet]:
         return Figures(self._look, LIVE_SECONDS)
+
+    @cached_property
+    def districts(self) -> Figures[Sequence[District]]:
+        return Figures(lambda: self.ask(lambda store: store.districts()), DISTRICT_SECONDS)
+
+    def labels_in(self, box: Box, limit: int) -> list[dict[str, Any]]:
+        """The names of districts within the box, those with the most listings."""
+        within = (each for each in self.districts.get() if box.contains(each.longitude, each.latitude))
+        return [
+            {"name": each.name, "longitude": each.longitude, "latitude": each.latitude}
+            for each in islice(within, limit)
+        ]
 
     def _count(self) -> Counted:
         try:
