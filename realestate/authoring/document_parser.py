@@ -89,7 +89,9 @@ def _parsed(
         of_page = document_url.url_of_ref(spider, other.ref)
         if is_given or of_page is None:
             raise
-        url, is_known, is_derived = of_page, True, True
+        url = of_page
+        is_known = True
+        is_derived = True
         values, item = parser_output.read_with_item(spider, parser_output.response(spider, url, page, stage), hints)
     return Parsed(values, url, is_made_up=not is_known, is_derived=is_derived, item=item)
 

@@ -23,6 +23,7 @@ from realestate.cli import (
     portals,
     quarantine,
     reparse,
+    serve,
 )
 from realestate.cli import status as status_commands
 from realestate.cli.help_page import AUTHOR, DATA, FLEET, KEEP, START, GroupedCommands
@@ -57,6 +58,7 @@ app.command(rich_help_panel=START, epilog="Example: realestate db -- --command '
 app.command(rich_help_panel=START, epilog="Example: realestate doctor")(doctor.doctor)
 app.command(rich_help_panel=DATA, epilog="Example: realestate history emlak 840001")(listings.history)
 app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 1500 --json")(listings.events)
+app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit immoweb --operation rent")(crawl.submit)
 app.add_typer(jobs.app, name="jobs", rich_help_panel=FLEET, epilog="Example: realestate jobs list --portal emlak")

@@ -55,7 +55,8 @@ class Advert:
         return None if dearest is None else rounded(self.asking * dearest / self.home.value)
 
     def ask(self, price: int) -> None:
-        self.old_price, self.asking = self.asking, price
+        self.old_price = self.asking
+        self.asking = price
 
 
 def dice(*key: object) -> Random:

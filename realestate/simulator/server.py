@@ -91,7 +91,8 @@ class Simulator:
         self.latency = dict.fromkeys(PORTALS, 0.0)
         self._histories = {name: History(name) for name in PORTALS}
         self._last_look: dict[str, int] = {}
-        world.at_night, world.in_the_morning = self._look, self._forget
+        world.at_night = self._look
+        world.in_the_morning = self._forget
         self._headers: dict[str, CIMultiDict[str]] = {}
         if adversity.profile is not None:
             for name, site in self.sites.items():
@@ -106,7 +107,8 @@ class Simulator:
     def portal(self, name: str) -> Handler:
         """Handles the requests to one portal."""
         site: Site | Stand = self.others[name] if name in OTHERS else self.sites[name]
-        stats, adversary = self.stats[name], self.adversaries.get(name)
+        stats = self.stats[name]
+        adversary = self.adversaries.get(name)
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if request.method in ("GET", "HEAD"):
@@ -298,7 +300,8 @@ async def running(
 def _proxies(
     simulator: Simulator, host: str, sockets: dict[str, socket.socket]
 ) -> AbstractAsyncContextManager[list[Proxy]]:
-    adversity, seed = simulator.adversity, simulator.world.seed
+    adversity = simulator.adversity
+    seed = simulator.world.seed
     profile = PROFILES[adversity.profile] if adversity.profile is not None else None
     return forwarding(
         {ports.base(host, bound): bound for name, bound in sockets.items() if name not in SERVED},

@@ -74,9 +74,11 @@ class World:
 
     def _open(self, portal: str) -> None:
         """Create the portal's country as of the first day, and let it go through all days so far."""
-        country, today = PORTALS[portal].country, self.day
+        country = PORTALS[portal].country
+        today = self.day
         assert country not in self._homes, "the changes of earlier days are not kept"
-        self._homes[country], self.day = [], 0
+        self._homes[country] = []
+        self.day = 0
         self.adverts.update({name: {} for name in _portals_of(country)})
         self._post(country, dict.fromkeys(_portals_of(country), self._listings))
         while self.day < today:
@@ -141,7 +143,8 @@ class World:
 
     def _home_for(self, portal: str, rng: Random) -> Home:
         country = PORTALS[portal].country
-        homes, shown = self._homes[country], self._shown[portal]
+        homes = self._homes[country]
+        shown = self._shown[portal]
         chance = rng.random() if homes else 1.0
         if shown and chance < READVERTISED:
             home = rng.choice(shown)

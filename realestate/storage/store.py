@@ -24,7 +24,8 @@ MASS = 0.2
 #: So many complete sweeps must miss a listing before evidence of the kind `absent` counts.
 ABSENCES = 2
 #: A listing is read again at the earliest, and at the latest, so many days after the last time.
-DUE_SOONEST, DUE_LATEST = 1, 14
+DUE_SOONEST = 1
+DUE_LATEST = 14
 #: The most listings that one refresh requests.
 DUE_AT_ONCE = 10_000
 
@@ -45,7 +46,8 @@ class Quarantined:
             record = as_record(item) if isinstance(item, Listing) else other_record(item)
         except (TypeError, ValueError, ArithmeticError):
             record = {each.name: repr(getattr(item, each.name)) for each in fields(item)}
-        ref, url = str(item.ref), str(item.url)
+        ref = str(item.ref)
+        url = str(item.url)
         return cls(portal=item.portal, ref=ref, url=url, errors=errors, record=record)
 
 

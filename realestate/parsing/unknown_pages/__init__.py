@@ -238,7 +238,8 @@ def _set_title(reading: Reading, document: Document, said: Mapping[str, dict[str
 
 def _set_sizes(reading: Reading) -> None:
     """A size that does not say of what is the land's for land, otherwise the home's. Land has no living area."""
-    fields, sources = reading.fields, reading.sources
+    fields = reading.fields
+    sources = reading.sources
     unnamed = fields.pop("area_any", None)
     source = sources.pop("area_any", "")
     wanted = "plot_m2" if fields["property_type"] == "land" else "area_m2"
@@ -277,7 +278,8 @@ def _leave_out_what_does_not_fit(reading: Reading) -> None:
 
 def _is_about_a_home(reading: Reading) -> bool:
     """Whether enough is known. A type in a description, or a price alone, may be about anything."""
-    fields, sources = reading.fields, reading.sources
+    fields = reading.fields
+    sources = reading.sources
     is_typed = fields["property_type"] != "other" and sources["property_type"] not in (
         "description",
         "address",

@@ -13,12 +13,15 @@ from realestate.simulator.texts import AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
 Form = Literal["current", "apollo", "old"]
 """The form of the page: with `currentItemData`, with Apollo's cache, or as before Next.js."""
 
-AGENT, OWNERS = "vasitəçi (agent)", ("mülkiyyətçi", "sahibi")
+AGENT = "vasitəçi (agent)"
+OWNERS = ("mülkiyyətçi", "sahibi")
 FIRMS = ("Günəş Əmlak", "Xəzər Daşınmaz", "Qala Evləri", "Mərkəz Əmlak MMC")
 #: Thousands are separated by a space, which is sometimes a no-break space.
 SPACES = (" ", " ", "\u00a0")
 #: The ending of a place's name says its kind: metro, rayon (district), qəsəbə (settlement).
-METRO, DISTRICT, SETTLEMENT = "m.", "r.", "q."
+METRO = "m."
+DISTRICT = "r."
+SETTLEMENT = "q."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +77,8 @@ def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
 
 
 def _posted(advert: Advert) -> Facts:
-    home, rng = advert.home, dice(advert.key, "facts")
+    home = advert.home
+    rng = dice(advert.key, "facts")
     rooms = home.rooms if rng.random() < 0.95 else None
     tells_floor = home.floor is not None and home.floors is not None and rng.random() < 0.9
     is_agent = rng.random() < 0.75

@@ -21,9 +21,11 @@ KINDS = {
     "land": "Torpaq",
     "shop": "Obyekt",
 }
-DEED, CONTRACT = "Çıxarış (Kupça)", "Müqavilə"
+DEED = "Çıxarış (Kupça)"
+CONTRACT = "Müqavilə"
 REPAIRS = ("Təmirsiz", "Orta təmirli", "Yaxşı təmirli", "Əla təmirli")
-AGENT, OWNER = "Vasitəçi", "Mülkiyyətçi"
+AGENT = "Vasitəçi"
+OWNER = "Mülkiyyətçi"
 
 #: Thousands are separated by a space, which is sometimes a no-break or a thin space.
 SPACES = (" ", " ", " ", "\u00a0", "\u2009")
@@ -94,9 +96,12 @@ def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
 
 
 def _posted(advert: Advert) -> Facts:
-    home, rng = advert.home, dice(advert.key, "facts")
+    home = advert.home
+    rng = dice(advert.key, "facts")
     rooms = home.rooms if rng.random() < 0.95 else None
-    tells_floor, tells_repair, tells_metro = rng.random() < 0.92, rng.random() < 0.85, rng.random() < 0.8
+    tells_floor = rng.random() < 0.92
+    tells_repair = rng.random() < 0.85
+    tells_metro = rng.random() < 0.8
     built = home.kind not in ("land", "garage")
     title = _title(home, rooms, tells_metro)
     return Facts(

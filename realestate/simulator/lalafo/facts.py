@@ -30,8 +30,10 @@ LEAVES: dict[str, dict[RentPeriod | None, int]] = {
     "shop": {None: 2057, "month": 2066, "day": 2066},
 }
 REPAIRS = ("Təmirsiz", "Orta təmirli", "Yaxşı təmirli", "Əla təmirli")
-DEED, CONTRACT = "Kupça (Çıxarış)", "Müqavilə"
-OWNER, AGENT = "Mülkiyyətçi", "Vasitəçi"
+DEED = "Kupça (Çıxarış)"
+CONTRACT = "Müqavilə"
+OWNER = "Mülkiyyətçi"
+AGENT = "Vasitəçi"
 AMENITIES = ("Lift", "Balkon", "Kondisioner", "Hovuz", "Parkinq", "Mebel")
 FIRMS = ("Nümunə Əmlak Evi", "Uydurma Daşınmaz Əmlak", "Sınaq Ev Agentliyi")
 
@@ -115,7 +117,8 @@ def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
 
 
 def _posted(advert: Advert) -> Facts:
-    home, rng = advert.home, dice(advert.key, "facts")
+    home = advert.home
+    rng = dice(advert.key, "facts")
     rolls = [rng.random() for _ in range(8)]
     is_built = home.kind not in ("land", "garage")
     firm = rng.choice(FIRMS) if rolls[7] < 0.2 else None
@@ -147,7 +150,8 @@ def _posted(advert: Advert) -> Facts:
 
 
 def _text(home: Home, rng: Random) -> str:
-    noun, size = AZ_NOUNS[home.kind], f"{home.area_m2 or home.plot_m2:g} m²"
+    noun = AZ_NOUNS[home.kind]
+    size = f"{home.area_m2 or home.plot_m2:g} m²"
     chosen = rng.sample(AZ_SENTENCES, rng.randint(1, 6))
     sentences = [sentence.format(city=home.place.city, noun=noun, area=size) for sentence in chosen]
     head = "Satılır" if home.operation == "sale" else "Kirayə verilir"

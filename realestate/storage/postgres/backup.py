@@ -72,7 +72,8 @@ def _read_listing(row: tuple[Any, ...]) -> StoredListing:
 
 
 def _write_listing(stored: StoredListing) -> Iterable[Any]:
-    listing, suspect = records.listing_of(stored.listing), stored.suspect
+    listing = records.listing_of(stored.listing)
+    suspect = stored.suspect
     doubt = (suspect.price, suspect.job) if suspect else (None, None)
     return (
         *fields_of(listing),
@@ -100,7 +101,8 @@ def _read_contacts(row: tuple[Any, ...]) -> SealedContacts:
 
 
 def _write_contacts(contacts: SealedContacts) -> Iterable[Any]:
-    sealed, lookups = f"\\x{contacts.sealed.hex()}", array(contacts.lookups)
+    sealed = f"\\x{contacts.sealed.hex()}"
+    lookups = array(contacts.lookups)
     return contacts.portal, contacts.ref, sealed, lookups, contacts.expires_at, contacts.source
 
 

@@ -13,6 +13,7 @@ from realestate.items import Listing, Part
 from realestate.items.docstrings import field_docstrings
 from realestate.storage.history import PriceSeen
 from realestate.storage.other_kinds import StoredOther
+from realestate.storage.query.fields import DERIVED_MEANING
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Job
 from realestate.storage.validators import PageRead
@@ -86,6 +87,17 @@ TABLES: dict[str, Described] = {
         "What the search page showed of a listing when its own page was last read.",
         columns={"card": "Hashes. If they differ from those of the search page, a sweep reads the listing's page."},
     ),
+    "summaries": Described(
+        "What searches compare: one row for each listing, kept by triggers.",
+        Listing,
+        DERIVED_MEANING
+        | {
+            "on_market": "Whether it is active or reserved.",
+            "place": "Longitude and latitude.",
+            "words": "The words of its texts, without case and accents.",
+        },
+    ),
+    "listing_summaries": Described("What a summary has of its listing.", Listing, DERIVED_MEANING),
     "current_listings": Described("The listings that are on the market: active or reserved.", Listing),
     "price_changes": Described(
         "Each change of a price: from events price_changed and price_meaning_changed.",
