@@ -1,4 +1,4 @@
-"""Copies the JavaScript of others out of a folder `node_modules`, with its licences and checksums: see `make vendor`."""
+"""Copies the JavaScript of others out of `node_modules`, with its licences and checksums: see `make vendor`."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ SHIPPED = {
     "maplibre-gl/dist/maplibre-gl.mjs": "maplibre-gl.mjs",
     "maplibre-gl/dist/maplibre-gl-worker.mjs": "maplibre-gl-worker.mjs",
     "terra-draw/dist/terra-draw.umd.js": "terra-draw.umd.js",
-    "terra-draw-maplibre-gl-adapter/dist/terra-draw-maplibre-gl-adapter.umd.js": "terra-draw-maplibre-gl-adapter.umd.js",
+    "terra-draw-maplibre-gl-adapter/dist/terra-draw-maplibre-gl-adapter.umd.js": "terra-draw-maplibre.umd.js",
     "topojson-client/dist/topojson-client.min.js": "topojson-client.min.js",
     "uplot/dist/uPlot.iife.min.js": "uPlot.iife.min.js",
     "uplot/dist/uPlot.min.css": "uPlot.min.css",

@@ -11,7 +11,7 @@ from realestate.storage.mongo.backup import BackupCollections
 from realestate.storage.mongo.connection import Connection
 from realestate.storage.mongo.jobs import Jobs, Planning
 from realestate.storage.mongo.maintenance import Maintenance
-from realestate.storage.mongo.query import MongoQueries
+from realestate.storage.mongo.places import Places
 from realestate.storage.mongo.read import PageValidators
 from realestate.storage.mongo.retention import ContactsKeeper, Retention
 from realestate.storage.mongo.schema import schema_version
@@ -22,7 +22,7 @@ class MongoStore(
     ListingWriter,
     Releases,
     OtherKinds,
-    MongoQueries,
+    Places,
     PageValidators,
     Jobs,
     Planning,

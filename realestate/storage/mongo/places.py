@@ -1,20 +1,21 @@
 """Where listings are, for a map: computed here from the matching documents."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
-from realestate.storage.mongo.query import ListingQueries
+from realestate.storage.mongo.query import MongoQueries
 from realestate.storage.places import FEWEST_OF_DISTRICT, MOST_DISTRICTS, District, PricedPlace, PricedPlaces
 from realestate.storage.query import EVERYTHING, Box, Filter
 
 
-class Places(ListingQueries):
+class Places(MongoQueries):
     """See `PlaceStore`."""
 
     def priced_places(self, filter: Filter, box: Box, limit: int) -> PricedPlaces:
         places = (
             PricedPlace(each["longitude"], each["latitude"], float(each["price_per_m2"]), each["currency"])
-            for each in self._in_box(filter, box)
+            for each in self._matches(replace(filter, conditions=(*filter.conditions, box)))
             if each["price_per_m2"] is not None and each["currency"] is not None
         )
         found = list(islice(places, limit + 1))

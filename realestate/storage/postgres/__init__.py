@@ -4,7 +4,7 @@ from realestate.storage.postgres.backup import BackupTables
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.jobs import Jobs, Planning
 from realestate.storage.postgres.maintenance import Maintenance
-from realestate.storage.postgres.query import PostgresQueries
+from realestate.storage.postgres.places import Places
 from realestate.storage.postgres.read import PageValidators
 from realestate.storage.postgres.retention import ContactsKeeper, Retention
 from realestate.storage.postgres.write import OtherKinds, Releases
@@ -13,7 +13,7 @@ from realestate.storage.postgres.write import OtherKinds, Releases
 class PostgresStore(
     Releases,
     OtherKinds,
-    PostgresQueries,
+    Places,
     PageValidators,
     Jobs,
     Planning,

@@ -120,11 +120,11 @@ def sign_in(
     if wrong_keys.are_too_many:
         error = "Too many wrong keys. Wait a minute and try again."
     else:
-        name = web.find_key(key.strip())
-        if name is not None:
+        signer = web.find_key(key.strip())
+        if signer is not None:
             response = RedirectResponse(safe_next(next), 303)
-            web.sessions.begin(response, name, is_https=request.url.scheme == "https")
-            logger.info("web/signed_in: by=%s", name)
+            web.sessions.begin(response, signer.name, is_https=request.url.scheme == "https")
+            logger.info("web/signed_in: by=%s", signer.name)
             return response
         wrong_keys.add()
         logger.warning("web/wrong_key: from=%s", request.client.host if request.client else "?")

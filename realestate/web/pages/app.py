@@ -1,15 +1,50 @@
 """Adds the pages to the server."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from fastapi import FastAPI
 
-from realestate.web.pages import access, routes_listing, routes_listings, routes_operations, routes_overview, static
-from realestate.web.pages.web import Web
+from realestate.queue.connection import connect_blocking
+from realestate.web.pages import (
+    access,
+    routes_listing,
+    routes_listings,
+    routes_operations,
+    routes_overview,
+    static,
+)
+from realestate.web.pages.sessions import Sessions
+from realestate.web.pages.site import Ask, Site
+from realestate.web.pages.web import Tiles, Web
+
+if TYPE_CHECKING:
+    from realestate.web.pages.sessions import Signer
+
+ROUTERS = (
+    static.router,
+    access.router,
+    routes_overview.router,
+    routes_listings.router,
+    routes_listing.router,
+    routes_operations.router,
+)
 
 
-def add_pages(app: FastAPI, web: Web) -> None:
-    """Add all pages, the sign-in and the static files."""
-    app.state.web = web
-    for each in (static.router, access.router, routes_overview.router, routes_listings.router, routes_listing.router, routes_operations.router):
+def add_pages(
+    app: FastAPI,
+    ask: Ask,
+    redis_url: str | None,
+    *,
+    sessions: Sessions | None = None,
+    find_key: Callable[[str], "Signer | None"] = lambda key: None,
+    tiles: Tiles | None = None,
+) -> None:
+    """Add all pages, the sign-in and the static files. `sessions` and `find_key` know the API keys; without them
+    everybody is signed in."""
+    server = connect_blocking(redis_url) if redis_url else None
+    app.state.web = Web(Site(ask, server), redis_url or "", sessions or Sessions({}), find_key, tiles)
+    for each in ROUTERS:
         app.include_router(each)
     app.add_exception_handler(access.SignInNeeded, access.to_sign_in)
     app.add_exception_handler(access.NotAllowed, access.refuse)

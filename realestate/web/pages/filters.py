@@ -172,7 +172,9 @@ def form_values(filter: Filter) -> dict[str, str]:
             values[TEXT.name] = " ".join(condition.words)
         elif field is not None and isinstance(condition, Comparison):
             value = condition.values[0]
-            values[field.name] = f"{value:f}" if isinstance(value, Decimal) else f"{value:g}" if isinstance(value, float) else str(value)
+            values[field.name] = (
+                f"{value:f}" if isinstance(value, Decimal) else f"{value:g}" if isinstance(value, float) else str(value)
+            )
     return values
 
 

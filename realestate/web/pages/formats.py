@@ -32,7 +32,13 @@ _MARKS = {
     "uk": (_NARROW, ","),
 }
 #: Regions that write numbers another way than their language does elsewhere.
-_REGIONS = {"de-at": (_NARROW, ","), "de-ch": ("’", "."), "fr-ch": (_NARROW, ","), "it-ch": ("’", "."), "es-mx": (",", ".")}
+_REGIONS = {
+    "de-at": (_NARROW, ","),
+    "de-ch": ("’", "."),
+    "fr-ch": (_NARROW, ","),
+    "it-ch": ("’", "."),
+    "es-mx": (",", "."),
+}
 MISSING = "–"
 Number = int | float | Decimal
 

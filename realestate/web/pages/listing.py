@@ -183,7 +183,11 @@ def facts_of(listing: Listing, fmt: Formats) -> Mapping[str, Sequence[Fact]]:
     groups = {}
     for group, fields in FACTS.items():
         known = [(label, name, getattr(listing, name)) for name, label in fields]
-        facts = [Fact(label, _shown(name, value, listing, fmt)) for label, name, value in known if value not in (None, frozenset())]
+        facts = [
+            Fact(label, _shown(name, value, listing, fmt))
+            for label, name, value in known
+            if value not in (None, frozenset())
+        ]
         if facts:
             groups[group] = facts
     return groups

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import h3
+from h3 import cell_to_boundary, latlng_to_cell
 
 from realestate.storage import FullStore
 from realestate.storage.places import PricedPlace
@@ -54,7 +54,7 @@ def resolution_of(zoom: float) -> int:
 
 def bounds_of(hexagons: Iterable[Hexagon]) -> tuple[float, float, float, float] | None:
     """West, south, east and north of the cells; None without any."""
-    corners = [corner for each in hexagons for corner in h3.cell_to_boundary(each.cell)]
+    corners = [corner for each in hexagons for corner in cell_to_boundary(each.cell)]
     if not corners:
         return None
     latitudes = [latitude for latitude, _ in corners]
@@ -71,7 +71,7 @@ def medians(places: Iterable[PricedPlace], resolution: int) -> dict[str, Median]
     """The median of each cell that has enough prices."""
     prices: dict[str, dict[str, list[float]]] = {}
     for each in places:
-        cell = h3.latlng_to_cell(each.latitude, each.longitude, resolution)
+        cell = latlng_to_cell(each.latitude, each.longitude, resolution)
         prices.setdefault(cell, {}).setdefault(each.currency, []).append(each.price_per_m2)
     found = {}
     for cell, by_currency in prices.items():
@@ -153,7 +153,7 @@ def _operation(store: FullStore, filter: Filter) -> str | None:
 def _hexagon(
     cell: Hexagon, median: Median | None, limits: Mapping[str, Sequence[float]], fmt: Formats
 ) -> dict[str, Any]:
-    corners = [(round(longitude, 5), round(latitude, 5)) for latitude, longitude in h3.cell_to_boundary(cell.cell)]
+    corners = [(round(longitude, 5), round(latitude, 5)) for latitude, longitude in cell_to_boundary(cell.cell)]
     if median is None:
         colour, told = UNKNOWN, "too few prices for a median"
     else:

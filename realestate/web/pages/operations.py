@@ -88,12 +88,12 @@ def read_operations(site: Site) -> Operations:
     return Operations(fleet, stages_left(site.server, fleet), jobs, (), entries, faults)
 
 
-def stages_left(server: "Redis", fleet: Fleet) -> Mapping[str, Mapping[str, int]]:
+def stages_left(server: "Redis | None", fleet: Fleet) -> Mapping[str, Mapping[str, int]]:
     """The requests that are left of each portal's open jobs, by stage."""
     found: dict[str, Mapping[str, int]] = {}
     try:
         for portal in fleet.portals:
-            if portal.state and portal.state.open_jobs:
+            if server and portal.state and portal.state.open_jobs:
                 found[portal.name] = _left_of(server, portal.name)
     except REDIS_ERRORS:
         return {}

@@ -110,7 +110,7 @@ def job_lines(site: Site, jobs: Sequence[Job]) -> list[JobLine]:
 
 
 def _progress(site: Site, job: Job) -> JobProgress | None:
-    if job.verdict is not None or job.concluded_at is not None:
+    if job.verdict is not None or job.concluded_at is not None or site.server is None:
         return None
     try:
         return job_progress(site.server, job.portal, job.job)

@@ -9,13 +9,11 @@ from realestate.jobs.fleet import State, look
 from realestate.jobs.work import all_portals, portals
 from realestate.queue.credentials import without_credentials
 from realestate.queue.redis_client import REDIS_ERRORS
-from realestate.storage import FullStore, StoreError
 from realestate.storage.recent import Changes
 
 if TYPE_CHECKING:
     from redis import Redis
 
-    from realestate.queue.rate_limit import RateLimit
 
 Kind = Literal["good", "warn", "bad", "idle"]
 
@@ -108,12 +106,8 @@ def _worker(name: str, names: Sequence[tuple[str, str]], states: Mapping[str, St
     )
 
 
-def read_counts(store: FullStore) -> Mapping[str, tuple[int, int]]:
-    return store.counts()
-
-
 def read_fleet(
-    server: "Redis",
+    server: "Redis | None",
     counts: Mapping[str, tuple[int, int]] | None,
     changes: Mapping[str, Changes],
     store_error: str = "",
@@ -122,9 +116,9 @@ def read_fleet(
     kept = counts or {}
     names = sorted({*portals(), *(name for name in all_portals() if name in kept)})
     states: dict[str, State] = {}
-    redis_error = ""
+    redis_error = "" if server else "REDIS_URL is not set"
     try:
-        states = {name: look(server, name) for name in names}
+        states = {name: look(server, name) for name in names} if server else {}
     except REDIS_ERRORS as error:
         redis_error = first_line(error)
     found = [_portal(name, states.get(name), counts, changes.get(name, Changes())) for name in names]
@@ -162,14 +156,5 @@ def health_of(state: State | None, quarantined: int, listings: int) -> Health:
     return Health("good", "healthy") if listings else Health("idle", "not crawled yet")
 
 
-def rate_in_words(limit: "RateLimit") -> str:
-    """The rate limit and its reason."""
-    return str(limit).replace("free", "none")
-
-
 def first_line(error: Exception) -> str:
     return without_credentials(str(error)).partition("\n")[0]
-
-
-def store_answer(error: StoreError) -> str:
-    return f"The database is not available: {first_line(error)}"

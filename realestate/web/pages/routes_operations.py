@@ -1,6 +1,7 @@
 """The routes of operations. Each act needs the scope `operate` and a form of our own, and is logged."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated
 
@@ -30,10 +31,8 @@ Chosen = Annotated[list[str], Form(max_length=MOST_CHOSEN)]
 async def show(request: Request, session: Operator, did: str = "", kind: str = "good") -> Response:
     web = web_of(request)
     found = await run_in_threadpool(model.read_operations, web.site)
-    try:
+    with suppress(*REDIS_ERRORS):  # the page says then that Redis is not available
         found = replace(found, letters=await model.newest_letters(web.redis_url, found.fleet))
-    except REDIS_ERRORS:
-        pass  # the page says already that Redis is not available
     return page(
         request,
         "operations.html",

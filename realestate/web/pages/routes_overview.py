@@ -8,7 +8,6 @@ from realestate.web.pages.access import Reader
 from realestate.web.pages.live import stream
 from realestate.web.pages.overview import read_overview
 from realestate.web.pages.render import fragment, page
-from realestate.web.pages.sessions import Session
 from realestate.web.pages.static import files
 from realestate.web.pages.web import web_of
 

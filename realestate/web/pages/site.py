@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from realestate.storage import FullStore, StoreError
 from realestate.storage.job_counts import last_before
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from redis import Redis
 
 T = TypeVar("T")
+
+
+class Ask(Protocol):
+    """Calls a function with an open store and returns its result."""
+
+    def __call__(self, question: Callable[[FullStore], T], /) -> T: ...
+
 
 #: What is computed again at most so often: what Redis knows, and what the store has to count.
 LIVE_SECONDS = 2.0
@@ -72,7 +79,7 @@ class Counted:
 class Site:
     """The figures that several pages and their live parts show."""
 
-    def __init__(self, ask: "Ask", server: "Redis") -> None:
+    def __init__(self, ask: Ask, server: "Redis | None") -> None:
         self.ask = ask
         self.server = server
 
@@ -105,10 +112,6 @@ class Site:
     def _look(self) -> Fleet:
         counted = self.counted.get()
         return read_fleet(self.server, counted.listings, counted.changes, counted.error)
-
-
-#: Calls a function with an open store and returns its result.
-Ask = Callable[[Callable[[FullStore], T]], T]
 
 
 def _count(store: FullStore) -> Counted:

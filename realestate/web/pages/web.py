@@ -2,15 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from fastapi import Request
 
-from realestate.web.pages.sessions import Sessions
+from realestate.web.pages.sessions import Sessions, Signer
 from realestate.web.pages.site import Site
-
-if TYPE_CHECKING:
-    from redis import Redis
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +24,11 @@ class Web:
     """What the pages of one server share."""
 
     site: Site
-    server: "Redis"
     redis_url: str
+    """Empty if there is no Redis."""
     sessions: Sessions
-    find_key: Callable[[str], str | None]
-    """Returns the name of a key, or None if it is not one of API_KEYS."""
+    find_key: Callable[[str], Signer | None]
+    """Finds a key as somebody typed it; None if it is not one of API_KEYS."""
     tiles: Tiles | None = None
 
 

@@ -293,7 +293,7 @@ const script = (name) =>
 async function startDrawing() {
   if (!window.terraDraw) {
     await script("./vendor/terra-draw.umd.js");
-    await script("./vendor/terra-draw-maplibre-gl-adapter.umd.js");
+    await script("./vendor/terra-draw-maplibre.umd.js");
   }
   popup?.remove();
   const colour = ACCENT[scheme()];

@@ -29,7 +29,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const button = document.querySelector("[data-theme-button]");
   if (!button) return;
   const label = () => {
-    button.textContent = { auto: "Auto", light: "Light", dark: "Dark" }[chosenTheme()];
+    button.querySelector("[data-theme-name]").textContent = { auto: "Auto", light: "Light", dark: "Dark" }[chosenTheme()];
   };
   button.addEventListener("click", () => {
     const next = THEMES[(THEMES.indexOf(chosenTheme()) + 1) % THEMES.length];
