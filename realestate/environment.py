@@ -197,6 +197,26 @@ def _mongodb_url(uri: str, database: str | None) -> str:
     return parts._replace(path=f"/{database or named or 'realestate'}", query=query).geturl()
 
 
+def notify_urls() -> tuple[str, ...]:
+    """NOTIFY_URLS, and the chats of TELEGRAM_BOT_TOKEN and TELEGRAM_CHAT_ID. An error message contains no address: it
+    may be a secret. Whether apprise understands an address is checked when it is used."""
+    from realestate.monitoring.addresses import BadAddress, split_addresses, telegram_addresses
+
+    token = variable("TELEGRAM_BOT_TOKEN")
+    chats = variable("TELEGRAM_CHAT_ID")
+    if bool(token) != bool(chats):
+        raise SystemExit("realestate: TELEGRAM_BOT_TOKEN and TELEGRAM_CHAT_ID are needed together")
+    try:
+        addresses = split_addresses(variable("NOTIFY_URLS") or "")
+    except BadAddress as error:
+        raise SystemExit(f"realestate: NOTIFY_URLS: {error}") from None
+    try:
+        addresses += telegram_addresses(token, chats) if token and chats else []
+    except BadAddress as error:
+        raise SystemExit(f"realestate: {error}") from None
+    return tuple(dict.fromkeys(addresses))
+
+
 def changed(**changes: str) -> Mapping[str, str]:
     """The environment for a process that we start: our own, with these changes."""
     return {**os.environ, **changes}

@@ -17,8 +17,8 @@ MAY_IMPORT = {
     "schema": {"items"},
     "parsing": set(),
     "old_names": set(),
-    # the form of a proxy's address; settings that were renamed; what a message must not show
-    "environment": {"middlewares", "old_names", "queue"},
+    # the form of addresses of proxies and receivers; settings that were renamed; what a message must not show
+    "environment": {"middlewares", "old_names", "queue", "monitoring"},
     "private_files": set(),
     "settings": {"environment", "queue"},  # the names of the keys
     "privacy": {"parsing"},
@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "crawling": {"items", "parsing", "privacy", "queue", "storage", "accelerate"},
     "spiders": {"crawling", "items", "parsing", "privacy", "accelerate", "queue"},
     "middlewares": {"parsing", "privacy", "queue", "storage", "accelerate"},
-    "monitoring": {"queue"},
+    "monitoring": {"queue", "storage", "middlewares"},  # middlewares: which addresses a webhook may have
     "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
     "embedded": {"private_files"},
     # crawling: what may be asked of a portal; monitoring: the log lines of a worker
@@ -53,6 +53,7 @@ MAY_IMPORT = {
         "simulator",
         "private_files",
         "web",
+        "monitoring",
     }
     | {"authoring"},
     "__main__": {"cli"},

@@ -87,6 +87,12 @@ def simulate(
         str | None,
         typer.Option(help="Password that the proxies require, for the user `simulator`. Without it they return 407."),
     ] = None,
+    traps: Annotated[
+        bool, typer.Option("--traps", help="Make homes hard to link: blocks of alike flats, wrong floors, rewording.")
+    ] = False,
+    drift: Annotated[
+        float, typer.Option(help="With --traps: change of the price level in a week, in percent.", min=-5, max=5)
+    ] = 0.0,
 ) -> None:
     """Serve simulated portals, shaped like the real ones, with the truth at /_truth/<portal>.
 
@@ -98,11 +104,25 @@ def simulate(
     An adversary limits the requests per second of each client address (gentle 20, normal 5, strict 1, hostile 0.5).
     It answers more with 429 or a ban. All but the gentle one also inject faults. /_adversary shows what it did. The
     adversary and the seed decide which proxies are dead, slow or dishonest.
+
+    With --traps, /_truth/homes says which adverts of the Azerbaijani portals are the same home.
     """
     from realestate import simulator
+    from realestate.cli.errors import UsageError
+
+    if drift and not traps:
+        raise UsageError("--drift needs --traps")
 
     adversity = simulator.Adversity(profile=adversary, proxies=proxies, proxy_password=proxy_password)
-    simulator.serve(port=port, listings=listings, seed=seed, host=host, ready=_print_addresses, adversity=adversity)
+    simulator.serve(
+        port=port,
+        listings=listings,
+        seed=seed,
+        host=host,
+        ready=_print_addresses,
+        adversity=adversity,
+        traps=simulator.Traps(drift / 100) if traps else None,
+    )
 
 
 def _print_addresses(addresses: dict[str, str]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from realestate.items import Listing
 from realestate.storage.errors import StoreError
 from realestate.storage.history import State
+from realestate.storage.outbox import OutboxStore
 from realestate.storage.places import PlaceStore
 from realestate.storage.query.results import QueryStore
 from realestate.storage.snapshots import Kind, SnapshotRef
@@ -192,5 +193,5 @@ class MaintenanceStore(Protocol):
 
 
 @runtime_checkable
-class FullStore(Store, MaintenanceStore, QueryStore, PlaceStore, Protocol):
+class FullStore(Store, MaintenanceStore, OutboxStore, QueryStore, PlaceStore, Protocol):
     """A store with all its commands, which can be searched."""

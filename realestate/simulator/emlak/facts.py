@@ -115,8 +115,8 @@ def _posted(advert: Advert) -> Facts:
         address=_address(home, rng),
         title_metro=home.metro if tells_metro else None,
         is_mapped=rng.random() < 0.8,
-        paragraphs=_paragraphs(home, rng),
-        seller=AGENT if rng.random() < 0.6 else OWNER,
+        paragraphs=advert.words or _paragraphs(home, rng),
+        seller=_seller(advert, rng),
         seller_name=rng.choice(PERSONS_AZ),
         phones=_phones(rng),
         photos=rng.choice((0, 1, 3, 5, 8, 12, 16)),
@@ -178,6 +178,13 @@ def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
         sentence.format(city=home.place.city, noun=AZ_NOUNS[home.kind], area=area_text(home)) for sentence in chosen
     ]
     return tuple(" ".join(text[at : at + 3]) for at in range(0, len(text), 3))
+
+
+def _seller(advert: Advert, rng: Random) -> str:
+    is_agent = rng.random() < 0.6
+    if advert.words is not None:
+        is_agent = advert.agency is not None
+    return AGENT if is_agent else OWNER
 
 
 def _phones(rng: Random) -> str:

@@ -122,8 +122,10 @@ def _posted(advert: Advert) -> Facts:
     rolls = [rng.random() for _ in range(8)]
     is_built = home.kind not in ("land", "garage")
     firm = rng.choice(FIRMS) if rolls[7] < 0.2 else None
+    if advert.words is not None:
+        firm = advert.agency
     return Facts(
-        text=_text(home, rng),
+        text=_text(home, rng, advert.words),
         rooms=home.rooms if rolls[0] < 0.95 else None,
         floor=home.floor if rolls[1] < 0.92 else None,
         floors=home.floors if rolls[2] < 0.9 else None,
@@ -149,10 +151,10 @@ def _posted(advert: Advert) -> Facts:
     )
 
 
-def _text(home: Home, rng: Random) -> str:
+def _text(home: Home, rng: Random, words: tuple[str, ...] | None) -> str:
     noun = AZ_NOUNS[home.kind]
     size = f"{home.area_m2 or home.plot_m2:g} m²"
-    chosen = rng.sample(AZ_SENTENCES, rng.randint(1, 6))
+    chosen = rng.sample(AZ_SENTENCES, rng.randint(1, 6)) if words is None else words
     sentences = [sentence.format(city=home.place.city, noun=noun, area=size) for sentence in chosen]
     head = "Satılır" if home.operation == "sale" else "Kirayə verilir"
     return f"{head}: {noun}, {home.street}{rng.choice((' ', '  ', chr(10)))}" + rng.choice((" ", "\n")).join(sentences)

@@ -115,8 +115,8 @@ def _posted(advert: Advert) -> Facts:
         floor=home.floor if rng.random() < 0.9 else None,
         floors=home.floors if rng.random() < 0.9 else None,
         whereabouts=where,
-        paragraphs=_paragraphs(home, rng),
-        shop=rng.choice(SHOPS) if rng.random() < 0.4 else None,
+        paragraphs=advert.words or _paragraphs(home, rng),
+        shop=_shop(advert, rng),
         contact=rng.choice(PERSONS_AZ),
         phones=_phones(rng),
         photos=rng.choice((0, 1, 3, 5, 8, 12)),
@@ -153,6 +153,11 @@ def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
     size = f"{size_text(home)} {'sot' if home.kind == 'land' else 'm2'}"
     text = [sentence.format(city=home.place.city, noun=AZ_NOUNS[home.kind], area=size) for sentence in chosen]
     return tuple(" ".join(text[at : at + 3]) for at in range(0, len(text), 3))
+
+
+def _shop(advert: Advert, rng: Random) -> str | None:
+    shop = rng.choice(SHOPS) if rng.random() < 0.4 else None
+    return shop if advert.words is None else advert.agency
 
 
 def _phones(rng: Random) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from realestate.storage.mongo.backup import BackupCollections
 from realestate.storage.mongo.connection import Connection
 from realestate.storage.mongo.jobs import Jobs, Planning
 from realestate.storage.mongo.maintenance import Maintenance
+from realestate.storage.mongo.orders import StoredOrders
+from realestate.storage.mongo.outbox import Outbox
 from realestate.storage.mongo.places import Places
 from realestate.storage.mongo.read import PageValidators
 from realestate.storage.mongo.retention import ContactsKeeper, Retention
@@ -26,8 +28,10 @@ class MongoStore(
     PageValidators,
     Jobs,
     Planning,
+    StoredOrders,
     ContactsKeeper,
     Retention,
+    Outbox,
     Maintenance,
     BackupCollections,
 ):

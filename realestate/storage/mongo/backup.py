@@ -34,6 +34,7 @@ from realestate.storage.mongo.documents import (
 from realestate.storage.mongo.event_log import SOURCES, Log, entries, last_entry
 from realestate.storage.mongo.jobs import job_document, job_of
 from realestate.storage.mongo.names import part_name
+from realestate.storage.mongo.orders import order_document, order_of
 from realestate.storage.mongo.retention import contacts_document, contacts_of
 from realestate.storage.mongo.schema import (
     demand_empty,
@@ -180,6 +181,7 @@ _HISTORY: Mapping[str, Callable[[Database[Document], _Exported], Iterator[Any]]]
     "prices": _prices,
 }
 _PLAIN: Mapping[str, Callable[[Document], Any]] = {
+    "job_orders": order_of,
     "parts": _plain(PlannedPart),
     "watermarks": _plain(Watermark),
     "quarantine": entry_of,
@@ -331,6 +333,7 @@ def _id_of_mark(record: ErasedMark) -> str:
 
 
 _DOCUMENTS: Mapping[str, Callable[[Any], Document]] = {
+    "job_orders": order_document,
     "listings": _listing_document,
     "others": _other_document,
     "jobs": _job_document,

@@ -43,6 +43,12 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     "departures": {"job": ("job",), "listing": ("portal", "ref")},
     "parts": {"job": ("job",)},
     "jobs": {"portal": ("portal", "started_at")},
+    "job_orders": {
+        "portal": ("portal", "submitted_at"),
+        "newest": ("-submitted_at", "-_id"),
+        "key": ("key",),
+        "unended": ("ended_at", "submitted_at"),
+    },
     "quarantine": {"portal": ("portal",), "listing": ("portal", "ref"), "newest": ("-quarantined_at", "_id")},
     "snapshots": {
         "portal": ("portal", "fetched_at"),
@@ -53,9 +59,14 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     "contacts": {"listing": ("portal", "ref"), "lookups": ("lookups",), "expires": ("expires_at",)},
     "erased": {"under_way": ("under_way",)},
 }
-#: All collections except `schema`.
+#: Collections that no backup contains.
+NOT_IN_BACKUPS: dict[str, dict[str, tuple[str, ...]]] = {
+    "notifications": {"waiting": ("state", "number"), "target": ("target", "state"), "id": ("id",)},
+}
+#: All collections of a backup: all except NOT_IN_BACKUPS and `schema`.
 COLLECTIONS = (
     "jobs",
+    "job_orders",
     "parts",
     "departures",
     "watermarks",
@@ -72,7 +83,7 @@ COLLECTIONS = (
 def make_indexes(database: Database[Any], prefix: str = "") -> list[str]:
     """Create the missing indexes of collections whose names have this prefix. Return their names."""
     made = []
-    for collection, wanted in INDEXES.items():
+    for collection, wanted in (INDEXES if prefix else INDEXES | NOT_IN_BACKUPS).items():
         existing = set(database[prefix + collection].index_information())
         for name, fields in wanted.items():
             if name not in existing:
@@ -211,9 +222,19 @@ def _derived_fields(database: Database[Any]) -> None:
 
 
 #: The first four add missing indexes: the second for maintenance, the third for parts, the fourth for other kinds of
-#: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name, the
-#: seventh adds what searches compare.
-STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs, _jobs_by_portal, _derived_fields)
+#: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name. The seventh adds the indexes of
+#: the outbox, the eighth those of submitted jobs. The ninth adds what searches compare.
+STEPS: tuple[Step, ...] = (
+    _indexes,
+    _indexes,
+    _indexes,
+    _indexes,
+    _runs_are_jobs,
+    _jobs_by_portal,
+    _indexes,
+    _indexes,
+    _derived_fields,
+)
 
 
 def migrate(database: Database[Any]) -> None:

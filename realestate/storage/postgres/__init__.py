@@ -4,6 +4,8 @@ from realestate.storage.postgres.backup import BackupTables
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.jobs import Jobs, Planning
 from realestate.storage.postgres.maintenance import Maintenance
+from realestate.storage.postgres.orders import StoredOrders
+from realestate.storage.postgres.outbox import Outbox
 from realestate.storage.postgres.places import Places
 from realestate.storage.postgres.read import PageValidators
 from realestate.storage.postgres.retention import ContactsKeeper, Retention
@@ -17,8 +19,10 @@ class PostgresStore(
     PageValidators,
     Jobs,
     Planning,
+    StoredOrders,
     ContactsKeeper,
     Retention,
+    Outbox,
     Maintenance,
     BackupTables,
 ):
