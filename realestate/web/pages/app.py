@@ -39,11 +39,12 @@ def add_pages(
     sessions: Sessions | None = None,
     find_key: Callable[[str], "Signer | None"] = lambda key: None,
     tiles: Tiles | None = None,
+    simulator: str | None = None,
 ) -> None:
     """Add all pages, the sign-in and the static files. `sessions` and `find_key` know the API keys; without them
     everybody is signed in."""
     server = connect_blocking(redis_url) if redis_url else None
-    app.state.web = Web(Site(ask, server), redis_url or "", sessions or Sessions({}), find_key, tiles)
+    app.state.web = Web(Site(ask, server, simulator), redis_url or "", sessions or Sessions({}), find_key, tiles)
     for each in ROUTERS:
         app.include_router(each)
     app.add_exception_handler(access.SignInNeeded, access.to_sign_in)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from realestate.jobs.state import JobState
 from realestate.queue import keys
 from realestate.queue.connection import connect_to
 from realestate.queue.dead_letters import DeadLetter, DeadLetters
@@ -12,7 +13,7 @@ from realestate.queue.redis_client import REDIS_ERRORS, briefly
 from realestate.queue.request_queue import QueueSettings, RequestQueue
 from realestate.storage import StoreError
 from realestate.storage.maintenance import InQuarantine
-from realestate.web.pages.overview import JobLine, job_lines
+from realestate.web.pages.jobs import newest_jobs
 from realestate.web.pages.portals import Fleet
 from realestate.web.pages.site import Site
 
@@ -58,7 +59,7 @@ class Operations:
     fleet: Fleet
     left: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """portal -> stage -> requests of open jobs that are left."""
-    jobs: Sequence[JobLine] = ()
+    jobs: Sequence[JobState] = ()
     letters: Sequence[Letter] = ()
     entries: Sequence[InQuarantine] = ()
     faults: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -80,12 +81,11 @@ def read_operations(site: Site) -> Operations:
     """All but the dead letters."""
     fleet = site.fleet.get()
     try:
-        jobs = job_lines(site, site.ask(lambda store: store.jobs(limit=JOBS)))
         entries = site.ask(lambda store: store.quarantined(limit=ENTRIES))
         faults = site.ask(lambda store: store.faults())
     except StoreError:
         return Operations(fleet, stages_left(site.server, fleet))
-    return Operations(fleet, stages_left(site.server, fleet), jobs, (), entries, faults)
+    return Operations(fleet, stages_left(site.server, fleet), newest_jobs(site, JOBS), (), entries, faults)
 
 
 def stages_left(server: "Redis | None", fleet: Fleet) -> Mapping[str, Mapping[str, int]]:

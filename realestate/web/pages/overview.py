@@ -6,12 +6,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from realestate.jobs.fleet import JobProgress, job_progress
-from realestate.queue.redis_client import REDIS_ERRORS
+from realestate.jobs.state import JobState
 from realestate.storage import FullStore, StoreError
 from realestate.storage.history import Event
 from realestate.storage.recent import Changes
-from realestate.storage.store import Job
+from realestate.web.pages.jobs import newest_jobs
 from realestate.web.pages.portals import Fleet, Portal
 from realestate.web.pages.site import Site
 
@@ -20,28 +19,6 @@ JOBS = 8
 EVENTS = 12
 #: Events that a reader of the overview wants to see.
 _TOLD = ("price_changed", "delisted", "sold", "rented", "relisted", "listed")
-
-
-@dataclass(frozen=True, slots=True)
-class JobLine:
-    """A job: how far it is, or how it ended."""
-
-    job: str
-    portal: str
-    mode: str
-    scope: str
-    started_at: datetime
-    ended_at: datetime | None
-    is_running: bool
-    state: str
-    done: int = 0
-    left: int = 0
-    dead: int = 0
-
-    @property
-    def share(self) -> float:
-        """The part that is done, of what is known by now."""
-        return self.done / (self.done + self.left) if self.done + self.left else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +39,7 @@ class EventLine:
 @dataclass(frozen=True, slots=True)
 class Overview:
     fleet: Fleet
-    jobs: Sequence[JobLine]
+    jobs: Sequence[JobState]
     events: Sequence[EventLine]
 
     @property
@@ -85,8 +62,8 @@ class Overview:
         return [each.name for each in self.fleet.portals if each.name not in shown]
 
     @property
-    def running(self) -> Sequence[JobLine]:
-        return [each for each in self.jobs if each.is_running]
+    def running(self) -> Sequence[JobState]:
+        return [each for each in self.jobs if not each.is_over]
 
 
 def _is_busy(portal: Portal) -> bool:
@@ -97,52 +74,10 @@ def _is_busy(portal: Portal) -> bool:
 def read_overview(site: Site) -> Overview:
     fleet = site.fleet.get()
     try:
-        jobs = site.ask(lambda store: store.jobs(limit=JOBS))
         events = site.ask(_newest)
     except StoreError:
         return Overview(fleet, (), ())
-    return Overview(fleet, job_lines(site, jobs), events)
-
-
-def job_lines(site: Site, jobs: Sequence[Job]) -> list[JobLine]:
-    """The jobs, the unfinished ones with their progress."""
-    return [_job_line(each, _progress(site, each)) for each in jobs]
-
-
-def _progress(site: Site, job: Job) -> JobProgress | None:
-    if job.verdict is not None or job.concluded_at is not None or site.server is None:
-        return None
-    try:
-        return job_progress(site.server, job.portal, job.job)
-    except REDIS_ERRORS:
-        return None
-
-
-def _job_line(job: Job, progress: JobProgress | None) -> JobLine:
-    is_running = progress is not None and (progress.is_open or bool(progress.left))
-    return JobLine(
-        job=job.job,
-        portal=job.portal,
-        mode=job.mode,
-        scope=job.scope,
-        started_at=job.started_at,
-        ended_at=job.concluded_at,
-        is_running=is_running,
-        state=_state(job, progress if is_running else None),
-        done=progress.done if progress else 0,
-        left=progress.left if progress else 0,
-        dead=progress.dead if progress else 0,
-    )
-
-
-def _state(job: Job, progress: JobProgress | None) -> str:
-    if progress is not None:
-        return "checking what it did not find" if progress.is_checking else "crawling"
-    if job.verdict == "withheld":
-        return f"{job.departures} would be gone: withheld"
-    if job.complete is False:
-        return f"not complete: {job.reason or 'unknown reason'}"
-    return "complete" if job.complete else "ended"
+    return Overview(fleet, newest_jobs(site, JOBS), events)
 
 
 def _newest(store: FullStore) -> list[EventLine]:

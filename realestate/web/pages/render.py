@@ -92,6 +92,8 @@ def page(
 def html_response(request: Request, html: str, status: int, content_security_policy: str) -> Response:
     body = html.encode("utf-8", "replace")
     sent = {**headers(content_security_policy), "Vary": "Accept-Encoding, Cookie"}
+    if cookie := getattr(request.state, "new_cookie", ""):
+        sent["Set-Cookie"] = cookie
     if len(body) > _WORTH_COMPRESSING and "gzip" in request.headers.get("accept-encoding", ""):
         body = gzip.compress(body, 5, mtime=0)
         sent["Content-Encoding"] = "gzip"

@@ -9,12 +9,16 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
+from realestate.crawling.scope import PROPERTY_TYPES
+from realestate.jobs.manage import JobConflict, NoSuchJobId
+from realestate.jobs.order import BadOrder, read_order
 from realestate.jobs.release import release_entries
 from realestate.jobs.work import all_portals
 from realestate.queue.dead_letters import DeadLetters
 from realestate.queue.redis_client import REDIS_ERRORS
 from realestate.web.pages import operations as model
 from realestate.web.pages.access import Actor, NotAllowed, Operator, log_act
+from realestate.web.pages.jobs import MODES, NoRedis, with_desk
 from realestate.web.pages.live import stream
 from realestate.web.pages.render import fragment, page
 from realestate.web.pages.sessions import Session
@@ -24,7 +28,9 @@ router = APIRouter(include_in_schema=False)
 #: The acts of one form are at most so many.
 MOST_CHOSEN = 500
 REPLAYED_PER_SECOND = 10.0
-Chosen = Annotated[list[str], Form(max_length=MOST_CHOSEN)]
+#: The fields of the form of a job.
+_ORDERED = ("portal", "mode", "operation", "type", "city", "limit")
+Chosen = Annotated[list[str] | None, Form(max_length=MOST_CHOSEN)]
 
 
 @router.get("/operations")
@@ -43,6 +49,8 @@ async def show(request: Request, session: Operator, did: str = "", kind: str = "
         did=session.read(did),
         kind="bad" if kind == "bad" else "good",
         all_portals=all_portals(),
+        modes=MODES,
+        property_types=PROPERTY_TYPES,
     )
 
 
@@ -76,7 +84,7 @@ async def resume(request: Request, portal: str, session: Actor) -> Response:
 
 
 @router.post("/operations/dead-letters/{act}")
-async def act_on_letters(request: Request, act: str, session: Actor, chosen: Chosen | None = None) -> Response:
+async def act_on_letters(request: Request, act: str, session: Actor, chosen: Chosen = None) -> Response:
     """Replay or drop dead letters. Each is named as `<portal>/<id>`."""
     if act not in ("replay", "drop"):
         raise NotAllowed(f"dead letters can be replayed or dropped, not {act!r}")
@@ -98,7 +106,7 @@ async def act_on_letters(request: Request, act: str, session: Actor, chosen: Cho
 
 
 @router.post("/operations/quarantine/{act}")
-def act_on_entries(request: Request, act: str, session: Actor, chosen: Chosen | None = None) -> Response:
+def act_on_entries(request: Request, act: str, session: Actor, chosen: Chosen = None) -> Response:
     """Release entries as they are, or drop them."""
     if act not in ("release", "drop"):
         raise NotAllowed(f"entries can be released or dropped, not {act!r}")
@@ -117,6 +125,35 @@ def act_on_entries(request: Request, act: str, session: Actor, chosen: Chosen | 
         kind = "bad" if refused else "good"
     log_act(session, f"quarantine/{act}", count=count)
     return _back(session, told, "quarantine", kind)
+
+
+@router.post("/operations/jobs")
+async def submit(request: Request, session: Actor) -> Response:
+    """Submit a job from the form. What the portal cannot do is said above the form."""
+    form = await request.form()
+    given = {name: str(value).strip() for name, value in form.items() if name in _ORDERED and str(value).strip()}
+    content: dict[str, object] = {**given}
+    if "limit" in given:
+        content["limit"] = int(given["limit"]) if given["limit"].isdecimal() else given["limit"]
+    try:
+        order = read_order(content)
+        done = await run_in_threadpool(with_desk, web_of(request).site, lambda desk: desk.submit(order))
+    except (BadOrder, JobConflict, NoRedis) as error:
+        return _back(session, f"Not submitted: {error}", "submit", "bad")
+    log_act(session, "submit", job=done.job, **given)
+    later = f" {' and '.join(done.checked_later)} is checked on each result." if done.checked_later else ""
+    return _back(session, f"Job {done.job} of {done.portal} is submitted.{later}", "jobs")
+
+
+@router.post("/operations/jobs/{portal}/{job}/cancel")
+def cancel(request: Request, portal: str, job: str, session: Actor) -> Response:
+    reason = f"cancelled on the web page by {session.name}" if session.name else "cancelled on the web page"
+    try:
+        with_desk(web_of(request).site, lambda desk: desk.cancel(job, reason, portal=portal))
+    except (NoSuchJobId, JobConflict, NoRedis) as error:
+        return _back(session, f"Not cancelled: {error}", "jobs", "bad")
+    log_act(session, "cancel", job=job, portal=portal)
+    return _back(session, f"Job {job} of {portal} is cancelled.", "jobs")
 
 
 def _check_portal(portal: str) -> None:

@@ -79,9 +79,11 @@ class Counted:
 class Site:
     """The figures that several pages and their live parts show."""
 
-    def __init__(self, ask: Ask, server: "Redis | None") -> None:
+    def __init__(self, ask: Ask, server: "Redis | None", simulator: str | None = None) -> None:
         self.ask = ask
         self.server = server
+        self.simulator = simulator
+        """The control address of `realestate simulate`, if its portals are crawled."""
 
     @cached_property
     def counted(self) -> Figures[Counted]:

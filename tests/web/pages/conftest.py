@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 from redis import Redis
 
 from realestate import embedded
@@ -86,7 +86,12 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Opened]]:
         contexts.append(context)
         opened = Opened(context.new_page())
         page = opened.page
-        page.on("console", lambda said: said.type in ("error", "warning") and opened.problems.append(said.text))
+
+        def note(said: ConsoleMessage) -> None:
+            if said.type in ("error", "warning"):
+                opened.problems.append(said.text)
+
+        page.on("console", note)
         page.on("pageerror", lambda error: opened.problems.append(str(error)))
         page.on("request", lambda request: opened.requests.append(request))
         page.goto(url)
