@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs", "middlewares"},  # middlewares: the ban rules
     "simulator": {"items"},
     "commands": {"jobs", "queue"},
+    "exports": {"storage"},
     "web": {"items", "jobs", "queue", "storage"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage", "private_files"},
     "demo": {"settings", "environment", "embedded", "jobs", "queue", "storage", "items"},
@@ -52,6 +53,7 @@ MAY_IMPORT = {
         "doctor",
         "simulator",
         "private_files",
+        "exports",
         "web",
         "monitoring",
     }

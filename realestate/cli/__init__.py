@@ -16,6 +16,7 @@ from realestate.cli import (
     deadletters,
     demo,
     doctor,
+    export,
     job_orders,
     jobs,
     listings,
@@ -26,6 +27,7 @@ from realestate.cli import (
     quarantine,
     reparse,
     serve,
+    timetable,
 )
 from realestate.cli import status as status_commands
 from realestate.cli.help_page import AUTHOR, DATA, FLEET, KEEP, START, GroupedCommands
@@ -62,10 +64,14 @@ app.command(rich_help_panel=DATA, epilog="Example: realestate history emlak 8400
 app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 1500 --json")(listings.events)
 app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
+app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
     job_orders.submit
 )
 app.add_typer(jobs.app, name="jobs", rich_help_panel=FLEET, epilog="Example: realestate jobs list --portal emlak")
+app.add_typer(
+    timetable.app, name="timetable", rich_help_panel=FLEET, epilog="Example: realestate timetable next --count 20"
+)
 app.add_typer(jobs.old_app, name="runs", hidden=True)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate pause immoweb --reason 'new layout'")(
     status_commands.pause

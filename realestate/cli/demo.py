@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 #: Wrong fields, and places of a market, that the demo prints. The file of --json has all.
 _FAULTS_PRINTED = 15
 _MARKETS_PRINTED = 4
+#: They open an export in pandas. Ids and postal codes are texts, although they look like numbers.
+PANDAS_LINES = (
+    "import pandas",
+    'listings = pandas.read_csv("listings.csv", dtype={"ref": str, "postal_code": str}, low_memory=False)',
+)
 
 
 class Adversary(StrEnum):
@@ -60,6 +65,10 @@ def _print_next_commands(home: Path, outcome: "Outcome") -> None:
         print(f"  {first} history {portal} {ref}")
     print(f"  {first} events --limit 5")
     print(f"  {first} db")
+    print("\nExport the listings, and open them in pandas:")
+    print(f"  {first} export listings --out listings.csv")
+    for line in PANDAS_LINES:
+        print(f"  >>> {line}")
 
 
 def _as_typed(path: Path) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from realestate.items import Listing
 from realestate.storage.errors import StoreError
+from realestate.storage.export import ExportStore
 from realestate.storage.history import State
 from realestate.storage.outbox import OutboxStore
 from realestate.storage.places import PlaceStore
@@ -193,5 +194,5 @@ class MaintenanceStore(Protocol):
 
 
 @runtime_checkable
-class FullStore(Store, MaintenanceStore, OutboxStore, QueryStore, PlaceStore, Protocol):
+class FullStore(Store, MaintenanceStore, OutboxStore, QueryStore, ExportStore, PlaceStore, Protocol):
     """A store with all its commands, which can be searched."""

@@ -9,8 +9,10 @@ listing is replaced by a tombstone (see `change.tombstone`).
 
 from realestate.storage.mongo.backup import BackupCollections
 from realestate.storage.mongo.connection import Connection
+from realestate.storage.mongo.export import ExportedCollections
 from realestate.storage.mongo.jobs import Jobs, Planning
 from realestate.storage.mongo.maintenance import Maintenance
+from realestate.storage.mongo.occurrences import StoredOccurrences
 from realestate.storage.mongo.orders import StoredOrders
 from realestate.storage.mongo.outbox import Outbox
 from realestate.storage.mongo.places import Places
@@ -29,11 +31,13 @@ class MongoStore(
     Jobs,
     Planning,
     StoredOrders,
+    StoredOccurrences,
     ContactsKeeper,
     Retention,
     Outbox,
     Maintenance,
     BackupCollections,
+    ExportedCollections,
 ):
     """See `FullStore`. Connects and migrates when first used."""
 

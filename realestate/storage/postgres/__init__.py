@@ -2,8 +2,10 @@
 
 from realestate.storage.postgres.backup import BackupTables
 from realestate.storage.postgres.connection import Connection
+from realestate.storage.postgres.export import ExportedTables
 from realestate.storage.postgres.jobs import Jobs, Planning
 from realestate.storage.postgres.maintenance import Maintenance
+from realestate.storage.postgres.occurrences import StoredOccurrences
 from realestate.storage.postgres.orders import StoredOrders
 from realestate.storage.postgres.outbox import Outbox
 from realestate.storage.postgres.places import Places
@@ -20,11 +22,13 @@ class PostgresStore(
     Jobs,
     Planning,
     StoredOrders,
+    StoredOccurrences,
     ContactsKeeper,
     Retention,
     Outbox,
     Maintenance,
     BackupTables,
+    ExportedTables,
 ):
     """See `FullStore`. Connects at the first call, and again after an outage of the database. Each connection checks
     the version of the schema, and migrates only if it is too old."""
