@@ -1,23 +1,23 @@
 """Who may see a page and who may act: sessions, forms that came from our own pages, and the sign-in page."""
 
 import logging
-import time
-from collections import deque
 from typing import Annotated
 from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Depends, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
+from realestate.web.keys import find_key
 from realestate.web.pages.render import page
 from realestate.web.pages.sessions import CSRF_FIELD, CSRF_HEADER, Session
 from realestate.web.pages.web import Web, web_of
 
 logger = logging.getLogger(__name__)
 router = APIRouter(include_in_schema=False)
-#: So many wrong keys in so many seconds, then the sign-in waits: guessing must not be fast.
-WRONG_KEYS = 10
-WRONG_SECONDS = 60.0
+
+
+#: The names by which a server without keys may be called.
+_THIS_MACHINE = ("127.0.0.1", "localhost", "::1", "[::1]")
 
 
 class SignInNeeded(Exception):
@@ -34,6 +34,9 @@ def reader(request: Request) -> Session:
     found = web.sessions.of(request)
     if found is None and web.sessions.are_needed:
         raise SignInNeeded
+    if not web.sessions.are_needed and request.url.hostname not in _THIS_MACHINE:
+        # Another site could have its name lead here, and its script would be signed in.
+        raise NotAllowed("without API_KEYS this server answers only to 127.0.0.1 and localhost")
     if found is None:
         made = Response()
         found = web.sessions.begin(made, "", is_https=request.url.scheme == "https")
@@ -76,23 +79,6 @@ def log_act(session: Session, act: str, **what: object) -> None:
     logger.info("web/operate: by=%s act=%s %s", session.name or "local", act, told)
 
 
-class WrongKeys:
-    """The times at which a wrong key was given."""
-
-    def __init__(self) -> None:
-        self._times: deque[float] = deque(maxlen=WRONG_KEYS)
-
-    @property
-    def are_too_many(self) -> bool:
-        return len(self._times) == WRONG_KEYS and time.monotonic() - self._times[0] < WRONG_SECONDS
-
-    def add(self) -> None:
-        self._times.append(time.monotonic())
-
-
-wrong_keys = WrongKeys()
-
-
 def safe_next(target: str) -> str:
     """The address to go to after signing in: one of our own pages."""
     parts = urlsplit(target)
@@ -117,16 +103,16 @@ def sign_in(
     error = ""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise NotAllowed("the form was sent by another site")
-    if wrong_keys.are_too_many:
+    if web.wrong_keys.are_too_many:
         error = "Too many wrong keys. Wait a minute and try again."
     else:
-        signer = web.find_key(key.strip())
-        if signer is not None:
+        found = find_key(web.keys, key.strip())
+        if found is not None:
             response = RedirectResponse(safe_next(next), 303)
-            web.sessions.begin(response, signer.name, is_https=request.url.scheme == "https")
-            logger.info("web/signed_in: by=%s", signer.name)
+            web.sessions.begin(response, found.name, is_https=request.url.scheme == "https")
+            logger.info("web/signed_in: by=%s", found.name)
             return response
-        wrong_keys.add()
+        web.wrong_keys.add()
         logger.warning("web/wrong_key: from=%s", request.client.host if request.client else "?")
         error = "This is not one of the keys in API_KEYS."
     return page(request, "sign_in.html", None, status=403, next=safe_next(next), error=error)

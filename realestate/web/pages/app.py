@@ -1,11 +1,11 @@
 """Adds the pages to the server."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from fastapi import FastAPI
 
 from realestate.queue.connection import connect_blocking
+from realestate.web.keys import Key
 from realestate.web.pages import (
     access,
     routes_listing,
@@ -14,12 +14,9 @@ from realestate.web.pages import (
     routes_overview,
     static,
 )
-from realestate.web.pages.sessions import Sessions
+from realestate.web.pages.sessions import Sessions, signers_of
 from realestate.web.pages.site import Ask, Site
 from realestate.web.pages.web import Tiles, Web
-
-if TYPE_CHECKING:
-    from realestate.web.pages.sessions import Signer
 
 ROUTERS = (
     static.router,
@@ -36,15 +33,15 @@ def add_pages(
     ask: Ask,
     redis_url: str | None,
     *,
-    sessions: Sessions | None = None,
-    find_key: Callable[[str], "Signer | None"] = lambda key: None,
+    keys: Mapping[str, Key] | None = None,
     tiles: Tiles | None = None,
     simulator: str | None = None,
 ) -> None:
-    """Add all pages, the sign-in and the static files. `sessions` and `find_key` know the API keys; without them
-    everybody is signed in."""
+    """Add all pages, the sign-in and the static files. Without keys everybody is signed in."""
     server = connect_blocking(redis_url) if redis_url else None
-    app.state.web = Web(Site(ask, server, simulator), redis_url or "", sessions or Sessions({}), find_key, tiles)
+    app.state.web = Web(
+        Site(ask, server, simulator), redis_url or "", Sessions(signers_of(keys or {})), keys or {}, tiles
+    )
     for each in ROUTERS:
         app.include_router(each)
     app.add_exception_handler(access.SignInNeeded, access.to_sign_in)

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, get_args
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
-from realestate.crawling.scope import PROPERTY_TYPES
+from realestate.items import PropertyType
 from realestate.jobs.manage import JobConflict, NoSuchJobId
 from realestate.jobs.order import BadOrder, read_order
 from realestate.jobs.release import release_entries
@@ -50,7 +50,7 @@ async def show(request: Request, session: Operator, did: str = "", kind: str = "
         kind="bad" if kind == "bad" else "good",
         all_portals=all_portals(),
         modes=MODES,
-        property_types=PROPERTY_TYPES,
+        property_types=get_args(PropertyType),
     )
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 from fastapi import Request, Response
 
+from realestate.web.keys import Key
+
 COOKIE = "realestate_session"
 #: A session lasts so long; people sign in about once a day.
 SESSION_SECONDS = 12 * 3600
@@ -116,6 +118,14 @@ class Sessions:
 
     def _signer(self, name: str) -> Signer:
         return self.signers[name] if self.are_needed else self._everybody
+
+
+def signers_of(keys: Mapping[str, Key]) -> dict[str, Signer]:
+    """What sessions need of the keys. The secret is made from the hash of a key, so it changes with the key."""
+    return {
+        name: Signer(name, key.scopes, hashlib.sha256(b"realestate session" + key.digest).digest())
+        for name, key in keys.items()
+    }
 
 
 def _sign(secret: bytes, *texts: str) -> str:
