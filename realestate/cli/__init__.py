@@ -17,6 +17,7 @@ from realestate.cli import (
     demo,
     doctor,
     export,
+    exporter,
     job_orders,
     jobs,
     listings,
@@ -83,6 +84,8 @@ app.add_typer(
     rich_help_panel=FLEET,
     epilog="Example: realestate deadletters list immoweb",
 )
+app.command(rich_help_panel=FLEET, epilog="Example: realestate exporter --port 9400")(exporter.exporter)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate health --json")(exporter.health)
 app.add_typer(
     notifications.app,
     name="notifications",

@@ -16,6 +16,7 @@ from realestate.storage.outbox import OutboxStore
 from realestate.storage.places import PlaceStore
 from realestate.storage.query.results import QueryStore
 from realestate.storage.snapshots import Kind, SnapshotRef
+from realestate.storage.states import StateStore
 from realestate.storage.store import Store
 
 #: A page is stored at most so long after it was fetched. The two times come from two clocks.
@@ -194,5 +195,5 @@ class MaintenanceStore(Protocol):
 
 
 @runtime_checkable
-class FullStore(Store, MaintenanceStore, OutboxStore, QueryStore, ExportStore, PlaceStore, Protocol):
+class FullStore(Store, MaintenanceStore, OutboxStore, StateStore, QueryStore, ExportStore, PlaceStore, Protocol):
     """A store with all its commands, which can be searched."""

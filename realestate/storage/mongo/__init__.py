@@ -19,6 +19,7 @@ from realestate.storage.mongo.places import Places
 from realestate.storage.mongo.read import PageValidators
 from realestate.storage.mongo.retention import ContactsKeeper, Retention
 from realestate.storage.mongo.schema import schema_version
+from realestate.storage.mongo.states import States
 from realestate.storage.mongo.write import ListingWriter, OtherKinds, Releases
 
 
@@ -35,6 +36,7 @@ class MongoStore(
     ContactsKeeper,
     Retention,
     Outbox,
+    States,
     Maintenance,
     BackupCollections,
     ExportedCollections,

@@ -61,6 +61,7 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 #: Collections that no backup contains.
 NOT_IN_BACKUPS: dict[str, dict[str, tuple[str, ...]]] = {
+    "states": {},
     "occurrences": {"newest": ("due_at",), "entry": ("entry", "due_at")},
     "notifications": {"waiting": ("state", "number"), "target": ("target", "state"), "id": ("id",)},
 }

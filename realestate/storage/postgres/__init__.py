@@ -11,6 +11,7 @@ from realestate.storage.postgres.outbox import Outbox
 from realestate.storage.postgres.places import Places
 from realestate.storage.postgres.read import PageValidators
 from realestate.storage.postgres.retention import ContactsKeeper, Retention
+from realestate.storage.postgres.states import States
 from realestate.storage.postgres.write import OtherKinds, Releases
 
 
@@ -26,6 +27,7 @@ class PostgresStore(
     ContactsKeeper,
     Retention,
     Outbox,
+    States,
     Maintenance,
     BackupTables,
     ExportedTables,

@@ -103,6 +103,10 @@ TABLES: dict[str, Described] = {
         },
     ),
     "listing_summaries": Described("What a summary has of its listing.", Listing, DERIVED_MEANING),
+    "states": Described(
+        "Small documents of monitoring: open alerts, silences, vanished fields, when a report was sent.",
+        columns={"name": "Kind and name.", "data": "The document.", "revision": "Grows with every change."},
+    ),
     "notifications": Described(
         "The outbox: messages to people and webhooks, kept until they are accepted, and a while after.",
         Notification,

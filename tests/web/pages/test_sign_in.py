@@ -158,7 +158,8 @@ def test_keys_are_found_by_their_hash() -> None:
     keys = read_keys(f" {READS},\n{OPERATES}")
     found = find_key(keys, BOSS)
     assert found is not None
-    assert (found.name, found.scopes) == ("boss", {"read", "operate"})
+    assert found.name == "boss"
+    assert found.scopes == frozenset({"read", "operate"})
     assert find_key(keys, BOSS + "x") is None
     assert find_key({}, BOSS) is None
     assert BOSS not in OPERATES
