@@ -10,6 +10,7 @@ listing is replaced by a tombstone (see `change.tombstone`).
 from realestate.storage.mongo.backup import BackupCollections
 from realestate.storage.mongo.connection import Connection
 from realestate.storage.mongo.export import ExportedCollections
+from realestate.storage.mongo.homes import Homes
 from realestate.storage.mongo.jobs import Jobs, Planning
 from realestate.storage.mongo.maintenance import Maintenance
 from realestate.storage.mongo.occurrences import StoredOccurrences
@@ -36,6 +37,7 @@ class MongoStore(
     ContactsKeeper,
     Retention,
     Outbox,
+    Homes,
     States,
     Maintenance,
     BackupCollections,

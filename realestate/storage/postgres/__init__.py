@@ -3,6 +3,7 @@
 from realestate.storage.postgres.backup import BackupTables
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.export import ExportedTables
+from realestate.storage.postgres.homes import Homes
 from realestate.storage.postgres.jobs import Jobs, Planning
 from realestate.storage.postgres.maintenance import Maintenance
 from realestate.storage.postgres.occurrences import StoredOccurrences
@@ -27,6 +28,7 @@ class PostgresStore(
     ContactsKeeper,
     Retention,
     Outbox,
+    Homes,
     States,
     Maintenance,
     BackupTables,
