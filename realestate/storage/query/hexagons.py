@@ -15,7 +15,7 @@ def demand_resolution(resolution: int) -> None:
 
 def cells_of(places: Iterable[tuple[float, float]], resolution: int) -> Counter[str]:
     """Count the places, each with its latitude and longitude, by cell."""
-    from h3 import latlng_to_cell
+    from h3 import latlng_to_cell  # type: ignore[import-untyped]
 
     return Counter(latlng_to_cell(latitude, longitude, resolution) for latitude, longitude in places)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from h3 import cell_to_boundary, latlng_to_cell
+from h3 import cell_to_boundary, latlng_to_cell  # type: ignore[import-untyped]
 
 from realestate.storage import FullStore
 from realestate.storage.places import PricedPlace
