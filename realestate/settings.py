@@ -8,6 +8,7 @@ from pathlib import Path
 
 from realestate import __version__
 from realestate.environment import (
+    api_keys,
     ban_rules,
     fernet_keys,
     file,
@@ -328,6 +329,13 @@ RETAIN_ALL_DAYS = number("RETAIN_ALL_DAYS", 30)
 RETAIN_QUARANTINE_DAYS = number("RETAIN_QUARANTINE_DAYS", 90)
 #: The texts of delisted listings. Adverts come back within months; after that only their history is needed.
 RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
+
+# --- the API and the web app -----------------------------------------------------------
+
+#: Who may use the API: entries of `realestate key`. Without keys it is for this machine only.
+API_KEYS = api_keys("API_KEYS")
+#: How many requests each key may send.
+API_RATE_LIMIT = form("API_RATE_LIMIT", r"[1-9][0-9]{0,8}/(second|minute|hour|day)", "600/minute") or "600/minute"
 
 # --- monitoring and logs ---------------------------------------------------------------
 

@@ -61,6 +61,7 @@ app.command(rich_help_panel=START, epilog="Example: realestate doctor")(doctor.d
 app.command(rich_help_panel=DATA, epilog="Example: realestate history emlak 840001")(listings.history)
 app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 1500 --json")(listings.events)
 app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
+app.command(rich_help_panel=DATA, epilog="Example: realestate key dashboard --scope read")(serve.key)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
     job_orders.submit

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, LifoQueue
 
+from fastapi import Request
+
 from realestate.storage import FullStore, StoreAway
 
 #: How long a request waits for a free store.
@@ -41,3 +43,9 @@ class Stores:
                 return
             if store is not None:
                 store.close()
+
+
+def stores_of(request: Request) -> Stores:
+    """The stores of the application that got the request."""
+    stores: Stores = request.app.state.services.stores
+    return stores
