@@ -69,18 +69,6 @@ def fernet_keys(name: str) -> tuple[str, ...]:
     return keys
 
 
-def api_keys(name: str) -> tuple[str, ...]:
-    """Entries of `realestate key`, separated by commas or spaces. An error message does not contain them."""
-    entries = tuple((variable(name) or "").replace(",", " ").split())
-    for position, entry in enumerate(entries, start=1):
-        if not re.fullmatch(r"[\w.-]{1,64}:(read|operate):[0-9a-f]{64}", entry, re.ASCII):
-            raise SystemExit(f"realestate: {name}: entry {position} was not printed by `realestate key`")
-    names = [entry.partition(":")[0] for entry in entries]
-    if len(set(names)) < len(names):
-        raise SystemExit(f"realestate: {name}: two keys have the same name")
-    return entries
-
-
 def proxies(name: str, default: str | None = None) -> tuple[str, ...]:
     """Addresses of proxies. An error message does not contain their credentials."""
     texts = tuple(split_proxies(variable(name) or default or ""))

@@ -34,8 +34,10 @@ MAY_IMPORT = {
     # crawling: what may be asked of a portal; monitoring: the log lines of a worker
     "jobs": {"items", "queue", "storage", "embedded", "crawling", "private_files", "monitoring"},
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs", "middlewares"},  # middlewares: the ban rules
+    "homes": {"items", "storage"},
     "simulator": {"items"},
     "commands": {"jobs", "queue"},
+    "exports": {"storage"},
     "web": {"items", "jobs", "queue", "storage"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage", "private_files"},
     "demo": {"settings", "environment", "embedded", "jobs", "queue", "storage", "items"},
@@ -51,7 +53,9 @@ MAY_IMPORT = {
         "demo",
         "doctor",
         "simulator",
+        "homes",
         "private_files",
+        "exports",
         "web",
         "monitoring",
     }

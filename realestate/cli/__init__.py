@@ -16,6 +16,9 @@ from realestate.cli import (
     deadletters,
     demo,
     doctor,
+    export,
+    exporter,
+    homes,
     job_orders,
     jobs,
     listings,
@@ -26,6 +29,7 @@ from realestate.cli import (
     quarantine,
     reparse,
     serve,
+    timetable,
 )
 from realestate.cli import status as status_commands
 from realestate.cli.help_page import AUTHOR, DATA, FLEET, KEEP, START, GroupedCommands
@@ -60,13 +64,17 @@ app.command(rich_help_panel=START, epilog="Example: realestate db -- --command '
 app.command(rich_help_panel=START, epilog="Example: realestate doctor")(doctor.doctor)
 app.command(rich_help_panel=DATA, epilog="Example: realestate history emlak 840001")(listings.history)
 app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 1500 --json")(listings.events)
+app.add_typer(homes.app, name="homes", rich_help_panel=DATA, epilog="Example: realestate homes show bina/6150445")
 app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
-app.command(rich_help_panel=DATA, epilog="Example: realestate key dashboard --scope read")(serve.key)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
+app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
     job_orders.submit
 )
 app.add_typer(jobs.app, name="jobs", rich_help_panel=FLEET, epilog="Example: realestate jobs list --portal emlak")
+app.add_typer(
+    timetable.app, name="timetable", rich_help_panel=FLEET, epilog="Example: realestate timetable next --count 20"
+)
 app.add_typer(jobs.old_app, name="runs", hidden=True)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate pause immoweb --reason 'new layout'")(
     status_commands.pause
@@ -78,6 +86,8 @@ app.add_typer(
     rich_help_panel=FLEET,
     epilog="Example: realestate deadletters list immoweb",
 )
+app.command(rich_help_panel=FLEET, epilog="Example: realestate exporter --port 9400")(exporter.exporter)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate health --json")(exporter.health)
 app.add_typer(
     notifications.app,
     name="notifications",

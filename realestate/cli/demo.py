@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from realestate.cli.serve import PORT
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
 #: Wrong fields, and places of a market, that the demo prints. The file of --json has all.
 _FAULTS_PRINTED = 15
 _MARKETS_PRINTED = 4
+#: They open an export in pandas. Ids and postal codes are texts, although they look like numbers.
+PANDAS_LINES = (
+    "import pandas",
+    'listings = pandas.read_csv("listings.csv", dtype={"ref": str, "postal_code": str}, low_memory=False)',
+)
 
 
 class Adversary(StrEnum):
@@ -60,6 +67,20 @@ def _print_next_commands(home: Path, outcome: "Outcome") -> None:
         print(f"  {first} history {portal} {ref}")
     print(f"  {first} events --limit 5")
     print(f"  {first} db")
+    print("\nExport the listings, and open them in pandas:")
+    print(f"  {first} export listings --out listings.csv")
+    for line in PANDAS_LINES:
+        print(f"  >>> {line}")
+    print(f"\nSee the market on a map, each listing and its history at http://127.0.0.1:{PORT} while this runs:")
+    print(f"  {_home_of_project()}{program} serve --demo")
+
+
+def _home_of_project() -> str:
+    """The variable to set before a command, if it is set now."""
+    from realestate import settings
+
+    home = str(settings.REALESTATE_HOME)
+    return "" if home == ".realestate" else f"REALESTATE_HOME={_as_typed(Path(home))} "
 
 
 def _as_typed(path: Path) -> str:

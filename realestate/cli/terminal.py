@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from realestate.jobs.local import Progress
+from realestate.jobs.local import Progress as CrawlProgress
 
 if TYPE_CHECKING:
     from realestate.jobs.state import JobState
@@ -67,7 +67,7 @@ def number_cells(*values: int | None) -> list[str]:
 
 
 @contextmanager
-def crawl_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], None]]:
+def crawl_progress(*, quiet: bool = False) -> Iterator[Callable[[CrawlProgress], None]]:
     """A function that shows the progress of a crawl: a live table on a terminal, else a line every few seconds."""
     if quiet:
         yield lambda progress: None
@@ -78,10 +78,10 @@ def crawl_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], None
         yield _progress_lines()
 
 
-def _progress_lines() -> Callable[[Progress], None]:
+def _progress_lines() -> Callable[[CrawlProgress], None]:
     last = time.monotonic()
 
-    def show(progress: Progress) -> None:
+    def show(progress: CrawlProgress) -> None:
         nonlocal last
         if time.monotonic() - last < _LINE_SECONDS:
             return
@@ -96,7 +96,7 @@ def _progress_lines() -> Callable[[Progress], None]:
     return show
 
 
-def _progress_table(progress: Progress) -> Table:
+def _progress_table(progress: CrawlProgress) -> Table:
     table = number_table("portal", "workers", "waiting", "in flight", "pages", "pages/s", "listings", "dead")
     for portal, state in progress.states.items():
         pages = progress.total(portal, "pages")
@@ -176,3 +176,29 @@ def counter(unit: str) -> Iterator[Callable[[str, int], None]]:
         return
     with _progress_console.status("…") as status:
         yield show
+
+
+@contextmanager
+def row_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A function that shows how many rows of all are done: a bar on a terminal, else a line every few seconds."""
+    if not _progress_console.is_terminal:
+        yield _row_lines(what)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=_progress_console, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, all: bar.update(task, completed=done, total=all)
+
+
+def _row_lines(what: str) -> Callable[[int, int], None]:
+    last = time.monotonic()
+
+    def show(done: int, all: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _LINE_SECONDS:
+            last = time.monotonic()
+            print(f"{what}: {done:,} of {all:,} rows", file=sys.stderr)
+
+    return show

@@ -1,12 +1,13 @@
 """The server: `create_app` puts the API and the pages together."""
 
 import copy
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.exception_handlers import http_exception_handler, request_validation_exception_handler
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
@@ -19,7 +20,10 @@ from realestate.storage.errors import StoreError
 from realestate.storage.query import QueryError
 from realestate.web import api
 from realestate.web.answers import Answer, Refusal, refusal
-from realestate.web.security import Limits, Security, keys_of
+from realestate.web.keys import Key
+from realestate.web.pages.app import add_pages
+from realestate.web.pages.web import Tiles
+from realestate.web.security import Limits, Security
 from realestate.web.stores import Stores
 
 DESCRIPTION = "Property listings of many portals, with their history. Filters: docs/query.md; the API: docs/api.md."
@@ -31,7 +35,7 @@ class Services:
 
     stores: Stores
     redis_url: str | None = None
-    simulator_url: str | None = None
+    simulator: str | None = None
     """The control address of `realestate simulate`, if its portals are crawled."""
 
 
@@ -39,15 +43,15 @@ def create_app(
     open_store: Callable[[], FullStore],
     redis_url: str | None = None,
     *,
-    api_keys: Sequence[str] = (),
+    api_keys: Mapping[str, Key] | None = None,
     rate_limit: str = "",
-    simulator_url: str | None = None,
+    tiles: Tiles | None = None,
+    simulator: str | None = None,
 ) -> FastAPI:
     """Return the application. It connects to the store when a request first needs it.
 
-    `api_keys` are entries of API_KEYS. Without them everybody on this machine may do everything: then it must listen on
-    a loopback address only."""
-    services = Services(Stores(open_store), redis_url, simulator_url)
+    Without keys everybody who can reach it may read and operate, so it must be reachable from this machine only."""
+    services = Services(Stores(open_store), redis_url, simulator)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -64,7 +68,8 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.services = services
-    app.state.security = Security(keys_of(api_keys), rate_limit, redis_url)
+    app.state.security = Security(api_keys or {}, rate_limit, redis_url)
+    add_pages(app, services.stores.ask, redis_url, keys=api_keys, tiles=tiles, simulator=simulator)
     app.add_api_route("/healthz", healthz, methods=["GET"], include_in_schema=False)
     app.include_router(api.router)
     app.add_middleware(Limits)
@@ -102,6 +107,7 @@ def openapi_of(app: FastAPI) -> dict[str, Any]:
     components.get("schemas", {}).pop("ValidationError", None)
     if not components.get("schemas"):
         components.pop("schemas", None)
+    described["paths"] = {path: each for path, each in described["paths"].items() if path.startswith("/api/")}
     described["security"] = [{"key": []}]
     return described
 
@@ -115,16 +121,24 @@ def _wrong_question(request: Request, error: Exception) -> Response:
     return Answer({"error": str(error)}, 422)
 
 
-def _wrong_parameter(request: Request, error: Exception) -> Response:
+async def _wrong_parameter(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
+    if not _is_of_api(request):
+        return await request_validation_exception_handler(request, error)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][1:]) or "the body"
     return Answer({"error": f"{where}: {first['msg']}"[:500]}, 422)
 
 
-def _not_found(request: Request, error: Exception) -> Response:
+async def _not_found(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if not _is_of_api(request):
+        return await http_exception_handler(request, error)
     return Answer({"error": str(error.detail)}, error.status_code, error.headers)
+
+
+def _is_of_api(request: Request) -> bool:
+    return request.url.path.startswith("/api/")
 
 
 def _store_away(request: Request, error: Exception) -> Response:

@@ -38,7 +38,7 @@ def desk_of(request: Request) -> Iterator[JobDesk]:
     server = redis_of(request)
     try:
         with stores_of(request).lent() as store:
-            yield JobDesk(store, server, request.app.state.services.simulator_url)
+            yield JobDesk(store, server, request.app.state.services.simulator)
     except NoSuchJobId as error:
         raise Refusal(404, str(error)) from error
     except JobConflict as error:

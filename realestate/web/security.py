@@ -1,28 +1,26 @@
 """Who may ask: API keys, their scopes and their rate limit. The pages of the web app use the same rules.
 
-A key is written once, by `realestate key`. `API_KEYS` keeps only its hash, so nobody who reads the settings can use it.
+`keys` reads the keys of `API_KEYS`.
 Without keys the server is for this machine only: requests must be addressed to it by a name of this machine, so that no
 web page in a browser can reach it under another name.
 """
 
-import hmac
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
-from secrets import token_urlsafe
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fastapi import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as Connection
 
 from realestate.web.answers import Refusal, refusal
+from realestate.web.keys import Key, find_key
+from realestate.web.keys import Scope as Permission
 
 if TYPE_CHECKING:
     from limits.strategies import RateLimiter
 
-Permission = Literal["read", "operate"]
-PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 #: The largest body of a request.
 LARGEST_BODY = 1024 * 1024
@@ -32,6 +30,9 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
+}
+#: Of the API only: pages have their own policy.
+API_HEADERS = HEADERS | {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     "cache-control": "no-store",
     "cross-origin-resource-policy": "same-origin",
@@ -47,41 +48,7 @@ class Principal:
 
 
 #: Everybody on this machine, while there are no keys.
-LOCAL = Principal("local", frozenset(PERMISSIONS))
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A key without its secret: one entry of API_KEYS."""
-
-    name: str
-    permission: Permission
-    digest: str
-    """SHA-256 of the secret, which has 256 random bits: a slower hash would add nothing."""
-
-    def __str__(self) -> str:
-        return f"{self.name}:{self.permission}:{self.digest}"
-
-    @property
-    def principal(self) -> Principal:
-        """`operate` includes `read`."""
-        return Principal(self.name, frozenset(PERMISSIONS[: PERMISSIONS.index(self.permission) + 1]))
-
-
-def new_key(name: str, permission: Permission) -> tuple[str, Key]:
-    """Return a new secret and its key."""
-    secret = f"re_{token_urlsafe(32)}"
-    return secret, Key(name, permission, digest_of(secret))
-
-
-def digest_of(secret: str) -> str:
-    return sha256(secret.encode()).hexdigest()
-
-
-def keys_of(entries: Sequence[str]) -> tuple[Key, ...]:
-    """The keys of these entries, each checked by `environment.api_keys`."""
-    parts = (entry.split(":") for entry in entries)
-    return tuple(Key(name, "operate" if scope == "operate" else "read", digest) for name, scope, digest in parts)
+LOCAL = Principal("local", frozenset({"read", "operate"}))
 
 
 #: Another way to recognise who asks, such as the web app's signed-in session.
@@ -92,7 +59,7 @@ Authenticator = Callable[[Request], Principal | None]
 class Security:
     """The keys and the rate limit of one server. It is `request.app.state.security`."""
 
-    keys: Sequence[Key] = ()
+    keys: Mapping[str, Key] = field(default_factory=dict)
     rate_limit: str = ""
     """Such as `600/minute`, for each key; empty: none."""
     redis_url: str | None = None
@@ -115,15 +82,10 @@ class Security:
         return LOCAL if self.is_open else None
 
     def principal_of_key(self, secret: str) -> Principal:
-        """Compares with every key in the same time, so that the time tells nothing."""
-        digest = digest_of(secret)
-        found = None
-        for key in self.keys:
-            if hmac.compare_digest(key.digest, digest):
-                found = key
+        found = find_key(self.keys, secret)
         if found is None:
             raise Refusal(401, "the API key is not valid")
-        return found.principal
+        return Principal(found.name, found.scopes)
 
     def demand(self, request: Request, permission: Permission) -> Principal:
         """Return who asks. Raises Refusal: 401 without a key, 403 without the permission, 429 if too often."""
@@ -210,15 +172,17 @@ class Limits:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
 
+        wanted = API_HEADERS if scope["path"].startswith("/api/") else HEADERS
+
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 present = {name.lower() for name, _ in message["headers"]}
-                missing = {name: value for name, value in HEADERS.items() if name.encode() not in present}
+                missing = {name: value for name, value in wanted.items() if name.encode() not in present}
                 more = [(name.encode(), value.encode()) for name, value in missing.items()]
                 message = {**message, "headers": [*message["headers"], *more]}
             await send(message)
@@ -234,7 +198,7 @@ class Limits:
         await self.app(scope, _replayed(body, receive), with_headers)
 
 
-def _refused(scope: Scope) -> Refusal | None:
+def _refused(scope: Connection) -> Refusal | None:
     url = scope.get("raw_path", b"") + scope.get("query_string", b"")
     if len(url) > LONGEST_URL:
         return Refusal(414, f"the address has more than {LONGEST_URL} bytes")
@@ -243,7 +207,7 @@ def _refused(scope: Scope) -> Refusal | None:
     return None
 
 
-async def _whole_body(scope: Scope, receive: Receive) -> bytes | None:
+async def _whole_body(scope: Connection, receive: Receive) -> bytes | None:
     """The body; None if it is too large."""
     if scope["method"] not in _CHANGES:
         return b""

@@ -5,13 +5,14 @@ from fastapi import Request
 from fastapi.testclient import TestClient
 
 from realestate.storage import FullStore
-from realestate.web.security import Principal, Security, new_key
+from realestate.web.keys import new_key, read_keys
+from realestate.web.security import Principal
 from tests.web.conftest import MakeClient
 
 V1 = "/api/v1"
 READER, READER_KEY = new_key("reader", "read")
 OPERATOR, OPERATOR_KEY = new_key("operator", "operate")
-KEYS = (str(READER_KEY), str(OPERATOR_KEY))
+KEYS = read_keys(f"{READER_KEY},{OPERATOR_KEY}")
 
 
 @pytest.fixture
@@ -48,11 +49,6 @@ def test_a_reader_may_not_change_anything(guarded: TestClient) -> None:
     refused = guarded.post(f"{V1}/jobs", json={"portal": "immoweb"}, headers=with_key(READER))
     assert (refused.status_code, "scope is read" in refused.json()["error"]) == (403, True)
     assert guarded.post(f"{V1}/jobs", json={"portal": "immoweb"}, headers=with_key(OPERATOR)).status_code == 200
-
-
-def test_the_settings_do_not_contain_the_key() -> None:
-    assert READER not in str(READER_KEY)
-    assert READER not in repr(Security([READER_KEY]))
 
 
 def test_each_key_has_its_own_rate_limit(make_client: MakeClient, filled: FullStore) -> None:

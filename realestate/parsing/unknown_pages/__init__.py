@@ -87,6 +87,7 @@ def read(text: str, url: str) -> Reading:
     _set_type(reading, document, said, subject.nodes)
     _set_operation(reading, document, said, subject.nodes)
     _set_price(reading, document, said)
+    _set_charges(reading)
     _set_title(reading, document, said)
     _set_sizes(reading)
     _leave_out_what_does_not_fit(reading)
@@ -219,6 +220,17 @@ def _set_price(reading: Reading, document: Document, said: Mapping[str, dict[str
     )
     reading.price = prices.Price(best[1].amount, best[1].currency, best[1].basis, period)
     reading.sources["price"] = best[0]
+
+
+def _set_charges(reading: Reading) -> None:
+    """Charges have the currency of the price: those of another currency are left out, as a listing has one currency."""
+    charges = reading.fields.pop("charges", None)
+    if charges is None:
+        return
+    if charges.currency == reading.price.currency:
+        reading.fields["charges"] = charges.amount
+    else:
+        reading.sources.pop("charges", None)
 
 
 def _set_title(reading: Reading, document: Document, said: Mapping[str, dict[str, Any]]) -> None:
