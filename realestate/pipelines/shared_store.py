@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class SharedStore:
-    """One store, used by the pipelines of all portals of this process. The last one that closes it closes the connection.
+    """One store, used by the pipelines of all portals of this process. The last one closes the connection.
 
     Their calls run one after another in one thread, so the store needs no lock.
     """

@@ -74,7 +74,9 @@ class Heartbeat:
                 except Exception as error:  # if this task ended, the worker would count as dead
                     portal = self.crawler.spidercls.name
                     logger.warning("heartbeat/missed: portal=%s: %s: %s", portal, type(error).__name__, error)
-            await asyncio.sleep(self.seconds)
+            # All portals of a process at the same moment: then their heartbeats are one command.
+            now = asyncio.get_running_loop().time()
+            await asyncio.sleep(self.seconds - now % self.seconds)
 
     def _now(self, now: float) -> HeartbeatData:
         engine = self.crawler.engine
