@@ -7,13 +7,13 @@ from contextlib import closing, contextmanager
 from subprocess import DEVNULL, Popen
 from typing import Any
 
+import psycopg2
 from redis import Redis
 
 from bench import Context, Goal, Measure, Samples
 from bench.rig.listings import PORTAL, Listings
 from bench.rig.relay import Relay
 from realestate import environment
-from realestate.jobs.finish import finish_jobs
 from realestate.jobs.manage import JobDesk, fingerprint_sets, queue_keep_seconds
 from realestate.jobs.order import JobOrder
 from realestate.queue import job_marks, keys
@@ -48,7 +48,7 @@ def job_state(context: Context, desk: JobDesk, listings: Listings) -> Iterator[M
     desk.server.delete(keys.start_urls(PORTAL))
     queued = context.sized(QUEUED, least=2_000)
     old = context.sized(OLD_JOBS, least=50)
-    _old_jobs(desk, old)
+    _old_jobs(context, old)
     context.wait(_push(context, listings, job, queued))
     full = context.memory()
     context.wait(_push(context, listings, OTHER, TAKEN))
@@ -107,15 +107,19 @@ def _measure(name: str, unit: str, most: float, found: Samples) -> Measure:
     return Measure(name=name, value=found.median, unit=unit, goal=Goal(maximum=most), spread=found.spread)
 
 
-def _old_jobs(desk: JobDesk, count: int) -> None:
-    for number in range(count):
-        name = f"old-{number}"
-        desk.store.begin_job(name, PORTAL, "full", "part")
-        desk.server.zadd(keys.jobs(PORTAL), {name: number})
-        if number % 100 == 0:
-            desk.submit(JobOrder(portal=PORTAL, key=f"old-{number}"))
-    desk.server.delete(keys.start_urls(PORTAL))
-    finish_jobs(desk)
+def _old_jobs(context: Context, count: int) -> None:
+    """In the store, all ended: one statement, because each would be a transaction of its own."""
+    connection = psycopg2.connect(context.services.store_url)
+    with connection, connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO jobs (job, portal, mode, scope, concluded_at) SELECT 'old-' || number, %(portal)s, 'full', '',"
+            " now() FROM generate_series(1, %(count)s) AS number;"
+            "INSERT INTO job_orders (job, portal, content, seeds, events_after, pushed_at, ended_at, outcome, summary)"
+            " SELECT 'old-' || number, %(portal)s, '{}', '[]', 0, now(), now(), 'finished', '{}'"
+            " FROM generate_series(1, %(count)s) AS number; ANALYZE jobs; ANALYZE job_orders",
+            {"portal": PORTAL, "count": count},
+        )
+    connection.close()
 
 
 async def _push(context: Context, listings: Listings, job: str, count: int) -> None:

@@ -33,6 +33,10 @@ class HeartbeatData(msgspec.Struct, frozen=True):
     """Over the last minute."""
     cpu_share: float = 0.0
     """The share of a processor that its process used over the last minute, for all its portals."""
+    outcomes: dict[str, int] = {}
+    """Pages by outcome, such as `ok` and `banned`."""
+    new: int = 0
+    """Listings stored for the first time."""
     active_at: float = 0.0
     """Redis' time, in seconds, when it last got a page; 0 if it got none."""
 

@@ -10,6 +10,7 @@ listing is replaced by a tombstone (see `change.tombstone`).
 from realestate.storage.mongo.backup import BackupCollections
 from realestate.storage.mongo.connection import Connection
 from realestate.storage.mongo.export import ExportedCollections
+from realestate.storage.mongo.homes import Homes
 from realestate.storage.mongo.jobs import Jobs, Planning
 from realestate.storage.mongo.maintenance import Maintenance
 from realestate.storage.mongo.occurrences import StoredOccurrences
@@ -19,6 +20,7 @@ from realestate.storage.mongo.query import MongoQueries
 from realestate.storage.mongo.read import PageValidators
 from realestate.storage.mongo.retention import ContactsKeeper, Retention
 from realestate.storage.mongo.schema import schema_version
+from realestate.storage.mongo.states import States
 from realestate.storage.mongo.write import ListingWriter, OtherKinds, Releases
 
 
@@ -35,6 +37,8 @@ class MongoStore(
     ContactsKeeper,
     Retention,
     Outbox,
+    Homes,
+    States,
     Maintenance,
     BackupCollections,
     ExportedCollections,
