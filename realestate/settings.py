@@ -42,6 +42,12 @@ REALESTATE_HOME = Path(variable("REALESTATE_HOME") or ".realestate")
 SNAPSHOTS_URL = folder_or_bucket("SNAPSHOTS_URL", REALESTATE_HOME / "snapshots")
 #: If set, workers crawl the portals that the simulator lists at $SIMULATOR_URL/_portals, not the real sites.
 SIMULATOR_URL = http_url("SIMULATOR_URL")
+#: Who may read and operate over HTTP: `<name>:<scope>:<hash>`, as `realestate serve --new-key` prints them.
+API_KEYS = variable("API_KEYS")
+#: Tiles below the map of the web app, with {z}, {x} and {y}. If unset, only the outlines of countries are drawn.
+MAP_TILES_URL = http_url("MAP_TILES_URL")
+#: What the source of the tiles wants to be said on the map.
+MAP_TILES_ATTRIBUTION = variable("MAP_TILES_ATTRIBUTION") or ""
 
 # --- the project -----------------------------------------------------------------------
 

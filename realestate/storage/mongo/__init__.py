@@ -16,7 +16,7 @@ from realestate.storage.mongo.maintenance import Maintenance
 from realestate.storage.mongo.occurrences import StoredOccurrences
 from realestate.storage.mongo.orders import StoredOrders
 from realestate.storage.mongo.outbox import Outbox
-from realestate.storage.mongo.query import MongoQueries
+from realestate.storage.mongo.places import Places
 from realestate.storage.mongo.read import PageValidators
 from realestate.storage.mongo.retention import ContactsKeeper, Retention
 from realestate.storage.mongo.schema import schema_version
@@ -28,7 +28,7 @@ class MongoStore(
     ListingWriter,
     Releases,
     OtherKinds,
-    MongoQueries,
+    Places,
     PageValidators,
     Jobs,
     Planning,

@@ -9,7 +9,7 @@ from realestate.storage.postgres.maintenance import Maintenance
 from realestate.storage.postgres.occurrences import StoredOccurrences
 from realestate.storage.postgres.orders import StoredOrders
 from realestate.storage.postgres.outbox import Outbox
-from realestate.storage.postgres.query import PostgresQueries
+from realestate.storage.postgres.places import Places
 from realestate.storage.postgres.read import PageValidators
 from realestate.storage.postgres.retention import ContactsKeeper, Retention
 from realestate.storage.postgres.states import States
@@ -19,7 +19,7 @@ from realestate.storage.postgres.write import OtherKinds, Releases
 class PostgresStore(
     Releases,
     OtherKinds,
-    PostgresQueries,
+    Places,
     PageValidators,
     Jobs,
     Planning,
