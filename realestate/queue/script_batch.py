@@ -5,15 +5,17 @@ Only with one Redis server, or sentinels: in a cluster, portals are in different
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
 from realestate.queue.redis_client import AsyncRedis, AsyncRedisCluster
 
-#: How long to wait for the other portals: their heartbeats are sent at the same moment.
-GATHER_SECONDS = 0.02
+#: How long to wait at most for the other portals: their heartbeats are due at the same moment, but a busy process needs
+#: a while for all of them.
+GATHER_SECONDS = 0.3
 #: The most portals in one command, so that it does not block Redis for long.
-MAXIMUM = 100
+MAXIMUM = 256
 
 #: Runs the script of each portal by itself: one portal whose keys have a wrong type must not hold up the others.
 _OF_MANY = """
@@ -45,6 +47,8 @@ class ScriptBatch:
         self._text = _of_many(text)
         self._server: AsyncRedis | None = None
         self._waiting: list[_Call] = []
+        self._is_full = asyncio.Event()
+        """All portals have called."""
         self._flushing: asyncio.Task[None] | None = None
 
     def add_user(self) -> None:
@@ -63,11 +67,15 @@ class ScriptBatch:
         call = _Call(prefix, packed, asyncio.get_running_loop().create_future())
         self._waiting.append(call)
         if self._flushing is None:
+            self._is_full.clear()
             self._flushing = asyncio.create_task(self._flush_soon())
+        if len(self._waiting) >= self.users:
+            self._is_full.set()
         return await call.result
 
     async def _flush_soon(self) -> None:
-        await asyncio.sleep(GATHER_SECONDS)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._is_full.wait(), GATHER_SECONDS)
         self._flushing = None
         waiting = self._waiting
         self._waiting = []
