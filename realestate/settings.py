@@ -42,6 +42,12 @@ REALESTATE_HOME = Path(variable("REALESTATE_HOME") or ".realestate")
 SNAPSHOTS_URL = folder_or_bucket("SNAPSHOTS_URL", REALESTATE_HOME / "snapshots")
 #: If set, workers crawl the portals that the simulator lists at $SIMULATOR_URL/_portals, not the real sites.
 SIMULATOR_URL = http_url("SIMULATOR_URL")
+#: Who may read and operate over HTTP: `<name>:<scope>:<hash>`, as `realestate serve --new-key` prints them.
+API_KEYS = variable("API_KEYS")
+#: Tiles below the map of the web app, with {z}, {x} and {y}. If unset, only the outlines of countries are drawn.
+MAP_TILES_URL = http_url("MAP_TILES_URL")
+#: What the source of the tiles wants to be said on the map.
+MAP_TILES_ATTRIBUTION = variable("MAP_TILES_ATTRIBUTION") or ""
 
 # --- the project -----------------------------------------------------------------------
 
@@ -330,6 +336,11 @@ RETAIN_ALL_DAYS = number("RETAIN_ALL_DAYS", 30)
 RETAIN_QUARANTINE_DAYS = number("RETAIN_QUARANTINE_DAYS", 90)
 #: The texts of delisted listings. Adverts come back within months; after that only their history is needed.
 RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
+
+# --- the API and the web app -----------------------------------------------------------
+
+#: How many requests each key may send.
+API_RATE_LIMIT = form("API_RATE_LIMIT", r"[1-9][0-9]{0,8}/(second|minute|hour|day)", "600/minute") or "600/minute"
 
 # --- monitoring and logs ---------------------------------------------------------------
 

@@ -18,10 +18,12 @@ from realestate.cli import (
     doctor,
     export,
     exporter,
+    homes,
     job_orders,
     jobs,
     listings,
     maintenance,
+    market,
     notifications,
     portal,
     portals,
@@ -29,6 +31,7 @@ from realestate.cli import (
     reparse,
     serve,
     timetable,
+    up,
 )
 from realestate.cli import status as status_commands
 from realestate.cli import watch as watch_commands
@@ -64,9 +67,13 @@ app.command(rich_help_panel=START, epilog="Example: realestate db -- --command '
 app.command(rich_help_panel=START, epilog="Example: realestate doctor")(doctor.doctor)
 app.command(rich_help_panel=DATA, epilog="Example: realestate history emlak 840001")(listings.history)
 app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 1500 --json")(listings.events)
+app.command(rich_help_panel=DATA, epilog="Example: realestate market baku --operation sale --weeks 26")(market.market)
+app.add_typer(homes.app, name="homes", rich_help_panel=DATA, epilog="Example: realestate homes show bina/6150445")
 app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
 app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate up --workers auto")(up.up)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate autoscale --explain")(up.autoscale)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
     job_orders.submit
 )

@@ -3,8 +3,13 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, LifoQueue
+from typing import TypeVar
+
+from fastapi import Request
 
 from realestate.storage import FullStore, StoreAway
+
+T = TypeVar("T")
 
 #: How long a request waits for a free store.
 WAIT_SECONDS = 10.0
@@ -32,6 +37,11 @@ class Stores:
         finally:
             self._free.put(store)
 
+    def ask(self, question: Callable[[FullStore], T]) -> T:
+        """Call the function with a store and return its result."""
+        with self.lent() as store:
+            return question(store)
+
     def close(self) -> None:
         """Close the stores that are not lent."""
         while True:
@@ -41,3 +51,9 @@ class Stores:
                 return
             if store is not None:
                 store.close()
+
+
+def stores_of(request: Request) -> Stores:
+    """The stores of the application that got the request."""
+    stores: Stores = request.app.state.services.stores
+    return stores

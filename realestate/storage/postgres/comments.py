@@ -12,6 +12,7 @@ from typing import Any
 from realestate.items import Listing, Part
 from realestate.items.docstrings import field_docstrings
 from realestate.storage.history import PriceSeen
+from realestate.storage.homes import Home, HomeLink, HomesRun, MarketWeek, Member, Pin
 from realestate.storage.occurrences import Occurrence
 from realestate.storage.orders import StoredOrder
 from realestate.storage.other_kinds import StoredOther
@@ -100,6 +101,17 @@ TABLES: dict[str, Described] = {
             "on_market": "Whether it is active or reserved.",
             "place": "Longitude and latitude.",
             "words": "The words of its texts, without case and accents.",
+            "cell": "Its cell of H3 at resolution 9, as a number.",
+        },
+    ),
+    "tallies": Described(
+        "How many listings have a value, by portal, country and operation: kept by triggers.",
+        columns={
+            "operation": "sale or rent; empty if it is missing.",
+            "on_market": "Whether they are active or reserved.",
+            "field": "The field; `hexagon5` and `hexagon7` are cells of H3.",
+            "value": "The value as text; empty if it is missing.",
+            "count": "The number of listings.",
         },
     ),
     "listing_summaries": Described("What a summary has of its listing.", Listing, DERIVED_MEANING),
@@ -116,6 +128,14 @@ TABLES: dict[str, Described] = {
             "token": "Proves the lease of that sender.",
         },
     ),
+    "homes": Described(
+        "One row for each dwelling: all adverts of it together. `realestate homes build` makes them.", Home
+    ),
+    "home_listings": Described("Which advert is of which home.", Member),
+    "home_links": Described("Why two adverts are one home.", HomeLink),
+    "home_pins": Described("What people decided about two adverts: join or split.", Pin),
+    "home_runs": Described("What the last complete `realestate homes build` looked at: one row.", HomesRun),
+    "market_weekly": Described("Market figures by week, place, type and operation, counted by home.", MarketWeek),
     "current_listings": Described("The listings that are on the market: active or reserved.", Listing),
     "price_changes": Described(
         "Each change of a price: from events price_changed and price_meaning_changed.",
