@@ -27,7 +27,7 @@ ifeq ($(SCRAPY),latest)
 NOT_QUICK += accelerate
 endif
 
-.PHONY: demo quick test test-all attack lint check bench performance peers format fresh lock clean
+.PHONY: demo quick test test-all attack containers-check lint check bench performance peers format fresh lock clean
 
 demo: $(RUNTIME)
 	$(BIN)/realestate demo
@@ -53,6 +53,11 @@ MINUTES ?= 10
 STORE ?= postgresql
 attack: $(READY)
 	$(BIN)/python -m tests.attack --minutes $(MINUTES) --store $(STORE) $(if $(SEED),--seed $(SEED))
+
+# A real Docker engine, the real Dockerfile and docker-compose.yaml, compared with the truth. Root, on a Debian machine.
+# SHORT=1: only the image and the demo.
+containers-check: $(READY)
+	$(BIN)/python -m tests.containers $(if $(SHORT),--short)
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -107,6 +112,7 @@ lock: $(READY)
 	$(BIN)/pip install --quiet uv
 	$(BIN)/$(LOCK) --extra dev -o requirements-dev.lock
 	$(BIN)/$(LOCK) -c requirements-dev.lock -o requirements.lock
+	$(BIN)/$(LOCK) --extra s3 --extra aws -c requirements-dev.lock | diff requirements.lock - | sed -n 's/^> //p' > docker/s3.lock
 
 clean:
 	rm -rf .venv .venv-latest .realestate .cache .mypy_cache .pytest_cache .ruff_cache
