@@ -36,7 +36,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-ROUNDS, QUICK_ROUNDS = 5, 2
+ROUNDS = 5
+QUICK_ROUNDS = 2
 #: A quick run shows that everything works; its sizes are too small for some goals.
 QUICK_SCALE = 0.2
 

@@ -27,7 +27,8 @@ from bench.rig.database import database
 SIZES: Mapping[str, int] = {"gentle": 1000, "normal": 600, "strict": 300, "hostile": 150}
 LEAST = 30
 #: Of all listings, except where pages are made anew and some may never come whole.
-RIGHT, RIGHT_IF_HOSTILE = 100.0, 99.0
+RIGHT = 100.0
+RIGHT_IF_HOSTILE = 99.0
 #: Requests a page, where nothing happens to a request.
 REQUESTS = 1.05
 REFUSED_PERCENT = 2.0
@@ -102,7 +103,8 @@ def table(results: Sequence[Result]) -> Table:
     for name in ("right", "wrong", "requests", "refused", "seconds", "bans", "given up", "gone"):
         found.add_column(name, justify="right")
     for each in results:
-        judged, toll = each.verdict, each.toll
+        judged = each.verdict
+        toll = each.toll
         found.add_row(
             each.profile,
             each.crawler,

@@ -25,11 +25,13 @@ from realestate.queue.outbox import MAXIMUM
 from realestate.queue.request_queue import RequestQueue
 from realestate.storage.history import altered
 
-PORTAL, OTHER_PORTAL = "immoweb", "emlak"
+PORTAL = "immoweb"
+OTHER_PORTAL = "emlak"
 MANY = 1_000_000
 #: After everything a crawl asks for.
 LAST = -1_000_000
-PAGES, FIRST_PAGES = 200_000, 10_000
+PAGES = 200_000
+FIRST_PAGES = 10_000
 LOOK_SECONDS = 0.5
 MEGABYTE = 1_000_000
 
@@ -69,13 +71,15 @@ def grown(context: Context, empty: Database, full: Database, site: Site) -> Meas
         found, peers = interleaved(
             lambda: large.run().pages_per_second, lambda: small.run().pages_per_second, context.rounds
         )
-    name, goal = f"crawl with {many:,} queued and {many:,} stored", Goal(of="ratio", minimum=0.85)
+    name = f"crawl with {many:,} queued and {many:,} stored"
+    goal = Goal(of="ratio", minimum=0.85)
     return Measure.of(name, "pages/s", goal, found, "with nothing", peers)
 
 
 async def _queue(redis_url: str, count: int) -> None:
     """All with one body, since making bodies takes longer than the queue does."""
-    listings, server = Listings(), connect_to(redis_url)
+    listings = Listings()
+    server = connect_to(redis_url)
     queue = RequestQueue(server, PORTAL, listings.limits)
     (request,) = listings.requests(1)
     pattern = listings.pushed(request)._replace(priority=LAST)
@@ -96,7 +100,8 @@ def _store(context: Context, full: Database, count: int) -> None:
 
 
 def memory(context: Context, stored: Database, site: Site) -> Iterator[Measure]:
-    pages, first = context.sized(PAGES, least=100), context.sized(FIRST_PAGES, least=50)
+    pages = context.sized(PAGES, least=100)
+    first = context.sized(FIRST_PAGES, least=50)
     with closing(Ours(context, stored, site)) as ours:
         ours.begin()
         with ours.working() as (worker,):
@@ -106,19 +111,23 @@ def memory(context: Context, stored: Database, site: Site) -> Iterator[Measure]:
         return  # only Linux tells it this way
     name = f"memory of a worker after {pages:,} pages"
     yield Measure(name=name, value=late, unit="MB", goal=Goal(maximum=200))
-    name, goal = f"memory after {pages:,} pages, beside it", Goal(of="ratio", maximum=1.05)
+    name = f"memory after {pages:,} pages, beside it"
+    goal = Goal(of="ratio", maximum=1.05)
     yield Measure(name=name, value=late, unit="MB", goal=goal, peer=f"after {first:,}", peer_value=early)
 
 
 def _megabytes_after(pages: int, ours: Ours, worker: Popen[bytes]) -> float:
     """The most it ever had while it fetched these."""
-    goal, most = ours.site.seen().requests + pages, 0.0
-    latest, moved = 0, time.monotonic()
+    goal = ours.site.seen().requests + pages
+    most = 0.0
+    latest = 0
+    moved = time.monotonic()
     while (seen := ours.site.seen().requests) < goal:
         if worker.poll() is not None or time.monotonic() - moved > STUCK_SECONDS:
             raise DoesNotCount(f"the worker stopped {goal - seen} pages before the end")
         if seen > latest:
-            latest, moved = seen, time.monotonic()
+            latest = seen
+            moved = time.monotonic()
         most = max(most, _megabytes(worker))
         if ours.is_over():
             ours.submit()

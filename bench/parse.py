@@ -43,7 +43,8 @@ def reading_pages(context: Context, portal: str, found: Sequence[Page]) -> Measu
     ours = _timed(found, lambda response: list(spider.parse_listing(response)))
     peer = _timed(found, reading_of(portal).listing)
     values, peers = interleaved(ours, peer, context.rounds)
-    name, peer_name = f"reading a page of {portal}", "parsel, a third of the fields"
+    name = f"reading a page of {portal}"
+    peer_name = "parsel, a third of the fields"
     return Measure.of(name, "µs", GOALS[portal], values, peer_name, peers)
 
 

@@ -49,7 +49,8 @@ def measures(context: Context) -> Iterator[Measure]:
 
 def throughput(context: Context, listings: Listings) -> Measure:
     count = context.sized(5_000, least=MAXIMUM)
-    ours, peer = partial(_rate, context, listings, count), partial(_stock_rate, context, listings, count)
+    ours = partial(_rate, context, listings, count)
+    peer = partial(_stock_rate, context, listings, count)
     found, peers = interleaved(ours, peer, context.rounds)
     goal = Goal(of="ratio", minimum=3)
     return Measure.of("push + take + acknowledge", "requests/s", goal, found, f"{stock.NAME}: push + pop", peers)
@@ -83,7 +84,8 @@ async def _through(queue: RequestQueue, listings: Listings, requests: Sequence[R
 
 def _stock_rate(context: Context, listings: Listings, count: int) -> float:
     context.empty()
-    requests, peer = listings.requests(count), Stock(context.server, listings.spider)
+    requests = listings.requests(count)
+    peer = Stock(context.server, listings.spider)
     began = time.perf_counter()
     peer.push(requests)
     taken = peer.take_all()
@@ -98,15 +100,18 @@ def _stock_rate(context: Context, listings: Listings, count: int) -> float:
 def crawling(context: Context, listings: Listings) -> Iterator[Measure]:
     with simulated(context, context.sized(1_000, least=30)) as crawl:
         crawl(0.0)  # stores every listing, so that all crawls measured find the store alike
-        near, far = [], []
+        near = []
+        far = []
         for _ in range(context.rounds):
             near.append(crawl(0.0))
             far.append(crawl(DELAY_SECONDS))
     trips = Samples([each.round_trips_per_page for each in near])
-    goal, peers = Goal(maximum=0.5), _stock_round_trips(context, listings)
+    goal = Goal(maximum=0.5)
+    peers = _stock_round_trips(context, listings)
     yield Measure.of("round trips to Redis a page", "round trips", goal, trips, stock.NAME, peers)
     rate, far_rate = (Samples([each.pages_per_second for each in crawls]) for crawls in (near, far))
-    name, goal = f"crawl with {DELAY_SECONDS * 1000:.0f} ms to Redis", Goal(of="ratio", minimum=0.85)
+    name = f"crawl with {DELAY_SECONDS * 1000:.0f} ms to Redis"
+    goal = Goal(of="ratio", minimum=0.85)
     yield Measure.of(name, "pages/s", goal, far_rate, "the same without", rate)
 
 
@@ -116,7 +121,8 @@ def _stock_round_trips(context: Context, listings: Listings) -> Samples:
     requests = listings.requests(200)
     with Relay(context.services.redis_url) as relay, Redis.from_url(relay.url) as server:
         server.ping()
-        before, peer = relay.round_trips, Stock(server, listings.spider)
+        before = relay.round_trips
+        peer = Stock(server, listings.spider)
         peer.push(requests)
         taken = peer.take_all()
         # The last pop found nothing.
@@ -127,7 +133,8 @@ def _stock_round_trips(context: Context, listings: Listings) -> Samples:
 
 
 def dedupe_memory(context: Context) -> Measure:
-    count, sample = context.sized(5_000_000, least=1_000), context.sized(200_000, least=1_000)
+    count = context.sized(5_000_000, least=1_000)
+    sample = context.sized(200_000, least=1_000)
     return Measure(
         name=f"memory of a URL seen, of {count:,}",
         value=_bytes_each(context, count, partial(_remember, context.server)),
@@ -204,7 +211,8 @@ def _bytes_each(context: Context, count: int, fill: Callable[[int], None]) -> fl
 
 def long_queue(context: Context, listings: Listings) -> Iterator[Measure]:
     context.empty()
-    few, many = 1_000, context.sized(1_000_000, least=2_000)
+    few = 1_000
+    many = context.sized(1_000_000, least=2_000)
     short, long = (RequestQueue(context.aserver, name, listings.limits) for name in ("few", "many"))
     _fill(context, short, listings, few)
     _fill(context, long, listings, many)
@@ -230,7 +238,8 @@ def _fill(context: Context, queue: RequestQueue, listings: Listings, count: int)
 
 async def _take_rate(queue: RequestQueue, turns: int = 40) -> float:
     """What is taken is handed back between the turns, so that the queue keeps its length."""
-    seconds, taken = 0.0, 0
+    seconds = 0.0
+    taken = 0
     for _ in range(turns):
         leases: list[Lease] = []
         began = time.perf_counter()

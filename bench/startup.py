@@ -34,7 +34,8 @@ def measures(context: Context) -> Iterator[Measure]:
 
 
 def asking(context: Context) -> Measure:
-    ours, peer = ["-m", "realestate", "--help"], ["-c", "import typer"]
+    ours = ["-m", "realestate", "--help"]
+    peer = ["-c", "import typer"]
     found, peers = interleaved(lambda: _milliseconds(ours), lambda: _milliseconds(peer), 2 * context.rounds)
     return Measure.of("realestate --help", "ms", Goal(maximum=300), found, "python -c 'import typer'", peers)
 
@@ -62,7 +63,8 @@ def working(context: Context, stored: Database, site: Site) -> Measure:
 
 
 def _until_first_request(process: subprocess.Popen[bytes], site: Site) -> float:
-    began, before = time.monotonic(), site.seen().requests
+    began = time.monotonic()
+    before = site.seen().requests
     try:
         if not until(lambda: site.seen().requests > before, LONGEST_SECONDS):
             raise DoesNotCount(f"no request in {LONGEST_SECONDS:.0f} s")
@@ -79,7 +81,8 @@ def showing(context: Context) -> Measure:
 
 
 def _demo_seconds(context: Context, number: int) -> float:
-    folder, log = context.folder / f"demo-{number}", context.folder / "demo.log"
+    folder = context.folder / f"demo-{number}"
+    log = context.folder / "demo.log"
     folder.mkdir()
     listings = context.sized(2_000, least=20)  # as many as it has by default
     command = [sys.executable, "-m", "realestate", "demo", "--listings", str(listings)]

@@ -21,7 +21,8 @@ from realestate.storage import Batch, Store
 RUN = "0123456789ab"
 #: How often the event loop looks at the clock.
 TICK_SECONDS = 0.001
-FEW, MANY = 10_000, 1_000_000
+FEW = 10_000
+MANY = 1_000_000
 
 
 def measures(context: Context) -> Iterator[Measure]:
@@ -42,10 +43,13 @@ def measures(context: Context) -> Iterator[Measure]:
 
 def writing(context: Context, empty: Database, adverts: Adverts) -> Iterator[Measure]:
     found = _rounds(context, _Ways(context, empty, adverts).all())
-    first, again = found["first"], found["again"]
-    goal, peers = Goal(of="ratio", minimum=10), found["insert"]
+    first = found["first"]
+    again = found["again"]
+    goal = Goal(of="ratio", minimum=10)
+    peers = found["insert"]
     yield Measure.of("storing, history included", "listings/s", goal, first, "INSERT and COMMIT each", peers)
-    goal, peers = Goal(of="ratio", minimum=0.2), found["copy"]
+    goal = Goal(of="ratio", minimum=0.2)
+    peers = found["copy"]
     yield Measure.of("storing, beside bare COPY", "listings/s", goal, first, "COPY, no history", peers)
     goal = Goal(of="ratio", minimum=2)
     yield Measure.of("storing again, unchanged", "listings/s", goal, again, "the first time", first)
@@ -82,7 +86,8 @@ class _Ways:
 
 
 def in_mongodb(context: Context, adverts: Adverts, url: str) -> Measure:
-    count, singly = context.sized(5_000, least=10), context.sized(1_000, least=10)
+    count = context.sized(5_000, least=10)
+    singly = context.sized(1_000, least=10)
     stored = MongoDatabase(url)
 
     def ours() -> float:
@@ -120,7 +125,8 @@ def write(into: Store, listings: Sequence[Listing]) -> None:
 
 
 def full(context: Context, adverts: Adverts) -> Measure:
-    few, many = context.sized(FEW, least=40), context.sized(MANY, least=80)
+    few = context.sized(FEW, least=40)
+    many = context.sized(MANY, least=80)
     count = context.sized(2_000, least=20)
     with database(context, "bench_few") as small, database(context, "bench_many") as large:
         for stored, how_many in ((small, few), (large, many)):

@@ -22,11 +22,14 @@ SECRETS = frozenset(
     {
         "CONTACTS_KEYS",
         "MONGODB_URI",
+        "NOTIFY_URLS",
         "POSTGRES_PASSWORD",
         "PROXY_PROVIDER_PASSWORD",
         "REDIS_PASSWORD",
         "REDIS_URL",
         "STORE_URL",
+        "TELEGRAM_BOT_TOKEN",
+        "WEBHOOK_SECRET",
     }
 )
 
@@ -231,6 +234,26 @@ def _mongodb_url(uri: str, database: str | None) -> str:
     if database and named and "@" in parts.netloc and "authsource=" not in query.lower():
         query = f"{query}&authSource={named}" if query else f"authSource={named}"
     return parts._replace(path=f"/{database or named or 'realestate'}", query=query).geturl()
+
+
+def notify_urls() -> tuple[str, ...]:
+    """NOTIFY_URLS, and the chats of TELEGRAM_BOT_TOKEN and TELEGRAM_CHAT_ID. An error message contains no address: it
+    may be a secret. Whether apprise understands an address is checked when it is used."""
+    from realestate.monitoring.addresses import BadAddress, split_addresses, telegram_addresses
+
+    token = variable("TELEGRAM_BOT_TOKEN")
+    chats = variable("TELEGRAM_CHAT_ID")
+    if bool(token) != bool(chats):
+        raise SystemExit("realestate: TELEGRAM_BOT_TOKEN and TELEGRAM_CHAT_ID are needed together")
+    try:
+        addresses = split_addresses(variable("NOTIFY_URLS") or "")
+    except BadAddress as error:
+        raise SystemExit(f"realestate: NOTIFY_URLS: {error}") from None
+    try:
+        addresses += telegram_addresses(token, chats) if token and chats else []
+    except BadAddress as error:
+        raise SystemExit(f"realestate: {error}") from None
+    return tuple(dict.fromkeys(addresses))
 
 
 def changed(**changes: str) -> Mapping[str, str]:

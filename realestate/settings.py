@@ -14,6 +14,7 @@ from realestate.environment import (
     folder_or_bucket,
     form,
     http_url,
+    notify_urls,
     number,
     project_folder,
     proxies,
@@ -331,6 +332,10 @@ RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
 # --- monitoring and logs ---------------------------------------------------------------
 
 STATS_CLASS = "realestate.monitoring.stats.Stats"
+#: Who runs the fleet: where alerts and reports go (docs/monitoring.md).
+NOTIFY_URLS = notify_urls()
+#: Signs what webhooks get.
+WEBHOOK_SECRET = variable("WEBHOOK_SECRET")
 #: How often a worker sends a heartbeat.
 HEARTBEAT_SECONDS = 1.0
 #: Whether a worker logs all its statistics when it stops: about 60 lines per portal.

@@ -17,8 +17,8 @@ MAY_IMPORT = {
     "schema": {"items"},
     "parsing": set(),
     "old_names": set(),
-    # the form of a proxy's address; settings that were renamed; what a message must not show
-    "environment": {"middlewares", "old_names", "queue"},
+    # the form of addresses of proxies and receivers; settings that were renamed; what a message must not show
+    "environment": {"middlewares", "old_names", "queue", "monitoring"},
     "private_files": set(),
     "settings": {"environment", "queue"},  # the names of the keys
     "privacy": {"parsing"},
@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "crawling": {"items", "parsing", "privacy", "queue", "storage", "accelerate"},
     "spiders": {"crawling", "items", "parsing", "privacy", "accelerate", "queue"},
     "middlewares": {"parsing", "privacy", "queue", "storage", "accelerate"},
-    "monitoring": {"queue"},
+    "monitoring": {"queue", "storage", "middlewares"},  # middlewares: which addresses a webhook may have
     "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
     "embedded": {"private_files"},
     # crawling: what may be asked of a portal; monitoring: the log lines of a worker
@@ -36,6 +36,8 @@ MAY_IMPORT = {
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs", "middlewares"},  # middlewares: the ban rules
     "simulator": {"items"},
     "commands": {"jobs", "queue"},
+    "exports": {"storage"},
+    "web": {"items", "jobs", "queue", "storage"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage", "private_files"},
     "demo": {"settings", "environment", "embedded", "jobs", "queue", "storage", "items"},
     "cli": {
@@ -51,6 +53,9 @@ MAY_IMPORT = {
         "doctor",
         "simulator",
         "private_files",
+        "exports",
+        "web",
+        "monitoring",
     }
     | {"authoring"},
     "__main__": {"cli"},

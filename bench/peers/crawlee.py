@@ -19,7 +19,8 @@ class _Page:
 
 
 async def crawl(task: Task) -> list[str]:
-    reading, refs = task.reading, list[str]()
+    reading = task.reading
+    refs = list[str]()
     crawler = ParselCrawler(
         storage_client=MemoryStorageClient(),
         # By default it begins with few and counts up.

@@ -35,7 +35,8 @@ class InsertPipeline:
         return cls(crawler.settings["STORE_URL"])
 
     def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
-        names, marks = ", ".join(item), ", ".join(["%s"] * len(item))
+        names = ", ".join(item)
+        marks = ", ".join(["%s"] * len(item))
         self.cursor.execute(f"INSERT INTO {TABLE} ({names}) VALUES ({marks})", list(item.values()))
         self.connection.commit()
         return item

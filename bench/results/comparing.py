@@ -47,7 +47,8 @@ def fallen(today: Sequence[Measure], recorded: Sequence[Recorded], allowed: floa
     before = {(each.suite, each.name): each.ratio for each in recorded}
     lines = []
     for measure in held(today):
-        then, now = before.get((measure.suite, measure.name)), measure.ratio
+        then = before.get((measure.suite, measure.name))
+        now = measure.ratio
         if then and now and _is_worse(measure, then, now, allowed):
             lines.append(f"{measure.suite}: {measure.name}: {now:.2f} ×, was {then:.2f} × ({now / then - 1:+.0%})")
     return lines

@@ -16,8 +16,11 @@ from bench.results import picture
 from bench.results.comparing import NoRecord, Recorded, read
 from bench.results.wording import amount, number
 
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-PAGE, NUMBERS, PICTURE = "performance.md", "performance.json", "performance.svg"
+BEGIN = "<!-- measured: begin -->"
+END = "<!-- measured: end -->"
+PAGE = "performance.md"
+NUMBERS = "performance.json"
+PICTURE = "performance.svg"
 #: What a reader repeats it with.
 PACKAGES = ("scrapy", "scrapy-redis", "crawlee", "aiohttp", "selectolax")
 

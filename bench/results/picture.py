@@ -7,8 +7,11 @@ from typing import Any
 
 from bench.results.comparing import Recorded
 
-SUITE, UNIT = "crawl", "pages/s"
-OURS, OTHERS, BASIS = "#1b7f5c", "#9aa5b1", "plain Scrapy"
+SUITE = "crawl"
+UNIT = "pages/s"
+OURS = "#1b7f5c"
+OTHERS = "#9aa5b1"
+BASIS = "plain Scrapy"
 
 
 def draw(file: Path, known: Sequence[Recorded]) -> bool:

@@ -56,7 +56,8 @@ def _crawl(context: Context, simulator: str, delay_seconds: float) -> Crawled:
         workers = local.start_workers([PORTAL], 1, env, context.folder / "logs")
         try:
             _wait(lambda: bool(look(context.server, PORTAL).workers), workers)
-            before, began = relay.round_trips, time.monotonic()
+            before = relay.round_trips
+            began = time.monotonic()
             job = submit(context.server, PORTAL, seed_urls(PORTAL, simulator))
             _wait(lambda: look(context.server, PORTAL).finished, workers)
             return Crawled(_pages(context, job), time.monotonic() - began, relay.round_trips - before)

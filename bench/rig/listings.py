@@ -40,12 +40,14 @@ class Listings:
 
     def _requests(self, count: int) -> Iterator[Request]:
         for number in range(self._next, self._next + count):
-            kind, town = _KINDS[number % len(_KINDS)], _TOWNS[number % len(_TOWNS)]
+            kind = _KINDS[number % len(_KINDS)]
+            town = _TOWNS[number % len(_TOWNS)]
             path = f"/en/classified/{kind}/for-sale/{town}/{1000 + number % 8999}/{20_000_000 + number}"
             yield self.spider.check(path, JOB, "full")
         self._next += count
 
     def pushed(self, request: Request) -> Pushed:
         """As the scheduler writes it."""
-        identity, meta = self.filter.identify(request, JOB), request.meta
+        identity = self.filter.identify(request, JOB)
+        meta = request.meta
         return Pushed.of(identity, request.priority, meta["job"], meta["stage"], encode(request, self.spider))

@@ -14,7 +14,8 @@ from realestate.embedded import children, poll
 from realestate.items import Listing, as_record
 from realestate.storage.mongo import MongoStore
 
-START_SECONDS, STOP_SECONDS = 60, 30
+START_SECONDS = 60
+STOP_SECONDS = 30
 
 
 @contextmanager

@@ -68,7 +68,8 @@ class Watch:
             time.sleep(LOOK_SECONDS)
         if not self._first or not self._last:
             raise DoesNotCount("the portal was asked for nothing")
-        (began, cpu_before), (ended_at, cpu) = self._first, self._last
+        began, cpu_before = self._first
+        ended_at, cpu = self._last
         return Lap(len(self.site.refs), ended_at - began or LOOK_SECONDS, cpu - cpu_before)
 
     def _look(self) -> bool:

@@ -7,6 +7,7 @@ from urllib.parse import urljoin
 
 from realestate.authoring import AuthoringError, document_checks, document_url, parser_output
 from realestate.authoring.parser_output import Stage
+from realestate.crawling import sitemaps
 from realestate.crawling.page_outcomes import OtherItem
 from realestate.items.others import OTHERS
 
@@ -49,7 +50,7 @@ def parse(
     ban = document_checks.ban_page(document)
     results: list[Parsed] = []
     reasons: list[str] = []
-    for each in _stages(spider, url, stage):
+    for each in _stages(spider, document, url, stage):
         try:
             results.append(_parsed(spider, document, url, each, hints, file_name))
         except Exception as error:  # whatever a parser raises, the author gets one line
@@ -89,7 +90,9 @@ def _parsed(
         of_page = document_url.url_of_ref(spider, other.ref)
         if is_given or of_page is None:
             raise
-        url, is_known, is_derived = of_page, True, True
+        url = of_page
+        is_known = True
+        is_derived = True
         values, item = parser_output.read_with_item(spider, parser_output.response(spider, url, page, stage), hints)
     return Parsed(values, url, is_made_up=not is_known, is_derived=is_derived, item=item)
 
@@ -118,13 +121,21 @@ def _found(parsed: Parsed) -> int:
     return len(parsed.values["found"])
 
 
-def _stages(spider: Any, url: str | None, stage: Stage | None) -> Iterator[Stage]:
+def _stages(spider: Any, document: bytes, url: str | None, stage: Stage | None) -> Iterator[Stage]:
     if stage:
         yield stage
     elif url:
         yield "extract" if spider.ref_of(url) else "discover"
     else:
-        yield from ("extract", "discover")
+        yield "extract"
+        if _is_readable_as_search(spider, document):
+            yield "discover"
+
+
+def _is_readable_as_search(spider: Any, document: bytes) -> bool:
+    """Whether the portal has searches in this form: one that is searched by its sitemaps has none in HTML or JSON."""
+    is_page = parser_output.is_json(document) or sitemaps.is_html(document)
+    return not (is_page and all(sitemaps.is_sitemap_url(search) for search in spider.seed_urls()))
 
 
 def _has_items(values: dict[str, Any]) -> bool:

@@ -16,13 +16,17 @@ from realestate.cli import (
     deadletters,
     demo,
     doctor,
+    export,
+    job_orders,
     jobs,
     listings,
     maintenance,
+    notifications,
     portal,
     portals,
     quarantine,
     reparse,
+    serve,
 )
 from realestate.cli import status as status_commands
 from realestate.cli.help_page import AUTHOR, DATA, FLEET, KEEP, START, GroupedCommands
@@ -57,8 +61,12 @@ app.command(rich_help_panel=START, epilog="Example: realestate db -- --command '
 app.command(rich_help_panel=START, epilog="Example: realestate doctor")(doctor.doctor)
 app.command(rich_help_panel=DATA, epilog="Example: realestate history emlak 840001")(listings.history)
 app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 1500 --json")(listings.events)
+app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
-app.command(rich_help_panel=FLEET, epilog="Example: realestate submit immoweb --operation rent")(crawl.submit)
+app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
+    job_orders.submit
+)
 app.add_typer(jobs.app, name="jobs", rich_help_panel=FLEET, epilog="Example: realestate jobs list --portal emlak")
 app.add_typer(jobs.old_app, name="runs", hidden=True)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate pause immoweb --reason 'new layout'")(
@@ -70,6 +78,12 @@ app.add_typer(
     name="deadletters",
     rich_help_panel=FLEET,
     epilog="Example: realestate deadletters list immoweb",
+)
+app.add_typer(
+    notifications.app,
+    name="notifications",
+    rich_help_panel=FLEET,
+    epilog="Example: realestate notifications test",
 )
 app.add_typer(
     quarantine.app,

@@ -74,13 +74,15 @@ def _check_something_is_kept(is_configured: bool) -> None:
         )
 
 
-def running_redis_url() -> str:
-    """The URL of the Redis of the fleet, or of another command that runs on this machine. Starts nothing."""
+def running_addresses() -> Addresses:
+    """The Redis and the store of the fleet, or of another command that runs on this machine. Starts nothing."""
     own = embedded.running(settings.REALESTATE_HOME)
-    url = settings.REDIS_URL or (own.redis_url if own else None)
-    if url is None:
-        raise UsageError("no fleet is running here: set REDIS_URL, or start `realestate work` first")
-    return url
+    redis_url = settings.REDIS_URL or (own.redis_url if own else None)
+    store_url = settings.STORE_URL or (own.store_url if own else None)
+    if redis_url is None or store_url is None:
+        missing = "REDIS_URL" if redis_url is None else "STORE_URL"
+        raise UsageError(f"no fleet is running here: set {missing}, or start `realestate work` first")
+    return Addresses(redis_url, store_url)
 
 
 def connect_redis(url: str) -> "Redis":

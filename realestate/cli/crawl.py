@@ -1,7 +1,7 @@
-"""`realestate crawl`, `work` and `submit`: crawl on this machine, be a worker of the fleet, give the fleet a job."""
+"""`realestate crawl` and `work`: crawl on this machine, be a worker of the fleet."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from realestate.cli import job_orders
 from realestate.cli.options import JsonFlag, PortalArgument
 
 if TYPE_CHECKING:
-    from redis import Redis
-
-    from realestate.crawling.scope import Scope
     from realestate.jobs.fleet import State
     from realestate.jobs.local import Ending, Progress
+    from realestate.jobs.order import JobOrder
 
 
 class Mode(StrEnum):
@@ -80,13 +79,6 @@ class CrawlOutcome:
         return not self.finished or (self.dead > 0 and not self.new and not self.kept)
 
 
-@dataclass(frozen=True)
-class SubmittedJob:
-    portal: str
-    job: str
-    seeds: int
-
-
 def crawl(
     portal: PortalArgument,
     urls: Annotated[
@@ -104,9 +96,19 @@ def crawl(
     """Crawl one portal on this machine and show the progress. If it was stopped, the next call continues it."""
     from realestate.cli import terminal
 
-    request = _request(portal, urls or [], operation, type, city, mode, limit or 0)
+    order = job_orders.read_checked(
+        {
+            "portal": portal,
+            "urls": list(urls or ()) or None,
+            "operation": operation,
+            "type": type,
+            "city": city,
+            "mode": mode.value,
+            "limit": limit,
+        }
+    )
     with terminal.crawl_progress(quiet=json) as show:
-        outcome = _crawl(request, workers=workers, show=show)
+        outcome = _crawl(order, workers=workers, show=show)
     if json:
         terminal.print_json({**asdict(outcome), "logs": str(outcome.logs)})
     else:
@@ -141,124 +143,19 @@ def _check_store(url: str) -> None:
         store.migrate()
 
 
-def submit(
-    portal: PortalArgument,
-    urls: Annotated[
-        list[str] | None,
-        typer.Argument(help="Start URLs, for example a search copied from the browser; all searches by default."),
-    ] = None,
-    operation: OperationOption = None,
-    type: TypeOption = None,
-    city: CityOption = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Fetch at most this many listings.")] = None,
-    mode: ModeOption = Mode.full,
-    priority: Annotated[int, typer.Option(help="A higher number comes sooner.")] = 0,
-    json: JsonFlag = False,
-) -> None:
-    """Give the running fleet a job; the same as `redis-cli lpush <portal>:start_urls …`."""
-    from realestate.cli import terminal
-    from realestate.cli.connections import connect_redis, running_redis_url
-
-    request = _request(portal, urls or [], operation, type, city, mode, limit or 0, priority)
-    # A fleet has to run already: services that were started for a seed alone would stop with this command.
-    job = request.push(connect_redis(running_redis_url()))
-    if json:
-        terminal.print_json(asdict(job))
-    else:
-        print(f"job {job.job}: {job.seeds} seeds for {job.portal}; `realestate status` shows the progress")
-
-
-@dataclass(frozen=True)
-class CrawlRequest:
-    """What somebody asked for, checked."""
-
-    portal: str
-    urls: Sequence[str]
-    is_everything: bool
-    """The URLs are all searches of the portal."""
-    mode: str
-    limit: int
-    filter: str
-    priority: int
-
-    def push(self, server: "Redis") -> SubmittedJob:
-        """Push the seeds as one job. Only a job with all searches covers the whole portal, so only such a job can find
-        out which listings are gone."""
-        from realestate.jobs.submit import submit as push_seeds
-        from realestate.storage import WHOLE
-
-        # A refresh fetches no search, so one seed is enough to start it.
-        seeds = self.urls[:1] if self.mode == Mode.refresh else self.urls
-        job = push_seeds(
-            server,
-            self.portal,
-            seeds,
-            mode=self.mode,
-            scope=WHOLE if self.is_everything else "",
-            priority=self.priority,
-            limit=self.limit,
-            filter=self.filter,
-        )
-        return SubmittedJob(self.portal, job, len(seeds))
-
-
-def _request(
-    portal: str,
-    urls: Sequence[str],
-    operation: str | None,
-    type: str | None,
-    city: str | None,
-    mode: str,
-    limit: int,
-    priority: int = 0,
-) -> CrawlRequest:
-    """Check the arguments of `crawl` and `submit`. Raises UsageError."""
-    from realestate import settings
-    from realestate.cli.connections import check_portals, check_urls
-    from realestate.cli.errors import UsageError
-    from realestate.crawling.scope import Scope
-    from realestate.jobs.work import scoped_urls, seed_urls
-
-    check_portals([portal])
-    check_urls(portal, urls)
-    try:
-        given = {"operation": operation, "type": type, "city": city}
-        scope = Scope.parse(";".join(f"{name}={value}" for name, value in given.items() if value is not None))
-        if not urls:
-            urls = (
-                scoped_urls(portal, scope, settings.SIMULATOR_URL)
-                if scope.parts()
-                else seed_urls(portal, settings.SIMULATOR_URL)
-            )
-            is_everything = not scope.parts()
-        else:
-            is_everything = False
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    _say_what_is_checked_later(portal, scope)
-    return CrawlRequest(portal, urls, is_everything, mode, limit, str(scope), priority)
-
-
-def _say_what_is_checked_later(portal: str, scope: "Scope") -> None:
-    """Say which parts of the scope the site cannot apply: they cost requests."""
-    from realestate.cli.errors import print_note
-    from realestate.jobs.work import spider_class
-
-    rest = sorted(scope.parts().keys() - spider_class(portal).site_filters())
-    if rest:
-        print_note(f"{portal} cannot search by {' or '.join(rest)}: each result is checked instead, which takes longer")
-
-
-def _crawl(request: CrawlRequest, *, workers: int, show: "Callable[[Progress], None]") -> CrawlOutcome:
-    """Continue with what is waiting, or else start with the URLs of the request."""
+def _crawl(order: "JobOrder", *, workers: int, show: "Callable[[Progress], None]") -> CrawlOutcome:
+    """Continue with what is waiting, or else start the job."""
     from realestate import environment, settings
     from realestate.cli.connections import connect_redis, connected
     from realestate.cli.pauses import why_stopped
     from realestate.embedded import children
     from realestate.jobs import local
     from realestate.jobs.fleet import look
+    from realestate.jobs.manage import JobDesk
+    from realestate.storage import open_store
 
-    portal = request.portal
+    portal = order.portal
+    is_narrow = _check_portal(order) or bool(order.limit)
     logs = settings.REALESTATE_HOME / "logs"
     latest = local.Progress()
 
@@ -272,9 +169,9 @@ def _crawl(request: CrawlRequest, *, workers: int, show: "Callable[[Progress], N
         before = look(server, portal)
         _end_pause(addresses.redis_url, portal, before)
         stored_before = _stored(addresses.store_url, portal)
-        is_narrow = not request.is_everything or bool(request.limit)
         if is_narrow or before.finished:
-            request.push(server)
+            with closing(open_store(addresses.store_url)) as store:
+                JobDesk(store, server, settings.SIMULATOR_URL).submit(order)
         env = environment.changed(REDIS_URL=addresses.redis_url, STORE_URL=addresses.store_url)
         running = local.start_workers([portal], workers, env, logs)
         try:
@@ -302,6 +199,15 @@ def _crawl(request: CrawlRequest, *, workers: int, show: "Callable[[Progress], N
         logs=logs,
         stopped="" if ending == "finished" else why_stopped(after.rate_limit),
     )
+
+
+def _check_portal(order: "JobOrder") -> bool:
+    """Whether the order covers less than the whole portal. A UsageError if the portal cannot do it."""
+    from realestate import settings
+
+    checked = job_orders.check(order, settings.SIMULATOR_URL)
+    job_orders.say_what_is_checked_later(order.portal, checked.checked_later)
+    return not checked.is_everything
 
 
 def _end_pause(redis_url: str, portal: str, state: "State") -> None:

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 #: Wrong fields, and places of a market, that the demo prints. The file of --json has all.
 _FAULTS_PRINTED = 15
 _MARKETS_PRINTED = 4
+#: They open an export in pandas. Ids and postal codes are texts, although they look like numbers.
+PANDAS_LINES = (
+    "import pandas",
+    'listings = pandas.read_csv("listings.csv", dtype={"ref": str, "postal_code": str}, low_memory=False)',
+)
 
 
 class Adversary(StrEnum):
@@ -60,6 +65,10 @@ def _print_next_commands(home: Path, outcome: "Outcome") -> None:
         print(f"  {first} history {portal} {ref}")
     print(f"  {first} events --limit 5")
     print(f"  {first} db")
+    print("\nExport the listings, and open them in pandas:")
+    print(f"  {first} export listings --out listings.csv")
+    for line in PANDAS_LINES:
+        print(f"  >>> {line}")
 
 
 def _as_typed(path: Path) -> str:
@@ -87,6 +96,12 @@ def simulate(
         str | None,
         typer.Option(help="Password that the proxies require, for the user `simulator`. Without it they return 407."),
     ] = None,
+    traps: Annotated[
+        bool, typer.Option("--traps", help="Make homes hard to link: blocks of alike flats, wrong floors, rewording.")
+    ] = False,
+    drift: Annotated[
+        float, typer.Option(help="With --traps: change of the price level in a week, in percent.", min=-5, max=5)
+    ] = 0.0,
 ) -> None:
     """Serve simulated portals, shaped like the real ones, with the truth at /_truth/<portal>.
 
@@ -98,11 +113,25 @@ def simulate(
     An adversary limits the requests per second of each client address (gentle 20, normal 5, strict 1, hostile 0.5).
     It answers more with 429 or a ban. All but the gentle one also inject faults. /_adversary shows what it did. The
     adversary and the seed decide which proxies are dead, slow or dishonest.
+
+    With --traps, /_truth/homes says which adverts of the Azerbaijani portals are the same home.
     """
     from realestate import simulator
+    from realestate.cli.errors import UsageError
+
+    if drift and not traps:
+        raise UsageError("--drift needs --traps")
 
     adversity = simulator.Adversity(profile=adversary, proxies=proxies, proxy_password=proxy_password)
-    simulator.serve(port=port, listings=listings, seed=seed, host=host, ready=_print_addresses, adversity=adversity)
+    simulator.serve(
+        port=port,
+        listings=listings,
+        seed=seed,
+        host=host,
+        ready=_print_addresses,
+        adversity=adversity,
+        traps=simulator.Traps(drift / 100) if traps else None,
+    )
 
 
 def _print_addresses(addresses: dict[str, str]) -> None:

@@ -59,6 +59,7 @@ def _expected(error: Exception) -> str | None:
     from realestate.authoring import AuthoringError
     from realestate.demo import DemoRuns
     from realestate.embedded import EmbeddedError
+    from realestate.exports import ExportError
     from realestate.jobs.local import WorkerDied
     from realestate.queue.redis_client import REDIS_ERRORS, error_text, is_wrong_type
     from realestate.queue.redis_url import BadRedisUrl
@@ -70,7 +71,7 @@ def _expected(error: Exception) -> str | None:
         return f"Redis: {error_text(error)}; is REDIS_URL right? `realestate doctor` checks it"
     if isinstance(error, BadRedisUrl):
         return f"REDIS_URL is no address of Redis: {error}"
-    if isinstance(error, (EmbeddedError, StoreError, AuthoringError, DemoRuns, WorkerDied, OSError)):
+    if isinstance(error, (EmbeddedError, StoreError, ExportError, AuthoringError, DemoRuns, WorkerDied, OSError)):
         return str(error)
     return None
 

@@ -1,19 +1,22 @@
-"""`realestate jobs`: the crawls of the past and what they found. `realestate runs` is its old name."""
+"""`realestate jobs`: the jobs, what they do and what they found. `realestate runs` is its old name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from realestate.cli import job_orders
+from realestate.cli.job_orders import JobArgument, PortalOfJobOption
 from realestate.cli.options import JsonFlag, NewestOption, PortalOption
 
 if TYPE_CHECKING:
     from realestate.items import Part
+    from realestate.storage.orders import StoredOrder
     from realestate.storage.store import Job, JobKey, Store
 
 app = typer.Typer(
-    help="Jobs: list them, see their searches, apply what one found gone.",
+    help="Jobs: list, show, cancel, pause, resume and retry them; see their searches; apply what one found gone.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -27,12 +30,12 @@ COUNTED: Mapping[str, Sequence[str]] = {
     "gone": ("delisted", "sold", "rented"),
     "back": ("relisted",),
 }
-JobArgument = Annotated[
-    str, typer.Argument(help="The name of a job, as `realestate jobs list` shows it, or its beginning.")
-]
-PortalOfJobOption = Annotated[
-    str | None, typer.Option("--portal", help="The job's portal; needed if two portals have a job of this name.")
-]
+
+app.command(epilog="Example: realestate jobs show 5f0c1d2e3a4b --watch")(job_orders.show)
+app.command(epilog="Example: realestate jobs cancel 5f0c1d2e3a4b --reason 'wrong city'")(job_orders.cancel)
+app.command(epilog="Example: realestate jobs pause 5f0c1d2e3a4b")(job_orders.pause)
+app.command(epilog="Example: realestate jobs resume 5f0c1d2e3a4b")(job_orders.resume)
+app.command(epilog="Example: realestate jobs retry 5f0c1d2e3a4b")(job_orders.retry)
 
 
 @app.command("list", epilog="Example: realestate jobs list --portal emlak")
@@ -43,9 +46,11 @@ def list_jobs(portal: PortalOption = None, limit: NewestOption = 20, json: JsonF
     from realestate.storage.job_counts import counts_of
 
     with opened_store() as store:
-        jobs = store.jobs(portal, limit)
+        orders = {_key(each): each for each in store.orders(portal, limit)}
+        jobs = _with_unopened(store.jobs(portal, limit), list(orders.values()))[:limit]
         counts = counts_of(store, jobs)
-        doing = _doing([each for each in jobs if _is_unfinished(each)])
+        doing = _doing([each for each in jobs if _is_unfinished(each) and not _has_ended(orders.get(_key(each)))])
+    doing.update({key: str(order.outcome) for key, order in orders.items() if order.outcome not in (None, "finished")})
     if json:
         terminal.print_json([_fields(each, counts[_key(each)], doing.get(_key(each))) for each in jobs], indent=0)
     else:
@@ -88,6 +93,23 @@ def apply(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = F
         )
 
 
+def _with_unopened(jobs: "Sequence[Job]", orders: "Sequence[StoredOrder]") -> "list[Job]":
+    """The jobs, and those of the orders that no worker has opened: the newest first."""
+    from realestate.storage.store import Job
+
+    known = {_key(each) for each in jobs}
+    unopened = [
+        Job(each.job, each.portal, str(each.content.get("mode", "full")), "", each.submitted_at, reason=each.reason)
+        for each in orders
+        if _key(each) not in known
+    ]
+    return sorted([*jobs, *unopened], key=lambda each: (each.started_at, each.job), reverse=True)
+
+
+def _has_ended(order: "StoredOrder | None") -> bool:
+    return order is not None and order.ended_at is not None
+
+
 def _job_and_portal(store: "Store", job: str, portal: str | None) -> tuple[str, str]:
     """The whole name of the job, of which the beginning was given, and its portal."""
     from realestate.cli.ids import whole_id
@@ -125,7 +147,7 @@ def _warn() -> None:
 # ----- output
 
 
-def _key(job: "Job") -> "JobKey":
+def _key(job: "Job | StoredOrder") -> "JobKey":
     from realestate.storage.store import JobKey
 
     return JobKey(job.portal, job.job)

@@ -275,7 +275,8 @@ def _print_away(fleet: FleetStatus) -> None:
 def _print_portals(fleet: FleetStatus) -> None:
     from realestate.cli import terminal
 
-    has_queues, has_counts = not fleet.redis_error, not fleet.store_error
+    has_queues = not fleet.redis_error
+    has_counts = not fleet.store_error
     header = ["portal"]
     header += ["workers", "waiting", "flight", "dead"] if has_queues else []
     header += ["listings"] if has_counts else []

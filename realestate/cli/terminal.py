@@ -4,14 +4,19 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from rich.console import Console
 from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as Bar
 from rich.table import Table
 
-from realestate.jobs.local import Progress
+from realestate.jobs.local import Progress as CrawlProgress
+
+if TYPE_CHECKING:
+    from realestate.jobs.state import JobState
 
 #: Wide enough for any table: what is not a terminal has no width, and nothing may be cut there.
 _WIDTH_OF_A_PIPE = 10_000
@@ -62,7 +67,7 @@ def number_cells(*values: int | None) -> list[str]:
 
 
 @contextmanager
-def crawl_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], None]]:
+def crawl_progress(*, quiet: bool = False) -> Iterator[Callable[[CrawlProgress], None]]:
     """A function that shows the progress of a crawl: a live table on a terminal, else a line every few seconds."""
     if quiet:
         yield lambda progress: None
@@ -73,10 +78,10 @@ def crawl_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], None
         yield _progress_lines()
 
 
-def _progress_lines() -> Callable[[Progress], None]:
+def _progress_lines() -> Callable[[CrawlProgress], None]:
     last = time.monotonic()
 
-    def show(progress: Progress) -> None:
+    def show(progress: CrawlProgress) -> None:
         nonlocal last
         if time.monotonic() - last < _LINE_SECONDS:
             return
@@ -91,7 +96,7 @@ def _progress_lines() -> Callable[[Progress], None]:
     return show
 
 
-def _progress_table(progress: Progress) -> Table:
+def _progress_table(progress: CrawlProgress) -> Table:
     table = number_table("portal", "workers", "waiting", "in flight", "pages", "pages/s", "listings", "dead")
     for portal, state in progress.states.items():
         pages = progress.total(portal, "pages")
@@ -107,6 +112,49 @@ def _progress_table(progress: Progress) -> Table:
         table.add_row(portal, *numbers)
     table.caption = f"{progress.seconds:.0f} s"
     return table
+
+
+@contextmanager
+def job_progress(*, quiet: bool = False) -> "Iterator[Callable[[JobState], None]]":
+    """A function that shows the progress of one job: a bar on a terminal, else a line every few seconds."""
+    if quiet:
+        yield lambda state: None
+    elif _progress_console.is_terminal:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rest]}"),
+        )
+        with Bar(*columns, console=_progress_console, transient=True) as bar:
+            task = bar.add_task("queued", total=None, rest="")
+
+            def show(state: "JobState") -> None:
+                found = sum(each.found for each in state.pages.values()) or None
+                bar.update(
+                    task,
+                    description=state.state,
+                    total=found,
+                    completed=state.done + state.failed,
+                    rest=_job_line(state),
+                )
+
+            yield show
+    else:
+        last = 0.0
+
+        def print_line(state: "JobState") -> None:
+            nonlocal last
+            if time.monotonic() - last >= _LINE_SECONDS:
+                last = time.monotonic()
+                _progress_console.print(f"{state.state}: {state.done:,} pages; {_job_line(state)}", highlight=False)
+
+        yield print_line
+
+
+def _job_line(state: "JobState") -> str:
+    rate = f"{state.rate:.1f} pages/s, " if state.rate else ""
+    return f"{rate}{state.new:,} new, {state.changed:,} changed, {state.gone:,} gone, {state.failed:,} failed"
 
 
 @contextmanager
@@ -128,3 +176,29 @@ def counter(unit: str) -> Iterator[Callable[[str, int], None]]:
         return
     with _progress_console.status("…") as status:
         yield show
+
+
+@contextmanager
+def row_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A function that shows how many rows of all are done: a bar on a terminal, else a line every few seconds."""
+    if not _progress_console.is_terminal:
+        yield _row_lines(what)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=_progress_console, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, all: bar.update(task, completed=done, total=all)
+
+
+def _row_lines(what: str) -> Callable[[int, int], None]:
+    last = time.monotonic()
+
+    def show(done: int, all: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _LINE_SECONDS:
+            last = time.monotonic()
+            print(f"{what}: {done:,} of {all:,} rows", file=sys.stderr)
+
+    return show

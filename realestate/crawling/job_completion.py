@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 #: The parts of a search must show at least this share of its results. Listings come and go while it is read.
 COVERED = 0.98
+#: Why a cancelled job did not read everything.
+CANCELLED = "it was cancelled"
 
 
 def uncovered(parts: Sequence[Part]) -> str | None:
@@ -107,11 +109,12 @@ class JobCompletion:
 
         Their pages are fetched without validators: some sites answer "not modified" for a listing that is gone."""
         parts = await self._ask_store(lambda store: store.parts(job, self.name))
-        reason = opened.partial or await self._given_up(job) or uncovered(parts)
+        cancelled = CANCELLED if await self.fleet.jobs.is_cancelled(job) else None
+        reason = cancelled or opened.partial or await self._given_up(job) or uncovered(parts)
         missing = await self._ask_store(
             lambda store: store.end_sweep(job, self.name, complete=not reason, reason=reason)
         )
-        if opened.partial:
+        if opened.partial or cancelled:
             logger.debug("sweep/partial portal=%s job=%s reason=%s", self.name, job, reason)
         elif reason:
             logger.warning("sweep/incomplete portal=%s job=%s reason=%s", self.name, job, reason)

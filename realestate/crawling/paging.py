@@ -55,34 +55,37 @@ class Numbers(Paging):
         return with_parameters(search, {self.parameter: None})
 
     def is_first(self, search: str) -> bool:
-        return self._number(search) <= 1
+        return self.number(search) <= 1
 
     def next(self, search: str, results: Results) -> str | None:
-        number = self._number(search) + 1
+        number = self.number(search) + 1
         is_past_the_end = results.total is not None and (number - 1) * self.size >= results.total
-        return None if is_past_the_end or number > self._most_pages else self._page(search, number)
+        return None if is_past_the_end or number > self.most_pages else self.page(search, number)
 
     def rest(self, search: str, results: Results) -> list[str] | None:
         if results.total is None:
             return None
         if not self.is_first(search):
             return []
-        pages = min(ceil(results.total / self.size), self._most_pages)
-        return [self._page(search, number) for number in range(2, pages + 1)]
+        pages = min(ceil(results.total / self.size), self.most_pages)
+        return [self.page(search, number) for number in range(2, pages + 1)]
 
     def before(self, search: str) -> int:
         """How many results are on the pages before this one."""
-        return (self._number(search) - 1) * self.size
+        return (self.number(search) - 1) * self.size
 
     @property
-    def _most_pages(self) -> int:
+    def most_pages(self) -> int:
+        """The last page of a search that can be read."""
         return 10**9 if self.reach is None else ceil(self.reach / self.size)
 
-    def _number(self, search: str) -> int:
+    def number(self, search: str) -> int:
+        """The number of a page; the first is 1."""
         value = whole_number(search, self.parameter)
         return 1 if value is None else (value - self.first) // self.step + 1
 
-    def _page(self, search: str, number: int) -> str:
+    def page(self, search: str, number: int) -> str:
+        """The page of the search with this number."""
         return with_parameters(search, {self.parameter: self.first + (number - 1) * self.step})
 
 
@@ -135,3 +138,9 @@ class Links(Paging):
             return urljoin(search, results.after) if results.after else None
         except ValueError:  # it is no URL
             return None
+
+
+def page_range(pages: str) -> tuple[int, int]:
+    """The first and the last page of a range such as `1-50`."""
+    first, _, last = pages.partition("-")
+    return int(first), int(last)

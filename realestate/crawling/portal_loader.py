@@ -110,7 +110,9 @@ def _why(package: str, name: str, error: Exception) -> str:
     """The file, the line and the error."""
     files = {str(Path(folder) / f"{name}.py") for folder in import_module(package).__path__}
     if isinstance(error, SyntaxError):
-        file, line, text = error.filename, error.lineno, error.msg
+        file = error.filename
+        line = error.lineno
+        text = error.msg
     else:
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
         file, line = (frames[-1].filename, frames[-1].lineno) if frames else (None, None)

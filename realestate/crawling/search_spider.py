@@ -11,6 +11,7 @@ from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from math import ceil
 from typing import Any, ClassVar, Self
 from urllib.parse import urljoin, urlsplit
 
@@ -32,7 +33,7 @@ from realestate.crawling.page_outcomes import (
     PageOutcomes,
     Stage,
 )
-from realestate.crawling.paging import Numbers, Paging
+from realestate.crawling.paging import Numbers, Paging, page_range
 from realestate.crawling.results import AnyLink, Found, Link, Result, Results
 from realestate.crawling.scope import Scope
 from realestate.crawling.search_splitting import Axis, parts_of
@@ -367,7 +368,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         if self.ref_of(seed.url):
             request = self._request_for_page(seed.url)
         else:
-            request = self._request_for_search(self.search_url(seed.url), "plan")
+            request = self._request_for_search(self._seed_search(seed), "plan")
         changes: dict[str, Any] = dict(seed.own_method)
         if seed.headers:
             changes["headers"] = seed.headers
@@ -380,6 +381,16 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             request.meta["job"] = seed.job
         self.crawler.stats.inc_value("seed/taken")
         return request
+
+    def _seed_search(self, seed: seeds.Seed) -> str:
+        """The page of a search with which a seed begins. Raises BadSeed if it names pages and the site has none."""
+        search = self.search_url(seed.url)
+        if not seed.pages:
+            return search
+        if not isinstance(self.paging, Numbers):
+            raise seeds.BadSeed(f"{self.name} has no numbered pages")
+        first, _ = page_range(seed.pages)
+        return self.paging.page(search, first)
 
     def any_request(self, url: str) -> Request:
         """The request for any page of the site, as a crawl would make it. Used by `realestate portal`."""
@@ -492,7 +503,7 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             async for each in self._limited_results(results, response, progress):
                 yield each
             return
-        for request in self._further_pages(search, results, progress):
+        for request in self._further_pages(search, results, progress, response.meta.get("pages", "")):
             yield request  # before this page's items: those have to be looked up in the store first
         async for each in self._items_and_requests(results.found, response):
             yield each
@@ -558,6 +569,8 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         async for each in self._items_and_requests(results.found, response):
             yield each
         following = progress.next_page(self.paging, self.newest_first, search, results)
+        if following is not None and not self._is_wanted_page(following, response.meta.get("pages", "")):
+            following = None
         if following is not None and await self._left_of_limit(response):
             walk = progress.after(results, self.newest_first).as_meta()
             yield self._request_for_search(following, "discover", walk=walk)
@@ -567,6 +580,8 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         reach = self.paging.reach
         if results.total is None or reach is None or results.total <= reach:
             return []
+        if "pages" in response.meta:
+            return []  # a part has other pages
         if 0 < response.meta.get("limit", 0) <= reach:
             return []  # one search shows enough
         parts = parts_of(search, self.axes, results.total, reach, results.prices)
@@ -581,12 +596,34 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
             self.crawler.stats.inc_value("search/capped")
         return parts
 
-    def _further_pages(self, search: str, results: Results, progress: SearchProgress) -> Iterator[Request]:
-        pages = self._own(list(progress.next_pages(self.paging, self.newest_first, search, results)), search)
+    def _is_wanted_page(self, search: str, pages: str) -> bool:
+        """Whether the job wants this page. `pages` is its range, "" for all."""
+        if not pages or not isinstance(self.paging, Numbers):
+            return True
+        first, last = page_range(pages)
+        return first <= self.paging.number(search) <= last
+
+    def _further_pages(
+        self, search: str, results: Results, progress: SearchProgress, wanted: str = ""
+    ) -> Iterator[Request]:
         one_by_one = self.paging.rest(search, results) is None or progress.until is not None
+        if wanted and isinstance(self.paging, Numbers) and not one_by_one:
+            all_pages = self._pages_of_range(search, results, wanted)
+        else:
+            all_pages = progress.next_pages(self.paging, self.newest_first, search, results)
+        pages = self._own([each for each in all_pages if self._is_wanted_page(each, wanted)], search)
         meta = {"walk": progress.after(results, self.newest_first).as_meta()} if one_by_one else {}
         for page in pages:
             yield self._request_for_search(page, "discover", **meta)
+
+    def _pages_of_range(self, search: str, results: Results, wanted: str) -> list[str]:
+        """On the first page of a range, its other pages that the search has."""
+        assert isinstance(self.paging, Numbers)
+        first, last = page_range(wanted)
+        if self.paging.number(search) != first or results.total is None:
+            return []
+        last = min(last, ceil(results.total / self.paging.size), self.paging.most_pages)
+        return [self.paging.page(search, number) for number in range(first + 1, last + 1)]
 
     async def _watermark(self, search: str, response: Response) -> int | None:
         """The watermark at which an incremental job stops reading this search; None: it reads all."""

@@ -104,8 +104,14 @@ class SeedReader:
             await self.spider.fleet.remove_seed(nonce)
             return None
         request.meta[SEED] = nonce
+        is_named = "job" in request.meta
         request.meta.setdefault("job", nonce)
+        if is_named and await self.spider.fleet.jobs.is_cancelled(request.meta["job"]):
+            await self.spider.fleet.remove_seed(nonce)
+            return None
         if request.meta["stage"] != "plan":
+            if is_named:  # somebody may ask how it is
+                await self.open_job(request)
             return request
         if request.meta["mode"] == "refresh":
             await self._refresh(request)
@@ -120,7 +126,8 @@ class SeedReader:
         job = request.meta["job"]
         mode = request.meta["mode"]
         scope = request.meta.pop("scope", "")
-        partial = _partial(request.meta.get("limit", 0), request.meta.get("filter", ""))
+        meta = request.meta
+        partial = _partial(meta.get("limit", 0), meta.get("filter", ""), meta.get("pages", ""))
         if not await jobs.is_open(job):
             await store_of(self.spider.crawler).ask(lambda store: store.begin_job(job, self.spider.name, mode, scope))
             await jobs.open(job, mode, scope, partial)
@@ -169,7 +176,9 @@ class SeedReader:
         self.spider.fleet.give_up("seed", reason, seed=without_credentials(text))
 
 
-def _partial(limit: int, filter: str) -> str:
+def _partial(limit: int, filter: str, pages: str) -> str:
     """Why a job does not read all results of its searches; "" if it does."""
     reasons = [f"at most {limit} listings"] if limit else []
-    return " and ".join([*reasons, f"only {filter}"] if filter else reasons)
+    reasons += [f"only {filter}"] if filter else []
+    reasons += [f"only pages {pages}"] if pages else []
+    return " and ".join(reasons)

@@ -18,6 +18,7 @@ RESERVED = frozenset(
         "scope",
         "limit",
         "filter",
+        "pages",
         "lease",
         "lease_parent",
         "parent",
@@ -56,6 +57,8 @@ class Seed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The job fetches the pages of so many listings at most; 0 is no limit."""
     filter: Annotated[str, Meta(max_length=200)] = ""
     """Which homes are wanted: the text of a `Scope`."""
+    pages: Annotated[str, Meta(pattern=r"^([0-9]{1,6}-[0-9]{1,6})?$")] = ""
+    """Which pages of the search are wanted, such as `1-50`; empty: all."""
 
     @property
     def own_method(self) -> dict[str, str]:
@@ -64,8 +67,8 @@ class Seed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def narrowing(self) -> dict[str, Any]:
-        """For the request's meta: the limit and the filter, if the seed names them."""
-        return {name: value for name in ("limit", "filter") if (value := getattr(self, name))}
+        """For the request's meta: the limit, the filter and the pages, if the seed names them."""
+        return {name: value for name in ("limit", "filter", "pages") if (value := getattr(self, name))}
 
     @property
     def own_priority(self) -> dict[str, int]:

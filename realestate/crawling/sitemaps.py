@@ -48,6 +48,11 @@ def is_sitemap_url(url: str) -> bool:
     return urlsplit(url).path.endswith((".xml", ".xml.gz", "/robots.txt"))
 
 
+def is_html(document: bytes) -> bool:
+    """Whether a document begins as an HTML page does."""
+    return document.lstrip(b"\xef\xbb\xbf \t\r\n")[:14].lower().startswith((b"<html", b"<!doctype html"))
+
+
 def is_robots(response: Response) -> bool:
     return urlsplit(response.url).path.endswith("/robots.txt")
 

@@ -57,7 +57,8 @@ class PostgresServer(Server):
         if self.home.exists():
             return
         # Created under another name and then renamed, so that a kill half-way leaves nothing that looks complete.
-        home, self.home = self.home, self.folder / "postgres.new"
+        home = self.home
+        self.home = self.folder / "postgres.new"
         try:
             self._initialise()
             self.home.rename(home)

@@ -305,7 +305,8 @@ _NOT_CONTENT = OURS | {"portal", "ref", "url", "posted_at", "updated_at"}
 CONTENT = tuple(name for name in FIELDS if name not in _NOT_CONTENT)
 
 
-_VALUES, _CONTENT_VALUES = attrgetter(*FIELDS), attrgetter(*CONTENT)
+_VALUES = attrgetter(*FIELDS)
+_CONTENT_VALUES = attrgetter(*CONTENT)
 _CONTENT_ENCODER = msgspec.json.Encoder(order="deterministic")  # sets in a fixed order
 
 

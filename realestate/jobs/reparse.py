@@ -195,7 +195,8 @@ def _write(batch: Sequence[_Found], store: Corrections, result: Reparsed, dry_ru
     corrected: dict[str, Listing] = {}
     released: list[Listing] = []
     for found in batch:
-        listing, row = found.listing, stored.get(found.listing.ref)
+        listing = found.listing
+        row = stored.get(found.listing.ref)
         assert listing.last_fetched_at is not None
         verdict = judge(found.kind, listing.last_fetched_at, row.state.listing if row else None)
         if verdict == "release":

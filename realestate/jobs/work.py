@@ -97,10 +97,13 @@ def work(names: Sequence[str], redis_url: str, store_url: str, *, until_done: bo
 
 
 def _work(names: Sequence[str], settings: Settings) -> int:
+    from realestate.jobs.background import FinishThread  # it needs this module
+
     process = AsyncCrawlerProcess(settings)
     crawls = PortalCrawls(process)
     rates = {name: getattr(spider_class(name), "rate_limit", None) for name in names}
     WORKER_LOG.started(settings, rates)
+    FinishThread(settings["REDIS_URL"], settings["STORE_URL"], settings.get("SIMULATOR_URL")).start()
     for name in names:
         crawls.start(name)
     process.start()

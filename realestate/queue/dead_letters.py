@@ -84,7 +84,8 @@ class DeadLetters:
         return await self.queue.drop(ids)
 
     async def _all(self) -> AsyncIterator[DeadLetter]:
-        begin, step = 0, 500
+        begin = 0
+        step = 500
         key = keys.dead_letter_times(self.portal)
         while True:
             page: Any = await self.server.zrange(key, begin, begin + step - 1, desc=True, withscores=True)

@@ -12,7 +12,8 @@ class Fingerprinter(RequestFingerprinter):
     """Returns the same fingerprints as Scrapy's. For a GET of a plain URL the text that Scrapy hashes is known."""
 
     def fingerprint(self, request: Request) -> bytes:
-        url, method = request.url, request.method
+        url = request.url
+        method = request.method
         if method != "GET" or request.body or not is_plain(url):
             return super().fingerprint(request)
         return sha1(f'{{"body": "", "headers": {{}}, "method": "GET", "url": "{url}"}}'.encode()).digest()

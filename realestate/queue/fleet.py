@@ -29,6 +29,7 @@ from realestate.queue.dead_letters import Reason, dead_letter
 from realestate.queue.dupefilter import DupeFilter
 from realestate.queue.engine import LEASE, in_work, wake
 from realestate.queue.feedback import Feedback
+from realestate.queue.job_marks import REMOVED_TOGETHER
 from realestate.queue.ledger import Held, Hold, Ledger
 from realestate.queue.migrate_keys import migrate_keys
 from realestate.queue.open_jobs import OpenJobs
@@ -136,6 +137,9 @@ class Fleet:
         self.queue.seeds = SeedSource.of_spider(spider, settings)
         self.dupefilter = _dupefilter_class(settings["DUPEFILTER_CLASS"]).from_spider(spider)
         self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats, self.queue.seeds, self._seeds_refused)
+        self.cancelled: frozenset[str] = frozenset()
+        """Jobs whose requests must not be sent any more."""
+        self._removing: set[str] = set()
         self._local_causes: set[str] = set()
         self._local_seen: set[bytes] = set()
         self.outbox = Outbox(self.queue, self.stats)
@@ -400,7 +404,7 @@ class Fleet:
         self.give_up(reason, error, request, url=request.url)
 
     def _started(self, key: str, lease: Lease) -> Request | None:
-        if not self.feedback.has_proxy(lease.proxy_id):
+        if lease.job in self.cancelled or not self.feedback.has_proxy(lease.proxy_id):
             self.ledger.end(key, "back")
             return None
         if (request := self._decoded(key, lease)) is None:
@@ -530,10 +534,40 @@ class Fleet:
         expired = self._registered and not reply.known
         self._registered = True
         self.stats.set_value("queue/waiting", reply.waiting)
+        self._cancel(reply.cancelled)
         if expired:
             self.stats.inc_value("queue/lease/expired")
         if reply.paused or reply.blocked_until > self.buffer.now() or expired:
             self._hand_back()
+
+    def cancel_unsent(self, request: Request) -> bool:
+        """Whether the request's job was cancelled before the request was sent. Its lease then ends."""
+        key = request.meta.get(LEASE)
+        held = self.ledger.get(key)
+        if held is None or held.lease.job not in self.cancelled:
+            return False
+        self.stats.inc_value("queue/cancelled")
+        self.ledger.end(str(key), "back")
+        return True
+
+    def _cancel(self, jobs: frozenset[str]) -> None:
+        """Send nothing of these jobs any more, and remove what is left of them in the queue."""
+        self.cancelled = jobs
+        for job in jobs - self._removing:
+            self._removing.add(job)
+            self.run_in_background(partial(self._remove, job), f"removing the cancelled job {job}")
+
+    async def _remove(self, job: str) -> None:
+        """In steps, each followed by a pause of the same length: other commands need Redis too."""
+        try:
+            while not self.is_closed:
+                asked_at = monotonic_ms()
+                removed, _ = await self.queue.remove_job(job, REMOVED_TOGETHER)
+                if not removed:
+                    return  # the rest is leased: the next heartbeat looks again
+                await asyncio.sleep((monotonic_ms() - asked_at) / 1000)
+        finally:
+            self._removing.discard(job)
 
     def _hand_back(self, proxy_id: str | None = None) -> None:
         for key in self.buffer.drain(proxy_id):

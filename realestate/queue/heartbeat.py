@@ -76,7 +76,8 @@ class Heartbeat:
             await asyncio.sleep(self.seconds)
 
     def _now(self, now: float) -> HeartbeatData:
-        engine, stats = self.crawler.engine, self.crawler.stats
+        engine = self.crawler.engine
+        stats = self.crawler.stats
         assert engine is not None
         assert stats is not None
         pages = stats.get_value("response_received_count", 0)

@@ -19,7 +19,8 @@ class Identity(NamedTuple):
 
 def identify(job: str, what: bytes, buckets: int) -> Identity:
     digest = blake2b(what, digest_size=10, key=job.encode()[:64]).digest()
-    high, low = int.from_bytes(digest[:2], "big"), int.from_bytes(digest[2:], "big", signed=True)
+    high = int.from_bytes(digest[:2], "big")
+    low = int.from_bytes(digest[2:], "big", signed=True)
     return Identity(digest, high % buckets, str(low))
 
 

@@ -41,13 +41,22 @@
 | `{<portal>}:counts:<job>` | hash | numbers of requests pushed, done, retried …, by stage | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:limit:<job>` | hash | page -> listings of it that a job with a limit may fetch | DUPEFILTER_KEEP_SECONDS |
 | `{<portal>}:open_jobs` | hash | job -> its mode, scope and progress (JSON) | until the job is finished |
+| `{<portal>}:cancelled_jobs` | zset | cancelled jobs by time: nothing of theirs is enqueued | DUPEFILTER_KEEP_SECONDS |
+| `{<portal>}:removed_jobs` | set | cancelled jobs of which requests are left | until none is left |
+| `{<portal>}:paused_jobs` | set | paused jobs | until they are resumed or cancelled |
+| `{<portal>}:aside_jobs` | set | jobs with requests that were set aside | until there are none |
+| `{<portal>}:aside:<job>` | zset | requests of a paused job, by priority, then arrival | until it is resumed |
+| `{<portal>}:deadlines` | zset | jobs by the time at which they are cancelled | until then, or their end |
 | `{<portal>}:finishing:<job>` | string | a worker is finishing the job | until it is done, 30 s at most |
 | `{<portal>}:arrivals`, `{<portal>}:tokens`, `{<portal>}:grants` | string | counters | for ever |
 | `{<portal>}:wake_ups` | list | one entry for each waiting worker to wake, at most 64 | until a worker reads it |
+| `realestate:finish_jobs` | string | a process looks at the jobs that have not ended | some seconds |
 
-All keys but the seeds carry the hash tag `{<portal>}`: a script touches one slot of a Redis Cluster.
+All keys but the seeds and the last one carry the hash tag `{<portal>}`: a script touches one slot of a Redis Cluster.
 """
 
+#: Whoever has it looks at the jobs that have not ended.
+FINISH_JOBS = "realestate:finish_jobs"
 #: scrapy-redis fills it in itself.
 START_URLS = "%(name)s:start_urls"
 
@@ -163,6 +172,22 @@ def counts(portal: str, name: str) -> str:
 
 def open_jobs(portal: str) -> str:
     return prefix(portal) + "open_jobs"
+
+
+def cancelled_jobs(portal: str) -> str:
+    return prefix(portal) + "cancelled_jobs"
+
+
+def removed_jobs(portal: str) -> str:
+    return prefix(portal) + "removed_jobs"
+
+
+def paused_jobs(portal: str) -> str:
+    return prefix(portal) + "paused_jobs"
+
+
+def deadlines(portal: str) -> str:
+    return prefix(portal) + "deadlines"
 
 
 def finishing(portal: str, job: str) -> str:

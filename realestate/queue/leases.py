@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
@@ -15,7 +16,8 @@ from realestate.queue.pages import lease_of, mark_child
 
 
 class ResponseMiddleware:
-    """Counts the CPU time of a page from its response on: other middlewares unpack it and look for a ban page.
+    """Counts the CPU time of a page from its response on, because other middlewares unpack it and look for a ban page;
+    and its bytes. It also stops requests whose job was cancelled meanwhile.
 
     It must be the downloader middleware nearest to the site (the highest number).
     """
@@ -27,8 +29,15 @@ class ResponseMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
+    def process_request(self, request: Request) -> None:
+        fleet = fleet_of(self.crawler)
+        if fleet is not None and fleet.cancel_unsent(request):
+            raise IgnoreRequest(f"its job {request.meta.get('job')} was cancelled")
+
     def process_response(self, request: Request, response: Response) -> Response:
         if fleet := fleet_of(self.crawler):
+            if held := fleet.ledger.get(request.meta.get(LEASE)):
+                held.received += len(response.body)
             fleet.enter_page(request.meta.get(LEASE))
         return response
 

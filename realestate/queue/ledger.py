@@ -29,6 +29,8 @@ class Held:
     detail: Any = None
     missed: int = 0
     url: str = ""
+    received: int = 0
+    """Bytes of its responses, as they were transferred."""
     cpu_seconds: float = 0.0
     """CPU time that the page has used."""
     record: bytes = b""
@@ -112,7 +114,10 @@ class Ledger:
         if held := self._held.pop(key, None):
             is_unsent = outcome == "back" or (outcome == "retry" and not detail[2])
             unused = held.lease.proxy_id if is_unsent else ""
-            self._end(Settlement(held.lease.id, held.lease.token, outcome, detail, tuple(held.children), unused))
+            requests = int(held.started and not is_unsent)
+            cost = (requests, held.received, requests if held.lease.proxy_id else 0)
+            children = tuple(held.children)
+            self._end(Settlement(held.lease.id, held.lease.token, outcome, detail, children, unused, cost))
 
     def without_trace(self, busy: set[object], looks: int) -> Iterator[tuple[str, Held]]:
         """The leases that were started, are not finished, and were not among `busy` in so many looks."""

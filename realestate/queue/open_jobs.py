@@ -46,6 +46,9 @@ class OpenJobs:
     async def is_open(self, job: str) -> bool:
         return bool(await self.server.hexists(self.key, job))
 
+    async def is_cancelled(self, job: str) -> bool:
+        return await self.server.zscore(keys.cancelled_jobs(self.portal), job) is not None
+
     async def open(self, job: str, mode: str, scope: str, partial: str = "") -> None:
         """Record the job, unless another worker has."""
         opened = OpenJob(mode, scope, partial=partial)

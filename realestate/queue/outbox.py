@@ -76,8 +76,10 @@ class Outbox:
     async def flush(self) -> None:
         while self._settlements or self._early:
             self._wake.clear()
-            settlements, self._settlements = self._settlements[:MAXIMUM], self._settlements[MAXIMUM:]
-            early, self._early = self._early[:MAXIMUM], self._early[MAXIMUM:]
+            settlements = self._settlements[:MAXIMUM]
+            self._settlements = self._settlements[MAXIMUM:]
+            early = self._early[:MAXIMUM]
+            self._early = self._early[MAXIMUM:]
             self._sending = settlements
             try:
                 ours = await self._send(settlements, [request for request, _ in early])

@@ -30,7 +30,7 @@ from realestate.queue.packing import PARENT
 from realestate.queue.page_budget import PageTooSlow, Steps
 
 #: What every request of a job carries. The priority of the job is added to that of the request.
-INHERITED = ("job", "mode", "job_priority", "limit", "filter")
+INHERITED = ("job", "mode", "job_priority", "limit", "filter", "pages")
 
 GiveUp = Callable[[Reason, str, Request], None]
 Gate = Callable[[], Awaitable[None] | None]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from uuid import uuid4
 
 import msgpack
@@ -16,6 +16,9 @@ from realestate.queue.migrate_keys import migrate_keys
 from realestate.queue.proxy_health import KEEP_MS, ONE_AT_A_TIME_MS, START_RATE, ProxyRef
 from realestate.queue.redis_client import AsyncRedis
 from realestate.queue.seed_source import SeedSource
+
+if TYPE_CHECKING:
+    import redis
 
 Outcome = Literal["done", "retry", "dead", "back"]
 Scope = Literal["job", "portal"]
@@ -111,6 +114,8 @@ class Settlement(NamedTuple):
     children: Sequence[Pushed] = ()
     unused: str = ""
     """The id of the proxy that was granted and not used."""
+    cost: tuple[int, int, int] = (0, 0, 0)
+    """Requests sent, bytes received, and requests sent through a proxy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +136,8 @@ class HeartbeatReply:
     known: bool
     waiting: int = 0
     """Requests in the queue."""
+    cancelled: frozenset[str] = frozenset()
+    """Jobs whose requests must not be sent any more."""
 
 
 class RequestQueue:
@@ -175,6 +182,7 @@ class RequestQueue:
             concurrency=limits.concurrency,
             jitter=limits.jitter,
             recover=limits.recover,
+            keep=limits.keep_seconds,
             proxies=self.proxies,
             proxy_rate=START_RATE,
             proxy_jitter=PROXY_JITTER,
@@ -191,10 +199,12 @@ class RequestQueue:
         return [bool(ours) for ours in answers]
 
     async def heartbeat(self, worker: str, heartbeat: bytes, started: Sequence[bytes]) -> HeartbeatReply:
-        now, paused, blocked, known, waiting = await self.run(
+        now, paused, blocked, known, waiting, cancelled = await self.run(
             "heartbeat", worker=worker, lease=self.limits.lease, heartbeat=heartbeat, started=started
         )
-        return HeartbeatReply(now, bool(paused), blocked, bool(known), waiting)
+        return HeartbeatReply(
+            now, bool(paused), blocked, bool(known), waiting, frozenset(job.decode() for job in cancelled)
+        )
 
     async def leave(self, worker: str) -> int:
         """Make what the worker holds ready again. Returns how many requests that were."""
@@ -233,6 +243,17 @@ class RequestQueue:
         again at once. Returns whether there was anything to end."""
         await migrate_keys(self)
         return bool(await self.run("resume", automatic=automatic))
+
+    async def remove_job(self, job: str, most: int) -> tuple[int, int]:
+        """Remove up to `most` requests of a cancelled job. Returns how many were removed, and how many are left: those
+        that workers hold are removed when they are settled."""
+        removed, left = await self.run("remove_job", job=job, most=most, buckets=self._own_buckets)
+        return int(removed), int(left)
+
+    @property
+    def _own_buckets(self) -> int:
+        """The number of sets with fingerprints that each job has for itself."""
+        return self.limits.buckets if self._scope is None else 0
 
     async def grant(self, job: str, page: str, wanted: int, limit: int) -> tuple[int, int]:
         """How many of the wanted items of a page the job may fetch, and how many it may fetch after that."""
@@ -309,6 +330,12 @@ def _lease(id: bytes, token: bytes, send_at: float, tries: int, priority: int, *
 def _call_id() -> str:
     """Names one call of a script that must not be executed twice, also if its reply was lost and it is sent again."""
     return uuid4().hex
+
+
+def run_script(server: "redis.Redis", portal: str, script: str, **arguments: Any) -> Any:
+    """Run one of the scripts in `lua/` with a blocking client."""
+    packed = msgpack.packb(arguments, use_bin_type=False)
+    return server.eval(_text(script), 1, keys.prefix(portal), packed)
 
 
 @cache

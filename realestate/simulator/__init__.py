@@ -3,6 +3,7 @@
 from realestate.simulator.adversary import PROFILES
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.server import Adversity, Simulator, running, serve
+from realestate.simulator.traps import Traps
 from realestate.simulator.world import World
 
-__all__ = ["PORTALS", "PROFILES", "Adversity", "Simulator", "World", "running", "serve"]
+__all__ = ["PORTALS", "PROFILES", "Adversity", "Simulator", "Traps", "World", "running", "serve"]

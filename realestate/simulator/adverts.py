@@ -40,6 +40,10 @@ class Advert:
     """After a price change that is suspect: tomorrow's price. It is the same, or the one before the typing error."""
     edits: tuple[Edit, ...] = ()
     """What the seller changed since it was posted, in order."""
+    words: tuple[str, ...] | None = None
+    """The sentences of its text. None: the portal's page chooses them by the key."""
+    agency: str | None = None
+    """The firm that advertises, where the world decides it. None: the portal's page chooses by the key."""
     gone: str | None = None
     gone_on_day: int = 0
 
@@ -55,7 +59,8 @@ class Advert:
         return None if dearest is None else rounded(self.asking * dearest / self.home.value)
 
     def ask(self, price: int) -> None:
-        self.old_price, self.asking = self.asking, price
+        self.old_price = self.asking
+        self.asking = price
 
 
 def dice(*key: object) -> Random:

@@ -83,14 +83,16 @@ class Day:
         """Correct the typing errors of yesterday."""
         wrong = [advert for advert in moved if advert.settles_at != advert.asking]
         for advert in moved:
-            price, advert.settles_at = advert.settles_at, None
+            price = advert.settles_at
+            advert.settles_at = None
             if price is not None and advert in wrong:
                 advert.ask(price)
                 advert.updated_at = self._lately(self._rng)
         return wrong
 
     def _return(self, advert: Advert) -> None:
-        advert.gone, advert.is_reserved = None, False
+        advert.gone = None
+        advert.is_reserved = False
         advert.updated_at = advert.reposted_at = self._lately(self._rng)
         if advert.price is not None and self._rng.random() < REPRICED_ON_RETURN:
             _reprice(advert, self._rng)
@@ -172,7 +174,9 @@ def _show_price(advert: Advert, rng: Random) -> None:
 
 
 def _edit(advert: Advert, rng: Random) -> None:
-    possible: tuple[Edit, ...] = ("text", "photos") if advert.home.rooms is None else ("text", "photos", "rooms")
+    possible: tuple[Edit, ...] = ("text", "photos", "rooms")
+    if advert.home.rooms is None or advert.words is not None:  # a world with traps decides which room counts are wrong
+        possible = ("text", "photos")
     advert.edits += (rng.choice(possible),)
 
 

@@ -87,7 +87,8 @@ class History:
             self.events += ({**head, **event} for event in self._compare(sight))
 
     def _compare(self, sight: Sight) -> Iterator[Event]:
-        kept, record = self._kept.get(sight.ref), sight.record
+        kept = self._kept.get(sight.ref)
+        record = sight.record
         status = "delisted" if record is None else record["status"]
         if status in OFF_THE_MARKET:
             if kept is not None and kept.status not in OFF_THE_MARKET:
@@ -102,7 +103,8 @@ class History:
 
 def _changes(kept: _Kept, record: Record) -> Iterator[Event]:
     """Yield the events between the stored values and a page on the market, and update the stored values."""
-    before, kept.status = kept.status, record["status"]
+    before = kept.status
+    kept.status = record["status"]
     if before in OFF_THE_MARKET:
         yield {"type": "relisted"}
     yield from _money_change(kept, _part(record, MONEY))
@@ -120,8 +122,10 @@ def _changes(kept: _Kept, record: Record) -> Iterator[Event]:
 
 
 def _money_change(kept: _Kept, money: Record) -> Iterator[Event]:
-    suspect, kept.suspect = kept.suspect, None
-    old, new = kept.money["price"], money["price"]
+    suspect = kept.suspect
+    kept.suspect = None
+    old = kept.money["price"]
+    new = money["price"]
     if old is None and new is None and money["price_basis"] == kept.money["price_basis"]:
         pass  # without a price, a rent period means nothing
     elif any(money[name] != kept.money[name] for name in MONEY[1:]):

@@ -184,7 +184,9 @@ def _price_m2(kind: Kind, place: Place, quality: float, rng: Random) -> float:
 def _deal(
     kind: Kind, country: str, whole: float, rng: Random
 ) -> tuple[Literal["sale", "rent"], Literal["month", "day"] | None, int]:
-    chance, share, daily = rng.random(), rng.uniform(0.003, 0.005), rng.random()
+    chance = rng.random()
+    share = rng.uniform(0.003, 0.005)
+    daily = rng.random()
     if chance >= kind.rent_share:
         return "sale", None, max(5000, round(whole))
     if country == "AZ" and kind.is_dwelling and daily < 0.2:

@@ -5,6 +5,9 @@ Requests to the control port:
     GET  /_portals                 the base URL of each portal
     GET  /_truth/<portal>          JSON lines: what a perfect crawl would store of each advert on the market today
     GET  /_truth/<portal>/events   JSON lines: what a perfect daily crawler would have recorded so far (`history.py`)
+    GET  /_truth/homes             JSON lines: the home and the block of each advert on the market today
+    GET  /_truth/homes/pairs       JSON lines: the pairs of adverts of one home, and which of them the data decide
+    GET  /_truth/market            the price level of each day so far; that of the first day is 1
     GET  /_stats                   the requests to each portal by client, and what the adversary did to them
     GET  /_adversary               what the adversary did at each portal, and the proxies (`adversary/`, `proxies.py`)
     GET  /_day                     the world's day and date
@@ -33,7 +36,7 @@ import msgspec
 from aiohttp import web
 from multidict import CIMultiDict
 
-from realestate.simulator import ports
+from realestate.simulator import linkage, ports
 from realestate.simulator.adversary import PROFILES, Adversary, Visit
 from realestate.simulator.adversary.sending import send
 from realestate.simulator.days import Changes
@@ -44,6 +47,7 @@ from realestate.simulator.proxies import Proxy, forwarding, kinds
 from realestate.simulator.site import JSON, Answer, Site
 from realestate.simulator.sites import SITES
 from realestate.simulator.stats import Stats
+from realestate.simulator.traps import Traps
 from realestate.simulator.versions import unless_known
 from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, showing, weathered
 from realestate.simulator.world import World
@@ -91,7 +95,8 @@ class Simulator:
         self.latency = dict.fromkeys(PORTALS, 0.0)
         self._histories = {name: History(name) for name in PORTALS}
         self._last_look: dict[str, int] = {}
-        world.at_night, world.in_the_morning = self._look, self._forget
+        world.at_night = self._look
+        world.in_the_morning = self._forget
         self._headers: dict[str, CIMultiDict[str]] = {}
         if adversity.profile is not None:
             for name, site in self.sites.items():
@@ -106,7 +111,8 @@ class Simulator:
     def portal(self, name: str) -> Handler:
         """Handles the requests to one portal."""
         site: Site | Stand = self.others[name] if name in OTHERS else self.sites[name]
-        stats, adversary = self.stats[name], self.adversaries.get(name)
+        stats = self.stats[name]
+        adversary = self.adversaries.get(name)
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if request.method in ("GET", "HEAD"):
@@ -145,6 +151,12 @@ class Simulator:
                 return self._json(self._today())
             case "POST", ["_day", "advance"]:
                 return self._json(self.advance())
+            case "GET", ["_truth", "homes"]:
+                return await self._lines(request, linkage.homes(self._shown()))
+            case "GET", ["_truth", "homes", "pairs"]:
+                return await self._lines(request, linkage.pair_rows(linkage.pairs(self._shown())))
+            case "GET", ["_truth", "market"]:
+                return self._json({"levels": self._levels()})
             case "GET", ["_truth", name] if name in PORTALS:
                 return await self._lines(request, self.sites[name].truths())
             case "GET", ["_truth", name] if name in OTHERS:
@@ -175,6 +187,14 @@ class Simulator:
         self.world.listed(portal)  # may create the portal, and its history
         self._look([portal])
         return self._histories[portal].events
+
+    def _shown(self) -> list[linkage.Shown]:
+        """The adverts of portals that are in use: to look at another would create its country."""
+        return linkage.shown_of(self.world, self.sites, self.world.open_portals())
+
+    def _levels(self) -> list[float]:
+        traps = self.world.traps
+        return [traps.level(day) if traps else 1.0 for day in range(self.world.day + 1)]
 
     def set_weather(self, portal: str, weather: Weather) -> None:
         self.weather[portal] = weather
@@ -298,7 +318,8 @@ async def running(
 def _proxies(
     simulator: Simulator, host: str, sockets: dict[str, socket.socket]
 ) -> AbstractAsyncContextManager[list[Proxy]]:
-    adversity, seed = simulator.adversity, simulator.world.seed
+    adversity = simulator.adversity
+    seed = simulator.world.seed
     profile = PROFILES[adversity.profile] if adversity.profile is not None else None
     return forwarding(
         {ports.base(host, bound): bound for name, bound in sockets.items() if name not in SERVED},
@@ -317,10 +338,11 @@ def serve(
     host: str = "127.0.0.1",
     ready: Ready | None = None,
     adversity: Adversity = Adversity(),  # noqa: B008
+    traps: Traps | None = None,
 ) -> None:
     """Run the simulator until SIGTERM or SIGINT. `ready` is called with the addresses when all of them work."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(World(seed, listings), port, host, ready, adversity))
+        runner.run(_serve(World(seed, listings, traps), port, host, ready, adversity))
 
 
 async def _serve(world: World, port: int, host: str, ready: Ready | None, adversity: Adversity) -> None:

@@ -43,7 +43,8 @@ _GONE = b"<title>404</title><h1>Not found</h1>"
 
 def weathered(weather: Weather, answer: Answer, index: str) -> Answer:
     """The response in this weather. `index` is the address for redirects."""
-    is_listing, is_search = answer.kind == "listing", answer.kind == "search"
+    is_listing = answer.kind == "listing"
+    is_search = answer.kind == "search"
     match weather:
         case "down":
             return Answer(answer.kind, _UNAVAILABLE, 503)

@@ -17,6 +17,10 @@ from realestate.simulator.adverts import DAY, START, Advert, dice, rounded
 from realestate.simulator.days import NEW_A_DAY, Changes, Day, share_of
 from realestate.simulator.homes import Home, make_home
 from realestate.simulator.portals import PORTALS
+from realestate.simulator.traps import COUNTRY as TRAPPED
+from realestate.simulator.traps import ELSEWHERE_TOO as TRAPPED_ELSEWHERE
+from realestate.simulator.traps import POSTED_ANEW_A_DAY, Traps
+from realestate.simulator.traps import READVERTISED as TRAPPED_AGAIN
 
 T = TypeVar("T")
 
@@ -28,10 +32,12 @@ SELLERS_A_PORTAL = 2
 
 
 class World:
-    """The world. It begins with `listings` adverts on every portal; `advance` lets a day pass."""
+    """The world. It begins with `listings` adverts on every portal; `advance` lets a day pass. With `traps`, adverts of
+    one home differ and homes look alike (`traps.py`)."""
 
-    def __init__(self, seed: int, listings: int) -> None:
+    def __init__(self, seed: int, listings: int, traps: Traps | None = None) -> None:
         self.seed = seed
+        self.traps = traps
         self.day = 0
         self.adverts: _Opening[dict[int, Advert]] = _Opening(self._open)
         self.at_night: Callable[[list[str]], None] = _nobody_looks
@@ -58,6 +64,15 @@ class World:
             self._listed[portal] = sorted(found, key=lambda each: (each.updated_at, each.ref), reverse=True)
         return self._listed[portal]
 
+    def open_portals(self) -> list[str]:
+        """The portals of the countries that exist already."""
+        return [name for country in self._homes for name in _portals_of(country)]
+
+    def true_home(self, advert: Advert) -> Home:
+        """The home as it is, whatever its advert says."""
+        number = int(advert.home.id.rpartition("-")[2])
+        return self._homes[advert.home.country][number]
+
     def gone(self, portal: str) -> list[Advert]:
         return [advert for advert in self.adverts[portal].values() if advert.gone is not None]
 
@@ -74,9 +89,11 @@ class World:
 
     def _open(self, portal: str) -> None:
         """Create the portal's country as of the first day, and let it go through all days so far."""
-        country, today = PORTALS[portal].country, self.day
+        country = PORTALS[portal].country
+        today = self.day
         assert country not in self._homes, "the changes of earlier days are not kept"
-        self._homes[country], self.day = [], 0
+        self._homes[country] = []
+        self.day = 0
         self.adverts.update({name: {} for name in _portals_of(country)})
         self._post(country, dict.fromkeys(_portals_of(country), self._listings))
         while self.day < today:
@@ -105,6 +122,7 @@ class World:
         rng = dice(self.seed, "post", self.day, country)
         turns = chain.from_iterable(repeat(name, count) for name, count in wanted.items())
         drafts = [self._draft(name, rng) for name in turns]
+        drafts += self._posted_anew(country)
         drafts.sort(key=lambda advert: (advert.posted_at, advert.key))
         for advert in drafts:
             self._next_ref[advert.portal] += rng.randint(1, 7)
@@ -112,14 +130,35 @@ class World:
             self.adverts[advert.portal][advert.ref] = advert
         return drafts
 
+    def _posted_anew(self, country: str) -> list[Advert]:
+        """Return drafts of adverts that were removed, by the same sellers under a new reference."""
+        if self.traps is None or country != TRAPPED or not self.day:
+            return []
+        drafts = []
+        for portal in _portals_of(country):
+            rng = dice(self.seed, "anew", self.day, portal)
+            removed = self.gone(portal)
+            for old in rng.sample(removed, share_of(len(removed), POSTED_ANEW_A_DAY)) if removed else ():
+                again = self._draft_of(portal, self.true_home(old))
+                again.home, again.words, again.agency = old.home, old.words, old.agency
+                drafts.append(again)
+        return drafts
+
     def _draft(self, portal: str, rng: Random) -> Advert:
-        home = self._home_for(portal, rng)
+        return self._draft_of(portal, self._home_for(portal, rng))
+
+    def _draft_of(self, portal: str, home: Home) -> Advert:
         if (portal, home.id) not in self._sellers:
             self._shown[portal].append(home)
         seller = self._sellers[portal, home.id] = self._sellers.get((portal, home.id), 0) + 1
         key = f"{self.seed}/{portal}/{home.id}/{seller}"
         own = dice(key)
-        asking = rounded(home.value * own.uniform(0.97, 1.03))
+        shown = None
+        level = 1.0
+        if self.traps is not None and home.country == TRAPPED:
+            shown = self.traps.show(home, self.seed, portal, seller)
+            level = self.traps.level(self.day) * shown.price_factor
+        asking = rounded(home.value * level * own.uniform(0.97, 1.03))
         if asking > 20_000 and own.random() < 0.2:
             asking -= 100  # 249,900 sounds less than 250,000
         posted_at = self._lately(own) if self.day else START - _ms(own.random() ** 2 * 180 * DAY + 3 * DAY / 24)
@@ -129,7 +168,9 @@ class World:
         return Advert(
             portal=portal,
             ref=0,
-            home=home,
+            home=shown.home if shown else home,
+            words=shown.words if shown else None,
+            agency=shown.agency if shown else None,
             key=key,
             asking=asking,
             rent_period=home.rent_period,
@@ -141,18 +182,25 @@ class World:
 
     def _home_for(self, portal: str, rng: Random) -> Home:
         country = PORTALS[portal].country
-        homes, shown = self._homes[country], self._shown[portal]
+        homes = self._homes[country]
+        shown = self._shown[portal]
+        has_traps = self.traps is not None and country == TRAPPED
+        again = TRAPPED_AGAIN if has_traps else READVERTISED
+        elsewhere = TRAPPED_ELSEWHERE if has_traps else ELSEWHERE_TOO
         chance = rng.random() if homes else 1.0
-        if shown and chance < READVERTISED:
+        if shown and chance < again:
             home = rng.choice(shown)
             if self._sellers[portal, home.id] < SELLERS_A_PORTAL:
                 return home
-        elif len(homes) > len(shown) and chance < READVERTISED + ELSEWHERE_TOO:
+        elif len(homes) > len(shown) and chance < again + elsewhere:
             home = rng.choice(homes)
             if (portal, home.id) not in self._sellers:
                 return home
         number = len(homes)
-        homes.append(make_home(country, number, dice(self.seed, "home", country, number)))
+        if self.traps is not None and has_traps:
+            homes.append(self.traps.home(self.seed, number, self.day))
+        else:
+            homes.append(make_home(country, number, dice(self.seed, "home", country, number)))
         return homes[-1]
 
     def _lately(self, rng: Random) -> datetime:

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from realestate.crawling import Covers, EmbeddedJsonSpider, Numbers
 from realestate.items import Operation, Status
 from realestate.parsing import prices
-from realestate.parsing.embedded import at, listed
+from realestate.parsing.embedded import at, decoded, listed
 from realestate.parsing.text import line
 from realestate.parsing.words import folded, meaning
 
@@ -126,4 +126,6 @@ class OnthemarketSpider(EmbeddedJsonSpider):
         return {
             "seller_type": "agency",
             "agency_name": line(at(ad, "agent.name")),
+            # `agent.postcode` is the agency's
+            "postal_code": line(at(decoded(at(ad, "headerData.dataLayer")), "postcode")),
         }

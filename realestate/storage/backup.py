@@ -37,13 +37,13 @@ from realestate.storage.store import Job
 
 FORMAT = "realestate backup"
 #: The version of the file format. It is raised when older versions of this project could not read the file.
-VERSION = 4
+VERSION = 5
 #: The first version in which a job is called a job. Before, it was called a run.
 _JOBS_SINCE = 3
 #: The first version in which portal and name identify a job. Before, the name did.
 _JOBS_BY_PORTAL_SINCE = 4
 #: Parts that a file of an older version does not have.
-_SINCE = {"others": 2, "parts": 2}
+_SINCE = {"others": 2, "parts": 2, "job_orders": 5}
 _HEADER = "header.json"
 #: No record is longer. A longer line is refused, because a malicious file could fill the memory with it.
 _LONGEST_LINE = 64 * 1024 * 1024

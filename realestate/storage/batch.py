@@ -58,9 +58,12 @@ def times_of(observed: Sequence[Dated]) -> Times:
     job = observed[-1].job
     for item, by, at in observed:
         if isinstance(item, Listing):
-            seen, read, job = at, at, by
+            seen = at
+            read = at
+            job = by
         elif isinstance(item, Sighting):
-            seen, job = at, by
+            seen = at
+            job = by
             read = at if item.is_read else read
             sighted = at if _shows_price(item) else sighted
     return Times(seen, read, sighted, job)

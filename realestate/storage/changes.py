@@ -135,7 +135,8 @@ def correct(before: State, listing: Listing, job: str, now: datetime, *, reprice
     `corrected`. A listing that was `repriced` since, or has a suspect price, keeps its stored price: the page is older
     than that."""
     outcome = _begun(before, now)
-    known, listing = before.listing, completed(listing, before.listing)
+    known = before.listing
+    listing = completed(listing, before.listing)
     if repriced or before.suspect is not None:
         listing = rehashed(priced(listing, money(known)))
     fields = changed_fields(known, listing, skip={"status"})
@@ -153,13 +154,15 @@ def changed_fields(old: Listing, new: Listing, skip: Set[str] = _OTHER_EVENTS) -
     """Return the names of the content fields that differ, sorted."""
     if old.content_hash is not None and old.content_hash == new.content_hash:
         return []
-    before, after = as_record(old), as_record(new)
+    before = as_record(old)
+    after = as_record(new)
     return sorted(name for name in CONTENT if name not in skip and before[name] != after[name])
 
 
 def old_and_new(old: Listing, new: Listing, fields: Iterable[str]) -> dict[str, list[Any]]:
     """Return the old and the new value of each field, as JSON values, in the order of their names."""
-    before, after = as_record(old), as_record(new)
+    before = as_record(old)
+    after = as_record(new)
     return {name: [before[name], after[name]] for name in sorted(fields)}
 
 
@@ -376,7 +379,8 @@ def _alike(start: State | None, end: State | None) -> bool:
     """Whether both states would be stored alike, except for the revision."""
     if start is None or end is None:
         return start is end
-    old, new = start.listing, end.listing
+    old = start.listing
+    new = end.listing
     same = start.suspect == end.suspect and all(getattr(old, n) == getattr(new, n) for n in (*SAME, *MONEY, "status"))
     return same and not changed_fields(old, new)
 

@@ -19,7 +19,8 @@ def counts_of(store: Store, jobs: Sequence[Job]) -> Mapping[JobKey, Mapping[str,
 
 def last_before(store: Store, at: datetime) -> int:
     """The number of an event shortly before this time, found with a few dozen small reads."""
-    first, last = 0, store.last_event()
+    first = 0
+    last = store.last_event()
     while first < last:
         middle = (first + last) // 2
         (event,) = store.events(middle, 1) or (None,)

@@ -10,7 +10,10 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from realestate.items import Listing
 from realestate.storage.errors import StoreError
+from realestate.storage.export import ExportStore
 from realestate.storage.history import State
+from realestate.storage.outbox import OutboxStore
+from realestate.storage.query.results import QueryStore
 from realestate.storage.snapshots import Kind, SnapshotRef
 from realestate.storage.store import Store
 
@@ -190,5 +193,5 @@ class MaintenanceStore(Protocol):
 
 
 @runtime_checkable
-class FullStore(Store, MaintenanceStore, Protocol):
-    """A store with all its commands."""
+class FullStore(Store, MaintenanceStore, OutboxStore, QueryStore, ExportStore, Protocol):
+    """A store with all its commands, which can be searched."""

@@ -11,6 +11,7 @@ from realestate.items import Listing
 from realestate.storage.contacts import Source
 from realestate.storage.history import PriceSeen, Suspect
 from realestate.storage.maintenance import InQuarantine
+from realestate.storage.orders import StoredOrder
 from realestate.storage.other_kinds import StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Job, Numbered
@@ -107,6 +108,7 @@ PARTS: Mapping[str, type] = {
     "events": Numbered,
     "prices": PriceSeen,
     "jobs": StoredJob,
+    "job_orders": StoredOrder,
     "departures": Departure,
     "parts": PlannedPart,
     "watermarks": Watermark,

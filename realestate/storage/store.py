@@ -11,6 +11,7 @@ from realestate.items.others import Other, other_record
 from realestate.storage.clock import Seen
 from realestate.storage.contacts import Sealed, Source
 from realestate.storage.history import ALL_EVENTS, Event, EventFilter, Observed, PriceSeen
+from realestate.storage.orders import Orders
 from realestate.storage.other_kinds import SeenOther, StoredOther
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.validators import PageRead, Validators
@@ -24,7 +25,8 @@ MASS = 0.2
 #: So many complete sweeps must miss a listing before evidence of the kind `absent` counts.
 ABSENCES = 2
 #: A listing is read again at the earliest, and at the latest, so many days after the last time.
-DUE_SOONEST, DUE_LATEST = 1, 14
+DUE_SOONEST = 1
+DUE_LATEST = 14
 #: The most listings that one refresh requests.
 DUE_AT_ONCE = 10_000
 
@@ -45,7 +47,8 @@ class Quarantined:
             record = as_record(item) if isinstance(item, Listing) else other_record(item)
         except (TypeError, ValueError, ArithmeticError):
             record = {each.name: repr(getattr(item, each.name)) for each in fields(item)}
-        ref, url = str(item.ref), str(item.url)
+        ref = str(item.ref)
+        url = str(item.url)
         return cls(portal=item.portal, ref=ref, url=url, errors=errors, record=record)
 
 
@@ -195,7 +198,7 @@ class ServerState:
     """Connections that it would still accept; None if it does not say."""
 
 
-class Store(Protocol):
+class Store(Orders, Protocol):
     """Listings with their history. Writing the same batch twice changes only the time at which listings were seen.
 
     A store is used by one thread at a time. Calls raise StoreAway when the database is not available. All times are

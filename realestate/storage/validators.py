@@ -16,7 +16,8 @@ from realestate.items import Listing
 #: After so long the page is fetched in full, even if the site says that it is unchanged: the site may be wrong.
 TRUSTED = timedelta(days=30)
 #: Longer values are ignored: real validators and URLs are shorter.
-LONGEST, LONGEST_URL = 256, 2048
+LONGEST = 256
+LONGEST_URL = 2048
 _ETAG = re.compile(r'(W/)?"[\x21\x23-\x7e]+"')
 
 
@@ -70,7 +71,8 @@ def _fits(text: str, longest: int) -> bool:
 def _is_past(last_modified: str, date: str) -> bool:
     """Whether Last-Modified is a valid time that is not in the future by the site's clock. With a time in the future,
     the site would answer 304 for ever."""
-    changed, now = _parsed_time(last_modified), _parsed_time(date)
+    changed = _parsed_time(last_modified)
+    now = _parsed_time(date)
     return changed is not None and (now is None or changed <= now)
 
 

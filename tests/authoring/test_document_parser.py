@@ -110,7 +110,17 @@ def test_a_document_that_cannot_be_parsed_is_one_line_of_error(portal: str, docu
         parse(portal, document)
     assert "\n" not in str(given.value)
     assert "extract: " in str(given.value)
-    assert "discover: " in str(given.value)
+    if not document.startswith((b"{", b"[")) or portal != "generic":  # it is searched by its sitemaps, which are XML
+        assert "discover: " in str(given.value)
+
+
+@pytest.mark.parametrize("document", [b"<!DOCTYPE html><p>Nothing", b"<html><h1>Nothing</h1>", b'{"results": []}'])
+def test_a_page_of_a_portal_with_sitemaps_is_not_called_a_broken_sitemap(document: bytes) -> None:
+    with pytest.raises(AuthoringError) as given:
+        parse("generic", document)
+    assert str(given.value) == "extract: no URL can be made up for it; give one with --url"
+    with pytest.raises(AuthoringError, match="discover: the sitemap is cut short"):
+        parse("generic", b"<urlset><url>")
 
 
 def test_the_command_prints_json(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from realestate.cli.errors import UsageError
 from realestate.items import Part
 from realestate.queue import keys
 from realestate.storage.history import Event, PriceSeen
+from realestate.storage.orders import StoredOrder
 from realestate.storage.store import Conclusion, Job, Numbered
 
 AT = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
@@ -33,6 +34,9 @@ class Store(SimpleNamespace):
         if job == "nightly":
             return [replace(JOB, job=job, portal=each) for each in ("bina", "emlak")]
         return [JOB] if portal in (None, "emlak") and job in (None, "5f0c") else []
+
+    def orders(self, portal: str | None = None, limit: int = 20) -> list[StoredOrder]:
+        return []
 
     def last_event(self) -> int:
         return 3

@@ -18,6 +18,9 @@ class FakeOpenJobs:
     async def is_open(self, job: str) -> bool:
         return False
 
+    async def is_cancelled(self, job: str) -> bool:
+        return False
+
     async def open(self, job: str, mode: str, scope: str, partial: str = "") -> None:
         self.opened.append(job)
 

@@ -27,6 +27,9 @@ class Jobs:
     async def claim(self, job: str) -> bool:
         return job not in self.claimed
 
+    async def is_cancelled(self, job: str) -> bool:
+        return False
+
     async def release(self, job: str) -> None: ...
 
     async def check(self, job: str, values: OpenJob) -> None:

@@ -35,9 +35,9 @@ def laptop(home: Path) -> dict[str, str]:
     return {**kept, "REALESTATE_HOME": str(home)}
 
 
-def run(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(env: dict[str, str], *arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
     command = [*COMMAND, *arguments]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE, cwd=folder, check=False)
 
 
 def users_of(folder: Path) -> list[str]:
@@ -62,14 +62,14 @@ def test_the_demo_stores_the_truth_and_says_so(laptop: dict[str, str], tmp_path:
     assert {name: portal["stored"] for name, portal in result["portals"].items()} == dict.fromkeys(SHOWN, 60)
     assert {row["operation"] for row in result["market"]} == {"sale", "rent"}
     assert all(row["median_price"] > 0 for row in result["market"])
-    _check_next_commands(laptop, done.stdout)
+    _check_next_commands(laptop, done.stdout, tmp_path)
 
 
-def _check_next_commands(laptop: dict[str, str], output: str) -> None:
+def _check_next_commands(laptop: dict[str, str], output: str, folder: Path) -> None:
     """The commands that the demo prints at its end work on its data."""
     lines = [line.split() for line in output.splitlines() if line.startswith("  REALESTATE_HOME=")]
     commands = {line[2]: line[3:] for line in lines}
-    assert list(commands) == ["history", "events", "db"]
+    assert list(commands) == ["history", "events", "db", "export"]
     env = {**laptop, "REALESTATE_HOME": lines[0][0].partition("=")[2]}
     history = run(env, "history", *commands["history"])
     assert "listed" in history.stdout, history.stderr
@@ -77,6 +77,13 @@ def _check_next_commands(laptop: dict[str, str], output: str) -> None:
     assert events.stdout.count("listed") == 5, events.stderr
     count = run(env, "db", "--", "--tuples-only", "--command", "SELECT count(*) FROM listings")
     assert count.stdout.split() == [str(60 * len(SHOWN))], count.stderr
+    exported = run(env, "export", *commands["export"], folder=folder)
+    assert exported.returncode == 0, exported.stderr
+    lines_of_pandas = [line.removeprefix("  >>> ") for line in output.splitlines() if line.startswith("  >>> ")]
+    assert len(lines_of_pandas) == 2
+    script = "\n".join([*lines_of_pandas, "print(len(listings), listings.price.notna().any())"])
+    opened = subprocess.run([PYTHON, "-c", script], cwd=folder, capture_output=True, text=True, check=False)
+    assert opened.stdout.split() == [str(60 * len(SHOWN)), "True"], opened.stderr
 
 
 @pytest.mark.parametrize(

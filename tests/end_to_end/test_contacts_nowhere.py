@@ -2,6 +2,7 @@
 pages, dead letters or logs."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import psycopg2
 from cryptography.fernet import Fernet
 from redis import Redis
 
+from realestate import exports
 from realestate.jobs.fleet import look
 from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.storage import WHOLE
+from realestate.storage.export import TABLES
 from realestate.storage.postgres import PostgresStore
 from realestate.storage.vault import Vault
 from tests.end_to_end.conftest import PYTHON, Simulate, finished, running
@@ -110,6 +113,10 @@ def test_contacts_are_nowhere_in_clear(
     for part, record in store.everything():
         if part != "contacts":
             assert not CONTACT.search(msgspec.json.encode(record)), part
+    for table in TABLES:
+        exports.export(store, table, "jsonl", str(tmp_path / table), datetime.now(UTC))
+        assert not CONTACT.search((tmp_path / table).read_bytes()), table
+    assert (tmp_path / "listings").stat().st_size
     for text in everything_in_redis(server):
         assert not CONTACT.search(text), CONTACT.findall(text)[:5]
     logged = log.read_bytes()

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -9,6 +10,7 @@ from realestate.items import Evidence, Gone, Listing, Sighting, as_record
 from realestate.pipelines.clean import clean
 from realestate.storage import Batch, Quarantined, Store
 from realestate.storage.history import Observed
+from realestate.storage.orders import StoredOrder
 from tests.examples import a_listing
 
 PORTAL = "immoweb"
@@ -64,3 +66,16 @@ def all_events(store: Store, page_size: int = 1000) -> list[Any]:
     while some := store.events(found[-1].seq if found else 0, page_size):
         found += some
     return found
+
+
+def an_order(job: str, *, portal: str = PORTAL, key: str | None = None, content: Any = None) -> StoredOrder:
+    """A submitted job."""
+    return StoredOrder(
+        job=job,
+        portal=portal,
+        key=key,
+        content=content or {"portal": portal},
+        seeds=["{}"],
+        events_after=0,
+        submitted_at=datetime(1970, 1, 1, tzinfo=UTC),
+    )

@@ -6,7 +6,7 @@ import psycopg2
 import pytest
 
 from realestate import embedded
-from realestate.storage import Store, open_store
+from realestate.storage import FullStore, Store, open_store
 from tests.conftest import empty_database
 
 OpenStore = Callable[[], Store]
@@ -91,3 +91,12 @@ def any_store(open_another: OpenStore) -> Store:
     store = open_another()
     store.migrate()
     return store
+
+
+@pytest.fixture
+def other_store(other_url: str) -> Iterator[FullStore]:
+    """A second empty store. Its kind does not depend on the kind of the first."""
+    store = open_store(other_url)
+    store.migrate()
+    yield store
+    store.close()

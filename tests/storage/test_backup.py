@@ -29,7 +29,7 @@ from realestate.storage.records import PARTS, Departure, ErasedMark, SealedConta
 from realestate.storage.snapshots import SnapshotRef
 from tests.conftest import empty_database
 from tests.examples import a_listing
-from tests.storage.batches import PORTAL, all_events, batch, card, gone, later, page, pages, quarantined
+from tests.storage.batches import PORTAL, all_events, an_order, batch, card, gone, later, page, pages, quarantined
 from tests.storage.conftest import Scaled
 from tests.storage.snapshots.examples import a_page
 from tests.storage.test_others import product, quote
@@ -65,6 +65,10 @@ def fill(store: FullStore) -> None:
     store.write(batch(page("3", price=Decimal(35000)), job="b"))
     store.write(batch(page("4", status="sold"), page("5", price=None, currency=None, price_basis="on_request")))
     later()
+    order = {"portal": PORTAL, "city": HOSTILE, "then": [{"report": True}]}
+    store.add_order(an_order("c", content=order), 3600)
+    store.add_order(an_order("e", key="nightly"))
+    store.order_ended("e", "failed", HOSTILE, {"pages": {"plan": {"found": 1}}, "rate": 1.5})
     store.begin_job("c", PORTAL, "full", "part")
     store.begin_job("d", PORTAL, "sweep", "all")
     store.write(batch(gone("6"), gone("7", "410"), job="c"))
@@ -210,7 +214,7 @@ def test_the_file_is_a_zip_of_json_lines_that_only_its_owner_can_read(file: Path
         assert sorted(archive.namelist()) == sorted(["header.json", *(f"{part}.jsonl" for part in PARTS)])
         header = json.loads(archive.read("header.json"))
         first = json.loads(archive.read("listings.jsonl").splitlines()[0])
-    assert (header["format"], header["version"], header["counts"]["listings"]) == ("realestate backup", 4, 30)
+    assert (header["format"], header["version"], header["counts"]["listings"]) == ("realestate backup", 5, 30)
     assert first["listing"]["portal"] == PORTAL
     assert set(first) == {"listing", "revision", "last_job", "suspect", "price_sighted_at"}
 

@@ -52,7 +52,8 @@ def listing_fast(tree: LexborHTMLParser, url: str) -> dict[str, Any]:
 
 def _fields(script: str, url: str) -> dict[str, Any]:
     ad, _ = _DECODER.raw_decode(script, script.index(_ASSIGNED) + len(_ASSIGNED))
-    home, place = ad["property"], ad["property"]["location"]
+    home = ad["property"]
+    place = ad["property"]["location"]
     return {
         "ref": str(ad["id"]),
         "url": url,

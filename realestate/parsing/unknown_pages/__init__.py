@@ -87,6 +87,7 @@ def read(text: str, url: str) -> Reading:
     _set_type(reading, document, said, subject.nodes)
     _set_operation(reading, document, said, subject.nodes)
     _set_price(reading, document, said)
+    _set_charges(reading)
     _set_title(reading, document, said)
     _set_sizes(reading)
     _leave_out_what_does_not_fit(reading)
@@ -221,6 +222,17 @@ def _set_price(reading: Reading, document: Document, said: Mapping[str, dict[str
     reading.sources["price"] = best[0]
 
 
+def _set_charges(reading: Reading) -> None:
+    """Charges have the currency of the price: those of another currency are left out, as a listing has one currency."""
+    charges = reading.fields.pop("charges", None)
+    if charges is None:
+        return
+    if charges.currency == reading.price.currency:
+        reading.fields["charges"] = charges.amount
+    else:
+        reading.sources.pop("charges", None)
+
+
 def _set_title(reading: Reading, document: Document, said: Mapping[str, dict[str, Any]]) -> None:
     named = [each["title"] for source in SOURCES if "title" in (each := said.get(source, {}))]
     title = headline.title(document, named)
@@ -238,7 +250,8 @@ def _set_title(reading: Reading, document: Document, said: Mapping[str, dict[str
 
 def _set_sizes(reading: Reading) -> None:
     """A size that does not say of what is the land's for land, otherwise the home's. Land has no living area."""
-    fields, sources = reading.fields, reading.sources
+    fields = reading.fields
+    sources = reading.sources
     unnamed = fields.pop("area_any", None)
     source = sources.pop("area_any", "")
     wanted = "plot_m2" if fields["property_type"] == "land" else "area_m2"
@@ -277,7 +290,8 @@ def _leave_out_what_does_not_fit(reading: Reading) -> None:
 
 def _is_about_a_home(reading: Reading) -> bool:
     """Whether enough is known. A type in a description, or a price alone, may be about anything."""
-    fields, sources = reading.fields, reading.sources
+    fields = reading.fields
+    sources = reading.sources
     is_typed = fields["property_type"] != "other" and sources["property_type"] not in (
         "description",
         "address",

@@ -183,7 +183,8 @@ def _text_value(document: Document, field: str, value: str | int | float) -> dic
         case "operation":
             found = vocabulary.operation(text.replace("_", " "), language) if len(text) <= 40 else None
         case "seller":
-            field, found = "seller_type", vocabulary.seller(text, language)
+            field = "seller_type"
+            found = vocabulary.seller(text, language)
         case "year_built":
             found = values.year(value)
         case "energy_class":

@@ -115,7 +115,7 @@ def _found_at(document: Document, at: int) -> Iterator[Row]:
         return
     named = vocabulary.fields_of_label(text, language)
     if named:
-        beside = _value_of(document, at)
+        beside = _value_of(document, at, is_text=not vocabulary.TEXT_FIELDS.isdisjoint(named))
         if beside is not None:
             yield from _read(named, beside, text, at, document)
         return
@@ -151,14 +151,14 @@ def _read(named: tuple[str, ...], value: str, label: str, at: int, document: Doc
             return
 
 
-def _value_of(document: Document, at: int) -> str | None:
+def _value_of(document: Document, at: int, *, is_text: bool) -> str | None:
     """The text beside a label: in the smallest element that contains more than the label."""
     for level, element in enumerate(_around(document, at)):
         start, stop = document.span(element)
         if level > _MOST_LEVELS or stop - start > _MOST_TEXTS:
             return None
         if stop - start > 1:
-            return _beside(document, at, start, stop, document.elements[element].tag)
+            return _beside(document, at, start, stop, document.elements[element].tag, is_text=is_text)
     return None
 
 
@@ -169,11 +169,13 @@ def _around(document: Document, at: int) -> Iterator[int]:
         element = document.elements[element].parent
 
 
-def _beside(document: Document, at: int, start: int, stop: int, tag: str) -> str | None:
+def _beside(document: Document, at: int, start: int, stop: int, tag: str, *, is_text: bool) -> str | None:
     texts = [document.blocks[each].text for each in range(start, stop)]
     is_label = [bool(vocabulary.fields_of_label(each, document.language)) for each in texts]
     own = at - start
     if sum(is_label) == 1 and (stop - start <= 4 or tag == "tr"):
+        if is_text:  # the other texts may be rows whose labels we do not know, and any text could be a city
+            return next((each for each in texts[own + 1 :] or texts[own - 1 :: -1] if each.strip(" :")), None)
         others = [each for index, each in enumerate(texts) if index != own and each.strip(" :")]
         return " ".join(others) if sum(map(len, others)) <= _LONGEST_VALUE else None
     if is_label[0] and (not is_label[-1] or tag == "dl"):

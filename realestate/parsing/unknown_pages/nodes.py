@@ -1,6 +1,6 @@
 """Fields from schema.org nodes, of JSON-LD or microdata. A page spreads them: a Product, and a House beside it.
 
-All nodes about this page's home are read together. Nodes of other homes are told apart by their address and name.
+All nodes about this page's home are read together. Address and name show which nodes belong to other homes.
 """
 
 import re
@@ -166,7 +166,8 @@ def is_range_of_offers(nodes: list[dict[str, Any]]) -> bool:
     for node in nodes:
         for offer in (*_many(node.get("offers")), node):
             count = numbers.whole(offer.get("offerCount"))
-            low, high = numbers.positive(offer.get("lowPrice")), numbers.positive(offer.get("highPrice"))
+            low = numbers.positive(offer.get("lowPrice"))
+            high = numbers.positive(offer.get("highPrice"))
             if "AggregateOffer" in schemaorg.types_of(offer) and (
                 (count or 0) > 2 or (low and high and high > 1.5 * low)
             ):

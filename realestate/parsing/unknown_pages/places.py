@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from realestate.parsing import currencies
 from realestate.parsing.text import line
 
 _POSTAL_CODE = re.compile(r"(?:[A-Z]{1,2}-)?\b(\d{2}-\d{3}|\d{4} ?[A-Z]{2}(?![a-z])|\d{4,6})\b")
@@ -48,11 +49,20 @@ def code_and_city(texts: list[str], language: str, country: str | None) -> dict[
     if language not in _LANGUAGES:
         return {}
     found = {(each["code"], each["city"].strip()) for text in texts for each in _CODE_AND_CITY.finditer(text[:300])}
-    fit = {(code, name) for code, name in found if (len(code) >= 5 or country in _FOUR_DIGITS) and name[:1].isupper()}
+    fit = {
+        (code, name)
+        for code, name in found
+        if (len(code) >= 5 or country in _FOUR_DIGITS) and name[:1].isupper() and not _is_currency(name)
+    }
     if len({code for code, _ in fit}) != 1:
         return {}
     code, name = min(fit, key=lambda each: len(each[1]))
     return {"postal_code": code, **{key: value for key, value in city(name).items() if key == "city"}}
+
+
+def _is_currency(name: str) -> bool:
+    """Whether the number before the name is an amount: "13500 PLN - example.pl"."""
+    return currencies.code(name.split(maxsplit=1)[0]) is not None
 
 
 def is_in_united_states(texts: list[str]) -> bool:

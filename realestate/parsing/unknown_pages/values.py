@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -191,8 +190,8 @@ def _sale(text: str, label: str, document: "Document") -> dict[str, Any]:
 
 
 def _charges(text: str, label: str, document: "Document") -> dict[str, Any]:
-    found: prices.Price | None = _price(text, label, document).get("price")
-    return {"charges": found.amount} if found and isinstance(found.amount, Decimal) else {}
+    found = _price(text, label, document)
+    return {"charges": found["price"]} if found else {}
 
 
 def _date(field: str) -> Callable[[str, str, "Document"], dict[str, Any]]:

@@ -65,13 +65,18 @@ local function count(job, stage, what, times)
   redis.call('HINCRBY', key('counts:' .. job), stage .. ':' .. what, times or 1)
 end
 
--- Counts of a batch, summed: add(job, stage, what) as often as it happens, write() once.
+-- Counts of a batch, summed: add(job, stage, what, times) as often as it happens, write() once.
 local function tally()
   local sums = {}
-  local function add(job, stage, what)
+  local function add(job, stage, what, times)
+    times = times or 1
     local name = job .. '\n' .. stage .. '\n' .. what
     local sum = sums[name]
-    if sum then sum.times = sum.times + 1 else sums[name] = {job = job, stage = stage, what = what, times = 1} end
+    if sum then
+      sum.times = sum.times + times
+    else
+      sums[name] = {job = job, stage = stage, what = what, times = times}
+    end
   end
   local function write()
     for _, sum in pairs(sums) do count(sum.job, sum.stage, sum.what, sum.times) end
@@ -105,17 +110,40 @@ local function is_new(job, bucket, member)
   return added
 end
 
--- Enqueues new requests. Returns 1 for each that was new, else 0. Each request is
--- {id, priority, job, stage, due, bucket, member, payload}.
+-- Jobs that were cancelled, by time: nothing of theirs is enqueued. Jobs whose requests are being removed: nothing of
+-- theirs is leased. Jobs that are paused: their requests are set aside, each job's in a sorted set of its own.
+local CANCELLED, REMOVED, PAUSED, ASIDE = key('cancelled_jobs'), key('removed_jobs'), key('paused_jobs'), key('aside_jobs')
+
+-- Deletes requests that no worker holds.
+local function drop_all(ids)
+  for _, place in ipairs({READY, DELAYED, SUSPECTS}) do all('ZREM', place, ids) end
+  for _, name in ipairs({REQUESTS, TRIES, CRASHES}) do all('HDEL', name, ids) end
+end
+
+-- Cancels a job: one mark, whatever the length of the queue. `remove_job` then removes its requests in steps.
+local function cancel(job, keep)
+  redis.call('ZREMRANGEBYSCORE', CANCELLED, '-inf', now - keep * 1000)
+  redis.call('ZADD', CANCELLED, 'NX', now, job)
+  redis.call('SADD', REMOVED, job)
+  redis.call('ZREM', key('deadlines'), job)
+  redis.call('SREM', PAUSED, job)
+end
+
+-- Enqueues new requests. Returns 1 for each that was new, else 0. Those of a cancelled job are not enqueued. Each request
+-- is {id, priority, job, stage, due, bucket, member, payload}.
 local function enqueue_all(requests)
   local results = {}
   if #requests == 0 then return results end
   local seq = redis.call('INCRBY', key('arrivals'), #requests) - #requests
   local bodies, ready, delayed, jobs = {}, {}, {}, {}
   local add, write = tally()
+  local cancelled = {}
   for index, request in ipairs(requests) do
     local id, priority, job, stage, due = request[1], request[2], request[3], request[4], request[5]
-    if not is_new(job, request[6], request[7]) then
+    if cancelled[job] == nil then cancelled[job] = redis.call('ZSCORE', CANCELLED, job) and true or false end
+    if cancelled[job] then
+      results[index] = 0
+    elseif not is_new(job, request[6], request[7]) then
       results[index] = 0
       add(job, stage, 'duplicate')
     else

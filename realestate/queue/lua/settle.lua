@@ -1,5 +1,5 @@
--- Settles leases, each completely or not at all: {id, token, outcome, detail, children, unused}. The proxy `unused` was
--- granted and not used, so it is free again. Requests in args.early are children that are sent before their page is
+-- Settles leases, each completely or not at all: {id, token, outcome, detail, children, unused, cost}. The proxy `unused`
+-- was granted and not used, so it is free again. `cost` is {requests sent, bytes received, requests sent through a proxy}. Requests in args.early are children that are sent before their page is
 -- settled. The settlement repeats them, and they are duplicates then.
 -- Returns 1 for each lease that was still ours, 0 for one that another worker has taken meanwhile.
 
@@ -20,6 +20,9 @@ for index, entry in ipairs(args.leases) do
     results[index], ended[id], jobs[head.job] = 1, true, true
     for _, child in ipairs(entry[5]) do children[#children + 1] = child end
     if entry[6] and entry[6] ~= '' then redis.call('HDEL', key('proxies:used_at'), entry[6]) end
+    for place, what in ipairs({'requests', 'bytes', 'proxied'}) do
+      if entry[7][place] > 0 then add(head.job, head.stage, what, entry[7][place]) end
+    end
     if outcome == 'done' then
       done[#done + 1], done_leases[#done + 1], done_heads[#done + 1] = id, lease, head
       add(head.job, head.stage, 'done')

@@ -72,6 +72,75 @@ if #due > 0 then
   all('ZADD', READY, scored)
 end
 
+-- Jobs whose deadline is over are cancelled.
+for _, job in ipairs(redis.call('ZRANGEBYSCORE', key('deadlines'), '-inf', now, 'LIMIT', 0, 10)) do
+  cancel(job, args.keep)
+end
+
+-- Requests of a job that is not paused any more are ready again, some at a time.
+local ASIDE_STEP = 500
+for _, job in ipairs(redis.call('SMEMBERS', ASIDE)) do
+  if redis.call('SISMEMBER', PAUSED, job) == 0 then
+    local popped, back = redis.call('ZPOPMIN', key('aside:' .. job), ASIDE_STEP), {}
+    for index = 1, #popped, 2 do back[index], back[index + 1] = popped[index + 1], popped[index] end
+    all('ZADD', READY, back)
+    if redis.call('EXISTS', key('aside:' .. job)) == 0 then redis.call('SREM', ASIDE, job) end
+    break
+  end
+end
+
+-- Why a request is not leased now: its job is cancelled, or paused.
+local removed, paused, has_marks = {}, {}, false
+for marked, name in pairs({[removed] = REMOVED, [paused] = PAUSED}) do
+  for _, job in ipairs(redis.call('SMEMBERS', name)) do
+    marked[job] = true
+    has_marks = true
+  end
+end
+
+-- Takes requests of marked jobs out of the queue: deletes them, or sets them aside.
+local function put_away(ids, heads)
+  local dropped, of_job, aside = {}, {}, {}
+  for index, id in ipairs(ids) do
+    local head = heads[index]
+    if removed[head.job] then
+      dropped[#dropped + 1] = id
+      gather(of_job, head.job, id)
+    else
+      gather(aside, head.job, score(head.priority, head.seq))
+      gather(aside, head.job, id)
+    end
+  end
+  drop_all(dropped)
+  for job, its in pairs(of_job) do all('SREM', key('job:' .. job), its) end
+  for job, scored in pairs(aside) do
+    all('ZADD', key('aside:' .. job), scored)
+    redis.call('SADD', ASIDE, job)
+  end
+  all('ZREM', READY, ids)
+end
+
+-- Requests of marked jobs at the head of the queue, looked at together; and at most so many in one call.
+local HEAD_STEP, HEAD_MOST = 100, 400
+local function clear_head()
+  local seen = 0
+  while seen < HEAD_MOST do
+    local first = redis.call('ZRANGE', READY, 0, HEAD_STEP - 1)
+    local ids, heads = {}, {}
+    for index, stored in pairs(read_all(REQUESTS, first)) do
+      local head = head_from(stored)
+      if head and (removed[head.job] or paused[head.job]) then
+        ids[#ids + 1] = first[index]
+        heads[#heads + 1] = head
+      end
+    end
+    if #ids > 0 then put_away(ids, heads) end
+    if #ids < #first or #first == 0 then return true end
+    seen = seen + #ids
+  end
+  return false
+end
+
 local limit = {}
 local fields = redis.call('HGETALL', RATE_LIMIT)
 for i = 1, #fields, 2 do limit[fields[i]] = fields[i + 1] end
@@ -195,7 +264,9 @@ local function lease(place, most)
   local leased, leases, sent, free_at, used_at = {}, {}, {}, {}, {}
   for index, id in ipairs(ids) do
     local head = head_from(bodies[index])
-    if head then
+    if head and has_marks and (removed[head.job] or paused[head.job]) then
+      put_away({id}, {head})
+    elseif head then
       leased[#leased + 1] = id
       local at = slot_times[#leased]
       token = token + 1
@@ -247,10 +318,15 @@ if suspected and redis.call('SCARD', held) == 0 then
   redis.call('DEL', key('suspect_worker'))
   lease(SUSPECTS, 1)
 else
-  repeat
-    local leased, lost = lease(READY, most)
+  local is_clear = not has_marks or clear_head()
+  local lost = is_clear
+  while lost do
+    local leased
+    leased, lost = lease(READY, most)
     most = most - leased
-  until not lost
+    lost = lost and most > 0
+  end
+  if not is_clear then reply[2] = now end -- the rest of the marked requests at the next call
 end
 if interval > 0 then redis.call('HSET', RATE_LIMIT, 'free_at', free) end
 

@@ -26,7 +26,9 @@ Manner = Literal["whole", "reset", "truncated", "drip", "too_long", "too_short"]
 
 LOOP_PATH = "/_loop/"
 #: The period of empty pages begins and ends, and the new layout begins, after this many requests for each listing.
-SPELL_BEGINS, SPELL_ENDS, NEW_LAYOUT = 0.3, 0.36, 0.55
+SPELL_BEGINS = 0.3
+SPELL_ENDS = 0.36
+NEW_LAYOUT = 0.55
 SERVER_ERRORS = (500, 502, 503, 504)
 
 
@@ -110,7 +112,8 @@ class Adversary:
             return "redirect_loop", rolled
         if "challenge" in faults and visit.target == LOGIN_PATH:
             return "challenge", rolled
-        number, half = rolled.random(), rolled.random() < 0.5
+        number = rolled.random()
+        half = rolled.random() < 0.5
         for fault, share in faults.items():
             number -= share
             if number < 0:
@@ -118,7 +121,8 @@ class Adversary:
         return ("empty" if half and self._is_empty_spell() else None), rolled
 
     def _is_empty_spell(self) -> bool:
-        begins, ends = SPELL_BEGINS * self._listings, SPELL_ENDS * self._listings
+        begins = SPELL_BEGINS * self._listings
+        ends = SPELL_ENDS * self._listings
         return self._profile.has_empty_spell and begins <= self._let_in < ends
 
     def _as_laid_out(self, answer: Answer) -> Answer:
@@ -156,6 +160,7 @@ _WITHOUT_BODY: frozenset[Fault] = frozenset({"server_error", "reset", "challenge
 
 def _refused(answer: Answer, refusal: Refusal) -> Answer:
     if refusal.status == 429:
-        words, extra = b"<title>Too many requests</title><h1>Slow down</h1>", {"Retry-After": str(refusal.retry_after)}
+        words = b"<title>Too many requests</title><h1>Slow down</h1>"
+        extra = {"Retry-After": str(refusal.retry_after)}
         return Answer(answer.kind, words, 429, extra=extra)
     return Answer(answer.kind, b"<title>Forbidden</title><h1>You are not welcome</h1>", 403)

@@ -50,7 +50,8 @@ def bomb(answer: Answer) -> Answer:
 @cache
 def _bomb() -> bytes:
     """Return a bomb: a compressed page that is mostly blanks."""
-    packer, piece = zlib.compressobj(9, wbits=31), b" " * (1024 * 1024)
+    packer = zlib.compressobj(9, wbits=31)
+    piece = b" " * (1024 * 1024)
     packed = [packer.compress(b"<!DOCTYPE html><html><body>")]
     packed += [packer.compress(piece) for _ in range(BOMB_BYTES // len(piece))]
     return b"".join((*packed, packer.flush()))

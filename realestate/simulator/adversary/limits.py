@@ -27,7 +27,8 @@ FORGIVEN_SECONDS = 60.0
 #: After so long without a ban, the next one is as short as the first.
 REFORMED_SECONDS = 600.0
 #: The number of intervals that are compared, and the highest standard deviation / mean that counts as a machine's.
-INTERVALS, REGULAR = 12, 0.05
+INTERVALS = 12
+REGULAR = 0.05
 
 Reason = Literal["rate", "regular", "held", "banned", "agent", "headers", "proxy"]
 

@@ -11,7 +11,8 @@ from aiohttp import web
 from realestate.simulator.adversary.adversary import Manner
 
 #: A slow response sends so many bytes in so long: about 20 s for an ordinary page.
-DRIP_SECONDS, DRIP_BYTES = 0.5, 512
+DRIP_SECONDS = 0.5
+DRIP_BYTES = 512
 #: After an incomplete response the connection stays open for so long.
 PROMISE_SECONDS = 2.0
 

@@ -13,12 +13,15 @@ from realestate.simulator.texts import AZ_NOUNS, AZ_SENTENCES, PERSONS_AZ
 Form = Literal["current", "apollo", "old"]
 """The form of the page: with `currentItemData`, with Apollo's cache, or as before Next.js."""
 
-AGENT, OWNERS = "vasitəçi (agent)", ("mülkiyyətçi", "sahibi")
+AGENT = "vasitəçi (agent)"
+OWNERS = ("mülkiyyətçi", "sahibi")
 FIRMS = ("Günəş Əmlak", "Xəzər Daşınmaz", "Qala Evləri", "Mərkəz Əmlak MMC")
 #: Thousands are separated by a space, which is sometimes a no-break space.
 SPACES = (" ", " ", "\u00a0")
 #: The ending of a place's name says its kind: metro, rayon (district), qəsəbə (settlement).
-METRO, DISTRICT, SETTLEMENT = "m.", "r.", "q."
+METRO = "m."
+DISTRICT = "r."
+SETTLEMENT = "q."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +77,13 @@ def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
 
 
 def _posted(advert: Advert) -> Facts:
-    home, rng = advert.home, dice(advert.key, "facts")
+    home = advert.home
+    rng = dice(advert.key, "facts")
     rooms = home.rooms if rng.random() < 0.95 else None
     tells_floor = home.floor is not None and home.floors is not None and rng.random() < 0.9
     is_agent = rng.random() < 0.75
+    if advert.words is not None:
+        is_agent = advert.agency is not None
     is_old = (form := rng.choice(("current", "current", "apollo", "apollo", "old"))) == "old"
     metro = home.metro if rng.random() < 0.85 else None
     firm = rng.choice((None, None, *FIRMS)) if is_agent and not is_old else None
@@ -97,10 +103,10 @@ def _posted(advert: Advert) -> Facts:
         street=f"{home.street} {home.number}" if rng.random() < 0.6 else None,
         is_address_split=rng.random() < 0.3,
         is_mapped=rng.random() < 0.4,
-        paragraphs=_paragraphs(home, rng),
+        paragraphs=advert.words or _paragraphs(home, rng),
         contact_type=AGENT if is_agent else rng.choice(OWNERS),
         contact_name=rng.choice(PERSONS_AZ),
-        firm=firm,
+        firm=firm if advert.words is None or is_old else advert.agency,
         phones=_phones(rng),
         photos=rng.choice((0, 1, 3, 5, 8, 12)),
         views=rng.randint(0, 6000),

@@ -95,7 +95,8 @@ def _yes_or_no(value: bool | None) -> str:
 
 
 def _renewed(advert: Advert, now: datetime) -> str:
-    updated, today = advert.updated_at.astimezone(BAKU), now.astimezone(BAKU).date()
+    updated = advert.updated_at.astimezone(BAKU)
+    today = now.astimezone(BAKU).date()
     if advert.updated_at < LONG_AGO:
         return f"{updated.day} {_MONTHS[updated.month - 1]} {updated.year}"
     near = {0: "Bugün", 1: "Dünən"}.get((today - updated.date()).days)

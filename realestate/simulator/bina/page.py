@@ -76,7 +76,8 @@ def _next(advert: Advert, facts: Facts, photos: list[str]) -> dict[str, Any]:
 
 
 def _item(advert: Advert, facts: Facts, photos: list[str]) -> dict[str, Any]:
-    home, category = advert.home, CATEGORIES[advert.home.kind]
+    home = advert.home
+    category = CATEGORIES[advert.home.kind]
     latitude, longitude = centre(advert)
     place = location(advert)
     firm = company(advert)

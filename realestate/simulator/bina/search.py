@@ -110,7 +110,8 @@ def _page(adverts: list[Advert], total: int, first: int, cursor: Any) -> dict[st
 
 def node(advert: Advert) -> dict[str, Any]:
     """Return an advert as a search shows it."""
-    home, facts = advert.home, facts_of(advert)
+    home = advert.home
+    facts = facts_of(advert)
     return {
         "id": str(advert.ref),
         "leased": home.operation == "rent",

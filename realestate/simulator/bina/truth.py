@@ -19,7 +19,9 @@ _KINDS = KINDS | dict.fromkeys(("yard_house", "garden_house", "villa"), _HOUSE)
 
 
 def listing(advert: Advert, url: str, photos: list[str]) -> Listing:
-    home, facts, kind = advert.home, facts_of(advert), _KINDS[advert.home.kind]
+    home = advert.home
+    facts = facts_of(advert)
+    kind = _KINDS[advert.home.kind]
     price = advert.price
     latitude, longitude, precision = _point(advert, facts)
     return Listing(

@@ -21,9 +21,11 @@ KINDS = {
     "land": "Torpaq",
     "shop": "Obyekt",
 }
-DEED, CONTRACT = "Çıxarış (Kupça)", "Müqavilə"
+DEED = "Çıxarış (Kupça)"
+CONTRACT = "Müqavilə"
 REPAIRS = ("Təmirsiz", "Orta təmirli", "Yaxşı təmirli", "Əla təmirli")
-AGENT, OWNER = "Vasitəçi", "Mülkiyyətçi"
+AGENT = "Vasitəçi"
+OWNER = "Mülkiyyətçi"
 
 #: Thousands are separated by a space, which is sometimes a no-break or a thin space.
 SPACES = (" ", " ", " ", "\u00a0", "\u2009")
@@ -94,9 +96,12 @@ def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
 
 
 def _posted(advert: Advert) -> Facts:
-    home, rng = advert.home, dice(advert.key, "facts")
+    home = advert.home
+    rng = dice(advert.key, "facts")
     rooms = home.rooms if rng.random() < 0.95 else None
-    tells_floor, tells_repair, tells_metro = rng.random() < 0.92, rng.random() < 0.85, rng.random() < 0.8
+    tells_floor = rng.random() < 0.92
+    tells_repair = rng.random() < 0.85
+    tells_metro = rng.random() < 0.8
     built = home.kind not in ("land", "garage")
     title = _title(home, rooms, tells_metro)
     return Facts(
@@ -110,8 +115,8 @@ def _posted(advert: Advert) -> Facts:
         address=_address(home, rng),
         title_metro=home.metro if tells_metro else None,
         is_mapped=rng.random() < 0.8,
-        paragraphs=_paragraphs(home, rng),
-        seller=AGENT if rng.random() < 0.6 else OWNER,
+        paragraphs=advert.words or _paragraphs(home, rng),
+        seller=_seller(advert, rng),
         seller_name=rng.choice(PERSONS_AZ),
         phones=_phones(rng),
         photos=rng.choice((0, 1, 3, 5, 8, 12, 16)),
@@ -173,6 +178,13 @@ def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
         sentence.format(city=home.place.city, noun=AZ_NOUNS[home.kind], area=area_text(home)) for sentence in chosen
     ]
     return tuple(" ".join(text[at : at + 3]) for at in range(0, len(text), 3))
+
+
+def _seller(advert: Advert, rng: Random) -> str:
+    is_agent = rng.random() < 0.6
+    if advert.words is not None:
+        is_agent = advert.agency is not None
+    return AGENT if is_agent else OWNER
 
 
 def _phones(rng: Random) -> str:

@@ -40,7 +40,8 @@ class Search:
 
     @classmethod
     def asked(cls, query: Mapping[str, str]) -> "Search":
-        ann_type, sort_type = query.get("ann_type", "3"), query.get("sort_type", "0")
+        ann_type = query.get("ann_type", "3")
+        sort_type = query.get("sort_type", "0")
         return cls(
             ann_type=ann_type if ann_type in _DEALS else "3",
             sort_type=sort_type if sort_type in _ORDERS else "0",

@@ -15,8 +15,11 @@ _CONDITIONS = dict(zip(REPAIRS, ("unrenovated", "average", "good", "excellent"),
 
 
 def listing(advert: Advert, url: str, photos: list[str]) -> Listing:
-    home, facts, kind = advert.home, facts_of(advert), KINDS[advert.home.kind]
-    address, price = facts.address, advert.price
+    home = advert.home
+    facts = facts_of(advert)
+    kind = KINDS[advert.home.kind]
+    address = facts.address
+    price = advert.price
     return Listing(
         portal=advert.portal,
         ref=str(advert.ref),

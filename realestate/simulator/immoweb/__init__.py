@@ -53,7 +53,8 @@ class Immoweb(Site):
 
     def path(self, advert: Advert) -> str:
         place = advert.home.place
-        kind, deal = advert.home.subtype.replace("_", "-"), f"for-{advert.home.operation}"
+        kind = advert.home.subtype.replace("_", "-")
+        deal = f"for-{advert.home.operation}"
         city = place.city.lower().replace(" ", "-")
         return quote(f"/en/classified/{kind}/{deal}/{city}/{place.postal_code}/{advert.ref}")
 

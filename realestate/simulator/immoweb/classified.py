@@ -7,18 +7,18 @@ from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb.facts import Facts, charges_of, facts_of
 from realestate.simulator.immoweb.prices import price_block
 from realestate.simulator.immoweb.projects import cluster
-from realestate.simulator.immoweb.property import NO_PLACE, property_block, untold
+from realestate.simulator.immoweb.property import NO_PLACE, empty_keys, property_block
 
 PICTURES = "https://pictures.example.com"
 
 _NO_FEATURES = dict.fromkeys(
-    untold("page404 investorFlag relatedClassifieds leafletsCTA leadQualification recommendation"), False
+    empty_keys("page404 investorFlag relatedClassifieds leafletsCTA leadQualification recommendation"), False
 )
-_NO_INVESTOR = untold(
+_NO_INVESTOR = empty_keys(
     "isInvestmentProperty currentMonthlyRentalIncome currentReturnOnInvestment expectedMonthlyRentalIncome"
     " expectedMonthlyRentalIncomeDescription expectedReturnOnInvestment habitableUnitCount occupancyRate"
 )
-_NO_STATISTICS = untold(
+_NO_STATISTICS = empty_keys(
     "bookmarkCount viewCount alertPrice creationDate description isAlertEmailSet rating wasOwnerContacted"
     " wasPropertyVisited"
 )
@@ -31,7 +31,7 @@ def classified(advert: Advert, units: list[Advert]) -> dict[str, Any]:
         "id": advert.ref,
         "cluster": cluster(advert, units) if advert.home.is_project else None,
         "customers": [_customer(advert, facts)],
-        "premiumProjectPage": untold("medias options promoter tabs"),
+        "premiumProjectPage": empty_keys("medias options promoter tabs"),
         "flags": _flags(advert, facts),
         "media": {
             "pictures": pictures(advert, facts.pictures),
@@ -89,7 +89,8 @@ def date_text(when: datetime, facts: Facts) -> str:
 
 
 def _customer(advert: Advert, facts: Facts) -> dict[str, Any]:
-    is_private, place = facts.seller == "PRIVATE", advert.home.place
+    is_private = facts.seller == "PRIVATE"
+    place = advert.home.place
     office = {
         "country": "Belgium",
         "locality": place.city,

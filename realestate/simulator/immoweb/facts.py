@@ -101,7 +101,9 @@ def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
 
 
 def _posted(advert: Advert) -> Facts:
-    home, of_home, own = advert.home, dice(advert.home.id, "immoweb"), dice(advert.key, "facts")
+    home = advert.home
+    of_home = dice(advert.home.id, "immoweb")
+    own = dice(advert.key, "facts")
     dwelling = home.bedrooms is not None
     kwh = int(of_home.triangular(-20, 620, 230)) if dwelling else None
     built = dwelling or home.kind != "land"
@@ -210,7 +212,8 @@ def _og_title(home: Home, bedrooms: int | None) -> str:
 
 def _description(advert: Advert, language: str, rng: Random) -> str:
     """Return the description with the blanks that people leave in it. Without one immoweb shows "-"."""
-    text, snare = _sentences(advert, language, rng), rng.choice(SNARES)
+    text = _sentences(advert, language, rng)
+    snare = rng.choice(SNARES)
     chance = rng.random()
     if chance < 0.04:
         return "-"

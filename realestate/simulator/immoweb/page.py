@@ -66,7 +66,8 @@ def search_page(answer: dict[str, Any]) -> bytes:
 
 
 def _before(advert: Advert, facts: Facts, url: str) -> bytes:
-    title, address = escape(facts.og_title, quote=True), escape(url, quote=True)
+    title = escape(facts.og_title, quote=True)
+    address = escape(url, quote=True)
     summary = escape(" ".join(facts.description.split())[:150], quote=True)
     return f"""<!DOCTYPE html>
 <html lang="en" itemscope itemtype="https://schema.org/WebPage">

@@ -10,7 +10,9 @@ _TYPES = {None: "residential_sale", "month": "residential_monthly_rent", "year":
 
 def price_block(advert: Advert) -> dict[str, Any]:
     """Return a price, the range of a project, or only text if the price is on request."""
-    is_sale, price, charges = advert.home.operation == "sale", advert.price, charges_of(advert)
+    is_sale = advert.home.operation == "sale"
+    price = advert.price
+    charges = charges_of(advert)
     old = advert.old_price if price is not None else None
     shown = _shown(advert)
     return {

@@ -61,7 +61,8 @@ def cluster(project: Advert, units: list[Advert]) -> dict[str, Any]:
 
 def summary(advert: Advert) -> dict[str, Any]:
     """Return the ranges of a project, which a search shows too. Empty if the advert is not a project."""
-    home, is_project = advert.home, advert.home.is_project
+    home = advert.home
+    is_project = advert.home.is_project
     return {
         "minPrice": advert.asking if is_project else None,
         "maxPrice": advert.dearest,
@@ -98,10 +99,8 @@ def _shared_out(posted: list[Advert]) -> Iterator[tuple[Advert, list[Advert]]]:
     for kind, unit_kind in UNITS.items():
         left = sorted((each for each in posted if _is_sold(each, unit_kind)), key=_place)
         for project in sorted((each for each in posted if each.home.kind == kind), key=lambda each: each.ref):
-            start, count = (
-                bisect_left(left, _place(project), key=_place),
-                dice(project.key, "units").randint(2, MOST_UNITS),
-            )
+            start = bisect_left(left, _place(project), key=_place)
+            count = dice(project.key, "units").randint(2, MOST_UNITS)
             taken = [*left[start:], *left[:start]][:count]
             left = [each for each in left if each not in taken]
             yield project, taken

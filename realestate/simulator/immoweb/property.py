@@ -6,30 +6,34 @@ from realestate.simulator.adverts import Advert
 from realestate.simulator.immoweb.facts import Facts, charges_of
 
 
-def untold(names: str) -> dict[str, None]:
+def empty_keys(names: str) -> dict[str, None]:
     """Return keys that are always present and mostly empty."""
     return dict.fromkeys(names.split())
 
 
-NO_PLACE = untold(
+NO_PLACE = empty_keys(
     "country region province district locality postalCode street number box propertyName floor latitude longitude"
     " distance approximated regionCode type hasSeaView pointsOfInterest placeName"
 )
-_NO_SPECIFICITIES = untold(
+_NO_SPECIFICITIES = empty_keys(
     "internalFixturesAndFittings miscellaneousFixturesAndFittings totalFloorSurface accessDoorCount"
     " sectionalDoorCount slidingDoorCount loadingBayCount coveredBaysCount loadingBayWithLiftingDeviceCount"
     " ceilingHeight maxAvailableHeight minAvailableHeight showroomSurface hasReceptionDesk shopWindowWidth"
     " hasGoodwill goodwillPrice hasOffice office hasWorkspace workspace"
 )
-_NO_APPLIANCES = untold("hasOven hasMicroWaveOven hasDishwasher hasWashingMachine hasFridge hasFreezer hasSteamOven")
-_UNTOLD = untold(
+_NO_APPLIANCES = empty_keys(
+    "hasOven hasMicroWaveOven hasDishwasher hasWashingMachine hasFridge hasFreezer hasSteamOven"
+)
+_EMPTY = empty_keys(
     "name isHolidayProperty attic hasAttic laundryRoom hasLaundryRoom livingRoom isFirstOccupation hasBarbecue"
     " hasVisiophone hasSecureAccessAlarm hasCableTV hasDoorPhone hasInternet hasFitnessRoom hasTennisCourt"
     " hasSauna hasJacuzzi hasHammam bedroomSurface habitableUnitCount hasCaretakerOrConcierge"
     " hasDisabledAccess"
 )
-_CERTIFICATES = untold("builtPlanStatus globalInsulationLevel oilTankCertificateStatus primaryEnergyConsumptionLevel")
-_PERMIT = untold(
+_CERTIFICATES = empty_keys(
+    "builtPlanStatus globalInsulationLevel oilTankCertificateStatus primaryEnergyConsumptionLevel"
+)
+_PERMIT = empty_keys(
     "constructionType floodZoneType isObtained hasObligationToConstruct hasPlotDivisionAuthorization"
     " hasPossiblePriorityPurchaseRight isBreachingUrbanPlanningRegulation floodZoneIconUrl"
     " totalBuildableGroundFloorSurface urbanPlanningInformation pScore gScore"
@@ -45,7 +49,7 @@ def property_block(advert: Advert, facts: Facts) -> dict[str, Any]:
         "subtype": home.subtype.upper(),
         "title": facts.own_title,
         "description": facts.description,
-        **_UNTOLD,
+        **_EMPTY,
         **_rooms(facts),
         "location": location(advert, facts),
         "netHabitableSurface": facts.area_m2,
@@ -67,7 +71,8 @@ def property_block(advert: Advert, facts: Facts) -> dict[str, Any]:
 
 def location(advert: Advert, facts: Facts) -> dict[str, Any]:
     """Return the location. If the seller hides the street, the coordinates are hidden too."""
-    home, place = advert.home, advert.home.place
+    home = advert.home
+    place = advert.home.place
     known = {
         "country": "Belgium",
         "region": place.region,

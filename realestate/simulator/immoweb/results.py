@@ -45,7 +45,8 @@ def results_page(search: Search, query: Mapping[str, str], found: Found, listed:
 
 def item(advert: Advert) -> dict[str, Any]:
     """Return one result. It has fewer fields than the page, and the area of the land under another key."""
-    home, facts = advert.home, facts_of(advert)
+    home = advert.home
+    facts = facts_of(advert)
     return {
         "id": advert.ref,
         "cluster": summary(advert),

@@ -29,7 +29,9 @@ _SELLERS: dict[str, SellerType] = {
 
 
 def listing(advert: Advert, url: str) -> Listing:
-    home, place, facts = advert.home, advert.home.place, facts_of(advert)
+    home = advert.home
+    place = advert.home.place
+    facts = facts_of(advert)
     charges = charges_of(advert)
     is_located = not facts.is_address_hidden
     return Listing(

@@ -8,7 +8,8 @@ from realestate.simulator.adverts import Advert
 from realestate.simulator.lalafo.facts import CITIES, Facts, category_of, changed_at, created_at, facts_of
 from realestate.simulator.lalafo.params import params
 
-ACTIVE, DEACTIVATED = 2, 7
+ACTIVE = 2
+DEACTIVATED = 7
 COUNTRY = 13
 _MANATS = {"AZN": 1.0, "USD": 1.7}  # fixed since 2017
 _SYMBOLS = {"AZN": "AZN", "USD": "$"}

@@ -30,8 +30,10 @@ LEAVES: dict[str, dict[RentPeriod | None, int]] = {
     "shop": {None: 2057, "month": 2066, "day": 2066},
 }
 REPAIRS = ("Təmirsiz", "Orta təmirli", "Yaxşı təmirli", "Əla təmirli")
-DEED, CONTRACT = "Kupça (Çıxarış)", "Müqavilə"
-OWNER, AGENT = "Mülkiyyətçi", "Vasitəçi"
+DEED = "Kupça (Çıxarış)"
+CONTRACT = "Müqavilə"
+OWNER = "Mülkiyyətçi"
+AGENT = "Vasitəçi"
 AMENITIES = ("Lift", "Balkon", "Kondisioner", "Hovuz", "Parkinq", "Mebel")
 FIRMS = ("Nümunə Əmlak Evi", "Uydurma Daşınmaz Əmlak", "Sınaq Ev Agentliyi")
 
@@ -115,12 +117,15 @@ def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
 
 
 def _posted(advert: Advert) -> Facts:
-    home, rng = advert.home, dice(advert.key, "facts")
+    home = advert.home
+    rng = dice(advert.key, "facts")
     rolls = [rng.random() for _ in range(8)]
     is_built = home.kind not in ("land", "garage")
     firm = rng.choice(FIRMS) if rolls[7] < 0.2 else None
+    if advert.words is not None:
+        firm = advert.agency
     return Facts(
-        text=_text(home, rng),
+        text=_text(home, rng, advert.words),
         rooms=home.rooms if rolls[0] < 0.95 else None,
         floor=home.floor if rolls[1] < 0.92 else None,
         floors=home.floors if rolls[2] < 0.9 else None,
@@ -146,9 +151,10 @@ def _posted(advert: Advert) -> Facts:
     )
 
 
-def _text(home: Home, rng: Random) -> str:
-    noun, size = AZ_NOUNS[home.kind], f"{home.area_m2 or home.plot_m2:g} m²"
-    chosen = rng.sample(AZ_SENTENCES, rng.randint(1, 6))
+def _text(home: Home, rng: Random, words: tuple[str, ...] | None) -> str:
+    noun = AZ_NOUNS[home.kind]
+    size = f"{home.area_m2 or home.plot_m2:g} m²"
+    chosen = rng.sample(AZ_SENTENCES, rng.randint(1, 6)) if words is None else words
     sentences = [sentence.format(city=home.place.city, noun=noun, area=size) for sentence in chosen]
     head = "Satılır" if home.operation == "sale" else "Kirayə verilir"
     return f"{head}: {noun}, {home.street}{rng.choice((' ', '  ', chr(10)))}" + rng.choice((" ", "\n")).join(sentences)

@@ -14,9 +14,11 @@ from realestate.simulator.site import Found, page_number, whole_number
 
 #: The most results of a query. The total is never higher, even if there are more.
 MOST_ROWS = 10_000
-PAGE_SIZE, LARGEST_PAGE = 20, 50
+PAGE_SIZE = 20
+LARGEST_PAGE = 50
 #: Every so many pages, from the first on, a page begins with so many paid adverts, whatever was searched.
-PAID_EVERY, PAID = 3, 4
+PAID_EVERY = 3
+PAID = 4
 
 _ORDERS: dict[str, Callable[[Advert], Any]] = {
     "newest": lambda advert: (-created_at(advert).timestamp(), -advert.ref),

@@ -6,8 +6,10 @@ from realestate.simulator.adverts import START, Advert
 from realestate.simulator.lalafo.document import ACTIVE, COUNTRY, in_short
 
 CATEGORY = 1423
-FIRST, COUNT = 900_000_000, 50
-_A_PAGE, _HOMES = 12, 4
+FIRST = 900_000_000
+COUNT = 50
+_A_PAGE = 12
+_HOMES = 4
 
 
 def items(page: int, shown: list[Advert], *, has_url: bool) -> list[dict[str, Any]]:

@@ -32,7 +32,10 @@ _GARDEN_HOUSES = 5952
 
 
 def listing(advert: Advert, url: str) -> Listing:
-    home, facts, kind, price = advert.home, facts_of(advert), _KINDS[advert.home.kind], advert.price
+    home = advert.home
+    facts = facts_of(advert)
+    kind = _KINDS[advert.home.kind]
+    price = advert.price
     return Listing(
         portal=advert.portal,
         ref=str(advert.ref),

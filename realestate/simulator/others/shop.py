@@ -39,7 +39,8 @@ class Shop(Stand):
         what = rng.choice(("price", "stock", "both", "name"))
         if what == "name":
             return replace(item, name=f"{item.name} (new)")
-        price, stock = item.price, item.stock
+        price = item.price
+        stock = item.stock
         if what != "stock":
             price = (item.price or Decimal(50)) + Decimal(rng.randint(1, 500)) / 100
         if what != "price":

@@ -36,7 +36,9 @@ class Daft(SmallSite):
         for deal in ("sale", "rent")
     }
     advert_path = re.compile(r"/for-(?:sale|rent)/[^/]+/(\d+)/?")
-    page_parameter, page_size, currency = "from", 20, "EUR"
+    page_parameter = "from"
+    page_size = 20
+    currency = "EUR"
 
     def begin(self, page: int | None) -> int:
         return page or 0
@@ -53,7 +55,8 @@ class Daft(SmallSite):
         return next_page({"pageProps": {"listing": self._listing(advert), "isRental": advert.home.operation == "rent"}})
 
     def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
-        home, (word, kind) = advert.home, KINDS[advert.home.subtype]
+        home = advert.home
+        word, kind = KINDS[advert.home.subtype]
         area = _area(advert, facts)
         return {
             "title": _address(advert),
@@ -81,7 +84,9 @@ class Daft(SmallSite):
         return {**{name: listing[name] for name in names}, "publishDate": int(advert.updated_at.timestamp() * 1000)}
 
     def _listing(self, advert: Advert) -> dict[str, Any]:
-        home, facts, price = advert.home, facts_of(advert), advert.price
+        home = advert.home
+        facts = facts_of(advert)
+        price = advert.price
         where = [f"{home.number} {home.street}"] if facts.street else []
         return {
             "id": advert.ref,

@@ -46,7 +46,8 @@ def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
 
 
 def _posted(advert: Advert) -> Facts:
-    home, rng = advert.home, dice(advert.key, "facts")
+    home = advert.home
+    rng = dice(advert.key, "facts")
     language = home.place.language
     noun = NOUNS[language][home.kind]
     kwh = rng.randint(30, 420)

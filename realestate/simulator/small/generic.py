@@ -23,7 +23,8 @@ class Generic(SmallSite):
     index = "/"
     searches = {}  # noqa: RUF012
     advert_path = re.compile(r"/homes/(?:for-sale|to-rent)/(\d+)")
-    page_size, currency = 50_000, "GBP"
+    page_size = 50_000
+    currency = "GBP"
 
     def route(self, asked: Question) -> Answer | None:
         if asked.path == "/sitemap.xml":
@@ -47,7 +48,8 @@ class Generic(SmallSite):
         return f'<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="{space}">{rows}</urlset>'.encode()
 
     def render(self, advert: Advert) -> bytes:
-        facts, head = facts_of(advert), self.canonical(advert)
+        facts = facts_of(advert)
+        head = self.canonical(advert)
         match FORMS[advert.ref % 4]:
             case "json-ld":
                 return _page(f'{head}<script type="application/ld+json">{_json(_node(advert, facts))}</script>')
@@ -60,7 +62,8 @@ class Generic(SmallSite):
 
     def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
         """Return the fields that only this portal shows. A rent without a period has no price."""
-        form, home = FORMS[advert.ref % 4], advert.home
+        form = FORMS[advert.ref % 4]
+        home = advert.home
         known: dict[str, Any] = {
             "country": "GB" if form in ("json-ld", "microdata") else "ZZ",
             "geo_precision": "approximate" if facts.is_mapped else None,
@@ -82,7 +85,8 @@ class Generic(SmallSite):
 
 
 def _node(advert: Advert, facts: Facts) -> dict[str, Any]:
-    home, price = advert.home, advert.price
+    home = advert.home
+    price = advert.price
     unit = {"unitCode": UNITS[advert.rent_period]} if advert.rent_period else {}
     money = {"@type": "UnitPriceSpecification", "price": price, "priceCurrency": "GBP", **unit}
     offer = {"@type": "Offer", "priceSpecification": money} if price is not None else None
@@ -106,7 +110,8 @@ def _node(advert: Advert, facts: Facts) -> dict[str, Any]:
 
 
 def _document(advert: Advert, facts: Facts) -> dict[str, Any]:
-    home, price = advert.home, advert.price
+    home = advert.home
+    price = advert.price
     return {
         "id": advert.ref,
         "title": facts.title,
@@ -120,7 +125,8 @@ def _document(advert: Advert, facts: Facts) -> dict[str, Any]:
 
 
 def _graph(advert: Advert, facts: Facts) -> str:
-    home, price = advert.home, advert.price
+    home = advert.home
+    price = advert.price
     properties = {
         "og:title": facts.title,
         "og:description": " ".join(facts.paragraphs),

@@ -33,7 +33,9 @@ class Onthemarket(SmallSite):
         for section, kinds in (("property", DWELLINGS), ("commercial/property", TRADE))
     }
     advert_path = re.compile(r"/details/(\d+)/?")
-    page_size, currency, newest = 30, "GBP", "ref"
+    page_size = 30
+    currency = "GBP"
+    newest = "ref"
 
     def path(self, advert: Advert) -> str:
         return f"/details/{advert.ref}/"
@@ -78,7 +80,8 @@ class Onthemarket(SmallSite):
         }
 
     def _property(self, advert: Advert) -> dict[str, Any]:
-        home, facts = advert.home, facts_of(advert)
+        home = advert.home
+        facts = facts_of(advert)
         word = KINDS[home.subtype][0]
         return {
             "id": str(advert.ref),
@@ -114,13 +117,15 @@ class Onthemarket(SmallSite):
 
 
 def _title(advert: Advert) -> str:
-    beds, kind = facts_of(advert).bedrooms, KINDS[advert.home.subtype][0].lower()
+    beds = facts_of(advert).bedrooms
+    kind = KINDS[advert.home.subtype][0].lower()
     deal = "for sale" if advert.home.operation == "sale" else "to rent"
     return f"{beds} bedroom {kind} {deal}" if beds else f"{kind.capitalize()} {deal}"
 
 
 def _address(advert: Advert) -> str:
-    place, street = advert.home.place, [advert.home.street] if facts_of(advert).street else []
+    place = advert.home.place
+    street = [advert.home.street] if facts_of(advert).street else []
     return ", ".join(
         [*street, place.district or "", place.city, place.region or "", (place.postal_code or "").split()[0]]
     )

@@ -40,10 +40,12 @@ class Otodom(SmallSite):
         )
     }
     advert_path = re.compile(r"/pl/oferta/.*-ID([0-9a-z]+)")
-    page_size, currency = 72, "PLN"
+    page_size = 72
+    currency = "PLN"
 
     def ref(self, advert: Advert) -> str:
-        code, number = "", advert.ref
+        code = ""
+        number = advert.ref
         while number:
             number, digit = divmod(number, 36)
             code = DIGITS[digit] + code
@@ -61,7 +63,8 @@ class Otodom(SmallSite):
         return next_page({"pageProps": {"data": {"searchAds": ads}}})
 
     def render(self, advert: Advert) -> bytes:
-        home, facts = advert.home, facts_of(advert)
+        home = advert.home
+        facts = facts_of(advert)
         street, _, number = (facts.street or "").rpartition(" ")
         place = home.place
         ad = {
@@ -94,7 +97,8 @@ class Otodom(SmallSite):
         )
 
     def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
-        home, is_land = advert.home, advert.home.kind == "land"
+        home = advert.home
+        is_land = advert.home.kind == "land"
         return {
             "property_type": KINDS[home.kind][2],
             "charges": None if (rent := _charges(advert)) is None else Decimal(rent),
@@ -119,7 +123,8 @@ class Otodom(SmallSite):
         return f"{slug(facts_of(advert).title)}-ID{self.ref(advert)}"
 
     def _item(self, advert: Advert) -> dict[str, Any]:
-        price, facts = advert.price, facts_of(advert)
+        price = advert.price
+        facts = facts_of(advert)
         return {
             "id": advert.ref,
             "slug": self._slug(advert),
@@ -137,7 +142,8 @@ class Otodom(SmallSite):
 
 
 def _characteristics(advert: Advert, facts: Facts) -> Iterator[dict[str, str]]:
-    price, is_old = advert.price, advert.ref % 5 == 0
+    price = advert.price
+    is_old = advert.ref % 5 == 0
     rooms = None if facts.rooms is None else WORDS[facts.rooms] if is_old and facts.rooms < 11 else facts.rooms
     characteristics: dict[str, Any] = {
         "price": price,

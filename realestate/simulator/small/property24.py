@@ -35,7 +35,10 @@ class Property24(SmallSite):
         f"/{word}/advanced-search/results": (deal, (*DWELLINGS, *TRADE)) for deal, word in DEALS.items()
     }
     advert_path = re.compile(r"/(?:for-sale|to-rent)/.+/(\d{6,})/?")
-    page_parameter, page_size, currency, newest = "Page", 20, "ZAR", "ref"
+    page_parameter = "Page"
+    page_size = 20
+    currency = "ZAR"
+    newest = "ref"
 
     def path(self, advert: Advert) -> str:
         place = advert.home.place
@@ -62,7 +65,8 @@ class Property24(SmallSite):
         ).encode()
 
     def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
-        home, (word, _, kind) = advert.home, KINDS[advert.home.subtype]
+        home = advert.home
+        word, _, kind = KINDS[advert.home.subtype]
         posted = advert.posted_at.astimezone(JOHANNESBURG).replace(hour=0, minute=0, second=0, microsecond=0)
         return {
             "title": _title(advert),
@@ -91,7 +95,8 @@ class Property24(SmallSite):
         )
 
     def _node(self, advert: Advert) -> dict[str, Any]:
-        home, facts = advert.home, facts_of(advert)
+        home = advert.home
+        facts = facts_of(advert)
         person = {"@type": "Person", "name": facts.person}
         firm = {} if facts.is_private else {"worksFor": {"@type": "RealEstateAgent", "name": facts.agency}}
         offer: dict[str, Any] = {"@type": "Offer", "offeredBy": {**person, **firm}}
@@ -117,7 +122,8 @@ class Property24(SmallSite):
 
 
 def _title(advert: Advert) -> str:
-    beds, deal = facts_of(advert).bedrooms, "for sale" if advert.home.operation == "sale" else "to rent"
+    beds = facts_of(advert).bedrooms
+    deal = "for sale" if advert.home.operation == "sale" else "to rent"
     return f"{f'{beds} Bedroom ' if beds else ''}{KINDS[advert.home.subtype][0]} {deal} in {advert.home.place.district}"
 
 

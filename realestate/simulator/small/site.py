@@ -69,7 +69,9 @@ class SmallSite(Site):
         """Return the fields that only this portal shows."""
 
     def listing(self, advert: Advert) -> Listing:
-        facts, price, home = facts_of(advert), advert.price, advert.home
+        facts = facts_of(advert)
+        price = advert.price
+        home = advert.home
         known: dict[str, Any] = {
             "portal": self.portal,
             "ref": self.ref(advert),

@@ -45,7 +45,8 @@ class Willhaben(SmallSite):
         for (kind, deal), name in CATEGORIES.items()
     }
     advert_path = re.compile(r"/iad/immobilien/d/.*-(\d{6,})/?")
-    page_size, currency = 30, "EUR"
+    page_size = 30
+    currency = "EUR"
 
     def path(self, advert: Advert) -> str:
         home = advert.home
@@ -76,7 +77,8 @@ class Willhaben(SmallSite):
         return next_page({"pageProps": {"advertDetails": details, "searchResult": None}}, self.canonical(advert))
 
     def portal_fields(self, advert: Advert, facts: Facts) -> dict[str, Any]:
-        home, (word, kind) = advert.home, KINDS[advert.home.subtype]
+        home = advert.home
+        word, kind = KINDS[advert.home.subtype]
         return {
             "property_type": kind,
             "subtype": word.lower(),
@@ -112,7 +114,8 @@ class Willhaben(SmallSite):
         }
 
     def _values(self, advert: Advert, facts: Facts) -> dict[str, Any]:
-        home, price = advert.home, advert.price
+        home = advert.home
+        price = advert.price
         shown = "Preis auf Anfrage" if price is None else f"€ {grouped(price, '.')}{PERIODS[advert.rent_period]}"
         return {
             "HEADING": facts.title,

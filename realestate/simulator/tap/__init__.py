@@ -66,7 +66,8 @@ class Tap(Site):
         except Unknown:
             first = 0
         found = self.found(search)
-        shown, following = found.adverts[first : first + PAGE_SIZE], first + PAGE_SIZE
+        shown = found.adverts[first : first + PAGE_SIZE]
+        following = first + PAGE_SIZE
         link = f"{asked.path}?cursor={cursor_of(following)}" if following < found.total else None
         return Answer("search", page.list_page("Elanlar", shown, link, self.world.now))
 
@@ -93,7 +94,8 @@ class Tap(Site):
 
     def _ads(self, question: graphql.Question, wanted: graphql.Selection) -> dict[str, Any]:
         """Return a page of a search. Only the source DESKTOP can use filters. MOBILE searches by a URL."""
-        link, filters = question.argument("sourceLink"), question.argument("filters") or {}
+        link = question.argument("sourceLink")
+        filters = question.argument("filters") or {}
         is_known = question.argument("source") == "DESKTOP" or link
         found = self.found(Search.linked(str(link)) if link else Search.filtered(filters))
         adverts, total = found if is_known else ([], 0)

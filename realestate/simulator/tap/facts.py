@@ -66,7 +66,8 @@ def facts_of(advert: Advert) -> Facts:
 
 def rows(advert: Advert, facts: Facts) -> list[tuple[str, str]]:
     """Return label and value, as both forms of the page show them."""
-    home, number = advert.home, size_text(advert.home)
+    home = advert.home
+    number = size_text(advert.home)
     unit = "sot" if home.kind == "land" else "m²"
     rows = [
         ("Şəhər", home.place.city),
@@ -104,7 +105,8 @@ def _edited(advert: Advert, edits: tuple[Edit, ...]) -> Facts:
 
 
 def _posted(advert: Advert) -> Facts:
-    home, rng = advert.home, dice(advert.key, "facts")
+    home = advert.home
+    rng = dice(advert.key, "facts")
     rooms = home.rooms if rng.random() < 0.95 else None
     where = _whereabouts(home) if rng.random() < 0.95 else None
     return Facts(
@@ -113,8 +115,8 @@ def _posted(advert: Advert) -> Facts:
         floor=home.floor if rng.random() < 0.9 else None,
         floors=home.floors if rng.random() < 0.9 else None,
         whereabouts=where,
-        paragraphs=_paragraphs(home, rng),
-        shop=rng.choice(SHOPS) if rng.random() < 0.4 else None,
+        paragraphs=advert.words or _paragraphs(home, rng),
+        shop=_shop(advert, rng),
         contact=rng.choice(PERSONS_AZ),
         phones=_phones(rng),
         photos=rng.choice((0, 1, 3, 5, 8, 12)),
@@ -128,7 +130,8 @@ def _posted(advert: Advert) -> Facts:
 
 def _title(home: Home, rooms: int | None, where: str | None) -> str:
     """Return the title that the portal makes: for a flat with the number of rooms, for a house with very little."""
-    noun, size = AZ_NOUNS[home.kind], f"{size_text(home)} m²"
+    noun = AZ_NOUNS[home.kind]
+    size = f"{size_text(home)} m²"
     if home.floor is None:
         return ", ".join(filter(None, (noun[:1].upper().replace("I", "İ") + noun[1:], where)))
     counted = f"{rooms}-otaqlı {noun}" if rooms else noun
@@ -150,6 +153,11 @@ def _paragraphs(home: Home, rng: Random) -> tuple[str, ...]:
     size = f"{size_text(home)} {'sot' if home.kind == 'land' else 'm2'}"
     text = [sentence.format(city=home.place.city, noun=AZ_NOUNS[home.kind], area=size) for sentence in chosen]
     return tuple(" ".join(text[at : at + 3]) for at in range(0, len(text), 3))
+
+
+def _shop(advert: Advert, rng: Random) -> str | None:
+    shop = rng.choice(SHOPS) if rng.random() < 0.4 else None
+    return shop if advert.words is None else advert.agency
 
 
 def _phones(rng: Random) -> tuple[str, ...]:

@@ -58,7 +58,8 @@ def _selection(query: str) -> Selection:
     while (shorter := _ARGUMENTS.sub("", bare)) != bare:
         bare = shorter
     root: Selection = {}
-    levels, name = [root], ""
+    levels = [root]
+    name = ""
     for token in _TOKEN.findall(bare.partition("{")[2]):
         if token == "{":
             levels.append(levels[-1].get(name, {}))

@@ -97,7 +97,8 @@ def next_page(advert: Advert) -> bytes:
     cache: dict[str, Any] = {"ROOT_QUERY": {"__typename": "Query"}}
     for other in similar(advert):
         cache[f"Ad:{other['id']}"] = other
-    contact, shop = f"Contact:{global_id('Contact', advert.ref)}", f"Shop:{global_id('Shop', facts.shop)}"
+    contact = f"Contact:{global_id('Contact', advert.ref)}"
+    shop = f"Shop:{global_id('Shop', facts.shop)}"
     cache[contact] = {"__typename": "Contact", "name": facts.contact, "phones": ["(000) 000-••-••"]}
     if facts.shop:
         cache[shop] = {"__typename": "Shop", "name": facts.shop, "uri": "/shops/uydurma", "adsCount": 12}
@@ -182,7 +183,8 @@ def _price(advert: Advert) -> str:
 
 
 def _day(when: datetime, now: datetime) -> str:
-    local, ago = when.astimezone(BAKU), days_ago(when, now)
+    local = when.astimezone(BAKU)
+    ago = days_ago(when, now)
     if ago < 2:
         return f"{'Dünən' if ago else 'Bugün'}, {local:%H:%M}"
     return f"{local.day} {_MONTHS[local.month]} {local.year}"

@@ -39,7 +39,8 @@ class Search:
     def filtered(cls, filters: Mapping[str, Any]) -> "Search":
         """Return the search of an AdFilterInput."""
         price = filters.get("price") or {}
-        category, region = filters.get("categoryId"), filters.get("regionId")
+        category = filters.get("categoryId")
+        region = filters.get("regionId")
         return cls(
             CATEGORY_IDS.get(_number(category, "Category"), "") if category else None,
             REGION_IDS.get(_number(region, "Region"), "") if region else None,
@@ -65,7 +66,8 @@ class Search:
     def find(self, listed: list[Advert]) -> list[Advert]:
         """Return the adverts that match. In `listed` the newest is first."""
         kinds = {kind for kind, category in CATEGORIES.items() if self.category in (None, category)}
-        least, most = self.least or 0, float("inf") if self.most is None else self.most
+        least = self.least or 0
+        most = float("inf") if self.most is None else self.most
         return [
             advert
             for advert in listed

@@ -13,7 +13,10 @@ BAKU = timezone(timedelta(hours=4))
 
 
 def listing(advert: Advert, url: str, photos: list[str], now: datetime) -> Listing:
-    home, facts, kind, price = advert.home, facts_of(advert), KINDS[advert.home.kind], advert.price
+    home = advert.home
+    facts = facts_of(advert)
+    kind = KINDS[advert.home.kind]
+    price = advert.price
     where, _, ending = (facts.whereabouts or "").rpartition(" ")
     return Listing(
         portal=advert.portal,

@@ -9,9 +9,13 @@ listing is replaced by a tombstone (see `change.tombstone`).
 
 from realestate.storage.mongo.backup import BackupCollections
 from realestate.storage.mongo.connection import Connection
+from realestate.storage.mongo.export import ExportedCollections
 from realestate.storage.mongo.jobs import Jobs, Planning
 from realestate.storage.mongo.maintenance import Maintenance
-from realestate.storage.mongo.read import ListingReader, PageValidators, QuarantineAndPageIndex
+from realestate.storage.mongo.orders import StoredOrders
+from realestate.storage.mongo.outbox import Outbox
+from realestate.storage.mongo.query import MongoQueries
+from realestate.storage.mongo.read import PageValidators
 from realestate.storage.mongo.retention import ContactsKeeper, Retention
 from realestate.storage.mongo.schema import schema_version
 from realestate.storage.mongo.write import ListingWriter, OtherKinds, Releases
@@ -21,15 +25,17 @@ class MongoStore(
     ListingWriter,
     Releases,
     OtherKinds,
-    ListingReader,
-    QuarantineAndPageIndex,
+    MongoQueries,
     PageValidators,
     Jobs,
     Planning,
+    StoredOrders,
     ContactsKeeper,
     Retention,
+    Outbox,
     Maintenance,
     BackupCollections,
+    ExportedCollections,
 ):
     """See `FullStore`. Connects and migrates when first used."""
 

@@ -15,7 +15,7 @@ from pymongo.errors import PyMongoError
 from realestate.items import as_record
 from realestate.storage.errors import StoreError
 from realestate.storage.history import Event, PriceSeen, State
-from realestate.storage.mongo.change import is_tombstone, mark_name, tombstone
+from realestate.storage.mongo.change import derived_fields, is_tombstone, mark_name, tombstone
 from realestate.storage.mongo.connection import REFUSED, Connection, Document, Refused, bulk, pages, pieces, server_time
 from realestate.storage.mongo.documents import (
     entry_document,
@@ -34,6 +34,7 @@ from realestate.storage.mongo.documents import (
 from realestate.storage.mongo.event_log import SOURCES, Log, entries, last_entry
 from realestate.storage.mongo.jobs import job_document, job_of
 from realestate.storage.mongo.names import part_name
+from realestate.storage.mongo.orders import order_document, order_of
 from realestate.storage.mongo.retention import contacts_document, contacts_of
 from realestate.storage.mongo.schema import (
     demand_empty,
@@ -123,7 +124,8 @@ def _stored(document: Document) -> StoredListing:
 
 
 def _events(database: Database[Document], exported: _Exported) -> Iterator[Any]:
-    log, after = Log(database), 0
+    log = Log(database)
+    after = 0
     end = log.end()
     while after < end - 1 and (some := log.read(after, _EVENTS)):
         for each in some:
@@ -179,6 +181,7 @@ _HISTORY: Mapping[str, Callable[[Database[Document], _Exported], Iterator[Any]]]
     "prices": _prices,
 }
 _PLAIN: Mapping[str, Callable[[Document], Any]] = {
+    "job_orders": order_of,
     "parts": _plain(PlannedPart),
     "watermarks": _plain(Watermark),
     "quarantine": entry_of,
@@ -241,7 +244,8 @@ class Loading:
             self._insert(collection, tombstones)
 
     def _insert(self, collection: str, documents: Iterable[Document]) -> None:
-        names, made = [], []
+        names = []
+        made = []
         try:
             for document in documents:
                 names.append(document["_id"])
@@ -258,10 +262,15 @@ class Loading:
         self, what: str, document: Callable[[Any], Document], some: Sequence[Event] | Sequence[PriceSeen]
     ) -> None:
         """Add them to the documents of their listings. Items of other kinds do not keep events."""
-        more: dict[str, list[Document]] = {}
+        more: dict[str, list[Any]] = {}
         for each in some:
-            more.setdefault(id_of(each.portal, each.ref), []).append(document(each))
-        pushes = [UpdateOne({"_id": id}, {"$push": {what: {"$each": some}}}) for id, some in more.items()]
+            more.setdefault(id_of(each.portal, each.ref), []).append(each)
+        pushes = []
+        for id, found in more.items():
+            update: Document = {"$push": {what: {"$each": list(map(document, found))}}}
+            if what == "events":
+                update["$set"] = derived_fields(found)
+            pushes.append(UpdateOne({"_id": id}, update))
         listings = self._database[self._prefix + "listings"]
         done = bulk(listings, pushes)
         for place, reason in done.refused.items():
@@ -324,6 +333,7 @@ def _id_of_mark(record: ErasedMark) -> str:
 
 
 _DOCUMENTS: Mapping[str, Callable[[Any], Document]] = {
+    "job_orders": order_document,
     "listings": _listing_document,
     "others": _other_document,
     "jobs": _job_document,

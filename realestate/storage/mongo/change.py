@@ -26,6 +26,7 @@ from realestate.storage.mongo.documents import (
 )
 from realestate.storage.mongo.event_log import LISTINGS, Log, revisions_of
 from realestate.storage.prices import MEANING, MONEY
+from realestate.storage.query.matching import derived
 from realestate.storage.records import erased_name
 
 #: Collections with data about a listing, other than `listings` and the log.
@@ -204,8 +205,10 @@ class Change:
     def statement(self) -> InsertOne[Any] | UpdateOne:
         """Raises one of REFUSED if no server would take it."""
         assert self.outcome.state is not None
-        state, history = state_document(self.outcome.state), self._history()
+        state = state_document(self.outcome.state)
+        history = self._history()
         kept = {name: value for name, value in state.items() if value is not None}
+        kept |= derived_fields(self.outcome.events)
         times = grown_times(self.times)
         if self.before is None or self._is_newest():
             kept["last_job"] = self.times.job
@@ -225,11 +228,13 @@ class Change:
     def _is_newest(self) -> bool:
         """Whether this is the newest sighting, as far as was read."""
         assert self.before is not None
-        seen, before = self.times.seen, self.before.listing.last_seen_at
+        seen = self.times.seen
+        before = self.before.listing.last_seen_at
         return seen is not None and (before is None or seen >= before)
 
     def _history(self) -> dict[str, list[Any]]:
-        events, prices = self.outcome.events, self.outcome.prices
+        events = self.outcome.events
+        prices = self.outcome.prices
         return {
             "events": list(map(event_document, events)),
             "prices": list(map(price_document, prices)),
@@ -247,6 +252,16 @@ class Change:
         if self.unseen_since is not None:
             expected["last_seen_at"] = {"$lte": self.unseen_since}
         return expected
+
+
+def derived_fields(events: Sequence[Event]) -> Document:
+    """The fields of a listing's document that follow from its newest events."""
+    found = derived(events)
+    times: Document = {name: stored_time(found[name]) for name in ("changed_at", "price_changed_at") if name in found}
+    if "cheaper_by" in found:
+        percent = found["cheaper_by"]
+        return {**times, "cheaper_by": None if percent is None else float(percent)}
+    return times
 
 
 class Changing(Protocol):
@@ -274,7 +289,8 @@ class Applied(Generic[C]):
 
 def apply(database: Database[Document], changes: Iterable[C], collection: str = LISTINGS) -> Applied[C]:
     applied: Applied[C] = Applied()
-    statements, tried = [], list[C]()
+    statements = []
+    tried = list[C]()
     for change in changes:
         try:
             statements.append(change.statement())

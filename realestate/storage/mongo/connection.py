@@ -93,7 +93,8 @@ class Connection:
     def close(self) -> None:
         if self._client is not None:
             self._client.close()
-            self._client, self._is_migrated = None, False
+            self._client = None
+            self._is_migrated = False
 
     def _opened(self) -> MongoClient[Document]:
         if self._client is None:

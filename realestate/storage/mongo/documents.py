@@ -208,7 +208,8 @@ _PAGE_FIELDS = tuple(each.name for each in fields(SnapshotRef))
 
 def page_document(place: SnapshotRef) -> Document:
     values: Document = storable(asdict(place))
-    job, name = values.pop("job"), f"{place.file}:{place.offset}"
+    job = values.pop("job")
+    name = f"{place.file}:{place.offset}"
     return {"_id": storable(name), **values, "job": job, "fetched_at": stored_time(place.fetched_at)}
 
 
@@ -223,7 +224,8 @@ def entry_name(portal: str, id: str) -> str:
 
 def entry_of(document: Document) -> InQuarantine:
     values = {name: document[name] for name in ("portal", "ref", "url")}
-    id, errors = document["_id"].removeprefix(entry_name(values["portal"], "")), tuple(document["errors"])
+    id = document["_id"].removeprefix(entry_name(values["portal"], ""))
+    errors = tuple(document["errors"])
     return InQuarantine(
         id=id, **values, errors=errors, record=unpacked(document["record"]), at=document["quarantined_at"]
     )

@@ -190,7 +190,8 @@ class Log:
                 return at + len(events)
             except DuplicateKeyError:
                 for first in self._entries.find({"_id": _name(at)}, {"count": 1, "keys": 1}):
-                    at, logged = _after(first), set(first["keys"])
+                    at = _after(first)
+                    logged = set(first["keys"])
                     revisions = [each for each in revisions if each.key not in logged]
         return at
 
@@ -264,10 +265,12 @@ def entries(numbered: Iterable[Numbered]) -> Iterator[Document]:
         more = len(bson.encode(event))
         if part and (each.seq != last + 1 or len(part) == _ENTRY_EVENTS or size + more > _ENTRY_BYTES):
             yield _entry(first, part)
-            part, size = [], 0
+            part = []
+            size = 0
         first = first if part else each.seq
         part.append(event)
-        last, size = each.seq, size + more
+        last = each.seq
+        size += more
     if part:
         yield _entry(first, part)
 
@@ -289,8 +292,11 @@ def _parts(revisions: Sequence[Revision]) -> Iterator[list[Revision]]:
         more = sum(len(bson.encode(event)) for event in each.events)
         if part and (count + len(each.events) > _ENTRY_EVENTS or size + more > _ENTRY_BYTES):
             yield part
-            part, count, size = [], 0, 0
+            part = []
+            count = 0
+            size = 0
         part.append(each)
-        count, size = count + len(each.events), size + more
+        count += len(each.events)
+        size += more
     if part:
         yield part

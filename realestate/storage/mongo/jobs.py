@@ -167,9 +167,11 @@ def _delist(database: Database[Document], record: Document) -> None:
 def _departed(
     database: Database[Document], ids: Sequence[str], evidence: Mapping[str, Document], job: str
 ) -> list[Change]:
-    now, changes = server_time(database), []
+    now = server_time(database)
+    changes = []
     for id, document in documents_of(database, ids, {"events": 0, "prices": 0}).items():
-        state, gone = state_of(document), evidence[id]
+        state = state_of(document)
+        gone = evidence[id]
         if state.listing.status not in OFF_THE_MARKET and document["last_seen_at"] <= gone["at"]:
             data: dict[str, Any] = {name: gone[name] for name in ("evidence", "detail", "url")}
             data["at"] = gone["at"].isoformat()
@@ -180,7 +182,8 @@ def _departed(
 
 def _delisted(database: Database[Document], record: Document) -> int:
     found = database["departures"].find(_of_job(record), {"portal": 1, "ref": 1})
-    job, count = record["job"], 0
+    job = record["job"]
+    count = 0
     for ids in pieces({id_of(each["portal"], each["ref"]) for each in found}):
         for listing in database["listings"].find({"_id": {"$in": ids}}, {"events": 1}):
             count += any((event["type"], event["job"]) == ("delisted", job) for event in listing.get("events", ()))
@@ -221,7 +224,8 @@ class Planning:
 def _timed(found: Iterable[Document]) -> Iterator[tuple[datetime, str, str, str]]:
     """When each listing is due. `revision` counts the changes, including the first sighting."""
     for each in found:
-        read_at, changes = each["last_fetched_at"], max(each["revision"], 1)
+        read_at = each["last_fetched_at"]
+        changes = max(each["revision"], 1)
         wait = (read_at - each["first_seen_at"]) / (2 * changes)
         wait = min(max(wait, timedelta(days=DUE_SOONEST)), timedelta(days=DUE_LATEST))
         yield read_at + wait, each["ref"], each["url"], each.get("rent_period") or ""

@@ -68,7 +68,8 @@ class ListingReader:
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Does not migrate: reading must not change anything. A tombstone has no portal."""
-        kept, bad = Counter[str](), Counter[str]()
+        kept = Counter[str]()
+        bad = Counter[str]()
         by_portal = [{"$group": {"_id": "$portal", "count": {"$sum": 1}}}]
         with self.connection.database(migrated=False) as database:
             for name, counted in (("listings", kept), ("others", kept), ("quarantine", bad)):

@@ -155,7 +155,8 @@ def finish_erasures(database: Database[Document]) -> int:
 def _erase(database: Database[Document], portal: str, ref: str, at: datetime) -> dict[str, int]:
     """Delete everything about the listing. Its erasure is recorded already. Safe to repeat after an interruption."""
     id = id_of(portal, ref)
-    replaced, other = _place_tombstone(database, LISTINGS, id, at), _place_tombstone(database, OTHERS, id, at)
+    replaced = _place_tombstone(database, LISTINGS, id, at)
+    other = _place_tombstone(database, OTHERS, id, at)
     removed = {"listings": int(replaced is not None), "others": int(other is not None)}
     removed |= {"events": Log(database).erase(portal, ref)}
     removed["prices"] = len(replaced["prices"]) if replaced else 0

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from pymongo import ReplaceOne
+from pymongo import ReplaceOne, UpdateOne
 from pymongo.collection import Collection
 from pymongo.database import Database
 from pymongo.errors import DuplicateKeyError, OperationFailure
@@ -15,6 +15,7 @@ from pymongo.errors import DuplicateKeyError, OperationFailure
 from realestate.storage.errors import StoreError, too_new
 from realestate.storage.maintenance import NotEmpty
 from realestate.storage.mongo.names import job_name, part_name
+from realestate.storage.query.asked import SORTS
 
 Step = Callable[[Database[Any]], None]
 
@@ -35,12 +36,19 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
         "last_seen": ("portal", "last_seen_at"),
         "unlogged": ("unlogged",),
         "left": ("status", "last_seen_at"),
+        **{f"by_{name}": (name, "portal", "ref") for name in SORTS},
     },
     "others": {"unlogged": ("unlogged",)},
     "events": {"keys": ("keys",)},
     "departures": {"job": ("job",), "listing": ("portal", "ref")},
     "parts": {"job": ("job",)},
     "jobs": {"portal": ("portal", "started_at")},
+    "job_orders": {
+        "portal": ("portal", "submitted_at"),
+        "newest": ("-submitted_at", "-_id"),
+        "key": ("key",),
+        "unended": ("ended_at", "submitted_at"),
+    },
     "quarantine": {"portal": ("portal",), "listing": ("portal", "ref"), "newest": ("-quarantined_at", "_id")},
     "snapshots": {
         "portal": ("portal", "fetched_at"),
@@ -51,9 +59,14 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     "contacts": {"listing": ("portal", "ref"), "lookups": ("lookups",), "expires": ("expires_at",)},
     "erased": {"under_way": ("under_way",)},
 }
-#: All collections except `schema`.
+#: Collections that no backup contains.
+NOT_IN_BACKUPS: dict[str, dict[str, tuple[str, ...]]] = {
+    "notifications": {"waiting": ("state", "number"), "target": ("target", "state"), "id": ("id",)},
+}
+#: All collections of a backup: all except NOT_IN_BACKUPS and `schema`.
 COLLECTIONS = (
     "jobs",
+    "job_orders",
     "parts",
     "departures",
     "watermarks",
@@ -70,7 +83,7 @@ COLLECTIONS = (
 def make_indexes(database: Database[Any], prefix: str = "") -> list[str]:
     """Create the missing indexes of collections whose names have this prefix. Return their names."""
     made = []
-    for collection, wanted in INDEXES.items():
+    for collection, wanted in (INDEXES if prefix else INDEXES | NOT_IN_BACKUPS).items():
         existing = set(database[prefix + collection].index_information())
         for name, fields in wanted.items():
             if name not in existing:
@@ -189,9 +202,39 @@ def _restore_lost_jobs(database: Database[Any]) -> None:
             )
 
 
+def _derived_fields(database: Database[Any]) -> None:
+    """Give each listing the fields that follow from its events. Safe to repeat."""
+    from realestate.storage.mongo.change import derived_fields, is_tombstone
+    from realestate.storage.mongo.documents import event_of
+
+    make_indexes(database)
+    last: Any = None
+    while found := _next_documents(database["listings"], last):
+        last = found[-1]["_id"]
+        changes = []
+        for each in found:
+            kept = [event for event in each.get("events", ()) if event]  # an erased event is None
+            if kept and not is_tombstone(each):
+                events = [event_of(each["portal"], each["ref"], event) for event in kept]
+                changes.append(UpdateOne({"_id": each["_id"]}, {"$set": derived_fields(events)}))
+        if changes:
+            database["listings"].bulk_write(changes, ordered=False)
+
+
 #: The first four add missing indexes: the second for maintenance, the third for parts, the fourth for other kinds of
-#: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name.
-STEPS: tuple[Step, ...] = (_indexes, _indexes, _indexes, _indexes, _runs_are_jobs, _jobs_by_portal)
+#: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name. The seventh adds the indexes of
+#: the outbox, the eighth those of submitted jobs. The ninth adds what searches compare.
+STEPS: tuple[Step, ...] = (
+    _indexes,
+    _indexes,
+    _indexes,
+    _indexes,
+    _runs_are_jobs,
+    _jobs_by_portal,
+    _indexes,
+    _indexes,
+    _derived_fields,
+)
 
 
 def migrate(database: Database[Any]) -> None:
@@ -249,7 +292,8 @@ def _lock(database: Database[Any]) -> bool:
 _BESIDE = "restoring_"
 _MARKER = "restore"
 _WHEN = "%Y%m%dT%H%M%S"
-_NOT_FOUND, _TAKEN = 26, 48
+_NOT_FOUND = 26
+_TAKEN = 48
 #: An incomplete restore of this age is taken for dead.
 DEAD_AFTER = timedelta(days=1)
 

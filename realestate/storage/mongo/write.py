@@ -92,7 +92,8 @@ class _OtherChange:
         return [self.decided.event] if self.decided.event else []
 
     def statement(self) -> InsertOne[Any] | UpdateOne:
-        before, after = self.decided.before, other_document(self.decided.after)
+        before = self.decided.before
+        after = other_document(self.decided.after)
         born = {"events": list(map(event_document, self.events)), "unlogged": [each.revision for each in self.events]}
         if before is None:
             return InsertOne(screened({**after, **born}))
@@ -130,7 +131,8 @@ def _observe_others(
         if id in found and is_tombstone(found[id]):
             continue
         try:
-            before, at = other_of(found[id]) if id in found else None, stored_time(now.when(observed.sent))
+            before = other_of(found[id]) if id in found else None
+            at = stored_time(now.when(observed.sent))
             decided = decide_other(before, observed.item, observed.job, at)
             if decided.is_late:
                 tally.late += 1
@@ -279,7 +281,8 @@ def _observe(
     database: Database[Document], waiting: Mapping[str, Observations], tally: Tally
 ) -> dict[str, Observations]:
     """Write them. Return those that another worker has written meanwhile."""
-    plan, known = _Plan(Now(server_time(database), steady())), known_of(database, waiting)
+    plan = _Plan(Now(server_time(database), steady()))
+    known = known_of(database, waiting)
     refused: dict[str, object] = {}
     waiting = {id: observed for id, observed in waiting.items() if id not in known.erased}
     for id, observed in waiting.items():
@@ -307,7 +310,8 @@ def _touch(database: Database[Document], plan: _Plan) -> set[str]:
 
     MongoDB reports how many were matched, not which. They are found by their revisions, which never come back.
     """
-    listings, touches = database["listings"], plan.touches
+    listings = database["listings"]
+    touches = plan.touches
     statements = [UpdateOne({"_id": id, "revision": revision}, plan.touch(id)) for id, (revision, _) in touches.items()]
     if bulk(listings, statements).matched == len(touches):
         return set()
@@ -401,10 +405,12 @@ def _released(database: Database[Document], listing: Listing, job: str) -> str:
     """Release the listing, and return the result. Repeats while another worker writes the listing."""
     id = id_of(listing.portal, listing.ref)
     while True:
-        now, known = server_time(database), found_of(database, [id], _STATE).get(id)
+        now = server_time(database)
+        known = found_of(database, [id], _STATE).get(id)
         if known is not None and is_tombstone(known):
             return "erased"
-        before, at = state_of(known) if known else None, stored_time(fetched(listing, now))
+        before = state_of(known) if known else None
+        at = stored_time(fetched(listing, now))
         outcome = release(before, listing, job, now)
         if outcome.changed(before):
             applied = apply(database, [Change(before, outcome, NOT_SEEN._replace(job=job))])

@@ -2,9 +2,13 @@
 
 from realestate.storage.postgres.backup import BackupTables
 from realestate.storage.postgres.connection import Connection
+from realestate.storage.postgres.export import ExportedTables
 from realestate.storage.postgres.jobs import Jobs, Planning
 from realestate.storage.postgres.maintenance import Maintenance
-from realestate.storage.postgres.read import ListingReader, PageValidators, QuarantineAndPageIndex
+from realestate.storage.postgres.orders import StoredOrders
+from realestate.storage.postgres.outbox import Outbox
+from realestate.storage.postgres.query import PostgresQueries
+from realestate.storage.postgres.read import PageValidators
 from realestate.storage.postgres.retention import ContactsKeeper, Retention
 from realestate.storage.postgres.write import OtherKinds, Releases
 
@@ -12,15 +16,17 @@ from realestate.storage.postgres.write import OtherKinds, Releases
 class PostgresStore(
     Releases,
     OtherKinds,
-    ListingReader,
-    QuarantineAndPageIndex,
+    PostgresQueries,
     PageValidators,
     Jobs,
     Planning,
+    StoredOrders,
     ContactsKeeper,
     Retention,
+    Outbox,
     Maintenance,
     BackupTables,
+    ExportedTables,
 ):
     """See `FullStore`. Connects at the first call, and again after an outage of the database. Each connection checks
     the version of the schema, and migrates only if it is too old."""

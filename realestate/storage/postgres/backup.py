@@ -10,8 +10,10 @@ from realestate.items import FIELDS, as_record
 from realestate.storage import records
 from realestate.storage.history import Event, PriceSeen, Suspect
 from realestate.storage.maintenance import InQuarantine, NotEmpty
+from realestate.storage.orders import StoredOrder
 from realestate.storage.other_kinds import StoredOther
 from realestate.storage.postgres.connection import Statements
+from realestate.storage.postgres.orders import order_of, order_row
 from realestate.storage.postgres.read import INDEX, in_quarantine, page_of
 from realestate.storage.postgres.rows import CLOCK, COLUMNS, array, copy, encoded, fields_of, listing_of
 from realestate.storage.records import PARTS, SealedContacts, StoredJob, StoredListing
@@ -72,7 +74,8 @@ def _read_listing(row: tuple[Any, ...]) -> StoredListing:
 
 
 def _write_listing(stored: StoredListing) -> Iterable[Any]:
-    listing, suspect = records.listing_of(stored.listing), stored.suspect
+    listing = records.listing_of(stored.listing)
+    suspect = stored.suspect
     doubt = (suspect.price, suspect.job) if suspect else (None, None)
     return (
         *fields_of(listing),
@@ -100,7 +103,8 @@ def _read_contacts(row: tuple[Any, ...]) -> SealedContacts:
 
 
 def _write_contacts(contacts: SealedContacts) -> Iterable[Any]:
-    sealed, lookups = f"\\x{contacts.sealed.hex()}", array(contacts.lookups)
+    sealed = f"\\x{contacts.sealed.hex()}"
+    lookups = array(contacts.lookups)
     return contacts.portal, contacts.ref, sealed, lookups, contacts.expires_at, contacts.source
 
 
@@ -122,6 +126,7 @@ _TABLES: Mapping[str, _Table] = {
         lambda stored: (*attrgetter(*_names(Job))(stored.job), stored.offered),
         "portal, job",
     ),
+    "job_orders": _Table("job_orders", _names(StoredOrder), order_of, order_row, "job"),
     "departures": _plain("departures", records.Departure, "portal, job, ref, evidence"),
     "parts": _plain("parts", records.PlannedPart, "portal, job, search"),
     "watermarks": _plain("watermarks", records.Watermark, "portal, scope"),

@@ -12,7 +12,10 @@ from typing import Any
 from realestate.items import Listing, Part
 from realestate.items.docstrings import field_docstrings
 from realestate.storage.history import PriceSeen
+from realestate.storage.orders import StoredOrder
 from realestate.storage.other_kinds import StoredOther
+from realestate.storage.outbox import Notification
+from realestate.storage.query.fields import DERIVED_MEANING
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Job
 from realestate.storage.validators import PageRead
@@ -73,6 +76,7 @@ TABLES: dict[str, Described] = {
         },
     ),
     "jobs": Described("One row for each job: what was crawled, and which listings it found gone.", Job),
+    "job_orders": Described("One row for each submitted job, from its submission on.", StoredOrder),
     "parts": Described("The searches of a job, and the parts into which they were split.", Part),
     "departures": Described("Evidence that a listing is gone: of each kind the first of a job."),
     "watermarks": Described("How far a search was read. Only a complete job changes it."),
@@ -85,6 +89,26 @@ TABLES: dict[str, Described] = {
     "cards": Described(
         "What the search page showed of a listing when its own page was last read.",
         columns={"card": "Hashes. If they differ from those of the search page, a sweep reads the listing's page."},
+    ),
+    "summaries": Described(
+        "What searches compare: one row for each listing, kept by triggers.",
+        Listing,
+        DERIVED_MEANING
+        | {
+            "on_market": "Whether it is active or reserved.",
+            "place": "Longitude and latitude.",
+            "words": "The words of its texts, without case and accents.",
+        },
+    ),
+    "listing_summaries": Described("What a summary has of its listing.", Listing, DERIVED_MEANING),
+    "notifications": Described(
+        "The outbox: messages to people and webhooks, kept until they are accepted, and a while after.",
+        Notification,
+        {
+            "number": "The order in which messages were enqueued.",
+            "leased_until": "Until then one sender, and no other, may send it.",
+            "token": "Proves the lease of that sender.",
+        },
     ),
     "current_listings": Described("The listings that are on the market: active or reserved.", Listing),
     "price_changes": Described(

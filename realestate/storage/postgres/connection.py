@@ -131,7 +131,8 @@ class Connection:
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
-            self._connection, self._is_migrated = None, False
+            self._connection = None
+            self._is_migrated = False
             self._prepared.clear()
 
     def _opened(self, migrated: bool) -> Any:
@@ -168,7 +169,8 @@ class Connection:
             cursor.execute(statement)
 
     def _explained(self, error: psycopg2.Error) -> Exception:
-        message, kind = str(error).strip().partition("\n")[0], (error.pgcode or "")[:2]
+        message = str(error).strip().partition("\n")[0]
+        kind = (error.pgcode or "")[:2]
         if kind in _ROWS_FAULT and self._connection is not None:
             return Duplicate(message) if error.pgcode == UNIQUE_VIOLATION else Refused(message)
         self.close()

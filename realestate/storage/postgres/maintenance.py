@@ -31,7 +31,10 @@ class Limits:
 _TRANSACTIONS = 2_000_000_000
 #: The names of indexes that an interrupted REINDEX CONCURRENTLY leaves; the real index exists beside them.
 _LEFT_BEHIND = re.compile(r"_cc(new|old)\d*$")
-_PAGE, _PAGE_USED, _ENTRY, _FILLED = 8192, 8152, 12, 0.9
+_PAGE = 8192
+_PAGE_USED = 8152
+_ENTRY = 12
+_FILLED = 0.9
 
 _TABLES = """
     SELECT quote_ident(stat.relname) AS name, pg_total_relation_size(stat.relid) AS bytes, n_dead_tup AS dead,

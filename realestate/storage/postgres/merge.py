@@ -62,7 +62,8 @@ _INSERT_QUARANTINED = f"""
 
 def _quarantine_row(item: Quarantined) -> bytes:
     """Return an entry as JSON. With its fingerprint, the same fault is kept once."""
-    errors, record = storable(list(item.errors)), storable(dict(item.record))
+    errors = storable(list(item.errors))
+    record = storable(dict(item.record))
     identity = {"portal": item.portal, "ref": item.ref, "url": item.url}
     name = fingerprint([errors, record])
     return encoded({**storable(identity), "errors": errors, "record": record, "fingerprint": name})
@@ -166,7 +167,8 @@ _LOST = "SELECT portal, ref FROM {given} EXCEPT SELECT portal, ref FROM {applied
 def statement(*what: str) -> str:
     """Return a statement with these parts only, because PostgreSQL plans every part. The result is kept in a setting,
     so that the same round trip can return it after the commit."""
-    lost, events = [], "NULL"
+    lost = []
+    events = "NULL"
     unless = "ON CONFLICT DO NOTHING" if "careful" in what else ""
     parts = [sql.format(unless=unless) for name, sql in _PARTS.items() if name in what]
     written = [f"SELECT portal, ref FROM {name}" for name in ("added", "changed") if name in what]
@@ -255,7 +257,8 @@ class Merge:
             return self._into(connection, "careful")
 
     def _into(self, connection: Connection, *how: str) -> Merged:
-        what, parameters = self._what(), self._parameters()
+        what = self._what()
+        parameters = self._parameters()
         if not what:
             return Merged(set(), Counter())
         with connection.cursor() as cursor:

@@ -22,7 +22,8 @@ def migrate(connection: Any) -> int:
     """Apply the missing migrations. Return the version.
 
     Raises StoreError if the database is newer than this program, or if it is older and the role may not change it."""
-    version, wanted = 0, newest()
+    version = 0
+    wanted = newest()
     try:
         version = stored_version(connection)
         if version > wanted:

@@ -14,13 +14,16 @@ from realestate.items import FIELDS, Listing
 from realestate.storage.field_types import FIELD_TYPES, FieldType, fields_of_type
 from realestate.storage.history import State, Suspect
 
-_QUOTE, _ESCAPE, _BETWEEN = b"\x01", b"\\", b"\x01,\x01"
+_QUOTE = b"\x01"
+_ESCAPE = b"\\"
+_BETWEEN = b"\x01,\x01"
 #: The options of COPY … FROM STDIN WITH.
 OPTIONS = "(FORMAT csv, QUOTE E'\\x01', ESCAPE '\\', NULL 'null')"
 #: Rows that are sent at once: they fill a few network packets.
 _AT_ONCE = 20
 
-_NEWLINE, _OTHER_ESCAPE = re.compile(rb"\\n"), re.compile(rb'\\[^"n]')
+_NEWLINE = re.compile(rb"\\n")
+_OTHER_ESCAPE = re.compile(rb'\\[^"n]')
 _ESCAPED = re.compile(rb'\\(?:(["\\nrtbf\x01])|u(....))')
 _MEANT = {_QUOTE: b'"', b"\\": b"\\", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 

@@ -183,7 +183,8 @@ def _known_others(connection: Connection, keys: Mapping[Key, object]) -> tuple[N
 
 
 def _given_other(decided: Decided) -> bytes:
-    after, event = decided.after, decided.event
+    after = decided.after
+    event = decided.event
     values: dict[str, Any] = {name: getattr(after, name) for name in _GIVEN_OTHER if name in _OTHER_COLUMNS}
     values["expected"] = decided.before.revision if decided.before else None
     return encoded(values | ({"type": event.type, "event_data": event.data} if event else {}))
@@ -234,7 +235,8 @@ class ListingWriter:
 
     def _observe(self, tally: Tally, observations: Mapping[Key, Observations]) -> set[Key]:
         known = known_of(self.connection, observations)
-        merge, decided = Merge(), _decided(observations, known)
+        merge = Merge()
+        decided = _decided(observations, known)
         self._add_late_prices({key: outcome for key, (outcome, _) in decided.items() if outcome.late_prices})
         for key, observed in observations.items():
             if key in known.unchanged:
@@ -262,7 +264,8 @@ class ListingWriter:
             add_late_prices(outcome, history[key])
 
     def _merge(self, merge: Merge, tally: Tally) -> set[Key]:
-        merge.quarantined, merge.snapshots = tally.quarantined, tally.snapshots
+        merge.quarantined = tally.quarantined
+        merge.snapshots = tally.snapshots
         try:
             done = merge.into(self.connection)
         except _REFUSED as error:
@@ -271,7 +274,8 @@ class ListingWriter:
             raise
         tally.kept += len(tally.quarantined)
         tally.events += done.events
-        tally.quarantined, tally.snapshots = [], ()
+        tally.quarantined = []
+        tally.snapshots = ()
         return done.lost
 
     def _correct(self, job: str, counts: Counter[str], listings: Mapping[Key, Listing]) -> set[Key]:
@@ -367,7 +371,8 @@ class Releases(ListingWriter, Statements):
         ((key, listing),) = listings.items()
         known = known_of(self.connection, {key: ()})
         now = known.now.database
-        before, at = known.states.get(key), fetched(listing, now)
+        before = known.states.get(key)
+        at = fetched(listing, now)
         outcome = release(before, listing, job, now)
         if outcome.changed(before):
             lost = Merge([Change(before, outcome, job)]).into(self.connection).lost

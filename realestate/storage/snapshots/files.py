@@ -115,7 +115,10 @@ class _Rewriting:
         self.rows: list[SnapshotRef] = []
 
     def __call__(self, data: bytes) -> bytes:
-        kept, rows, erased, size = [], [], 0, 0
+        kept = []
+        rows = []
+        erased = 0
+        size = 0
         for offset, length, page in warc.members(data, self.file):
             if self.is_erased(page):
                 erased += 1

@@ -84,7 +84,8 @@ def members(data: bytes, name: str) -> Iterator[tuple[int, int, Page]]:
 def _inflated(data: bytes, offset: int) -> tuple[bytes, int]:
     """Return the decompressed content of the gzip member at the offset, and the member's length."""
     reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    position, held = offset, []
+    position = offset
+    held = []
     try:
         while not reader.eof and position < len(data):
             held.append(reader.decompress(data[position : position + _CHUNK]))

@@ -91,3 +91,14 @@ def test_a_dollar_is_that_of_the_sites_country() -> None:
     assert read(row) == {}
     assert read(row, url="https://homes.com.au/1234567")["price"].currency == "AUD"
     assert read("<p><b>Price</b><i>R$ 437.500</i></p>")["price"].currency == "BRL"
+
+
+@pytest.mark.parametrize("row", ["<dt>{}</dt><dd>{}</dd>", "<td>{}</td><td>{}</td>", "<b>{}</b><i>{}</i>"])
+@pytest.mark.parametrize(
+    "pairs", [[("Tenure", "Freehold"), ("City", "Leeds")], [("City", "Leeds"), ("Tenure", "Freehold")]]
+)
+def test_a_row_with_an_unknown_label_is_no_part_of_its_neighbour(row: str, pairs: list[tuple[str, str]]) -> None:
+    around = {"<dt>": "<dl>{}</dl>", "<td>": "<table><tr>{}</tr></table>", "<b>": "<div>{}</div>"}[
+        row[: row.index(">") + 1]
+    ]
+    assert read(around.format("".join(row.format(*pair) for pair in pairs))) == {"city": "Leeds"}

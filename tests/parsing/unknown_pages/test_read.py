@@ -307,3 +307,39 @@ def test_the_point_that_most_objects_have_is_the_homes() -> None:
 
 def test_a_sold_home_is_gone() -> None:
     assert read(json_ld(HOUSE | {"offers": {"availability": "https://schema.org/SoldOut"}})).is_gone
+
+
+@pytest.mark.parametrize(("charges", "expected"), [("£40", Decimal(40)), ("₺850", None), ("850", None)])
+def test_charges_in_another_currency_than_the_price_are_left_out(charges: str, expected: Decimal | None) -> None:
+    reading = read(json_ld(HOUSE), rows({"Aidat": charges, "Oda Sayısı": "4+1"}), lang="tr")
+    assert reading.price.currency == "GBP"
+    assert reading.fields.get("charges") == expected
+    assert reading.fields["rooms"] == 5
+
+
+def test_a_price_in_a_title_is_not_a_postal_code() -> None:
+    title = "Wynajmę dom: Warszawa Bielany, 720 m2, 13500 PLN - Domiporta.pl"
+    reading = read(f"<h1>{title}</h1>", json_ld(HOUSE), lang="pl")
+    assert "postal_code" not in reading.fields
+    title = "Wynajmę dom, 55-571 Warszawa, 720 m2"
+    assert read(f"<h1>{title}</h1>", json_ld(HOUSE), lang="pl").fields["postal_code"] == "55-571"
+
+
+def test_the_state_of_a_home_is_not_its_region() -> None:
+    reading = read(json_ld(HOUSE), rows({"Estado": "Segunda mão/bom estado", "Distrito": "Lisboa"}), lang="pt")
+    assert reading.fields["region"] == "Lisboa"
+    assert "region" not in read(json_ld(HOUSE), rows({"Estado": "Usado", "Quartos": "3"}), lang="pt").fields
+
+
+def test_a_price_may_be_called_the_primary_price() -> None:
+    home = {
+        "id": "1234567",
+        "bedrooms": 2,
+        "bathrooms": 1,
+        "propertyType": "Flat",
+        "prices": {"primaryPrice": "£105,000", "secondaryPrice": None},
+        "location": {"latitude": 51.7, "longitude": -1.2},
+    }
+    reading = read("<h1>2 bedroom flat for sale</h1>", next_data({"propertyData": home}))
+    assert reading.price.amount == 105_000
+    assert reading.price.currency == "GBP"

@@ -1,0 +1,73 @@
+"""`realestate export`: a table of the store as one file."""
+
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from realestate.cli.options import JsonFlag
+
+if TYPE_CHECKING:
+    from realestate.exports import Exported
+
+#: The same as `storage.export.TableName` and `exports.FormatName`, which take too long to import.
+Table = Literal["listings", "events", "prices", "products", "quotes"]
+Format = Literal["csv", "jsonl", "parquet", "geojson", "geoparquet", "xlsx"]
+
+
+def export(
+    table: Annotated[Table, typer.Argument(help="What to export.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="A file, s3://bucket/name, or - for the standard output.")
+    ] = "-",
+    format: Annotated[
+        Format | None, typer.Option("--format", "-f", help="By default the one that the name of the file says.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Export listings, events, prices, products or quotes: CSV, JSON Lines, Parquet, GeoJSON, GeoParquet, Excel.
+
+    All rows are exported, in a fixed order. The file gets its name when it is complete, and replaces an older one. A
+    manifest beside it has the number of rows and a checksum, which equal those of the store.
+
+    Parquet, GeoParquet and Excel need `pip install 'realestate[analysis]'`, a bucket needs `realestate[s3]`.
+
+    \b
+    realestate export listings --out listings.parquet
+    realestate export events --out events.csv
+    realestate export listings --format geojson --out s3://exports/homes.geojson
+    realestate export prices --format jsonl | gzip > prices.jsonl.gz
+    """
+    from realestate import exports
+    from realestate.cli import terminal
+    from realestate.cli.connections import opened_store
+    from realestate.cli.errors import UsageError
+
+    try:
+        chosen = format or exports.format_of(out)
+        with opened_store() as store, terminal.row_progress(table) as show:
+            exported = exports.export(store, table, chosen, out, datetime.now(UTC), show)
+    except exports.WrongExport as error:
+        raise UsageError(str(error)) from error
+    _print_exported(exported, as_json=json)
+
+
+def _print_exported(exported: "Exported", *, as_json: bool) -> None:
+    """To stderr, if the export itself is on the standard output."""
+    stream = sys.stderr if exported.file == "-" else sys.stdout
+    if as_json:
+        print(exported.as_json().decode(), end="", file=stream)
+        return
+    written = exported.written
+    print(
+        f"{exported.table}: {written.count:,} row{'' if written.count == 1 else 's'} to {exported.file}"
+        f" ({exported.size_bytes:,} bytes), checksum {written.checksum}",
+        file=stream,
+    )
+    if exported.shortened_texts:
+        print(f"{exported.shortened_texts:,} texts were longer than a cell may be, and were cut", file=stream)
+    if not exported.is_complete:
+        print(
+            f"the store had {exported.stored.count:,} rows when the export began: it was changed meanwhile", file=stream
+        )

@@ -1,0 +1,3 @@
+-- Cancels the job in so many milliseconds, unless it is finished by then. Safe to repeat: the first call counts.
+redis.call('ZADD', key('deadlines'), 'NX', now + args.wait, args.job)
+return 1

@@ -1,0 +1,148 @@
+"""What leaves the store in bulk: its tables as typed columns, and how they are read."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import md5
+from typing import Any, Literal, Protocol, get_args, get_type_hints, runtime_checkable
+
+from realestate.items.others import OTHERS
+from realestate.storage.field_types import FIELD_TYPES, field_type
+from realestate.storage.history import Event, PriceSeen
+
+TableName = Literal["listings", "events", "prices", "products", "quotes"]
+TABLE_NAMES: tuple[TableName, ...] = get_args(TableName)
+#: A row: the hash of its identity (see `row_hash`), then the values of the columns. A value is of the column's type or
+#: None. Times have a time zone.
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of an export. The type is str, bool, int, float, Decimal, datetime, list (of texts) or dict (JSON)."""
+
+    name: str
+    type: type
+    decimals: int = 2
+    """Only of a Decimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What can be exported at once. `identity` are the columns of the checksum, in the order in which they are read."""
+
+    name: TableName
+    columns: tuple[Column, ...]
+    order: tuple[str, ...]
+    """The rows are sorted by these columns, which identify them."""
+    identity: tuple[str, ...]
+    kind: str | None = None
+    """The kind of item, for the tables of other kinds."""
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    @property
+    def has_place(self) -> bool:
+        """Whether its rows have coordinates."""
+        return "latitude" in self.names
+
+
+#: The two times of `Listing.delisted_at`: when it was last seen, and when it was first known to be gone.
+DELISTED = ("delisted_after", "delisted_before")
+#: The price of a share may have many decimals.
+OTHER_DECIMALS = 18
+
+
+def _listing_columns() -> Iterator[Column]:
+    for name, kind in FIELD_TYPES.items():
+        if name == "delisted_at":
+            yield from (Column(each, datetime) for each in DELISTED)
+        else:
+            yield Column(name, list if kind is frozenset else kind)
+
+
+def _columns_of(kind: type, decimals: int = 2) -> Iterator[Column]:
+    for name, hint in get_type_hints(kind).items():
+        yield Column(name, field_type(hint), decimals)
+
+
+def _other(name: TableName, kind: str) -> Table:
+    by_the_store = (Column("revision", int), Column("first_seen_at", datetime), Column("last_seen_at", datetime))
+    columns = (*_columns_of(OTHERS[kind], OTHER_DECIMALS), *by_the_store)
+    return Table(name, columns, ("portal", "ref"), ("portal", "ref", "revision"), kind)
+
+
+TABLES: Mapping[TableName, Table] = {
+    "listings": Table("listings", tuple(_listing_columns()), ("portal", "ref"), ("portal", "ref", "content_hash")),
+    "events": Table(
+        "events",
+        (Column("seq", int), *_columns_of(Event)),
+        ("seq",),
+        ("seq", "portal", "ref", "type"),
+    ),
+    "prices": Table(
+        "prices", tuple(_columns_of(PriceSeen)), ("portal", "ref", "revision"), ("portal", "ref", "revision")
+    ),
+    "products": _other("products", "product"),
+    "quotes": _other("quotes", "quote"),
+}
+
+
+def row_hash(identity: Sequence[Any]) -> int:
+    """A number of 32 bits for a row: the beginning of the MD5 of its identity, joined by slashes, None as nothing.
+
+    The checksum of rows is the sum of these numbers, so it does not depend on their order. SQL and DuckDB can compute
+    it too (docs/exports.md)."""
+    text = "/".join("" if value is None else str(value) for value in identity)
+    return int.from_bytes(md5(text.encode(), usedforsecurity=False).digest()[:4], "big")
+
+
+class Export(Protocol):
+    """The rows of one table, as of one point in time where the database can do that.
+
+    `count` and `checksum` are computed by the store, independently of reading the rows."""
+
+    table: Table
+    count: int
+    checksum: int
+    is_snapshot: bool
+    """Whether the rows are as of one point in time. If not, others may change the table while it is read."""
+
+    def rows(self) -> Iterator[Sequence[Row]]:
+        """The rows, some at a time."""
+
+
+@runtime_checkable
+class CopiedAsCsv(Protocol):
+    """An export whose database can write CSV by itself."""
+
+    def copy_csv(self, write: Callable[[bytes], object]) -> None:
+        """Call `write` for each row of CSV: the row's hash, a comma, its values, a line feed. Texts that a spreadsheet
+        would take for a formula begin with a quotation mark, as `starts_formula` says."""
+
+
+@runtime_checkable
+class ReadAsArrow(Protocol):
+    """An export whose database can be read as Arrow."""
+
+    def record_batches(self) -> Iterator[Any]:
+        """Record batches (pyarrow) of all columns, the hash first. Decimals and JSON may be text."""
+
+
+@runtime_checkable
+class ExportStore(Protocol):
+    """The method of a store for exports."""
+
+    def exported(self, table: Table) -> AbstractContextManager[Export]:
+        """The rows of a table. Others may read and write meanwhile."""
+
+
+#: A text that begins with one of these may be taken for a formula by a spreadsheet, also the wide forms.
+FORMULA_STARTS = "=+-@\t\r\n＝＋－＠"
+
+
+def starts_formula(text: str) -> bool:
+    return text[:1] in FORMULA_STARTS and bool(text)

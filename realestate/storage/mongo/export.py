@@ -1,0 +1,134 @@
+"""Read a whole collection for an export."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple
+from datetime import datetime
+from decimal import Decimal
+from operator import attrgetter
+from typing import Any
+
+from pymongo.database import Database
+
+from realestate.items import FIELDS, Listing
+from realestate.storage.export import DELISTED, OTHER_DECIMALS, Row, Table, row_hash
+from realestate.storage.mongo.change import is_tombstone
+from realestate.storage.mongo.connection import Connection, Document, pages
+from realestate.storage.mongo.documents import listing_of, price_of
+from realestate.storage.mongo.event_log import Log
+from realestate.storage.mongo.write import OTHERS, other_of
+from realestate.storage.other_kinds import StoredOther
+
+#: Events that are read at a time.
+_EVENTS = 2000
+
+
+class MongoExport:
+    """See `storage.export.Export`. MongoDB without replicas has no snapshots."""
+
+    is_snapshot = False
+
+    def __init__(self, database: Database[Document], table: Table) -> None:
+        self.table = table
+        self._database = database
+        self.count = 0
+        self.checksum = 0
+        for identities in _identities(database, table):
+            self.count += len(identities)
+            self.checksum += sum(map(row_hash, identities))
+
+    def rows(self) -> Iterator[Sequence[Row]]:
+        places = [self.table.names.index(name) for name in self.table.identity]
+        for values in _VALUES[self.table.name](self._database, self.table):
+            yield [(row_hash([row[place] for place in places]), *row) for row in values]
+
+
+Values = Iterator[list[tuple[Any, ...]]]
+_HISTORY = {"events": 0, "prices": 0}
+
+
+def _listings(database: Database[Document], table: Table) -> Values:
+    for page in pages(database["listings"], _HISTORY):
+        yield [_listing_values(listing_of(each)) for each in page if not is_tombstone(each)]
+
+
+_read_listing = attrgetter(*FIELDS)
+_DELISTED_AT = FIELDS.index("delisted_at")
+
+
+def _listing_values(listing: Listing) -> tuple[Any, ...]:
+    values = list(_read_listing(listing))
+    values[_DELISTED_AT : _DELISTED_AT + 1] = values[_DELISTED_AT] or [None] * len(DELISTED)
+    return tuple(sorted(value) if type(value) is frozenset else value for value in values)
+
+
+def _prices(database: Database[Document], table: Table) -> Values:
+    for page in pages(database["listings"], {"portal": 1, "ref": 1, "prices": 1, "erased_at": 1}):
+        yield [
+            astuple(price_of(each["portal"], each["ref"], seen))
+            for each in page
+            if not is_tombstone(each)
+            for seen in sorted(each["prices"], key=lambda seen: int(seen["revision"]))
+        ]
+
+
+def _events(database: Database[Document], table: Table) -> Values:
+    log = Log(database)
+    after, end = 0, log.end()
+    while found := [each for each in log.read(after, _EVENTS) if each.seq < end]:
+        yield [(each.seq, *attrgetter(*table.names[1:])(each.event)) for each in found]
+        after = found[-1].seq
+
+
+def _others(database: Database[Document], table: Table) -> Values:
+    for page in pages(database[OTHERS], {"events": 0}):
+        yield [
+            _other_values(other_of(each), table)
+            for each in page
+            if not is_tombstone(each) and each["kind"] == table.kind
+        ]
+
+
+def _other_values(other: StoredOther, table: Table) -> tuple[Any, ...]:
+    record: Mapping[str, Any] = other.record
+    return tuple(
+        _typed(record[column.name], column.type) if column.name in record else getattr(other, column.name)
+        for column in table.columns
+    )
+
+
+def _typed(value: Any, kind: type) -> Any:
+    """The value of a JSON record in the type of its column."""
+    if value is not None and kind is Decimal:
+        exact = Decimal(str(value))
+        rounded = round(exact, OTHER_DECIMALS)
+        return exact if exact == rounded else rounded
+    if value is not None and kind is datetime:
+        return datetime.fromisoformat(value)
+    return value
+
+
+_VALUES = {"listings": _listings, "prices": _prices, "events": _events, "products": _others, "quotes": _others}
+
+
+def _identities(database: Database[Document], table: Table) -> Iterator[list[tuple[Any, ...]]]:
+    """The identities of all rows, read without the rest of the documents where that is possible."""
+    if table.name == "listings":
+        shown = dict.fromkeys(("erased_at", *table.identity), 1)
+        for page in pages(database["listings"], shown):
+            yield [tuple(map(each.get, table.identity)) for each in page if not is_tombstone(each)]
+        return
+    places = [table.names.index(name) for name in table.identity]
+    for values in _VALUES[table.name](database, table):
+        yield [tuple(row[place] for place in places) for row in values]
+
+
+class ExportedCollections:
+    """Exports of the store."""
+
+    connection: Connection
+
+    @contextmanager
+    def exported(self, table: Table) -> Iterator[MongoExport]:
+        with self.connection.database() as database:
+            yield MongoExport(database, table)

@@ -1,0 +1,154 @@
+"""Read a whole table for an export: as rows, as CSV that the server writes, or as Arrow."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from realestate.storage.errors import StoreError
+from realestate.storage.export import DELISTED, FORMULA_STARTS, Column, Row, Table
+from realestate.storage.postgres.connection import Connection
+
+#: Rows that are fetched at a time.
+_TOGETHER = 2000
+#: Bytes of a record batch. Larger batches compress a little better, but every batch is in memory.
+_BATCH_BYTES = 8 * 1024 * 1024
+#: A file that is written slowly may take hours. An index gives the order: to sort millions of wide rows would fill the
+#: disk with temporary files.
+_UNHURRIED = """
+    SET LOCAL statement_timeout = 0;
+    SET LOCAL idle_in_transaction_session_timeout = 0;
+    SET LOCAL enable_sort = off
+"""
+_STARTS = ", ".join(str(ord(character)) for character in FORMULA_STARTS)
+#: Always with six decimals: pandas guesses the form of a column from its first value.
+_TIME_FORM = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
+
+
+class PostgresExport:
+    """See `storage.export.Export`, `CopiedAsCsv` and `ReadAsArrow`. All three read the same snapshot."""
+
+    is_snapshot = True
+
+    def __init__(self, url: str, cursor: Any, table: Table) -> None:
+        self.table = table
+        self._url = url
+        self._cursor = cursor
+        self._where = cursor.mogrify(" WHERE kind = %s", (table.kind,)).decode() if table.kind else ""
+        cursor.execute(f"SELECT count(*), coalesce(sum({_hash(table)}), 0) FROM {_source(table)}{self._where}")
+        count, checksum = cursor.fetchone()
+        self.count = int(count)
+        self.checksum = int(checksum)
+
+    def rows(self) -> Iterator[Sequence[Row]]:
+        self._cursor.execute(f"DECLARE exported CURSOR FOR {self._select(_value)}")
+        while True:
+            self._cursor.execute(f"FETCH {_TOGETHER} FROM exported")
+            if not (rows := self._cursor.fetchall()):
+                break
+            yield rows
+        self._cursor.execute("CLOSE exported")
+
+    def copy_csv(self, write: Callable[[bytes], object]) -> None:
+        self._cursor.copy_expert(f"COPY ({self._select(_csv_text)}) TO STDOUT WITH (FORMAT csv)", _Rows(write))
+
+    def record_batches(self) -> Iterator[Any]:
+        """Reads on a connection of its own, in the snapshot of the other one."""
+        # Not its module `dbapi`, which imports pandas and polars where they are installed: 70 MB.
+        import adbc_driver_manager as adbc
+        import adbc_driver_postgresql
+        import pyarrow as pa
+
+        self._cursor.execute("SELECT pg_export_snapshot()")
+        ((snapshot,),) = self._cursor.fetchall()
+        settings = _UNHURRIED.split(";")
+        in_snapshot = (
+            "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+            f"SET TRANSACTION SNAPSHOT '{snapshot}'",
+        )
+        try:
+            with (
+                adbc_driver_postgresql.connect(self._url) as database,
+                adbc.AdbcConnection(database) as connection,
+                adbc.AdbcStatement(connection) as statement,
+            ):
+                connection.set_autocommit(False)
+                for command in (*in_snapshot, *settings):
+                    statement.set_sql_query(command)
+                    statement.execute_update()
+                statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": str(_BATCH_BYTES)})
+                statement.set_sql_query(self._select(_arrow_value))
+                stream, _ = statement.execute_query()
+                yield from pa.RecordBatchReader.from_stream(stream)
+        except adbc.Error as error:
+            raise StoreError(f"PostgreSQL: {str(error).partition(chr(10))[0]}") from error
+
+    def _select(self, form: Callable[[Column, str], str]) -> str:
+        columns = [f'{form(each, _expression(self.table, each))} AS "{each.name}"' for each in self.table.columns]
+        listed = ", ".join([_hash(self.table), *columns])
+        return f"SELECT {listed} FROM {_source(self.table)}{self._where} ORDER BY {', '.join(self.table.order)}"
+
+
+class _Rows:
+    """A file for psycopg2, which calls `write` once for each row: libpq returns one row at a time."""
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self.write = write
+
+
+def _source(table: Table) -> str:
+    return "others" if table.kind else table.name
+
+
+def _hash(table: Table) -> str:
+    """The expression of `row_hash`."""
+    identity = " || '/' || ".join(f"coalesce({name}::text, '')" for name in table.identity)
+    return f"('x' || left(md5({identity}), 8))::bit(32)::bigint"
+
+
+_OF_OTHERS: dict[type, str] = {int: "bigint", Decimal: "numeric", datetime: "timestamptz", str: "text"}
+_COLUMNS_OF_OTHERS = ("portal", "ref", "url", "revision", "first_seen_at", "last_seen_at")
+
+
+def _expression(table: Table, column: Column) -> str:
+    """The column's value in SQL, of the type it has in the database."""
+    if column.name in DELISTED:
+        return f"{'lower' if column.name == DELISTED[0] else 'upper'}(delisted_at)"
+    if table.kind and column.name not in _COLUMNS_OF_OTHERS:
+        value = f"(data ->> '{column.name}')::{_OF_OTHERS[column.type]}"
+        return f"trim_scale(round({value}, {column.decimals}))" if column.type is Decimal else value
+    return f'"{column.name}"'
+
+
+def _value(column: Column, value: str) -> str:
+    return value
+
+
+def _arrow_value(column: Column, value: str) -> str:
+    if column.type is int:
+        return f"{value}::bigint"
+    return f"{value}::text" if column.type is dict else value
+
+
+def _csv_text(column: Column, value: str) -> str:
+    if column.type is str:
+        return f"CASE WHEN ascii({value}) IN ({_STARTS}) THEN '''' || {value} ELSE {value} END"
+    if column.type is datetime:
+        return f"to_char({value} AT TIME ZONE 'UTC', '{_TIME_FORM}')"
+    if column.type is list:
+        return f"to_json({value})::text"
+    return f"{value}::text" if column.type in (bool, dict) else value
+
+
+class ExportedTables:
+    """Exports of the store."""
+
+    connection: Connection
+
+    @contextmanager
+    def exported(self, table: Table) -> Iterator[PostgresExport]:
+        with self.connection.cursor(watched=False) as cursor:
+            cursor.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; {_UNHURRIED}")
+            yield PostgresExport(self.connection.url, cursor, table)
+            cursor.execute("ROLLBACK")

@@ -1,0 +1,1 @@
+"""The API and the web app, over the same questions as the command line."""

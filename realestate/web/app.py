@@ -1,0 +1,63 @@
+"""The server: `create_app` puts API and pages together."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from realestate import __version__
+from realestate.storage import FullStore
+from realestate.storage.errors import StoreError
+from realestate.web.stores import Stores
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What requests use; it is `request.app.state.services`."""
+
+    stores: Stores
+    redis_url: str | None = None
+
+
+def create_app(open_store: Callable[[], FullStore], redis_url: str | None = None) -> FastAPI:
+    """Return the application. It connects to the store when a request first needs it."""
+    services = Services(Stores(open_store), redis_url)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        services.stores.close()
+
+    app = FastAPI(
+        title="realestate",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+        lifespan=lifespan,
+    )
+    app.state.services = services
+    app.add_api_route("/healthz", healthz, methods=["GET"], include_in_schema=False)
+    return app
+
+
+def services_of(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+async def healthz(request: Request) -> Response:
+    """200 if the store responds, 503 otherwise. It says nothing about the data."""
+
+    def ask() -> None:
+        with services_of(request).stores.lent() as store:
+            store.server_state()
+
+    try:
+        await run_in_threadpool(ask)
+    except StoreError:
+        return Response("the store does not respond\n", 503, media_type="text/plain")
+    return Response("ok\n", media_type="text/plain")
