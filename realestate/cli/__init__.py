@@ -27,6 +27,7 @@ from realestate.cli import (
     quarantine,
     reparse,
     serve,
+    timetable,
 )
 from realestate.cli import status as status_commands
 from realestate.cli.help_page import AUTHOR, DATA, FLEET, KEEP, START, GroupedCommands
@@ -68,6 +69,9 @@ app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --ope
     job_orders.submit
 )
 app.add_typer(jobs.app, name="jobs", rich_help_panel=FLEET, epilog="Example: realestate jobs list --portal emlak")
+app.add_typer(
+    timetable.app, name="timetable", rich_help_panel=FLEET, epilog="Example: realestate timetable next --count 20"
+)
 app.add_typer(jobs.old_app, name="runs", hidden=True)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate pause immoweb --reason 'new layout'")(
     status_commands.pause

@@ -12,6 +12,7 @@ from realestate.storage.mongo.connection import Connection
 from realestate.storage.mongo.export import ExportedCollections
 from realestate.storage.mongo.jobs import Jobs, Planning
 from realestate.storage.mongo.maintenance import Maintenance
+from realestate.storage.mongo.occurrences import StoredOccurrences
 from realestate.storage.mongo.orders import StoredOrders
 from realestate.storage.mongo.outbox import Outbox
 from realestate.storage.mongo.query import MongoQueries
@@ -30,6 +31,7 @@ class MongoStore(
     Jobs,
     Planning,
     StoredOrders,
+    StoredOccurrences,
     ContactsKeeper,
     Retention,
     Outbox,

@@ -5,6 +5,7 @@ from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.export import ExportedTables
 from realestate.storage.postgres.jobs import Jobs, Planning
 from realestate.storage.postgres.maintenance import Maintenance
+from realestate.storage.postgres.occurrences import StoredOccurrences
 from realestate.storage.postgres.orders import StoredOrders
 from realestate.storage.postgres.outbox import Outbox
 from realestate.storage.postgres.query import PostgresQueries
@@ -21,6 +22,7 @@ class PostgresStore(
     Jobs,
     Planning,
     StoredOrders,
+    StoredOccurrences,
     ContactsKeeper,
     Retention,
     Outbox,
