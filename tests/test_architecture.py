@@ -34,6 +34,8 @@ MAY_IMPORT = {
     # crawling: what may be asked of a portal; monitoring: the log lines of a worker
     "jobs": {"items", "queue", "storage", "embedded", "crawling", "private_files", "monitoring"},
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs", "middlewares"},  # middlewares: the ban rules
+    "homes": {"items", "storage"},
+    "market": {"storage"},
     "simulator": {"items"},
     "commands": {"jobs", "queue"},
     "exports": {"storage"},
@@ -52,6 +54,8 @@ MAY_IMPORT = {
         "demo",
         "doctor",
         "simulator",
+        "homes",
+        "market",
         "private_files",
         "exports",
         "web",

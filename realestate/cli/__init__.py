@@ -17,10 +17,13 @@ from realestate.cli import (
     demo,
     doctor,
     export,
+    exporter,
+    homes,
     job_orders,
     jobs,
     listings,
     maintenance,
+    market,
     notifications,
     portal,
     portals,
@@ -62,6 +65,8 @@ app.command(rich_help_panel=START, epilog="Example: realestate db -- --command '
 app.command(rich_help_panel=START, epilog="Example: realestate doctor")(doctor.doctor)
 app.command(rich_help_panel=DATA, epilog="Example: realestate history emlak 840001")(listings.history)
 app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 1500 --json")(listings.events)
+app.command(rich_help_panel=DATA, epilog="Example: realestate market baku --operation sale --weeks 26")(market.market)
+app.add_typer(homes.app, name="homes", rich_help_panel=DATA, epilog="Example: realestate homes show bina/6150445")
 app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
 app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
@@ -83,6 +88,8 @@ app.add_typer(
     rich_help_panel=FLEET,
     epilog="Example: realestate deadletters list immoweb",
 )
+app.command(rich_help_panel=FLEET, epilog="Example: realestate exporter --port 9400")(exporter.exporter)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate health --json")(exporter.health)
 app.add_typer(
     notifications.app,
     name="notifications",

@@ -1,6 +1,6 @@
 """The server: `create_app` puts API and pages together."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -11,6 +11,9 @@ from starlette.concurrency import run_in_threadpool
 from realestate import __version__
 from realestate.storage import FullStore
 from realestate.storage.errors import StoreError
+from realestate.web.keys import Key
+from realestate.web.pages.app import add_pages
+from realestate.web.pages.web import Tiles
 from realestate.web.stores import Stores
 
 
@@ -22,8 +25,16 @@ class Services:
     redis_url: str | None = None
 
 
-def create_app(open_store: Callable[[], FullStore], redis_url: str | None = None) -> FastAPI:
-    """Return the application. It connects to the store when a request first needs it."""
+def create_app(
+    open_store: Callable[[], FullStore],
+    redis_url: str | None = None,
+    *,
+    api_keys: Mapping[str, Key] | None = None,
+    tiles: Tiles | None = None,
+    simulator: str | None = None,
+) -> FastAPI:
+    """Return the application. It connects to the store when a request first needs it. Without keys everybody who can
+    reach it may read and operate, so it must be reachable from this machine only."""
     services = Services(Stores(open_store), redis_url)
 
     @asynccontextmanager
@@ -40,6 +51,7 @@ def create_app(open_store: Callable[[], FullStore], redis_url: str | None = None
         lifespan=lifespan,
     )
     app.state.services = services
+    add_pages(app, services.stores.ask, redis_url, keys=api_keys, tiles=tiles, simulator=simulator)
     app.add_api_route("/healthz", healthz, methods=["GET"], include_in_schema=False)
     return app
 
