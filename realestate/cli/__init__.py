@@ -31,6 +31,7 @@ from realestate.cli import (
     reparse,
     serve,
     timetable,
+    up,
 )
 from realestate.cli import status as status_commands
 from realestate.cli.help_page import AUTHOR, DATA, FLEET, KEEP, START, GroupedCommands
@@ -70,6 +71,8 @@ app.add_typer(homes.app, name="homes", rich_help_panel=DATA, epilog="Example: re
 app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
 app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate up --workers auto")(up.up)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate autoscale --explain")(up.autoscale)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
     job_orders.submit
 )
