@@ -116,7 +116,7 @@ TABLES: dict[str, Described] = {
     ),
     "listing_summaries": Described("What a summary has of its listing.", Listing, DERIVED_MEANING),
     "states": Described(
-        "Small documents of monitoring: open alerts, silences, vanished fields, when a report was sent.",
+        "Small documents of monitoring: open alerts, silences, when a report was sent.",
         columns={"name": "Kind and name.", "data": "The document.", "revision": "Grows with every change."},
     ),
     "notifications": Described(
