@@ -36,7 +36,15 @@ def test_only_healthz_works_without_a_key(guarded: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["Bearer wrong", "Bearer ", "Basic abc", f"Bearer {READER}x", f"bearer  {READER[:-1]}"]
+    "header",
+    ["Bearer wrong", "Bearer ", "Basic abc", f"Bearer {READER}x", f"bearer  {READER[:-1]}"],
+    ids=[
+        "wrong",
+        "empty",
+        "basic",
+        "longer",
+        "shorter",
+    ],  # a key is random: each process would name its tests otherwise
 )
 def test_a_wrong_key_is_refused(guarded: TestClient, header: str) -> None:
     found = guarded.get(f"{V1}/listings", headers={"Authorization": header})
