@@ -336,6 +336,10 @@ STATS_CLASS = "realestate.monitoring.stats.Stats"
 NOTIFY_URLS = notify_urls()
 #: Signs what webhooks get.
 WEBHOOK_SECRET = variable("WEBHOOK_SECRET")
+#: The catalog of a lake in a bucket: an address of SQLAlchemy (docs/lake.md).
+LAKE_CATALOG = variable("LAKE_CATALOG")
+#: One address of a saved search gets at most one message in this time.
+SEARCH_PACE_SECONDS = number("SEARCH_PACE_SECONDS", 3)
 #: How often a worker sends a heartbeat.
 HEARTBEAT_SECONDS = 1.0
 #: Whether a worker logs all its statistics when it stops: about 60 lines per portal.

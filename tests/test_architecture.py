@@ -37,6 +37,7 @@ MAY_IMPORT = {
     "simulator": {"items"},
     "commands": {"jobs", "queue"},
     "exports": {"storage"},
+    "searches": {"monitoring", "storage"},
     "web": {"items", "jobs", "queue", "storage"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage", "private_files"},
     "demo": {"settings", "environment", "embedded", "jobs", "queue", "storage", "items"},
@@ -54,6 +55,7 @@ MAY_IMPORT = {
         "simulator",
         "private_files",
         "exports",
+        "searches",
         "web",
         "monitoring",
     }

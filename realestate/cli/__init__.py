@@ -19,6 +19,7 @@ from realestate.cli import (
     export,
     job_orders,
     jobs,
+    lake,
     listings,
     maintenance,
     notifications,
@@ -26,6 +27,7 @@ from realestate.cli import (
     portals,
     quarantine,
     reparse,
+    search,
     serve,
 )
 from realestate.cli import status as status_commands
@@ -64,6 +66,13 @@ app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 150
 app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
 app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
+app.add_typer(
+    search.app,
+    name="search",
+    rich_help_panel=DATA,
+    epilog="Example: realestate search list",
+)
+app.add_typer(lake.app, name="lake", rich_help_panel=DATA, epilog="Example: realestate lake sync --to /data/lake")
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
     job_orders.submit
 )

@@ -12,8 +12,10 @@ from realestate.items import Listing
 from realestate.storage.errors import StoreError
 from realestate.storage.export import ExportStore
 from realestate.storage.history import State
+from realestate.storage.lake import LakeStore
 from realestate.storage.outbox import OutboxStore
 from realestate.storage.query.results import QueryStore
+from realestate.storage.searches import SearchStore
 from realestate.storage.snapshots import Kind, SnapshotRef
 from realestate.storage.store import Store
 
@@ -193,5 +195,5 @@ class MaintenanceStore(Protocol):
 
 
 @runtime_checkable
-class FullStore(Store, MaintenanceStore, OutboxStore, QueryStore, ExportStore, Protocol):
+class FullStore(Store, MaintenanceStore, OutboxStore, QueryStore, ExportStore, LakeStore, SearchStore, Protocol):
     """A store with all its commands, which can be searched."""

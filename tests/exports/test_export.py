@@ -17,7 +17,7 @@ import pytest
 
 from realestate.exports import ExportError, WrongExport, export, formats
 from realestate.storage import FullStore, StoreError
-from realestate.storage.export import TABLES, Row, Table
+from realestate.storage.export import ALL_ROWS, TABLES, Row, Selection, Table
 from realestate.storage.postgres import PostgresStore
 from realestate.storage.postgres import export as postgres_export
 from tests.exports.conftest import NOW, Export, written
@@ -54,7 +54,7 @@ class _Breaking:
         self.count = count
 
     @contextmanager
-    def exported(self, table: Table) -> Iterator[Any]:
+    def exported(self, table: Table, selection: Selection = ALL_ROWS) -> Iterator[Any]:
         yield _BreakingExport(table, self)
 
 

@@ -11,6 +11,7 @@ from realestate.storage.mongo.backup import BackupCollections
 from realestate.storage.mongo.connection import Connection
 from realestate.storage.mongo.export import ExportedCollections
 from realestate.storage.mongo.jobs import Jobs, Planning
+from realestate.storage.mongo.lake import LakeReader
 from realestate.storage.mongo.maintenance import Maintenance
 from realestate.storage.mongo.orders import StoredOrders
 from realestate.storage.mongo.outbox import Outbox
@@ -18,6 +19,7 @@ from realestate.storage.mongo.query import MongoQueries
 from realestate.storage.mongo.read import PageValidators
 from realestate.storage.mongo.retention import ContactsKeeper, Retention
 from realestate.storage.mongo.schema import schema_version
+from realestate.storage.mongo.searches import SavedSearches
 from realestate.storage.mongo.write import ListingWriter, OtherKinds, Releases
 
 
@@ -36,6 +38,8 @@ class MongoStore(
     Maintenance,
     BackupCollections,
     ExportedCollections,
+    LakeReader,
+    SavedSearches,
 ):
     """See `FullStore`. Connects and migrates when first used."""
 

@@ -62,6 +62,8 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
 #: Collections that no backup contains.
 NOT_IN_BACKUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "notifications": {"waiting": ("state", "number"), "target": ("target", "state"), "id": ("id",)},
+    "searches": {},
+    "cursors": {},
 }
 #: All collections of a backup: all except NOT_IN_BACKUPS and `schema`.
 COLLECTIONS = (

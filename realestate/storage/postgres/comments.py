@@ -16,6 +16,7 @@ from realestate.storage.orders import StoredOrder
 from realestate.storage.other_kinds import StoredOther
 from realestate.storage.outbox import Notification
 from realestate.storage.query.fields import DERIVED_MEANING
+from realestate.storage.searches import Search
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Job
 from realestate.storage.validators import PageRead
@@ -101,6 +102,11 @@ TABLES: dict[str, Described] = {
         },
     ),
     "listing_summaries": Described("What a summary has of its listing.", Listing, DERIVED_MEANING),
+    "searches": Described("Saved searches. `notify` may contain secrets: addresses with tokens and passwords.", Search),
+    "cursors": Described(
+        "How far readers inside the database have followed the events.",
+        columns={"name": "Who reads.", "seq": "Number of the last event that was read."},
+    ),
     "notifications": Described(
         "The outbox: messages to people and webhooks, kept until they are accepted, and a while after.",
         Notification,
