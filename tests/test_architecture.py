@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "commands": {"jobs", "queue"},
     "exports": {"storage"},
     "searches": {"monitoring", "storage"},
-    "web": {"items", "jobs", "queue", "storage"},
+    "web": {"items", "jobs", "queue", "searches", "storage"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage", "private_files"},
     "demo": {"settings", "environment", "embedded", "jobs", "queue", "storage", "items"},
     "cli": {

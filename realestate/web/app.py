@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from realestate import __version__
 from realestate.storage import FullStore
 from realestate.storage.errors import StoreError
+from realestate.web.feeds import add_feeds
 from realestate.web.stores import Stores
 
 
@@ -40,6 +41,7 @@ def create_app(open_store: Callable[[], FullStore], redis_url: str | None = None
         lifespan=lifespan,
     )
     app.state.services = services
+    add_feeds(app, services.stores)
     app.add_api_route("/healthz", healthz, methods=["GET"], include_in_schema=False)
     return app
 

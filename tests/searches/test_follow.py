@@ -10,6 +10,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from fastapi.testclient import TestClient
 
 from realestate.monitoring.channels import Channels, NotAccepted
 from realestate.monitoring.delivery import Sender
@@ -19,6 +20,7 @@ from realestate.searches.follow import TARGET, Follower, target_of, would_tell
 from realestate.storage import FullStore, open_store
 from realestate.storage.history import EventType
 from realestate.storage.searches import NameTaken, Search
+from realestate.web.app import create_app
 from tests.monitoring.receiver import Receiver
 from tests.storage.batches import batch, page, pages
 
@@ -221,3 +223,17 @@ def _until(holds: Any) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def test_the_server_has_the_feed_of_each_search(store_url: str) -> None:
+    store = open_store(store_url)
+    store.migrate()
+    search = save(store, "one", "rooms>1")
+    store.write(batch(page("1")))
+    store.close()
+    with TestClient(create_app(lambda: open_store(store_url))) as client:
+        found = client.get(f"/feeds/{search.id}.atom")
+        assert found.status_code == 200
+        assert found.headers["content-type"] == "application/atom+xml; charset=utf-8"
+        assert b"/en/classified/1" in found.content
+        assert client.get("/feeds/0123.atom").status_code == 404
