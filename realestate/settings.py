@@ -53,6 +53,8 @@ SPIDER_MODULES = ["realestate.spiders"]
 COMMANDS_MODULE = "realestate.commands"
 NEWSPIDER_MODULE = "realestate.spiders"
 #: Your own portals: `<portal>.py`, and its recorded pages in the folder `<portal>` beside it.
+#: The timetable that `realestate timetable` runs.
+TIMETABLE = Path(variable("TIMETABLE") or "timetable.toml")
 PORTALS_FOLDER = Path(variable("PORTALS_FOLDER") or project_folder() / "portals").absolute()
 #: Finds portals in both places. A file that cannot be imported does not hide the others.
 SPIDER_LOADER_CLASS = "realestate.crawling.portal_loader.PortalLoader"

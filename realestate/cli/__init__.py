@@ -29,6 +29,7 @@ from realestate.cli import (
     reparse,
     search,
     serve,
+    timetable,
 )
 from realestate.cli import status as status_commands
 from realestate.cli.help_page import AUTHOR, DATA, FLEET, KEEP, START, GroupedCommands
@@ -77,6 +78,9 @@ app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --ope
     job_orders.submit
 )
 app.add_typer(jobs.app, name="jobs", rich_help_panel=FLEET, epilog="Example: realestate jobs list --portal emlak")
+app.add_typer(
+    timetable.app, name="timetable", rich_help_panel=FLEET, epilog="Example: realestate timetable next --count 20"
+)
 app.add_typer(jobs.old_app, name="runs", hidden=True)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate pause immoweb --reason 'new layout'")(
     status_commands.pause

@@ -102,7 +102,7 @@ def show(
         if watch:
             _watch(desk, job, portal, json=json)
         else:
-            _print_state(_checked(lambda: desk.show(job, portal)), json=json)
+            _print_state(checked(lambda: desk.show(job, portal)), json=json)
 
 
 def cancel(
@@ -118,7 +118,7 @@ def cancel(
         for each in jobs:
             job, of_portal = _found(desk, each, portal)
             with terminal.counter("request") as count:
-                state = _checked(lambda: desk.cancel(job, reason, portal=of_portal, removed=_counted(count)))  # noqa: B023
+                state = checked(lambda: desk.cancel(job, reason, portal=of_portal, removed=_counted(count)))  # noqa: B023
             if json:
                 _print_state(state, json=True)
             else:
@@ -137,7 +137,7 @@ def pause(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = F
     """Pause one job: none of its requests is sent until `resume`. Other jobs of the portal go on."""
     with job_desk() as desk:
         job, portal = _found(desk, job, portal)
-        state = _checked(lambda: desk.pause(job, portal))
+        state = checked(lambda: desk.pause(job, portal))
         _print_changed(state, f"paused: {state.job}; `realestate jobs resume {state.job}` continues it", json=json)
 
 
@@ -145,7 +145,7 @@ def resume(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = 
     """Continue a paused job."""
     with job_desk() as desk:
         job, portal = _found(desk, job, portal)
-        state = _checked(lambda: desk.resume(job, portal))
+        state = checked(lambda: desk.resume(job, portal))
         _print_changed(state, f"resumed: {state.job}", json=json)
 
 
@@ -155,7 +155,7 @@ def retry(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = F
 
     with job_desk() as desk:
         job, portal = _found(desk, job, portal)
-        submitted = _checked(lambda: desk.retry(job, portal))
+        submitted = checked(lambda: desk.retry(job, portal))
         if json:
             terminal.print_json(asdict(submitted))
         else:
@@ -183,15 +183,16 @@ def job_desk() -> "Iterator[JobDesk]":
         store.close()
 
 
-def _checked(act: Callable[[], T]) -> T:
+def checked(act: Callable[[], T]) -> T:
     """Do it; a UsageError if it cannot be done."""
     from realestate.cli.errors import UsageError
     from realestate.jobs.manage import JobConflict, NoSuchJobId
     from realestate.jobs.order import BadOrder
+    from realestate.jobs.timetable.entries import BadTimetable
 
     try:
         return act()
-    except (BadOrder, JobConflict, NoSuchJobId) as error:
+    except (BadOrder, BadTimetable, JobConflict, NoSuchJobId) as error:
         raise UsageError(str(error)) from error
 
 
@@ -199,7 +200,7 @@ def read_checked(order: Mapping[str, Any]) -> "JobOrder":
     """The order in a JSON value; a UsageError if it is not one."""
     from realestate.jobs.order import read_order
 
-    return _checked(lambda: read_order(order))
+    return checked(lambda: read_order(order))
 
 
 def check(order: "JobOrder", simulator: str | None) -> "CheckedOrder":
@@ -208,7 +209,7 @@ def check(order: "JobOrder", simulator: str | None) -> "CheckedOrder":
     from realestate.jobs.order import check_order
 
     check_portals([order.portal])
-    return _checked(lambda: check_order(order, simulator))
+    return checked(lambda: check_order(order, simulator))
 
 
 def say_what_is_checked_later(portal: str, parts: Sequence[str]) -> None:
@@ -221,7 +222,7 @@ def say_what_is_checked_later(portal: str, parts: Sequence[str]) -> None:
 
 
 def _submitted(desk: "JobDesk", order: "JobOrder") -> "Submitted":
-    submitted = _checked(lambda: desk.submit(order))
+    submitted = checked(lambda: desk.submit(order))
     say_what_is_checked_later(order.portal, submitted.checked_later)
     return submitted
 
@@ -332,7 +333,7 @@ def _watch(desk: "JobDesk", job: str, portal: str | None, *, json: bool) -> None
 
     with terminal.job_progress(quiet=json) as update:
         while True:
-            state = _checked(lambda: desk.show(job, portal))
+            state = checked(lambda: desk.show(job, portal))
             if json:
                 terminal.print_json(state_fields(state), indent=0)
             update(state)

@@ -50,13 +50,16 @@
 | `{<portal>}:finishing:<job>` | string | a worker is finishing the job | until it is done, 30 s at most |
 | `{<portal>}:arrivals`, `{<portal>}:tokens`, `{<portal>}:grants` | string | counters | for ever |
 | `{<portal>}:wake_ups` | list | one entry for each waiting worker to wake, at most 64 | until a worker reads it |
+| `realestate:timetable_error` | string | why the changed timetable file cannot be used | until it can |
 | `realestate:finish_jobs` | string | a process looks at the jobs that have not ended | some seconds |
 
-All keys but the seeds and the last one carry the hash tag `{<portal>}`: a script touches one slot of a Redis Cluster.
+All keys but the seeds and the last two carry the hash tag `{<portal>}`: a script touches one slot of a Redis Cluster.
 """
 
 #: Whoever has it looks at the jobs that have not ended.
 FINISH_JOBS = "realestate:finish_jobs"
+#: Why the changed timetable file cannot be used.
+TIMETABLE_ERROR = "realestate:timetable_error"
 #: scrapy-redis fills it in itself.
 START_URLS = "%(name)s:start_urls"
 

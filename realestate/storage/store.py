@@ -11,6 +11,7 @@ from realestate.items.others import Other, other_record
 from realestate.storage.clock import Seen
 from realestate.storage.contacts import Sealed, Source
 from realestate.storage.history import ALL_EVENTS, Event, EventFilter, Observed, PriceSeen
+from realestate.storage.occurrences import Occurrences
 from realestate.storage.orders import Orders
 from realestate.storage.other_kinds import SeenOther, StoredOther
 from realestate.storage.snapshots import SnapshotRef
@@ -198,7 +199,7 @@ class ServerState:
     """Connections that it would still accept; None if it does not say."""
 
 
-class Store(Orders, Protocol):
+class Store(Orders, Occurrences, Protocol):
     """Listings with their history. Writing the same batch twice changes only the time at which listings were seen.
 
     A store is used by one thread at a time. Calls raise StoreAway when the database is not available. All times are

@@ -13,6 +13,7 @@ from realestate.storage.mongo.export import ExportedCollections
 from realestate.storage.mongo.jobs import Jobs, Planning
 from realestate.storage.mongo.lake import LakeReader
 from realestate.storage.mongo.maintenance import Maintenance
+from realestate.storage.mongo.occurrences import StoredOccurrences
 from realestate.storage.mongo.orders import StoredOrders
 from realestate.storage.mongo.outbox import Outbox
 from realestate.storage.mongo.query import MongoQueries
@@ -32,6 +33,7 @@ class MongoStore(
     Jobs,
     Planning,
     StoredOrders,
+    StoredOccurrences,
     ContactsKeeper,
     Retention,
     Outbox,

@@ -61,6 +61,7 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 #: Collections that no backup contains.
 NOT_IN_BACKUPS: dict[str, dict[str, tuple[str, ...]]] = {
+    "occurrences": {"newest": ("due_at",), "entry": ("entry", "due_at")},
     "notifications": {"waiting": ("state", "number"), "target": ("target", "state"), "id": ("id",)},
     "searches": {},
     "cursors": {},
@@ -225,7 +226,8 @@ def _derived_fields(database: Database[Any]) -> None:
 
 #: The first four add missing indexes: the second for maintenance, the third for parts, the fourth for other kinds of
 #: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name. The seventh adds the indexes of
-#: the outbox, the eighth those of submitted jobs. The ninth adds what searches compare.
+#: the outbox, the eighth those of submitted jobs. The ninth adds what searches compare, the tenth the indexes of the
+#: timetable.
 STEPS: tuple[Step, ...] = (
     _indexes,
     _indexes,
@@ -236,6 +238,7 @@ STEPS: tuple[Step, ...] = (
     _indexes,
     _indexes,
     _derived_fields,
+    _indexes,
 )
 
 

@@ -6,6 +6,7 @@ from realestate.storage.postgres.export import ExportedTables
 from realestate.storage.postgres.jobs import Jobs, Planning
 from realestate.storage.postgres.lake import LakeReader
 from realestate.storage.postgres.maintenance import Maintenance
+from realestate.storage.postgres.occurrences import StoredOccurrences
 from realestate.storage.postgres.orders import StoredOrders
 from realestate.storage.postgres.outbox import Outbox
 from realestate.storage.postgres.query import PostgresQueries
@@ -23,6 +24,7 @@ class PostgresStore(
     Jobs,
     Planning,
     StoredOrders,
+    StoredOccurrences,
     ContactsKeeper,
     Retention,
     Outbox,

@@ -12,6 +12,7 @@ from typing import Any
 from realestate.items import Listing, Part
 from realestate.items.docstrings import field_docstrings
 from realestate.storage.history import PriceSeen
+from realestate.storage.occurrences import Occurrence
 from realestate.storage.orders import StoredOrder
 from realestate.storage.other_kinds import StoredOther
 from realestate.storage.outbox import Notification
@@ -78,6 +79,7 @@ TABLES: dict[str, Described] = {
     ),
     "jobs": Described("One row for each job: what was crawled, and which listings it found gone.", Job),
     "job_orders": Described("One row for each submitted job, from its submission on.", StoredOrder),
+    "occurrences": Described("The times at which entries of the timetable were due, and what was decided.", Occurrence),
     "parts": Described("The searches of a job, and the parts into which they were split.", Part),
     "departures": Described("Evidence that a listing is gone: of each kind the first of a job."),
     "watermarks": Described("How far a search was read. Only a complete job changes it."),

@@ -1,0 +1,1 @@
+"""The timetable: starts jobs and housekeeping at their times."""
