@@ -61,9 +61,11 @@ class SavedSearches:
 
     def followed(self) -> int:
         with self.connection.database() as database:
-            newest = {"$setOnInsert": {"seq": Log(database).end() - 1}}
-            database[CURSORS].update_one(_CURSOR, newest, upsert=True)
             found = database[CURSORS].find_one(_CURSOR)
+            if found is None:
+                newest = {"$setOnInsert": {"seq": Log(database).end() - 1}}
+                database[CURSORS].update_one(_CURSOR, newest, upsert=True)
+                found = database[CURSORS].find_one(_CURSOR)
             assert found is not None
             return int(found["seq"])
 

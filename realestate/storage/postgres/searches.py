@@ -23,10 +23,8 @@ _PAUSE = f"""
     UPDATE searches SET is_paused = %(paused)s, after = CASE WHEN %(paused)s THEN after ELSE {_NEWEST} END
     WHERE id = %(id)s RETURNING 1
 """
-_FOLLOWED = f"""
-    INSERT INTO cursors (name, seq) VALUES ('searches', {_NEWEST})
-    ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING seq
-"""
+_FOLLOWED = "SELECT seq FROM cursors WHERE name = 'searches'"
+_BEGIN = f"INSERT INTO cursors (name, seq) VALUES ('searches', {_NEWEST}) ON CONFLICT (name) DO NOTHING"
 _FOLLOW = "UPDATE cursors SET seq = greatest(seq, %s) WHERE name = 'searches'"
 
 
@@ -51,8 +49,11 @@ class SavedSearches(Statements):
         return bool(self._ask("DELETE FROM searches WHERE id = %s RETURNING 1", (id,)))
 
     def followed(self) -> int:
-        ((seq,),) = self._ask(_FOLLOWED)
-        return int(seq)
+        rows = self._ask(_FOLLOWED)
+        if not rows:
+            self._ask(_BEGIN)
+            rows = self._ask(_FOLLOWED)
+        return int(rows[0][0])
 
     def follow(self, upto: int) -> None:
         self._ask(_FOLLOW, (upto,))
