@@ -172,17 +172,18 @@ def _erase(table: IcebergTable, erased: Erased, last_event: int) -> int:
 class Lake:
     """The tables of a lake: files in a folder or a bucket, and an SQL catalog that says which of them are valid."""
 
-    def __init__(self, to: str, catalog_url: str | None = None) -> None:
-        """`to` is a folder or s3://bucket/prefix. Without the URL of a catalog, it is a file in the folder."""
+    def __init__(self, to: str, catalog_url: str | None = None, s3_endpoint: str | None = None) -> None:
+        """`to` is a folder or s3://bucket/prefix. Without the URL of a catalog, it is a file in the folder. The
+        endpoint is the address of an S3 server that is not Amazon's."""
         warehouse, folder = _place(to)
         if folder is None and catalog_url is None:
             raise WrongExport("a lake in a bucket needs a catalog: set LAKE_CATALOG (docs/lake.md)")
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
         try:
-            self._catalog = SqlCatalog(
-                NAMESPACE, uri=catalog_url or f"sqlite:///{folder}/{CATALOG_FILE}", warehouse=warehouse
-            )
+            uri = catalog_url or f"sqlite:///{folder}/{CATALOG_FILE}"
+            server = {"s3.endpoint": s3_endpoint} if s3_endpoint else {}
+            self._catalog = SqlCatalog(NAMESPACE, uri=uri, warehouse=warehouse, **server)
             self._catalog.create_namespace_if_not_exists(NAMESPACE)
         except SQLAlchemyError as error:
             line = str(error).partition("\n")[0]

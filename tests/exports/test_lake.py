@@ -143,9 +143,9 @@ def test_a_place_for_no_lake_is_said_in_a_sentence(tmp_path: Path, to: str) -> N
         Lake("s3://bucket/lake")
 
 
-def test_a_lake_in_a_bucket(store: PostgresStore, s3: Any, bucket: str, tmp_path: Path) -> None:
+def test_a_lake_in_a_bucket(store: PostgresStore, s3: Any, s3_endpoint: str, bucket: str, tmp_path: Path) -> None:
     written(store, *pages(3))
-    tables = Lake(f"s3://{bucket}/lake", f"sqlite:///{tmp_path}/catalog.db")
+    tables = Lake(f"s3://{bucket}/lake", f"sqlite:///{tmp_path}/catalog.db", s3_endpoint)
     sync(store, tables)
     compare(store, tables)
     keys = [each["Key"] for each in s3.list_objects_v2(Bucket=bucket)["Contents"]]
