@@ -30,6 +30,9 @@ CATALOG_FILE = "catalog.db"
 #: Properties of a snapshot: the number of the last event in it, and a digest of the listings that were erased.
 LAST_EVENT = "realestate.last-event"
 ERASED = "realestate.erased"
+#: A commit that comes too late must fail: pyiceberg would append its rows behind those of the other sync, which are the
+#: same.
+_PROPERTIES = {"commit.retry.num-retries": "0"}
 #: Events of one commit. Their rows are in memory together; larger commits make fewer files.
 EVENTS_AT_ONCE = 20_000
 #: The column whose month is a partition.
@@ -197,7 +200,7 @@ class Lake:
         except NoSuchTableError:
             schema = schema_of(LAKE_TABLES[name])
             with (
-                self._catalog.create_table_transaction(identifier, schema) as creation,
+                self._catalog.create_table_transaction(identifier, schema, properties=_PROPERTIES) as creation,
                 creation.update_spec() as partitions,
             ):
                 partitions.add_identity("portal")
