@@ -27,7 +27,7 @@ ifeq ($(SCRAPY),latest)
 NOT_QUICK += accelerate
 endif
 
-.PHONY: demo quick test test-all attack lint check bench performance peers format fresh lock clean
+.PHONY: demo quick test test-all attack lint check bench performance peers format fresh lock vendor screenshots clean
 
 demo: $(RUNTIME)
 	$(BIN)/realestate demo
@@ -107,6 +107,19 @@ lock: $(READY)
 	$(BIN)/pip install --quiet uv
 	$(BIN)/$(LOCK) --extra dev -o requirements-dev.lock
 	$(BIN)/$(LOCK) -c requirements-dev.lock -o requirements.lock
+
+# The JavaScript of others: from npm at the versions of package-lock.json, with its licences. Needs npm; users do not.
+STATIC := realestate/web/static/vendor
+AXE := tests/web/axe
+vendor:
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT \
+		&& cp $(STATIC)/package.json $(STATIC)/package-lock.json "$$folder" \
+		&& (cd "$$folder" && npm ci --ignore-scripts --no-audit --no-fund) \
+		&& $(PYTHON) tests/web/vendor.py "$$folder/node_modules" $(STATIC) $(AXE)
+
+# What the pages look like, at 360 and 1920 px, light and dark: into .cache/screenshots and docs/images.
+screenshots: $(READY)
+	$(BIN)/python -m tests.web.screenshots
 
 clean:
 	rm -rf .venv .venv-latest .realestate .cache .mypy_cache .pytest_cache .ruff_cache

@@ -42,6 +42,12 @@ REALESTATE_HOME = Path(variable("REALESTATE_HOME") or ".realestate")
 SNAPSHOTS_URL = folder_or_bucket("SNAPSHOTS_URL", REALESTATE_HOME / "snapshots")
 #: If set, workers crawl the portals that the simulator lists at $SIMULATOR_URL/_portals, not the real sites.
 SIMULATOR_URL = http_url("SIMULATOR_URL")
+#: Who may read and operate over HTTP: `<name>:<scope>:<hash>`, as `realestate serve --new-key` prints them.
+API_KEYS = variable("API_KEYS")
+#: Tiles below the map of the web app, with {z}, {x} and {y}. If unset, only the outlines of countries are drawn.
+MAP_TILES_URL = http_url("MAP_TILES_URL")
+#: What the source of the tiles wants to be said on the map.
+MAP_TILES_ATTRIBUTION = variable("MAP_TILES_ATTRIBUTION") or ""
 
 # --- the project -----------------------------------------------------------------------
 
@@ -336,6 +342,10 @@ RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
 STATS_CLASS = "realestate.monitoring.stats.Stats"
 #: Who runs the fleet: where alerts and reports go (docs/monitoring.md).
 NOTIFY_URLS = notify_urls()
+#: Where a worker serves /metrics, /healthz and /readyz. Workers on one machine take the next free ports. 0: nowhere.
+METRICS_PORT = int(number("METRICS_PORT", 0))
+#: The address that the port is opened on. Metrics name portals and workers: do not open it to the internet.
+METRICS_ADDRESS = variable("METRICS_ADDRESS") or "127.0.0.1"
 #: Signs what webhooks get.
 WEBHOOK_SECRET = variable("WEBHOOK_SECRET")
 #: The catalog of a lake in a bucket: an address of SQLAlchemy (docs/lake.md).
@@ -347,9 +357,10 @@ HEARTBEAT_SECONDS = 1.0
 #: Whether a worker logs all its statistics when it stops: about 60 lines per portal.
 STATS_DUMP = word("STATS_DUMP", ("OFF", "ON")) == "ON"
 LOG_FORMATTER = "realestate.monitoring.logs.LogFormatter"
-EXTENSIONS = {
+EXTENSIONS |= {
     # One line per worker for all portals. It replaces Scrapy's line per portal.
     "realestate.monitoring.progress.Progress": 500,
+    "realestate.monitoring.worker_metrics.Metrics": 501,
     "scrapy.extensions.logstats.LogStats": None,
 }
 #: How often a worker logs what it has done, at INFO. A healthy worker of all portals writes fewer than 100 INFO lines

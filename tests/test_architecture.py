@@ -34,6 +34,7 @@ MAY_IMPORT = {
     # crawling: what may be asked of a portal; monitoring: the log lines of a worker
     "jobs": {"items", "queue", "storage", "embedded", "crawling", "private_files", "monitoring"},
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs", "middlewares"},  # middlewares: the ban rules
+    "homes": {"items", "storage"},
     "simulator": {"items"},
     "commands": {"jobs", "queue"},
     "exports": {"storage"},
@@ -53,6 +54,7 @@ MAY_IMPORT = {
         "demo",
         "doctor",
         "simulator",
+        "homes",
         "private_files",
         "exports",
         "searches",

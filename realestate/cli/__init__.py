@@ -17,6 +17,8 @@ from realestate.cli import (
     demo,
     doctor,
     export,
+    exporter,
+    homes,
     job_orders,
     jobs,
     lake,
@@ -64,6 +66,7 @@ app.command(rich_help_panel=START, epilog="Example: realestate db -- --command '
 app.command(rich_help_panel=START, epilog="Example: realestate doctor")(doctor.doctor)
 app.command(rich_help_panel=DATA, epilog="Example: realestate history emlak 840001")(listings.history)
 app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 1500 --json")(listings.events)
+app.add_typer(homes.app, name="homes", rich_help_panel=DATA, epilog="Example: realestate homes show bina/6150445")
 app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
 app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
@@ -92,6 +95,8 @@ app.add_typer(
     rich_help_panel=FLEET,
     epilog="Example: realestate deadletters list immoweb",
 )
+app.command(rich_help_panel=FLEET, epilog="Example: realestate exporter --port 9400")(exporter.exporter)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate health --json")(exporter.health)
 app.add_typer(
     notifications.app,
     name="notifications",

@@ -26,8 +26,12 @@ class Addresses:
 
 
 @contextmanager
-def connected() -> Iterator[Addresses]:
-    """The addresses of Redis and the store. Starts the embedded ones if they are needed."""
+def connected(home: Path | None = None) -> Iterator[Addresses]:
+    """The addresses of Redis and the store. Starts the embedded ones if they are needed. With a home, those of it."""
+    if home is not None:
+        with embedded.services(home) as own:
+            yield Addresses(own.redis_url, own.store_url)
+        return
     if settings.REDIS_URL and settings.STORE_URL:
         yield Addresses(settings.REDIS_URL, settings.STORE_URL)
         return

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from realestate.cli.serve import PORT
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -69,6 +71,16 @@ def _print_next_commands(home: Path, outcome: "Outcome") -> None:
     print(f"  {first} export listings --out listings.csv")
     for line in PANDAS_LINES:
         print(f"  >>> {line}")
+    print(f"\nSee the market on a map, each listing and its history at http://127.0.0.1:{PORT} while this runs:")
+    print(f"  {_home_of_project()}{program} serve --demo")
+
+
+def _home_of_project() -> str:
+    """The variable to set before a command, if it is set now."""
+    from realestate import settings
+
+    home = str(settings.REALESTATE_HOME)
+    return "" if home == ".realestate" else f"REALESTATE_HOME={_as_typed(Path(home))} "
 
 
 def _as_typed(path: Path) -> str:

@@ -1,5 +1,6 @@
 """`realestate history` and `realestate events`: what happened to the listings."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -47,10 +48,7 @@ def events(
     until: Annotated[str | None, typer.Option(help="Only before this day or time.")] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show the events of all portals in their order. With the last number in --after you get the next ones.
-
-    Example: realestate events --portal immoweb --type price_changed --since 2026-11-01
-    """
+    """Show the events of all portals in their order. With the last number in --after you get the next ones."""
     from realestate.cli.connections import opened_store
 
     wanted = _event_filter(portal, type, since, until)
@@ -58,8 +56,10 @@ def events(
         found = store.events(after, limit, wanted)
     if json:
         print_events_as_json(found)
-    else:
+    elif found:
         print_events(found)
+    else:
+        print("no event matches", file=sys.stderr)
 
 
 def _event_filter(portal: str | None, type: str | None, since: str | None, until: str | None) -> "EventFilter":

@@ -34,4 +34,6 @@ def simulated_portals(simulator: str) -> dict[str, str]:
         with build_opener(ProxyHandler({})).open(f"{simulator.rstrip('/')}/_portals", timeout=10) as response:
             return msgspec.json.decode(response.read(), type=dict[str, str])
     except (OSError, ValueError, msgspec.MsgspecError) as error:
-        raise OSError(without_credentials(f"SIMULATOR_URL {simulator!r}: {error}")) from error
+        reason = getattr(error, "reason", None) or error  # of an URLError, without "<urlopen error …>"
+        message = f"SIMULATOR_URL {simulator!r}: no simulator answers there ({reason}); start `realestate simulate`"
+        raise OSError(without_credentials(message)) from error

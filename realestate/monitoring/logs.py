@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Self
 
-import msgspec
+from pythonjsonlogger.msgspec import MsgspecFormatter
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.http import Response
@@ -24,6 +24,7 @@ from scrapy.utils.log import get_scrapy_root_handler
 from twisted.python.failure import Failure
 
 from realestate.queue.credentials import without_credentials
+from realestate.queue.engine import LEASE
 from realestate.queue.log_context import PORTAL
 from realestate.queue.workers import process_name
 
@@ -37,7 +38,7 @@ WORDY_LOGGERS = (
     "scrapy.middleware",
     "scrapy.utils.log",
 )
-_FIELD = re.compile(r"\b(portal|job|spider)=([^\s,;:]+)")
+_FIELD = re.compile(r"\b(portal|job|spider|request)=([^\s,;:]+)")
 
 
 class MaskedRecord(logging.LogRecord):
@@ -107,13 +108,13 @@ def _formatter(settings: BaseSettings) -> logging.Formatter:
 
 
 def fields_of(record: logging.LogRecord, message: str) -> Mapping[str, str]:
-    """The portal and the job of a line, as far as they are known: from its text, its spider or its task."""
+    """The portal, the job and the request of a line, as far as known: from its text, its spider or its task."""
     found = dict(reversed(_FIELD.findall(message)))
     spider = getattr(record, "spider", None)
     portal = getattr(record, "portal", None)
     if portal is None:
         portal = found.get("portal") or found.get("spider") or getattr(spider, "name", None) or PORTAL.get()
-    return {"portal": portal, "job": found.get("job", "")}
+    return {"portal": portal, "job": found.get("job", ""), "request": found.get("request", "")}
 
 
 class TextLines(logging.Formatter):
@@ -127,22 +128,24 @@ class TextLines(logging.Formatter):
         return f"{text} portal={portal}"
 
 
-class JsonLines(logging.Formatter):
-    """One JSON object per line: time, level, logger, message, portal, job, worker, and the traceback of an error."""
+class JsonLines(MsgspecFormatter):
+    """One JSON object per line: time, level, logger, message, portal, job, request, worker, and the traceback of an
+    error."""
 
-    def format(self, record: logging.LogRecord) -> str:
+    def add_fields(self, log_record: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]) -> None:
         message = record.getMessage()
-        line = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname,
-            "logger": record.name,
-            "message": message,
-            **fields_of(record, message),
-            "worker": _this_process(),
-        }
+        log_record.update(
+            {
+                "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+                "level": record.levelname,
+                "logger": record.name,
+                "message": message,
+                **fields_of(record, message),
+                "worker": _this_process(),
+            }
+        )
         if record.exc_info:
-            line["traceback"] = without_credentials(self.formatException(record.exc_info))
-        return msgspec.json.encode(line).decode()
+            log_record["traceback"] = without_credentials("".join(self.formatException(record.exc_info)))
 
 
 @cache
@@ -200,6 +203,7 @@ def _line(level: int, what: str, spider: Spider, request: Request | None, **more
     """``what: name=value …`` with the portal first and the URL of the request last. Missing values are left out."""
     fields = {"portal": spider.name, "job": request.meta.get("job") if request else None, **more}
     if request is not None:
+        fields["request"] = request.meta.get(LEASE)
         fields["url"] = request.url
     text = " ".join(f"{name}={value}" for name, value in fields.items() if value is not None)
     return {"level": level, "msg": "%(what)s: %(fields)s", "args": {"what": what, "fields": text}}

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+import time
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -263,7 +264,10 @@ class StorePipeline:
         snapshots = [each.item for each in items if isinstance(each.item, SnapshotRef)]
         others = [SeenOther(item, job, sent) for item, job, _, sent in items if isinstance(item, Other)]
         batch = Batch(observed, quarantined, snapshots, others)
+        began = time.monotonic()
         written = await self._retry_until_available(partial(self._store.write, batch))
+        seconds = self.stats.get_value("store/seconds", 0.0) + time.monotonic() - began
+        self.stats.set_value("store/seconds", seconds)
         if pages := [each.item for each in items if isinstance(each.item, PageRead)]:
             await self._retry_until_available(partial(self._store.keep_validators, pages))
         if cards := [each.item for each in items if isinstance(each.item, CardRead)]:

@@ -4,8 +4,8 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
-from typing import Self
+from collections.abc import Callable, Mapping
+from typing import Any, Self
 
 import msgspec
 from scrapy import Spider, signals
@@ -91,9 +91,21 @@ class Heartbeat:
             stored=stats.get_value("listing/stored", 0) + stats.get_value("other/stored", 0),
             quarantined=stats.get_value("listing/quarantined", 0),
             dead=sum(value for name, value in stats.get_stats().items() if name.startswith("queue/dead/")),
+            outcomes=_outcomes(stats.get_stats()),
+            new=stats.get_value("listing/new", 0),
             pages_per_second=self._rate.update(pages),
             active_at=self._active_at,
         )
+
+
+def _outcomes(stats: Mapping[str, Any]) -> dict[str, int]:
+    """Pages of all stages by outcome: from the statistics `page/<stage>/<outcome>`."""
+    found: dict[str, int] = {}
+    for name, value in stats.items():
+        if name.startswith("page/"):
+            outcome = name.rpartition("/")[2]
+            found[outcome] = found.get(outcome, 0) + value
+    return found
 
 
 def _in_work(engine: ExecutionEngine) -> int:

@@ -97,6 +97,11 @@ def seed_names(portal: str) -> str:
     return prefix(portal) + "seed_names"
 
 
+def arrivals(portal: str) -> str:
+    """How many requests were ever put into the queue."""
+    return prefix(portal) + "arrivals"
+
+
 def ready(portal: str) -> str:
     return prefix(portal) + "ready"
 

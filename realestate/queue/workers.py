@@ -31,6 +31,10 @@ class HeartbeatData(msgspec.Struct, frozen=True):
     dead: int = 0
     pages_per_second: float = 0.0
     """Over the last minute."""
+    outcomes: dict[str, int] = {}
+    """Pages by outcome, such as `ok` and `banned`."""
+    new: int = 0
+    """Listings stored for the first time."""
     active_at: float = 0.0
     """Redis' time, in seconds, when it last got a page; 0 if it got none."""
 

@@ -20,6 +20,8 @@ from realestate.items import Listing
 from realestate.simulator.adverts import Advert
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.site import Site
+from realestate.simulator.sites import SITES
+from realestate.simulator.traps import COUNTRY, Traps
 from realestate.simulator.world import World
 
 _CODE = re.compile(r"Kod: (\d+)")
@@ -165,3 +167,10 @@ def _differ(one: object, other: object) -> bool:
 def _same_street(one: str, other: str) -> bool:
     """Whether they may be the same: one of them may lack the number."""
     return one.startswith(other) or other.startswith(one)
+
+
+def truth_of_homes(seed: int, listings: int, traps: Traps | None = None) -> list[Shown]:
+    """The adverts of a world with traps, with so many on each of the portals that have them."""
+    world = World(seed, listings, traps or Traps())
+    names = [name for name, portal in PORTALS.items() if portal.country == COUNTRY]
+    return shown_of(world, {name: SITES[name](world, f"http://{name}.test") for name in names}, names)

@@ -1,6 +1,6 @@
 """The server: `create_app` puts API and pages together."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -12,6 +12,9 @@ from realestate import __version__
 from realestate.storage import FullStore
 from realestate.storage.errors import StoreError
 from realestate.web.feeds import add_feeds
+from realestate.web.keys import Key
+from realestate.web.pages.app import add_pages
+from realestate.web.pages.web import Tiles
 from realestate.web.stores import Stores
 
 
@@ -23,8 +26,16 @@ class Services:
     redis_url: str | None = None
 
 
-def create_app(open_store: Callable[[], FullStore], redis_url: str | None = None) -> FastAPI:
-    """Return the application. It connects to the store when a request first needs it."""
+def create_app(
+    open_store: Callable[[], FullStore],
+    redis_url: str | None = None,
+    *,
+    api_keys: Mapping[str, Key] | None = None,
+    tiles: Tiles | None = None,
+    simulator: str | None = None,
+) -> FastAPI:
+    """Return the application. It connects to the store when a request first needs it. Without keys everybody who can
+    reach it may read and operate, so it must be reachable from this machine only."""
     services = Services(Stores(open_store), redis_url)
 
     @asynccontextmanager
@@ -42,6 +53,7 @@ def create_app(open_store: Callable[[], FullStore], redis_url: str | None = None
     )
     app.state.services = services
     add_feeds(app, services.stores)
+    add_pages(app, services.stores.ask, redis_url, keys=api_keys, tiles=tiles, simulator=simulator)
     app.add_api_route("/healthz", healthz, methods=["GET"], include_in_schema=False)
     return app
 

@@ -3,8 +3,11 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, LifoQueue
+from typing import TypeVar
 
 from realestate.storage import FullStore, StoreAway
+
+T = TypeVar("T")
 
 #: How long a request waits for a free store.
 WAIT_SECONDS = 10.0
@@ -31,6 +34,11 @@ class Stores:
             yield store
         finally:
             self._free.put(store)
+
+    def ask(self, question: Callable[[FullStore], T]) -> T:
+        """Call the function with a store and return its result."""
+        with self.lent() as store:
+            return question(store)
 
     def close(self) -> None:
         """Close the stores that are not lent."""

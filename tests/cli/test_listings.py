@@ -1,6 +1,7 @@
 """How events, prices and jobs are printed."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import fields
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -8,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from realestate.cli import connections
 from realestate.cli.crawl import CrawlOutcome, _in_all
 from realestate.cli.errors import UsageError
-from realestate.cli.listings import _event_filter, print_events, print_events_as_json, print_history
+from realestate.cli.listings import _event_filter, events, print_events, print_events_as_json, print_history
 from realestate.storage.history import Event, EventFilter, PriceSeen
 from realestate.storage.store import Numbered
 
@@ -99,3 +101,16 @@ def test_a_crawl_says_how_many_listings_are_on_the_market() -> None:
     listings = CrawlOutcome(**values | {"kept": 603, "on_market": 600, "gone": 3})
     assert _in_all(listings) == "603 in all: 600 on the market, 3 gone"
     assert _in_all(CrawlOutcome(**values | {"kept": 20})) == "20 in all", "books are not on a market"
+
+
+def test_a_question_without_an_answer_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Empty:
+        def events(self, after: int, limit: int, wanted: EventFilter) -> list[Numbered]:
+            return []
+
+    monkeypatch.setattr(connections, "opened_store", lambda: nullcontext(Empty()))
+    events(after=0, limit=100, portal="emlak", type="price_changed", since=None, until=None, json=False)
+    written = capsys.readouterr()
+    assert (written.out, written.err) == ("", "no event matches\n")

@@ -69,7 +69,7 @@ def _check_next_commands(laptop: dict[str, str], output: str, folder: Path) -> N
     """The commands that the demo prints at its end work on its data."""
     lines = [line.split() for line in output.splitlines() if line.startswith("  REALESTATE_HOME=")]
     commands = {line[2]: line[3:] for line in lines}
-    assert list(commands) == ["history", "events", "db", "export"]
+    assert list(commands) == ["history", "events", "db", "export", "serve"]
     env = {**laptop, "REALESTATE_HOME": lines[0][0].partition("=")[2]}
     history = run(env, "history", *commands["history"])
     assert "listed" in history.stdout, history.stderr

@@ -115,6 +115,7 @@ def test_with_json_each_line_is_one_object() -> None:
         "message": 'job/opened portal=tap job=5f0c "x"\nsecond',
         "portal": "tap",
         "job": "5f0c",
+        "request": "",
     }
     assert worker.endswith(f":{os.getpid()}")
 

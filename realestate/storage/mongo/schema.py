@@ -61,10 +61,19 @@ INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 #: Collections that no backup contains.
 NOT_IN_BACKUPS: dict[str, dict[str, tuple[str, ...]]] = {
+    "states": {},
     "occurrences": {"newest": ("due_at",), "entry": ("entry", "due_at")},
     "notifications": {"waiting": ("state", "number"), "target": ("target", "state"), "id": ("id",)},
     "searches": {},
     "cursors": {},
+    "homes": {
+        "home": ("run", "home"),
+        "place": ("run", "country", "city", "operation", "property_type", "home"),
+    },
+    "home_listings": {"listing": ("portal", "ref"), "home": ("run", "home")},
+    "home_links": {"home": ("run", "home"), "a": ("a",), "b": ("b",)},
+    "home_pins": {"a": ("a",), "b": ("b",)},
+    "market_weekly": {"place": ("run", "country", "city", "district", "operation", "property_type", "week")},
 }
 #: All collections of a backup: all except NOT_IN_BACKUPS and `schema`.
 COLLECTIONS = (
@@ -227,7 +236,7 @@ def _derived_fields(database: Database[Any]) -> None:
 #: The first four add missing indexes: the second for maintenance, the third for parts, the fourth for other kinds of
 #: items. The fifth renames runs to jobs, the sixth identifies jobs by portal and name. The seventh adds the indexes of
 #: the outbox, the eighth those of submitted jobs. The ninth adds what searches compare, the tenth the indexes of the
-#: timetable.
+#: timetable, the eleventh those of homes.
 STEPS: tuple[Step, ...] = (
     _indexes,
     _indexes,
@@ -238,6 +247,7 @@ STEPS: tuple[Step, ...] = (
     _indexes,
     _indexes,
     _derived_fields,
+    _indexes,
     _indexes,
 )
 

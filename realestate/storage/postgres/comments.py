@@ -12,6 +12,7 @@ from typing import Any
 from realestate.items import Listing, Part
 from realestate.items.docstrings import field_docstrings
 from realestate.storage.history import PriceSeen
+from realestate.storage.homes import Home, HomeLink, HomesRun, MarketWeek, Member, Pin
 from realestate.storage.occurrences import Occurrence
 from realestate.storage.orders import StoredOrder
 from realestate.storage.other_kinds import StoredOther
@@ -109,6 +110,10 @@ TABLES: dict[str, Described] = {
         "How far readers inside the database have followed the events.",
         columns={"name": "Who reads.", "seq": "Number of the last event that was read."},
     ),
+    "states": Described(
+        "Small documents of monitoring: open alerts, silences, vanished fields, when a report was sent.",
+        columns={"name": "Kind and name.", "data": "The document.", "revision": "Grows with every change."},
+    ),
     "notifications": Described(
         "The outbox: messages to people and webhooks, kept until they are accepted, and a while after.",
         Notification,
@@ -118,6 +123,14 @@ TABLES: dict[str, Described] = {
             "token": "Proves the lease of that sender.",
         },
     ),
+    "homes": Described(
+        "One row for each dwelling: all adverts of it together. `realestate homes build` makes them.", Home
+    ),
+    "home_listings": Described("Which advert is of which home.", Member),
+    "home_links": Described("Why two adverts are one home.", HomeLink),
+    "home_pins": Described("What people decided about two adverts: join or split.", Pin),
+    "home_runs": Described("What the last complete `realestate homes build` looked at: one row.", HomesRun),
+    "market_weekly": Described("Market figures by week, place, type and operation, counted by home.", MarketWeek),
     "current_listings": Described("The listings that are on the market: active or reserved.", Listing),
     "price_changes": Described(
         "Each change of a price: from events price_changed and price_meaning_changed.",

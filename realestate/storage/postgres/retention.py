@@ -80,7 +80,14 @@ _OF_A_LISTING = (
     "contacts",
     "validators",
     "cards",
+    "home_listings",
 )
+#: What names an erased listing beside others, and homes that had no other advert.
+_UNLINK = """
+    DELETE FROM home_links WHERE %(what)s IN (a, b);
+    DELETE FROM home_pins WHERE %(what)s IN (a, b);
+    DELETE FROM homes WHERE home = %(home)s AND NOT EXISTS (SELECT FROM home_listings WHERE home = %(home)s)
+"""
 _ERASE = f"""
     SELECT pg_advisory_xact_lock(%(lock)s);
     WITH remembered AS (INSERT INTO erased (kind, what) VALUES ('listing', %(what)s) ON CONFLICT DO NOTHING),
@@ -106,7 +113,9 @@ class Retention(Statements):
 
     def erase(self, portal: str, ref: str) -> Erased:
         values = {"lock": LOCK, "what": erased_name(portal, ref), "portal": portal, "ref": ref}
+        home = self._ask("SELECT home FROM home_listings WHERE (portal, ref) = (%(portal)s, %(ref)s)", values)
         (counts,) = self._ask(_ERASE, values)
+        self._ask(_UNLINK, {**values, "home": home[0][0] if home else None})
         return Erased(portal, ref, dict(zip(_OF_A_LISTING, counts, strict=True)))
 
     def erased(self, portal: str) -> frozenset[str]:

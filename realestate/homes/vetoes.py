@@ -1,0 +1,47 @@
+"""What contradicts that two listings are the same home. The same rules as `pairs.VETOES`, which are in SQL."""
+
+from realestate.homes.facts import Facts
+from realestate.homes.pairs import METRES, PRICE_FACTOR, SIZE_M2
+
+
+def vetoes(a: Facts, b: Facts) -> list[str]:
+    """Return the names of the vetoes against two listings. A missing value contradicts nothing."""
+    found = {
+        "kind": a.kind != b.kind,
+        "floor": _differ(a.floor, b.floor),
+        "rooms": _differ(a.rooms, b.rooms),
+        "size": a.size is not None and b.size is not None and abs(a.size - b.size) > SIZE_M2,
+        "price": _prices_differ(a, b),
+        "reference": a.agency is not None and a.agency == b.agency and _differ(a.code, b.code),
+        "distance": a.is_exact and b.is_exact and _are_far(a, b),
+    }
+    return [name for name, holds in found.items() if holds]
+
+
+def has_block_evidence(a: Facts, b: Facts) -> bool:
+    """Whether two listings in a block of alike homes can be one: they have an equal floor or an equal reference."""
+    is_same_floor = a.floor is not None and a.floor == b.floor
+    is_same_reference = a.code is not None and a.agency is not None and (a.code, a.agency) == (b.code, b.agency)
+    return is_same_floor or is_same_reference
+
+
+def _prices_differ(a: Facts, b: Facts) -> bool:
+    """Whether the prices are too far apart, and both were asked at the same time."""
+    if a.price is None or b.price is None or a.money != b.money:
+        return False
+    is_together = a.begun_at < b.ended_at and b.begun_at < a.ended_at
+    return is_together and max(a.price, b.price) > PRICE_FACTOR * min(a.price, b.price)
+
+
+def _are_far(a: Facts, b: Facts) -> bool:
+    from math import cos, radians
+
+    if a.latitude is None or b.latitude is None or a.longitude is None or b.longitude is None:
+        return False
+    north = abs(a.latitude - b.latitude)
+    east = abs(a.longitude - b.longitude) * cos(radians(a.latitude))
+    return max(north, east) * 111_195 > METRES
+
+
+def _differ(one: object, other: object) -> bool:
+    return one is not None and other is not None and one != other

@@ -1,0 +1,296 @@
+"""The metrics of the whole fleet, read from Redis and the store: for `realestate exporter` and `realestate watch`.
+
+A `FleetReader` reads everything once per call of `read`; nobody reads more often than once in READ_SECONDS, however
+many ask. A worker without a heartbeat is not in Redis any more, so its series end with its lease (LEASE_SECONDS).
+"""
+
+import os
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client.registry import Collector
+
+from realestate.monitoring.worker_metrics import Family, family
+from realestate.queue import keys
+from realestate.queue.redis_client import REDIS_ERRORS, in_one_step
+from realestate.queue.workers import HeartbeatData
+from realestate.storage import StoreError
+from realestate.storage.store import Job
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+    from realestate.storage import FullStore
+
+Samples = dict[str, dict[tuple[str, ...], float]]
+"""metric -> label values -> value."""
+
+READ_SECONDS = 5.0
+#: To count listings reads the whole table.
+COUNT_SECONDS = 600.0
+#: Two priorities never share a score: see `lua/common.lua`.
+_ARRIVALS = 4398046511104
+#: Samples of the number of arrivals: enough for a day at one every ten seconds.
+_SAMPLES = 8640
+_MEMINFO = Path("/proc/meminfo")
+
+
+class QueueAges:
+    """How long the oldest ready request of each portal has waited.
+
+    A request has a number of arrival, and no time. So we note how many had arrived at which time."""
+
+    def __init__(self) -> None:
+        self._arrived: dict[str, deque[tuple[float, int]]] = {}
+
+    def age(self, portal: str, arrived: int, oldest: int | None, now: float) -> float:
+        """Return the seconds. `arrived` is the number of the newest request, `oldest` of the oldest one that waits."""
+        samples = self._arrived.setdefault(portal, deque(maxlen=_SAMPLES))
+        if not samples or samples[-1][1] != arrived or now - samples[-1][0] >= 10:
+            samples.append((now, arrived))
+        if oldest is None:
+            return 0.0
+        return now - next((at for at, count in samples if count >= oldest), now)
+
+
+class Totals:
+    """Counters of the whole fleet, from those of workers that come and go. They never fall while this process runs."""
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+        self.totals: dict[tuple[str, str], dict[str, float]] = {}
+        """(metric, portal) -> last label value -> total"""
+
+    def update(self, portal: str, workers: Mapping[str, HeartbeatData]) -> None:
+        for worker in [each for each in self._last if each[0] == portal and each[1] not in workers]:
+            del self._last[worker]
+        for name, heartbeat in workers.items():
+            before = self._last.get((portal, name))
+            now = _counts(heartbeat)
+            for key, value in now.items():
+                grown = value - (before or {}).get(key, 0)
+                metric, label = key
+                total = self.totals.setdefault((metric, portal), {})
+                total[label] = total.get(label, 0) + max(0.0, grown)
+            self._last[portal, name] = now
+
+    def samples(self, samples: Samples) -> None:
+        for (metric, portal), values in self.totals.items():
+            for label, value in values.items():
+                labels = (portal, label) if label else (portal,)
+                samples.setdefault(metric, {})[labels] = value
+
+
+def _counts(heartbeat: HeartbeatData) -> dict[tuple[str, str], float]:
+    counts: dict[tuple[str, str], float] = {
+        ("realestate_fleet_responses", ""): heartbeat.pages,
+        ("realestate_fleet_listings_new", ""): heartbeat.new,
+        ("realestate_fleet_dead_letters", ""): heartbeat.dead,
+    }
+    counts.update({("realestate_fleet_pages", name): count for name, count in heartbeat.outcomes.items()})
+    return counts
+
+
+class FleetReader:
+    """Reads the state of the fleet. Used by one thread at a time."""
+
+    def __init__(
+        self,
+        portals: Callable[[], Sequence[str]],
+        look: "Callable[[Redis, str], Any]",
+        redis: "Callable[[], Redis]",
+        store: "Callable[[], FullStore]",
+        folder: Path,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._portals = portals
+        self._look = look
+        self._open_redis = redis
+        self._open_store = store
+        self._folder = folder
+        self._clock = clock
+        self._redis: Redis | None = None
+        self._store: FullStore | None = None
+        self._ages = QueueAges()
+        self._totals = Totals()
+        self._counted: tuple[float, Mapping[str, tuple[int, int]]] = (0.0, {})
+        self.errors: dict[str, str] = {}
+        """service -> why it cannot be reached now"""
+
+    def read(self) -> Samples:
+        """All samples of now. What cannot be reached is missing, and `realestate_up` says so."""
+        samples: Samples = {}
+        self.errors = {}
+        self._read_service("redis", samples, self._read_redis, REDIS_ERRORS)
+        self._read_service("store", samples, self._read_store, (StoreError, OSError))
+        self._totals.samples(samples)
+        _read_machine(samples, self._folder)
+        return samples
+
+    def close(self) -> None:
+        if self._redis is not None:
+            self._redis.close()
+        if self._store is not None:
+            self._store.close()
+
+    def _read_service(
+        self, name: str, samples: Samples, read: Callable[[Samples], None], errors: tuple[type[Exception], ...]
+    ) -> None:
+        up = samples.setdefault("realestate_up", {})
+        try:
+            read(samples)
+            up[name,] = 1
+        except errors as error:
+            up[name,] = 0
+            self.errors[name] = str(error).partition("\n")[0] or type(error).__name__
+
+    # ----- Redis
+
+    def _read_redis(self, samples: Samples) -> None:
+        if self._redis is None:
+            self._redis = self._open_redis()
+        processes: set[str] = set()
+        for portal in self._portals():
+            state = self._look(self._redis, portal)
+            _read_portal(samples, portal, state)
+            _set(samples, "realestate_queue_oldest_seconds", self._oldest(portal), portal)
+            self._totals.update(portal, state.workers)
+            processes |= {worker.rpartition(":")[0] or worker for worker in state.workers}
+        _set(samples, "realestate_worker_processes", len(processes))
+
+    def _oldest(self, portal: str) -> float:
+        """The first request, and the first of the lowest priority: one of them waits longest."""
+        assert self._redis is not None
+        ready = keys.ready(portal)
+        first, last, arrived = in_one_step(self._redis, lambda commands: _read_ends(commands, portal))
+        numbers = [_arrival(score) for _, score in first]
+        if last:
+            lowest = _priority(last[0][1])
+            found: Any = self._redis.zrangebyscore(ready, lowest * _ARRIVALS, "+inf", start=0, num=1, withscores=True)
+            numbers += [_arrival(score) for _, score in found]
+        return self._ages.age(portal, int(arrived or 0), min(numbers, default=None), self._clock())
+
+    # ----- the store
+
+    def _read_store(self, samples: Samples) -> None:
+        if self._store is None:
+            self._store = self._open_store()
+        store = self._store
+        now = self._clock()
+        if now - self._counted[0] >= COUNT_SECONDS:
+            self._counted = (now, store.counts())
+        for portal, (stored, quarantined) in self._counted[1].items():
+            _set(samples, "realestate_stored_listings", stored, portal)
+            _set(samples, "realestate_stored_quarantined", quarantined, portal)
+        for portal in self._portals():
+            _read_jobs(samples, store, portal)
+        for name, drift in store.states("drift:").items():
+            for each in drift.get("drifted", ()):
+                _set(samples, "realestate_field_drifted", 1, name.removeprefix("drift:"), each)
+        for state in ("waiting", "failed"):
+            found = store.notifications(state=state, limit=1000)
+            recent = [each for each in found if state == "waiting" or now - _seconds(each.settled_at) < 86_400]
+            _set(samples, "realestate_notifications", len(recent), state)
+
+
+def _read_ends(commands: Any, portal: str) -> None:
+    commands.zrange(keys.ready(portal), 0, 0, withscores=True)
+    commands.zrange(keys.ready(portal), -1, -1, withscores=True)
+    commands.get(keys.arrivals(portal))
+
+
+def _priority(score: float) -> int:
+    """How many times the distance between two priorities the score is, rounded down: less is more important."""
+    return int(score // _ARRIVALS)
+
+
+def _arrival(score: float) -> int:
+    return int(score - _priority(score) * _ARRIVALS)
+
+
+def _seconds(at: Any) -> float:
+    return at.timestamp() if at is not None else 0.0
+
+
+def _set(samples: Samples, name: str, value: float, *labels: str) -> None:
+    samples.setdefault(name, {})[labels] = value
+
+
+def _read_portal(samples: Samples, portal: str, state: Any) -> None:
+    for name in ("seeds", "ready", "delayed", "in_flight"):
+        _set(samples, "realestate_queue_requests", getattr(state, name), portal, name)
+    _set(samples, "realestate_workers", len(state.workers), portal)
+    _set(samples, "realestate_dead_letters", state.dead, portal)
+    limit = state.rate_limit
+    stopped = limit.paused or limit.blocked_seconds > 0
+    _set(samples, "realestate_rate_limit_per_second", 0.0 if stopped else limit.rate * limit.factor, portal)
+    _set(samples, "realestate_rate_limit_factor", limit.factor, portal)
+    for who in ("worker", "person"):
+        by_this = limit.paused and limit.is_paused_by_worker == (who == "worker")
+        _set(samples, "realestate_portal_paused", float(by_this), portal, who)
+    for condition, count in state.proxies.items():
+        _set(samples, "realestate_proxies", count, portal, condition)
+    if total := sum(state.proxies.values()):
+        usable = sum(count for condition, count in state.proxies.items() if condition in ("healthy", "probation"))
+        _set(samples, "realestate_proxies_usable_ratio", usable / total, portal)
+
+
+def _read_jobs(samples: Samples, store: "FullStore", portal: str) -> None:
+    """What the newest finished job says, beside the one before it of the same scope."""
+    finished = [job for job in store.jobs(portal, 20) if job.swept_at is not None]
+    if not finished:
+        return
+    newest = finished[0]
+    _set(samples, "realestate_job_incomplete", float(newest.complete is False), portal)
+    _set(samples, "realestate_delisting_withheld", float(newest.verdict == "withheld"), portal)
+    before = next((job for job in finished[1:] if (job.scope, job.mode) == (newest.scope, newest.mode)), None)
+    _set(samples, "realestate_searches_empty", _emptied(store, newest, before), portal)
+
+
+def _emptied(store: "FullStore", newest: Job, before: Job | None) -> int:
+    """Searches that had results in the job before, and have none in this one."""
+    if before is None:
+        return 0
+    had = {part.search for part in store.parts(before.job, before.portal) if part.total}
+    return sum(part.search in had and part.total == 0 for part in store.parts(newest.job, newest.portal))
+
+
+def _read_machine(samples: Samples, folder: Path) -> None:
+    existing = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    disk = shutil.disk_usage(existing)
+    _set(samples, "realestate_disk_free_ratio", disk.free / disk.total)
+    if _MEMINFO.exists():
+        lines = dict(line.split(":", 1) for line in _MEMINFO.read_text().splitlines())
+        available = int(lines["MemAvailable"].split()[0])
+        _set(samples, "realestate_memory_available_ratio", available / int(lines["MemTotal"].split()[0]))
+    _set(samples, "realestate_load_per_cpu", os.getloadavg()[1] / (os.cpu_count() or 1))
+
+
+class FleetMetrics(Collector):
+    """The samples as metrics. They are read again when the last ones are READ_SECONDS old."""
+
+    def __init__(self, read: Callable[[], Samples], clock: Callable[[], float] = time.monotonic) -> None:
+        self._read = read
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._samples: tuple[float, Samples] | None = None
+
+    def describe(self) -> Iterable[Family]:
+        """Nothing: the names are in the catalogue."""
+        return []
+
+    def samples(self) -> Samples:
+        with self._lock:
+            now = self._clock()
+            if self._samples is None or now - self._samples[0] >= READ_SECONDS:
+                self._samples = (now, self._read())
+            return self._samples[1]
+
+    def collect(self) -> Iterable[Family]:
+        for name, series in self.samples().items():
+            yield family(name, series)

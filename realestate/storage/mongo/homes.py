@@ -1,0 +1,184 @@
+"""Homes and market figures in MongoDB.
+
+What is replaced as one has the number of its run. Documents of a new run are written beside the old ones; one document
+(`home_runs`) says which run readers see, and is changed last. A run that was interrupted is never seen, and is deleted
+by the next one.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
+from datetime import UTC, date, datetime, time
+from typing import Any
+from uuid import uuid4
+
+from pymongo.database import Database
+
+from realestate.storage.homes import (
+    Clustered,
+    Home,
+    HomeFilter,
+    HomeLink,
+    HomesRun,
+    MarketFilter,
+    MarketWeek,
+    Member,
+    Pin,
+)
+from realestate.storage.mongo.connection import Connection, Document, pieces
+from realestate.storage.mongo.documents import amount, money, stored_time
+
+_ORDER = ("country", "city", "district", "operation", "property_type", "currency", "rent_period", "week")
+
+
+class Homes:
+    """Homes, the decisions of people about them, and market figures."""
+
+    connection: Connection
+
+    def save_homes(self, clustered: Clustered) -> None:
+        with self.connection.database() as database:
+            documents = {
+                "homes": map(_home_document, clustered.homes),
+                "home_listings": map(asdict, clustered.members),
+                "home_links": map(_link_document, clustered.links),
+            }
+            run = {**asdict(clustered.run), "built_at": stored_time(clustered.run.built_at)}
+            _replace(database, "homes", documents, run)
+
+    def homes_run(self) -> HomesRun | None:
+        with self.connection.database() as database:
+            found = database["home_runs"].find_one({"_id": "homes"})
+        return HomesRun(**{each.name: found["about"][each.name] for each in fields(HomesRun)}) if found else None
+
+    def home_ids(self) -> Mapping[str, str]:
+        with self.connection.database() as database:
+            found = database["home_listings"].find(_seen(database, "homes"), {"portal": 1, "ref": 1, "home": 1})
+            return {f"{each['portal']}/{each['ref']}": each["home"] for each in found}
+
+    def homes(self, wanted: HomeFilter = HomeFilter(), *, after: str = "", limit: int = 100) -> Sequence[Home]:  # noqa: B008
+        asked = {name: value for name, value in asdict(wanted).items() if value is not None}
+        with self.connection.database() as database:
+            query = {**_seen(database, "homes"), **asked, "home": {"$gt": after}}
+            return [_home(each) for each in database["homes"].find(query).sort("home", 1).limit(limit)]
+
+    def home(self, home: str) -> Home | None:
+        with self.connection.database() as database:
+            found = database["homes"].find_one({**_seen(database, "homes"), "home": home})
+        return _home(found) if found else None
+
+    def home_of(self, portal: str, ref: str) -> str | None:
+        with self.connection.database() as database:
+            found = database["home_listings"].find_one({**_seen(database, "homes"), "portal": portal, "ref": ref})
+        return str(found["home"]) if found else None
+
+    def home_members(self, home: str) -> Sequence[Member]:
+        with self.connection.database() as database:
+            found = list(database["home_listings"].find({**_seen(database, "homes"), "home": home}))
+        return sorted(
+            (Member(each["portal"], each["ref"], home) for each in found), key=lambda each: (each.portal, each.ref)
+        )
+
+    def home_links(self, home: str) -> Sequence[HomeLink]:
+        with self.connection.database() as database:
+            found = list(database["home_links"].find({**_seen(database, "homes"), "home": home}))
+        links = [
+            HomeLink(home, each["a"], each["b"], each["score"], [(r["what"], r["weight"]) for r in each["reasons"]])
+            for each in found
+        ]
+        return sorted(links, key=lambda link: (-link.score, link.a, link.b))
+
+    def pins(self) -> Sequence[Pin]:
+        with self.connection.database() as database:
+            found = list(database["home_pins"].find())
+        return sorted((Pin(each["kind"], each["a"], each["b"]) for each in found), key=lambda pin: (pin.a, pin.b))
+
+    def pin(self, pin: Pin) -> None:
+        a = min(pin.a, pin.b)
+        b = max(pin.a, pin.b)
+        with self.connection.database() as database:
+            document = {"kind": pin.kind, "a": a, "b": b}
+            database["home_pins"].replace_one({"_id": f"{a} {b}"}, document, upsert=True)
+
+    def save_market(self, rows: Sequence[MarketWeek], since: date) -> None:
+        with self.connection.database() as database:
+            earlier = [each for each in _market_rows(database, {}) if each.week < since]
+            _replace(database, "market", {"market_weekly": map(_market_document, [*earlier, *rows])}, {})
+
+    def market_weeks(self, wanted: MarketFilter = MarketFilter()) -> Sequence[MarketWeek]:  # noqa: B008
+        asked: Document = {name: value for name, value in asdict(wanted).items() if value is not None}
+        if since := asked.pop("since", None):
+            asked["week"] = {"$gte": _midnight(since)}
+        with self.connection.database() as database:
+            return _market_rows(database, asked)
+
+
+def forget_listing(database: Database[Document], portal: str, ref: str) -> int:
+    """Remove an erased listing from its home, with what names it. Return the number of adverts removed: 0 or 1."""
+    name = f"{portal}/{ref}"
+    of_the_listing = {"portal": portal, "ref": ref}
+    homes = [each["home"] for each in database["home_listings"].find(of_the_listing, {"home": 1})]
+    removed = database["home_listings"].delete_many(of_the_listing).deleted_count
+    for collection in ("home_links", "home_pins"):
+        database[collection].delete_many({"$or": [{"a": name}, {"b": name}]})
+    for home in homes:
+        if database["home_listings"].find_one({"home": home}, {"_id": 1}) is None:
+            database["homes"].delete_many({"home": home})
+    return min(1, removed)
+
+
+def _replace(
+    database: Database[Document], what: str, documents: Mapping[str, Iterable[Document]], about: Document
+) -> None:
+    """Write documents beside those of the last run, make readers see them, and delete the others."""
+    run = uuid4().hex
+    for collection, some in documents.items():
+        for piece in pieces(some):
+            database[collection].insert_many([{**each, "run": run} for each in piece], ordered=False)
+    database["home_runs"].replace_one({"_id": what}, {"run": run, "about": about}, upsert=True)
+    for collection in documents:
+        database[collection].delete_many({"run": {"$ne": run}})
+
+
+def _seen(database: Database[Document], what: str) -> Document:
+    """A filter for the documents of the last complete run."""
+    found = database["home_runs"].find_one({"_id": what}, {"run": 1})
+    return {"run": found["run"] if found else ""}
+
+
+def _home_document(home: Home) -> Document:
+    document = asdict(home)
+    document["price"] = None if home.price is None else amount(home.price)
+    for name in ("first_seen_at", "last_seen_at", "gone_at"):
+        document[name] = None if document[name] is None else stored_time(document[name])
+    return document
+
+
+def _home(document: Document) -> Home:
+    values: dict[str, Any] = {each.name: document[each.name] for each in fields(Home)}
+    return Home(**{**values, "price": None if values["price"] is None else money(values["price"])})
+
+
+def _link_document(link: HomeLink) -> Document:
+    reasons = [{"what": what, "weight": weight} for what, weight in link.reasons]
+    return {"home": link.home, "a": link.a, "b": link.b, "score": link.score, "reasons": reasons}
+
+
+def _market_document(row: MarketWeek) -> Document:
+    return {**asdict(row), "week": _midnight(row.week)}
+
+
+def _market_rows(database: Database[Document], asked: Document) -> list[MarketWeek]:
+    found = database["market_weekly"].find({**_seen(database, "market"), **asked})
+    rows = [
+        MarketWeek(
+            **{each.name: document[each.name] for each in fields(MarketWeek) if each.name != "week"},
+            week=document["week"].date(),
+        )
+        for document in found
+    ]
+    return sorted(rows, key=lambda row: tuple(getattr(row, name) for name in _ORDER))
+
+
+def _midnight(day: date) -> datetime:
+    """The day as a time, because MongoDB has no days."""
+    return datetime.combine(day, time(), UTC)

@@ -1,0 +1,134 @@
+"""Homes and market figures in PostgreSQL."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from datetime import date
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+from psycopg2.extras import Json
+
+from realestate.storage.homes import (
+    Clustered,
+    Home,
+    HomeFilter,
+    HomeLink,
+    HomesRun,
+    MarketFilter,
+    MarketWeek,
+    Member,
+    Pin,
+)
+from realestate.storage.postgres.connection import Statements
+from realestate.storage.postgres.merge import is_erased
+from realestate.storage.postgres.rows import copy
+
+_HOME = tuple(each.name for each in fields(Home))
+_MARKET = tuple(each.name for each in fields(MarketWeek))
+_RUN = tuple(each.name for each in fields(HomesRun))
+_MARKET_ORDER = "country, city, district, operation, property_type, currency, rent_period, week"
+#: A run may take longer than other statements. What is there already stays visible until the commit.
+_BEGIN = """
+    BEGIN;
+    SET LOCAL statement_timeout = 0;
+    SET LOCAL idle_in_transaction_session_timeout = 0;
+    LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE
+"""
+_CLEAR = "DELETE FROM home_links; DELETE FROM home_listings; DELETE FROM homes; DELETE FROM home_runs"
+#: Listings that were erased since the run began.
+_FORGET = f"DELETE FROM home_listings WHERE {is_erased('home_listings')}"
+#: The columns of a home that a filter can ask for.
+_WANTED_HOMES = ("country", "city", "district", "operation", "property_type", "is_active")
+
+
+class Homes(Statements):
+    """Homes, the decisions of people about them, and market figures."""
+
+    def save_homes(self, clustered: Clustered) -> None:
+        run = asdict(clustered.run)
+        run["coverage"] = Json(dict(clustered.run.coverage))
+        home = attrgetter(*_HOME)
+        with self.connection.cursor(watched=False) as cursor:
+            cursor.execute(_BEGIN.format("homes"))
+            cursor.execute(_CLEAR)
+            copy(cursor, f"COPY homes ({', '.join(_HOME)}) FROM STDIN", map(home, clustered.homes))
+            members = ((each.portal, each.ref, each.home) for each in clustered.members)
+            copy(cursor, "COPY home_listings (portal, ref, home) FROM STDIN", members)
+            links = ((each.home, each.a, each.b, each.score, _reasons(each)) for each in clustered.links)
+            copy(cursor, "COPY home_links (home, a, b, score, reasons) FROM STDIN", links)
+            cursor.execute(_FORGET)
+            cursor.execute(
+                f"INSERT INTO home_runs ({', '.join(_RUN)}) VALUES ({', '.join(f'%({name})s' for name in _RUN)})", run
+            )
+            cursor.execute("COMMIT")
+        self._ask("ANALYZE homes, home_listings, home_links", watched=False)
+
+    def homes_run(self) -> HomesRun | None:
+        rows = self._ask(f"SELECT {', '.join(_RUN)} FROM home_runs")
+        return HomesRun(**dict(zip(_RUN, rows[0], strict=True))) if rows else None
+
+    def home_ids(self) -> Mapping[str, str]:
+        return dict(self._ask("SELECT portal || '/' || ref, home FROM home_listings", watched=False))
+
+    def homes(self, wanted: HomeFilter = HomeFilter(), *, after: str = "", limit: int = 100) -> Sequence[Home]:  # noqa: B008
+        asked = {name: getattr(wanted, name) for name in _WANTED_HOMES if getattr(wanted, name) is not None}
+        conditions = "".join(f" AND {name} = %({name})s" for name in asked)
+        statement = (
+            f"SELECT {', '.join(_HOME)} FROM homes WHERE home > %(after)s{conditions} ORDER BY home LIMIT %(limit)s"
+        )
+        return [_home(row) for row in self._ask(statement, {**asked, "after": after, "limit": limit})]
+
+    def home(self, home: str) -> Home | None:
+        rows = self._ask(f"SELECT {', '.join(_HOME)} FROM homes WHERE home = %s", (home,))
+        return _home(rows[0]) if rows else None
+
+    def home_of(self, portal: str, ref: str) -> str | None:
+        rows = self._ask("SELECT home FROM home_listings WHERE (portal, ref) = (%s, %s)", (portal, ref))
+        return rows[0][0] if rows else None
+
+    def home_members(self, home: str) -> Sequence[Member]:
+        rows = self._ask("SELECT portal, ref, home FROM home_listings WHERE home = %s ORDER BY portal, ref", (home,))
+        return [Member(*row) for row in rows]
+
+    def home_links(self, home: str) -> Sequence[HomeLink]:
+        statement = "SELECT home, a, b, score, reasons FROM home_links WHERE home = %s ORDER BY score DESC, a, b"
+        return [
+            HomeLink(of, a, b, score, [(name, weight) for name, weight in reasons])
+            for of, a, b, score, reasons in self._ask(statement, (home,))
+        ]
+
+    def pins(self) -> Sequence[Pin]:
+        return [Pin(*row) for row in self._ask("SELECT kind, a, b FROM home_pins ORDER BY a, b")]
+
+    def pin(self, pin: Pin) -> None:
+        self._ask(
+            "INSERT INTO home_pins (kind, a, b) VALUES (%s, %s, %s)"
+            " ON CONFLICT (a, b) DO UPDATE SET kind = excluded.kind, at = now()",
+            (pin.kind, min(pin.a, pin.b), max(pin.a, pin.b)),
+        )
+
+    def save_market(self, rows: Sequence[MarketWeek], since: date) -> None:
+        row = attrgetter(*_MARKET)
+        with self.connection.cursor(watched=False) as cursor:
+            cursor.execute(_BEGIN.format("market_weekly"))
+            cursor.execute("DELETE FROM market_weekly WHERE week >= %s", (since,))
+            copy(cursor, f"COPY market_weekly ({', '.join(_MARKET)}) FROM STDIN", map(row, rows))
+            cursor.execute("COMMIT")
+
+    def market_weeks(self, wanted: MarketFilter = MarketFilter()) -> Sequence[MarketWeek]:  # noqa: B008
+        asked = {name: value for name, value in asdict(wanted).items() if value is not None}
+        conditions = [f"week >= %({name})s" if name == "since" else f"{name} = %({name})s" for name in asked]
+        statement = (
+            f"SELECT {', '.join(_MARKET)} FROM market_weekly WHERE {' AND '.join(['true', *conditions])}"
+            f" ORDER BY {_MARKET_ORDER}"
+        )
+        return [MarketWeek(**dict(zip(_MARKET, row, strict=True))) for row in self._ask(statement, asked)]
+
+
+def _home(row: Sequence[Any]) -> Home:
+    return Home(**dict(zip(_HOME, row, strict=True)))
+
+
+def _reasons(link: HomeLink) -> str:
+    return msgspec.json.encode([list(each) for each in link.reasons]).decode()

@@ -1,0 +1,48 @@
+"""Adds the pages to the server."""
+
+from collections.abc import Mapping
+
+from fastapi import FastAPI
+
+from realestate.queue.connection import connect_blocking
+from realestate.web.keys import Key
+from realestate.web.pages import (
+    access,
+    routes_listing,
+    routes_listings,
+    routes_operations,
+    routes_overview,
+    static,
+)
+from realestate.web.pages.sessions import Sessions, signers_of
+from realestate.web.pages.site import Ask, Site
+from realestate.web.pages.web import Tiles, Web
+
+ROUTERS = (
+    static.router,
+    access.router,
+    routes_overview.router,
+    routes_listings.router,
+    routes_listing.router,
+    routes_operations.router,
+)
+
+
+def add_pages(
+    app: FastAPI,
+    ask: Ask,
+    redis_url: str | None,
+    *,
+    keys: Mapping[str, Key] | None = None,
+    tiles: Tiles | None = None,
+    simulator: str | None = None,
+) -> None:
+    """Add all pages, the sign-in and the static files. Without keys everybody is signed in."""
+    server = connect_blocking(redis_url) if redis_url else None
+    app.state.web = Web(
+        Site(ask, server, simulator), redis_url or "", Sessions(signers_of(keys or {})), keys or {}, tiles
+    )
+    for each in ROUTERS:
+        app.include_router(each)
+    app.add_exception_handler(access.SignInNeeded, access.to_sign_in)
+    app.add_exception_handler(access.NotAllowed, access.refuse)

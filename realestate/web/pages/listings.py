@@ -1,0 +1,80 @@
+"""The listings that match a filter: a page of them, how many, facets, and where they are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from realestate.storage import FullStore
+from realestate.storage.query import Count, Facet, Filter, ListingQuery, Page, Polygon
+from realestate.storage.query.conditions import Box
+from realestate.web.pages.map import bounds_of
+
+#: Rows of one page.
+ROWS = 50
+#: The facets of the page, in their order, and how many values of each are listed.
+FACETS = ("portal", "operation", "property_type", "city", "district", "rooms", "seller_type", "status", "currency")
+VALUES = 8
+#: Hexagons of this size show where the results are.
+BOUNDS_RESOLUTION = 4
+#: The fields of a row.
+FIELDS = (
+    "portal",
+    "ref",
+    "title",
+    "status",
+    "operation",
+    "rent_period",
+    "property_type",
+    "price",
+    "currency",
+    "price_basis",
+    "price_per_m2",
+    "cheaper_by",
+    "area_m2",
+    "plot_m2",
+    "rooms",
+    "city",
+    "district",
+    "first_seen_at",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listings:
+    """What the page shows."""
+
+    filter: Filter
+    sort: str
+    rows: Sequence[dict[str, Any]]
+    next: str | None
+    is_first: bool
+    count: Count
+    facets: Sequence[Facet]
+    bounds: tuple[float, float, float, float] | None
+
+    @property
+    def area(self) -> Polygon | Box | None:
+        """The area that was drawn."""
+        return next((each for each in self.filter.conditions if isinstance(each, Polygon | Box)), None)
+
+
+def read_listings(store: FullStore, filter: Filter, sort: str, cursor: str | None) -> Listings:
+    """Raises QueryError if the filter, the order or the cursor cannot be asked."""
+    query = ListingQuery(filter=filter, sort=sort, cursor=cursor, fields=FIELDS, page_size=ROWS)
+    page: Page = store.search(query)
+    facets = [_shortened(each) for each in store.facets(filter, FACETS)]
+    cells = store.hexagons(filter, BOUNDS_RESOLUTION)
+    return Listings(
+        filter=filter,
+        sort=sort,
+        rows=page.rows,
+        next=page.next,
+        is_first=cursor is None,
+        count=store.count(filter),
+        facets=facets,
+        bounds=bounds_of(cells),
+    )
+
+
+def _shortened(facet: Facet) -> Facet:
+    return Facet(facet.field, facet.values[:VALUES], facet.is_exact)

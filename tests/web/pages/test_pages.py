@@ -1,0 +1,126 @@
+"""Every page in a real browser: no error, no request elsewhere, nothing that axe finds, no sideways scrolling."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from realestate.storage.postgres import PostgresStore
+from tests.web.market import HOSTILE
+from tests.web.pages.conftest import Opened
+
+AXE = Path(__file__).parents[1] / "axe" / "axe.min.js"
+PAGES = {
+    "overview": "/",
+    "listings": "/listings",
+    "hostile": "/listings/bina/1000",
+    "listing": "/listings/bina/1024",
+    "operations": "/operations",
+    "licences": "/licences",
+    "no listing": "/listings/bina/unknown",
+    "bad filter": "/listings?where=prize%3C5",
+}
+#: What a page may weigh in all, as it is sent: HTML, and all with scripts and data.
+HTML_BYTES = 50_000
+PLAIN_BYTES = 150_000
+HEAVY_BYTES = 900_000
+HEAVY = ("listings", "hostile", "listing", "bad filter")
+
+
+def settle(opened: Opened) -> None:
+    """Wait until the page's scripts and its map are ready."""
+    opened.page.wait_for_selector("body[data-ready=yes]")
+    if opened.page.query_selector("#map"):
+        opened.page.wait_for_selector("#map[data-state=ready][data-map=loaded]")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1920])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_in_order(name: str, width: int, dark: bool, address: str, open_page: Callable[..., Opened]) -> None:
+    opened = open_page(address + PAGES[name], width=width, dark=dark)
+    settle(opened)
+    page = opened.page
+    expected = {"no listing": "404", "bad filter": "422"}.get(name, "")
+    problems = [each for each in opened.problems if not expected or expected not in each]
+    assert problems == []
+    assert opened.elsewhere(address) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.title") != "owned"
+    page.evaluate(AXE.read_text("utf-8"))
+    found = page.evaluate("axe.run({resultTypes: ['violations']})")
+    told = [(each["id"], [node["html"][:200] for node in each["nodes"]][:3]) for each in found["violations"]]
+    assert told == []
+    assert len(found["passes"]) > 10
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_weighs_little(name: str, address: str, open_page: Callable[..., Opened]) -> None:
+    opened = open_page(address + PAGES[name])
+    settle(opened)
+    sizes = {each.url: each.sizes()["responseBodySize"] for each in opened.requests if "/live/" not in each.url}
+    assert sizes[address + PAGES[name]] <= HTML_BYTES
+    most = HEAVY_BYTES if name in HEAVY else PLAIN_BYTES
+    assert sum(sizes.values()) <= most, json.dumps(sizes, indent=1)
+
+
+def test_hostile_texts_are_text(address: str, filled_store: PostgresStore, open_page: Callable[..., Opened]) -> None:
+    for number in range(len(HOSTILE)):
+        portal = "bina" if number % 2 == 0 else "immoweb"
+        stored = filled_store.current(portal, [str(1000 + number)])[str(1000 + number)].state.listing
+        opened = open_page(f"{address}/listings/{portal}/{1000 + number}", width=360)
+        settle(opened)
+        shown = opened.page.locator(".prose").first.text_content()
+        assert shown == stored.description
+        assert opened.page.title() != "owned"
+        assert opened.problems == []
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert opened.elsewhere(address) == []
+
+
+def test_every_row_is_a_link(address: str, open_page: Callable[..., Opened]) -> None:
+    page = open_page(f"{address}/listings").page
+    links = page.locator("#results tbody tr a")
+    assert links.count() == page.locator("#results tbody tr").count() == 50
+    target = links.first.get_attribute("href")
+    assert target
+    links.first.click()
+    page.wait_for_url(f"**{target}")
+    assert page.locator("h1").count() == 1
+
+
+def test_numbers_are_written_as_the_reader_does(address: str, open_page: Callable[..., Opened]) -> None:
+    url = f"{address}/listings/bina/1024"
+    english = open_page(url, language="en-GB").page.locator(".figures dd").first.text_content()
+    german = open_page(url, language="de-DE").page.locator(".figures dd").first.text_content()
+    assert english
+    assert german
+    assert "," in english
+    assert "." not in english
+    assert german == english.replace(",", ".")
+
+
+def test_a_chart_has_its_points(address: str, filled_store: PostgresStore, open_page: Callable[..., Opened]) -> None:
+    prices = filled_store.prices("bina", "1024")
+    opened = open_page(f"{address}/listings/bina/1024")
+    figure = opened.page.locator("figure[data-points]")
+    # The last one is today: the price is still the same.
+    assert figure.get_attribute("data-points") == str(len(prices) + 1)
+    assert len(prices) > 1
+    opened.page.locator("figure summary").click()
+    assert figure.locator("tbody tr").filter(has_text="20").count() >= len(prices) + 1
+    with opened.page.expect_download() as saved:
+        opened.page.get_by_role("button", name="PNG").click()
+    assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+    with opened.page.expect_download() as table:
+        opened.page.get_by_role("link", name="CSV").click()
+    assert Path(table.value.path()).read_text("utf-8").count("\n") == len(prices) + 1
+
+
+def test_the_keyboard_reaches_the_content_first(address: str, open_page: Callable[..., Opened]) -> None:
+    page = open_page(address).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
