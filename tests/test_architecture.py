@@ -35,6 +35,7 @@ MAY_IMPORT = {
     "jobs": {"items", "queue", "storage", "embedded", "crawling", "private_files", "monitoring"},
     "authoring": {"items", "parsing", "privacy", "crawling", "jobs", "middlewares"},  # middlewares: the ban rules
     "homes": {"items", "storage"},
+    "market": {"storage"},
     "simulator": {"items"},
     "commands": {"jobs", "queue"},
     "exports": {"storage"},
@@ -55,6 +56,7 @@ MAY_IMPORT = {
         "doctor",
         "simulator",
         "homes",
+        "market",
         "private_files",
         "exports",
         "searches",

@@ -24,6 +24,7 @@ from realestate.cli import (
     lake,
     listings,
     maintenance,
+    market,
     notifications,
     portal,
     portals,
@@ -32,6 +33,7 @@ from realestate.cli import (
     search,
     serve,
     timetable,
+    up,
 )
 from realestate.cli import status as status_commands
 from realestate.cli.help_page import AUTHOR, DATA, FLEET, KEEP, START, GroupedCommands
@@ -66,6 +68,7 @@ app.command(rich_help_panel=START, epilog="Example: realestate db -- --command '
 app.command(rich_help_panel=START, epilog="Example: realestate doctor")(doctor.doctor)
 app.command(rich_help_panel=DATA, epilog="Example: realestate history emlak 840001")(listings.history)
 app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 1500 --json")(listings.events)
+app.command(rich_help_panel=DATA, epilog="Example: realestate market baku --operation sale --weeks 26")(market.market)
 app.add_typer(homes.app, name="homes", rich_help_panel=DATA, epilog="Example: realestate homes show bina/6150445")
 app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
@@ -77,6 +80,8 @@ app.add_typer(
     epilog="Example: realestate search list",
 )
 app.add_typer(lake.app, name="lake", rich_help_panel=DATA, epilog="Example: realestate lake sync --to /data/lake")
+app.command(rich_help_panel=FLEET, epilog="Example: realestate up --workers auto")(up.up)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate autoscale --explain")(up.autoscale)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
     job_orders.submit
 )

@@ -1,0 +1,155 @@
+"""`realestate market`: what the market does, by week."""
+
+from dataclasses import asdict
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from realestate.cli.options import JsonFlag
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from realestate.storage.homes import MarketWeek
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def market(
+    place: Annotated[str, typer.Argument(help="A country (AZ), a city, or city/district; accents need not be typed.")],
+    operation: Annotated[str, typer.Option(help="sale or rent.")] = "sale",
+    type: Annotated[str, typer.Option(help="The kind of property.")] = "apartment",
+    weeks: Annotated[int, typer.Option(min=1, max=520, help="So many weeks, the last one first over.")] = 26,
+    build: Annotated[bool, typer.Option("--build/--no-build", help="Bring the figures up to date first.")] = True,
+    again: Annotated[bool, typer.Option("--again", help="Make the figures of all weeks again.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Show prices, supply and time on the market of a place by week, counted by home.
+
+    Figures of fewer than five homes are left out. docs/market.md defines each figure.
+
+    Example: realestate market baku --operation sale --weeks 26
+    """
+    from realestate.cli import terminal
+    from realestate.cli.connections import opened_store
+    from realestate.cli.errors import UsageError
+    from realestate.storage.homes import MarketFilter
+
+    if operation not in ("sale", "rent"):
+        raise UsageError(f"there is no operation {operation!r}: use sale or rent")
+    with opened_store() as store:
+        if build or again:
+            _bring_up_to_date(store, again)
+        rows = store.market_weeks(MarketFilter(operation=operation, property_type=type))
+    found = _of_place(rows, place)
+    if not found:
+        places = sorted({row.city for row in rows if row.city})
+        raise UsageError(
+            f"there are no figures of {place!r} for {type} {operation};"
+            + (f" there are: {', '.join(places[:8])}" if places else " no week is over yet since the first crawl")
+        )
+    first = max(row.week for row in found) - timedelta(weeks=weeks - 1)
+    found = [row for row in found if row.week >= first]
+    if json:
+        terminal.print_json([asdict(row) for row in found])
+    else:
+        _print(found)
+
+
+def _bring_up_to_date(store: "object", again: bool) -> None:
+    from datetime import date
+    from typing import cast
+
+    from realestate.cli import terminal
+    from realestate.cli.homes import demand_analysis
+    from realestate.market.build import build
+    from realestate.storage import FullStore
+
+    demand_analysis()
+    with terminal.console.status("market figures") as status:
+        build(
+            cast("FullStore", store),
+            since=date.min + timedelta(days=7) if again else None,
+            progress=lambda what, count: status.update(f"{what} {count}"),
+        )
+
+
+def _of_place(rows: "Sequence[MarketWeek]", place: str) -> "list[MarketWeek]":
+    """The rows of a country, a city, or a district; of several series (currencies, periods), that with most homes."""
+    city, _, district = (_plain(part) for part in place.partition("/"))
+    if len(place) == 2 and place.isalpha():
+        found = [row for row in rows if row.country == place.upper() and not row.city]
+    else:
+        found = [
+            row for row in rows if _plain(row.city) in (city, _LOCAL.get(city)) and _plain(row.district) == district
+        ]
+    series: dict[tuple[str, str, str], list[MarketWeek]] = {}
+    for row in found:
+        series.setdefault((row.country, row.currency, row.rent_period), []).append(row)
+    return max(series.values(), key=lambda some: sum(row.stock for row in some), default=[])
+
+
+#: English names of cities whose portals use another.
+_LOCAL = {"baku": "baki", "ganja": "gence", "sumgait": "sumqayit", "brussels": "bruxelles", "vienna": "wien"}
+_LETTERS = str.maketrans({"ə": "e", "ı": "i", "ö": "o", "ü": "u", "ğ": "g", "ş": "s", "ç": "c", "ł": "l"})
+
+
+def _plain(name: str) -> str:
+    """The name in small letters without accents."""
+    import unicodedata
+
+    small = unicodedata.normalize("NFD", name.casefold().replace("i̇", "i").translate(_LETTERS))
+    return "".join(letter for letter in small if not unicodedata.combining(letter)).strip()
+
+
+def _print(rows: "Sequence[MarketWeek]") -> None:
+    from realestate.cli import terminal
+
+    last = rows[-1]
+    place = ", ".join(filter(None, (last.district, last.city, last.country)))
+    period = f" a {last.rent_period}" if last.rent_period else ""
+    print(f"{last.property_type} for {last.operation}, {place}; prices in {last.currency}{period}, counted by home")
+    heads = ("week", "median", "quartiles", "a m²", "index", "stock", "new", "gone", "months", "days", "cut", "yield")
+    table = terminal.number_table(*heads)
+    for row in rows:
+        spread = f"{row.price_low:,.0f}-{row.price_high:,.0f}" if row.price_low and row.price_high else ""
+        table.add_row(
+            f"{row.week:%Y-%m-%d}",
+            _number(row.median_price),
+            spread,
+            _number(row.median_price_per_m2),
+            _number(row.price_index, 1),
+            str(row.stock),
+            str(row.new),
+            str(row.gone),
+            _number(row.months_of_supply, 1),
+            _number(row.median_days_on_market),
+            _percent(row.cut_share),
+            _percent(row.gross_yield),
+        )
+    terminal.console.print(table)
+    print(f"median price  {sparkline([row.median_price for row in rows])}")
+    print(f"price index   {sparkline([row.price_index for row in rows])}")
+
+
+def sparkline(values: "Sequence[float | None]") -> str:
+    """The values as bars from the lowest to the highest; a missing one is a blank."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return ""
+    low = min(known)
+    spread = max(known) - low
+    bars = []
+    for value in values:
+        height = 0 if value is None or not spread else round((value - low) / spread * (len(_BARS) - 1))
+        bars.append(" " if value is None else _BARS[height])
+    return "".join(bars)
+
+
+def _number(value: float | None, decimals: int = 0) -> str:
+    return "" if value is None else f"{value:,.{decimals}f}"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}"
