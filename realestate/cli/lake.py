@@ -27,7 +27,7 @@ def sync(
     The tables are partitioned by portal and month. DuckDB, Spark and Trino read them (docs/lake.md). It needs
     `pip install 'realestate[analysis]'`. A lake in a bucket needs the setting LAKE_CATALOG.
     """
-    from realestate import environment, settings
+    from realestate import settings
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
     from realestate.cli.errors import UsageError
@@ -38,7 +38,7 @@ def sync(
     except ModuleNotFoundError as error:
         raise MissingExtra("the lake") from error
     try:
-        tables = lake.Lake(to, settings.LAKE_CATALOG, environment.variable("AWS_ENDPOINT_URL"))
+        tables = lake.Lake(to, settings.LAKE_CATALOG, settings.LAKE_S3_ENDPOINT)
     except WrongExport as error:
         raise UsageError(str(error)) from error
     with opened_store() as store, terminal.row_progress("events") as show:
