@@ -337,6 +337,11 @@ RETAIN_QUARANTINE_DAYS = number("RETAIN_QUARANTINE_DAYS", 90)
 #: The texts of delisted listings. Adverts come back within months; after that only their history is needed.
 RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
 
+# --- the API and the web app -----------------------------------------------------------
+
+#: How many requests each key may send.
+API_RATE_LIMIT = form("API_RATE_LIMIT", r"[1-9][0-9]{0,8}/(second|minute|hour|day)", "600/minute") or "600/minute"
+
 # --- monitoring and logs ---------------------------------------------------------------
 
 STATS_CLASS = "realestate.monitoring.stats.Stats"

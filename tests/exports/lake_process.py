@@ -8,7 +8,6 @@ from realestate.exports import lake
 from realestate.storage import open_store
 
 lake.EVENTS_AT_ONCE = 7
-print("ready", flush=True)
 while True:
     store = open_store(sys.argv[1])
     lake.sync(store, lake.Lake(sys.argv[2]))

@@ -102,6 +102,17 @@ TABLES: dict[str, Described] = {
             "on_market": "Whether it is active or reserved.",
             "place": "Longitude and latitude.",
             "words": "The words of its texts, without case and accents.",
+            "cell": "Its cell of H3 at resolution 9, as a number.",
+        },
+    ),
+    "tallies": Described(
+        "How many listings have a value, by portal, country and operation: kept by triggers.",
+        columns={
+            "operation": "sale or rent; empty if it is missing.",
+            "on_market": "Whether they are active or reserved.",
+            "field": "The field; `hexagon5` and `hexagon7` are cells of H3.",
+            "value": "The value as text; empty if it is missing.",
+            "count": "The number of listings.",
         },
     ),
     "listing_summaries": Described("What a summary has of its listing.", Listing, DERIVED_MEANING),
