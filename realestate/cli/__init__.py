@@ -36,6 +36,7 @@ from realestate.cli import (
     up,
 )
 from realestate.cli import status as status_commands
+from realestate.cli import watch as watch_commands
 from realestate.cli.help_page import AUTHOR, DATA, FLEET, KEEP, START, GroupedCommands
 
 #: New objects after which Python looks for garbage. Python's own default is 700.
@@ -102,6 +103,8 @@ app.add_typer(
 )
 app.command(rich_help_panel=FLEET, epilog="Example: realestate exporter --port 9400")(exporter.exporter)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate health --json")(exporter.health)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate watch --every 30")(watch_commands.watch)
+app.add_typer(watch_commands.app, name="alerts", rich_help_panel=FLEET, epilog="Example: realestate alerts list")
 app.add_typer(
     notifications.app,
     name="notifications",

@@ -122,7 +122,7 @@ TABLES: dict[str, Described] = {
         columns={"name": "Who reads.", "seq": "Number of the last event that was read."},
     ),
     "states": Described(
-        "Small documents of monitoring: open alerts, silences, vanished fields, when a report was sent.",
+        "Small documents of monitoring: open alerts, silences, when a report was sent.",
         columns={"name": "Kind and name.", "data": "The document.", "revision": "Grows with every change."},
     ),
     "notifications": Described(
