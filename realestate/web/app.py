@@ -134,7 +134,8 @@ async def _not_found(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if not _is_of_api(request):
         return await http_exception_handler(request, error)
-    return Answer({"error": str(error.detail)}, error.status_code, error.headers)
+    status = 422 if error.status_code == 400 else error.status_code  # a body that cannot be read
+    return Answer({"error": str(error.detail)}, status, error.headers)
 
 
 def _is_of_api(request: Request) -> bool:

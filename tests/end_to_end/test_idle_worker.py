@@ -10,6 +10,7 @@ import pytest
 from redis import Redis
 
 from realestate.queue import keys
+from realestate.queue.fleet import WAKE_UP_SECONDS
 from tests.end_to_end.conftest import PYTHON, running, until
 
 PORTAL = '''"""A portal of this test."""
@@ -25,6 +26,8 @@ class Spider{number}(PortalSpider):
     item_form = "/homes/{{ref}}"
 '''
 WATCHED_SECONDS = 10.0
+#: Each portal looks into its queue once more after its start.
+SETTLING_SECONDS = 2.0 * WAKE_UP_SECONDS
 LOADING = 240.0
 
 
@@ -57,7 +60,7 @@ def test_an_idle_worker_sends_few_commands_whatever_its_portals(
     command = [PYTHON, "-m", "realestate", "work", *names]
     with running(command, {**env, "PORTALS_FOLDER": str(folder)}, tmp_path / "log") as worker:
         until(lambda: all(server.exists(keys.heartbeats(name)) for name in names), "all portals", LOADING)
-        time.sleep(3.0)
+        time.sleep(SETTLING_SECONDS)
         found = commands(server, WATCHED_SECONDS)
         assert found.total() <= 5 * WATCHED_SECONDS, found
         assert found.total() >= WATCHED_SECONDS / 2, "it still sends heartbeats"
