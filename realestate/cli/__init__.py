@@ -21,6 +21,7 @@ from realestate.cli import (
     homes,
     job_orders,
     jobs,
+    lake,
     listings,
     maintenance,
     market,
@@ -29,6 +30,7 @@ from realestate.cli import (
     portals,
     quarantine,
     reparse,
+    search,
     serve,
     timetable,
     up,
@@ -72,6 +74,13 @@ app.add_typer(homes.app, name="homes", rich_help_panel=DATA, epilog="Example: re
 app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
 app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
+app.add_typer(
+    search.app,
+    name="search",
+    rich_help_panel=DATA,
+    epilog="Example: realestate search list",
+)
+app.add_typer(lake.app, name="lake", rich_help_panel=DATA, epilog="Example: realestate lake sync --to /data/lake")
 app.command(rich_help_panel=FLEET, epilog="Example: realestate up --workers auto")(up.up)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate autoscale --explain")(up.autoscale)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(

@@ -20,6 +20,7 @@ from realestate.storage.errors import StoreError
 from realestate.storage.query import QueryError
 from realestate.web import api
 from realestate.web.answers import Answer, Refusal, refusal
+from realestate.web.feeds import add_feeds
 from realestate.web.keys import Key
 from realestate.web.pages.app import add_pages
 from realestate.web.pages.web import Tiles
@@ -68,6 +69,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.services = services
+    add_feeds(app, services.stores)
     app.state.security = Security(api_keys or {}, rate_limit, redis_url)
     add_pages(app, services.stores.ask, redis_url, keys=api_keys, tiles=tiles, simulator=simulator)
     app.add_api_route("/healthz", healthz, methods=["GET"], include_in_schema=False)

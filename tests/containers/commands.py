@@ -29,17 +29,20 @@ def run(
 ) -> str:
     """Run a program and return what it prints. Raises CheckFailed with its last lines if it fails."""
     words = [str(word) for word in command]
-    done = subprocess.run(
-        words,
-        cwd=cwd,
-        env={**os.environ, **(env or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        timeout=timeout,
-    )
+    try:
+        done = subprocess.run(
+            words,
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+        )
+    except subprocess.TimeoutExpired:
+        raise CheckFailed(f"`{' '.join(words)}` was not done after {timeout:.0f} s") from None
     if check and done.returncode != 0:
         last = "\n".join(done.stdout.splitlines()[-25:])
         raise CheckFailed(f"`{' '.join(words)}` ended with {done.returncode}:\n{last}")

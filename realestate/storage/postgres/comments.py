@@ -18,6 +18,7 @@ from realestate.storage.orders import StoredOrder
 from realestate.storage.other_kinds import StoredOther
 from realestate.storage.outbox import Notification
 from realestate.storage.query.fields import DERIVED_MEANING
+from realestate.storage.searches import Search
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Job
 from realestate.storage.validators import PageRead
@@ -115,6 +116,11 @@ TABLES: dict[str, Described] = {
         },
     ),
     "listing_summaries": Described("What a summary has of its listing.", Listing, DERIVED_MEANING),
+    "searches": Described("Saved searches. `notify` may contain secrets: addresses with tokens and passwords.", Search),
+    "cursors": Described(
+        "How far readers inside the database have followed the events.",
+        columns={"name": "Who reads.", "seq": "Number of the last event that was read."},
+    ),
     "states": Described(
         "Small documents of monitoring: open alerts, silences, when a report was sent.",
         columns={"name": "Kind and name.", "data": "The document.", "revision": "Grows with every change."},
