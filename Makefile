@@ -27,7 +27,7 @@ ifeq ($(SCRAPY),latest)
 NOT_QUICK += accelerate
 endif
 
-.PHONY: demo quick test test-all attack lint check bench performance peers format fresh lock vendor screenshots clean
+.PHONY: demo quick test test-all attack containers-check audit lint check bench performance peers format fresh lock vendor screenshots clean
 
 demo: $(RUNTIME)
 	$(BIN)/realestate demo
@@ -53,6 +53,23 @@ MINUTES ?= 10
 STORE ?= postgresql
 attack: $(READY)
 	$(BIN)/python -m tests.attack --minutes $(MINUTES) --store $(STORE) $(if $(SEED),--seed $(SEED))
+
+# A real Docker engine, the real Dockerfile and docker-compose.yaml, compared with the truth. Root, on a Debian machine.
+# SHORT=1: only the image and the demo.
+containers-check: $(READY)
+	$(BIN)/python -m tests.containers $(if $(SHORT),--short)
+
+# Known faults of the dependencies, risky calls in our code, and a list of what is installed (build/sbom.json). It needs a
+# service with known faults, so it is not part of the gate: pip-audit exits with 0 also if it could ask nobody.
+AUDIT := .venv-audit/bin
+audit: $(READY)
+	$(PYTHON) -m venv .venv-audit
+	$(AUDIT)/pip install --quiet --disable-pip-version-check pip-audit bandit cyclonedx-bom
+	mkdir -p build
+	$(AUDIT)/cyclonedx-py environment $(BIN)/python --output-file build/sbom.json
+	$(AUDIT)/bandit --quiet --recursive realestate --severity-level medium --configfile pyproject.toml
+	$(AUDIT)/pip-audit --strict --require-hashes --disable-pip -r requirements.lock -r docker/s3.lock \
+		|| { echo "audit: not audited, or a fault was found: see above" >&2; exit 1; }
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -107,6 +124,7 @@ lock: $(READY)
 	$(BIN)/pip install --quiet uv
 	$(BIN)/$(LOCK) --extra dev -o requirements-dev.lock
 	$(BIN)/$(LOCK) -c requirements-dev.lock -o requirements.lock
+	$(BIN)/$(LOCK) --extra s3 --extra aws -c requirements-dev.lock | diff requirements.lock - | sed -n 's/^> //p' > docker/s3.lock
 
 # The JavaScript of others: from npm at the versions of package-lock.json, with its licences. Needs npm; users do not.
 STATIC := realestate/web/static/vendor
@@ -122,4 +140,4 @@ screenshots: $(READY)
 	$(BIN)/python -m tests.web.screenshots
 
 clean:
-	rm -rf .venv .venv-latest .realestate .cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-latest .venv-audit build .realestate .cache .mypy_cache .pytest_cache .ruff_cache

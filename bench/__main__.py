@@ -35,7 +35,8 @@ def measure(
     suites: Annotated[
         list[str] | None,
         typer.Argument(
-            help="What to measure: adversary, crawl, growth, parse, queue, scale, startup, store; all by default."
+            help="What to measure: adversary, crawl, growth, homes, operations, out, parse, queue, scale, startup,"
+            " store; all by default."
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that it works, not how fast.")] = False,

@@ -16,18 +16,47 @@ from realestate.queue.credentials import without_credentials
 
 #: The variables that say where Redis and the store are. If none is set, the embedded services are used.
 ADDRESSES = ("REDIS_URL", "REDIS_HOST", "STORE_URL", "POSTGRES_HOST", "MONGODB_URI")
+#: The variables that may hold a secret. Each may be in a file, whose path is in the variable with `_FILE` behind its
+#: name, as with the images of PostgreSQL: what a process has in its environment, `docker inspect` shows.
+SECRETS = frozenset(
+    {
+        "CONTACTS_KEYS",
+        "MONGODB_URI",
+        "NOTIFY_URLS",
+        "POSTGRES_PASSWORD",
+        "PROXY_PROVIDER_PASSWORD",
+        "REDIS_PASSWORD",
+        "REDIS_URL",
+        "STORE_URL",
+        "TELEGRAM_BOT_TOKEN",
+        "WEBHOOK_SECRET",
+    }
+)
 
 
 def variable(name: str) -> str | None:
     """The text of a variable, or of its old name. An empty variable counts as unset, since compose files and shells
     leave such variables behind."""
     if text := os.environ.get(name):
+        if name in SECRETS and os.environ.get(f"{name}_FILE"):
+            raise SystemExit(f"realestate: {name} and {name}_FILE are both set: one of them is needed")
         return text
+    if name in SECRETS and (path := os.environ.get(f"{name}_FILE")):
+        return _secret(name, path)
     old = old_names.old_name_of(name)
     text = os.environ.get(old) if old else None
     if old and text:
         old_names.warn_of_variable(old)
     return text or None
+
+
+def _secret(name: str, path: str) -> str | None:
+    """The text of a file, without the end of its last line."""
+    try:
+        return Path(path).read_text("utf-8").rstrip("\r\n") or None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise SystemExit(f"realestate: {name}_FILE: {path} cannot be read: {reason}") from None
 
 
 def number(name: str, default: float) -> float:
@@ -120,16 +149,26 @@ def sha256(name: str, default: str) -> str:
 
 
 def redis_url() -> str | None:
-    """REDIS_URL, or the URL made from REDIS_HOST and REDIS_PORT, which scrapy-redis users set. The URL is checked when
-    it is used, so that `realestate doctor` can name it."""
+    """REDIS_URL, or the URL made from REDIS_HOST and the variables beside it, which scrapy-redis users set. The URL is
+    checked when it is used, so that `realestate doctor` can name it."""
     if url := variable("REDIS_URL"):
         return url
     if host := variable("REDIS_HOST"):
         port = variable("REDIS_PORT") or "6379"
         if not (port.isascii() and port.isdigit() and 0 < int(port) < 65_536):
             raise SystemExit(f"realestate: REDIS_PORT is {port!r}: a number from 1 to 65535 is needed")
-        return f"redis://{host}:{port}/0"
+        database = variable("REDIS_DB") or "0"
+        if not (database.isascii() and database.isdigit()):
+            raise SystemExit(f"realestate: REDIS_DB is {database!r}: the number of a database is needed")
+        return f"redis://{_redis_login()}{host}:{port}/{database}"
     return None
+
+
+def _redis_login() -> str:
+    """User and password for an address. Without a password there is no login, whatever the name of the user."""
+    password = variable("REDIS_PASSWORD")
+    user = variable("REDIS_USERNAME") or ""
+    return f"{quote(user, safe='')}:{quote(password, safe='')}@" if password else ""
 
 
 def http_url(name: str) -> str | None:

@@ -337,6 +337,11 @@ RETAIN_QUARANTINE_DAYS = number("RETAIN_QUARANTINE_DAYS", 90)
 #: The texts of delisted listings. Adverts come back within months; after that only their history is needed.
 RETAIN_DELISTED_DAYS = number("RETAIN_DELISTED_DAYS", 365)
 
+# --- the API and the web app -----------------------------------------------------------
+
+#: How many requests each key may send.
+API_RATE_LIMIT = form("API_RATE_LIMIT", r"[1-9][0-9]{0,8}/(second|minute|hour|day)", "600/minute") or "600/minute"
+
 # --- monitoring and logs ---------------------------------------------------------------
 
 STATS_CLASS = "realestate.monitoring.stats.Stats"
@@ -348,6 +353,12 @@ METRICS_PORT = int(number("METRICS_PORT", 0))
 METRICS_ADDRESS = variable("METRICS_ADDRESS") or "127.0.0.1"
 #: Signs what webhooks get.
 WEBHOOK_SECRET = variable("WEBHOOK_SECRET")
+#: The catalog of a lake in a bucket: an address of SQLAlchemy (docs/lake.md).
+LAKE_CATALOG = variable("LAKE_CATALOG")
+#: The S3 server of a lake in a bucket, if it is not Amazon's. boto3 reads this variable by itself.
+LAKE_S3_ENDPOINT = variable("AWS_ENDPOINT_URL")
+#: One address of a saved search gets at most one message in this time.
+SEARCH_PACE_SECONDS = number("SEARCH_PACE_SECONDS", 3)
 #: How often a worker sends a heartbeat.
 HEARTBEAT_SECONDS = 1.0
 #: Whether a worker logs all its statistics when it stops: about 60 lines per portal.

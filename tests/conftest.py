@@ -20,6 +20,7 @@ from realestate import embedded
 from realestate.storage.postgres import PostgresStore
 from tests import mongodb
 from tests.redis_process import RedisProcess
+from tests.web.browser import SKIPPED as NO_BROWSER
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # The tests run in the background: the processes that they start would ignore Ctrl-C too.
@@ -139,6 +140,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = sum(mongodb.SKIPPED in str(report.longrepr) for report in terminalreporter.getreports("skipped"))
     if skipped:
         line = f"TESTS OF MONGODB THAT DID NOT RUN: {skipped}. Set MONGODB_URI, or put mongod or go on the PATH."
+        terminalreporter.write_line(line, red=True, bold=True)
+    skipped = sum(NO_BROWSER in str(report.longrepr) for report in terminalreporter.getreports("skipped"))
+    if skipped:
+        line = f"TESTS IN A BROWSER THAT DID NOT RUN: {skipped}. Install chromium: apt-get install chromium"
         terminalreporter.write_line(line, red=True, bold=True)
 
 

@@ -39,7 +39,8 @@ MAY_IMPORT = {
     "simulator": {"items"},
     "commands": {"jobs", "queue"},
     "exports": {"storage"},
-    "web": {"items", "jobs", "queue", "storage"},
+    "searches": {"monitoring", "storage"},
+    "web": {"items", "jobs", "queue", "searches", "storage"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage", "private_files"},
     "demo": {"settings", "environment", "embedded", "jobs", "queue", "storage", "items"},
     "cli": {
@@ -58,6 +59,7 @@ MAY_IMPORT = {
         "market",
         "private_files",
         "exports",
+        "searches",
         "web",
         "monitoring",
     }

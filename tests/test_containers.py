@@ -14,6 +14,7 @@ import yaml
 from realestate import settings
 from realestate.cli import app
 from realestate.demo.crawl import SHOWN
+from realestate.environment import SECRETS
 from realestate.jobs.work import portals
 from tests.variables import variables_read
 
@@ -26,6 +27,22 @@ DEMO = sorted(name for name, service in SERVICES.items() if "demo" in service.ge
 #: Read by the shell, Python and pip, not by us.
 NOT_OURS = re.compile(r"PATH|PYTHON\w+|PIP_\w+")
 SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|KEY")
+#: What the compose file itself decides: where its Redis and its database are. `REDIS_URL` and `STORE_URL` name others.
+FIXED = {
+    "REDIS_HOST",
+    "REDIS_PORT",
+    "REDIS_DB",
+    "REDIS_USERNAME",
+    "POSTGRES_HOST",
+    "POSTGRES_PORT",
+    "POSTGRES_DB",
+    "POSTGRES_USER",
+    "REALESTATE_HOME",
+}
+
+
+#: The value that is used if the variable is not set.
+DEFAULT = re.compile(r"\$\{\w+:-([^}]*)\}")
 
 
 class Instruction(NamedTuple):
@@ -51,9 +68,9 @@ def _commands(service: dict[str, Any]) -> Iterator[list[str]]:
     """Each simple command of a service, those of a shell script too."""
     command: list[str] = service["command"]
     if command[0] != "sh":
-        yield command
+        yield [DEFAULT.sub(r"\1", word) for word in command]
         return
-    for line in re.split(r"[\n;]", command[-1]):
+    for line in re.split(r"[\n;]|\|\|", command[-1].replace("$$portal", "immoweb")):
         words = [word for word in shlex.split(line) if word not in ("do", "done")]
         if words:
             yield words
@@ -77,7 +94,7 @@ def _all_commands() -> list[list[str]]:
 
 def _example_variables() -> dict[str, str]:
     lines = (ROOT / "docker" / "example.env").read_text().splitlines()
-    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    return dict(line.removeprefix("#").split("=", 1) for line in lines if re.match(r"#?[A-Z_]+=", line))
 
 
 # ----- the variables
@@ -86,12 +103,26 @@ def _example_variables() -> dict[str, str]:
 def test_settings_read_the_variables_we_look_for() -> None:
     """Otherwise the next two tests would check nothing."""
     assert {"REDIS_URL", "POSTGRES_HOST", "POSTGRES_DB", "SIMULATOR_URL"} <= variables_read()
-    assert OURS == ["demo-worker", "seeds", "simulator", "worker"]
+    assert OURS == ["demo", "demo-worker", "scraper", "simulator", "timetable", "worker"]
+
+
+def _is_read(name: str) -> bool:
+    return name in variables_read() or name.removesuffix("_FILE") in SECRETS or name.startswith("AWS_")
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_variable_of_our_services_is_read(name: str) -> None:
-    assert set(SERVICES[name].get("environment", {})) <= variables_read()
+    assert [each for each in SERVICES[name].get("environment", {}) if not _is_read(each)] == []
+
+
+@pytest.mark.parametrize("name", ["worker", "scraper"])
+def test_every_setting_can_be_given_through_the_env_file(name: str) -> None:
+    """A new variable needs a line in `x-settings` of docker-compose.yaml and one in docker/example.env."""
+    environment = SERVICES[name]["environment"]
+    assert sorted(variables_read() - set(environment) - FIXED) == []
+    passed = {each for each, value in environment.items() if value is None}
+    assert passed <= set(_example_variables())
+    assert {each for each in variables_read() - passed - FIXED if f"${{{each}" not in str(environment[each])} == set()
 
 
 def test_every_variable_of_the_image_is_read() -> None:
@@ -100,7 +131,8 @@ def test_every_variable_of_the_image_is_read() -> None:
 
 
 def test_the_example_has_every_variable_of_the_compose_file_and_no_other() -> None:
-    assert set(_example_variables()) == set(re.findall(r"\$\{(\w+)", COMPOSE_TEXT))
+    passed = {each for each, value in SERVICES["worker"]["environment"].items() if value is None}
+    assert set(_example_variables()) == set(re.findall(r"(?<!\$)\$\{(\w+)", COMPOSE_TEXT)) | passed
 
 
 def test_no_secret_has_a_default() -> None:
@@ -108,18 +140,34 @@ def test_no_secret_has_a_default() -> None:
         (name, variable): str(value)
         for name, service in SERVICES.items()
         for variable, value in service.get("environment", {}).items()
-        if SECRET.search(variable)
+        if SECRET.search(variable) and value is not None
     }
     assert ("postgres", "POSTGRES_PASSWORD") in values
-    needed_or_unset = re.compile(r"\$\{\w+:(?:\?[^}]+|-)\}")
+    assert "POSTGRES_PASSWORD:?" in COMPOSE["x-password-needed"]
+    # unset, another variable, or the path of a secret's file
+    needed_or_unset = re.compile(r"\$\{\w+:(?:-|-\$\{\w+:-\}|\+/run/secrets/\w+)\}")
     assert [where for where, value in values.items() if not needed_or_unset.fullmatch(value)] == []
-    assert not any(value for name, value in _example_variables().items() if SECRET.search(name))
+    assert not any(
+        value for name, value in _example_variables().items() if SECRET.search(name) and not name.endswith("_FILE")
+    )
     assert not any(SECRET.search(rest) for word, rest in DOCKERFILE if word in ("ARG", "ENV"))
     assert "HOST_AUTH_METHOD" not in COMPOSE_TEXT
 
 
 def test_no_address_carries_a_password() -> None:
     assert not re.search(r"//[^/\s]*@", COMPOSE_TEXT)
+
+
+def test_a_secret_may_be_in_a_file_that_only_the_services_see_that_need_it() -> None:
+    for name, secret in COMPOSE["secrets"].items():
+        assert secret == {"file": f"${{{name.upper()}_FILE:-/dev/null}}"}
+    for name, service in SERVICES.items():
+        named = {
+            str(value).rpartition("/")[2].strip("}")
+            for value in service.get("environment", {}).values()
+            if "/run/secrets/" in str(value)
+        }
+        assert named == set(service.get("secrets", ())), name
 
 
 # ----- the commands
@@ -144,17 +192,26 @@ def test_the_worker_serves_all_portals() -> None:
     assert SERVICES["worker"]["command"] == ["realestate", "work"] == _image_command()
 
 
-def test_the_seeds_are_for_every_portal_of_the_demo() -> None:
-    submitted = [command[2] for command in _commands(SERVICES["seeds"]) if command[:2] == ["realestate", "submit"]]
-    assert sorted(submitted) == sorted(SHOWN)
+def test_the_demo_submits_every_portal_of_the_demo_once() -> None:
+    script = SERVICES["demo"]["command"][-1]
+    assert sorted(re.findall(r"for portal in ([a-z ]+);", script)[0].split()) == sorted(SHOWN)
+    assert "realestate submit $$portal --key demo-$$portal\n" in script
+    assert SERVICES["demo"]["restart"] == "on-failure"
 
 
 # ----- the fleet
 
 
-@pytest.mark.parametrize("name", ["worker", "demo-worker"])
-def test_the_number_of_workers_can_be_changed(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "number"), [("worker", "WORKERS:-1"), ("scraper", "SCRAPERS:-0"), ("demo-worker", "DEMO_WORKERS:-1")]
+)
+def test_the_number_of_workers_can_be_changed_and_kept(name: str, number: str) -> None:
     assert not {"container_name", "hostname", "ports"} & set(SERVICES[name])
+    assert SERVICES[name]["scale"] == f"${{{number}}}"
+
+
+def test_the_other_name_of_the_workers_is_the_same_service() -> None:
+    assert {**SERVICES["scraper"], "scale": ""} == {**SERVICES["worker"], "scale": ""}
 
 
 @pytest.mark.parametrize("name", ["worker", "demo-worker"])
@@ -166,30 +223,74 @@ def test_workers_get_sigterm_and_time_to_stop(name: str) -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_services_wait_for_what_they_need(name: str) -> None:
-    needed = {"worker": {"redis", "postgres"}, "simulator": set()}.get(name, {"redis", "postgres", "simulator"})
-    waited = SERVICES[name].get("depends_on", {})
-    assert set(waited) == needed
+    servers = {"redis", "postgres"}
+    needed = {
+        "demo": {*servers, "simulator", "demo-worker"},
+        "demo-worker": {*servers, "simulator"},
+        "simulator": set(),
+    }
+    waited = dict(SERVICES[name].get("depends_on", {}))
+    assert set(waited) == needed.get(name, servers)
+    assert waited.pop("demo-worker", {"condition": "service_started"}) == {"condition": "service_started"}
     assert all(how == {"condition": "service_healthy"} for how in waited.values())
     assert all("healthcheck" in SERVICES[other] for other in waited)
 
 
 def test_published_ports_are_on_localhost_only() -> None:
     published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
-    assert list(published) == ["redis"]
+    assert "redis" in published
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
 
 
 def test_the_queue_and_the_listings_are_in_volumes() -> None:
     for name in ("redis", "postgres"):
         assert SERVICES[name]["volumes"][0].split(":")[0] in COMPOSE["volumes"]
-    assert SERVICES["redis"]["command"][1:] == ["--appendonly", "yes"]
+    assert SERVICES["redis"]["command"][2:] == ["--appendonly", "yes", "--maxmemory-policy", "noeviction"]
+
+
+def test_raw_pages_are_in_a_volume_that_all_workers_share() -> None:
+    for name in ("worker", "scraper"):
+        assert SERVICES[name]["volumes"][0] == "data:/data"
+        assert SERVICES[name]["environment"]["REALESTATE_HOME"] == "/data"
+    assert "VOLUME /data" in (ROOT / "docker" / "Dockerfile").read_text("utf-8")
+    assert "REALESTATE_HOME=/data" in _said("ENV")[-1]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_has_limits_a_bounded_log_and_no_new_privileges(name: str) -> None:
+    service = SERVICES[name]
+    assert service["logging"]["options"] == {"max-size": "10m", "max-file": "5"}
+    assert service["mem_limit"]
+    assert service["pids_limit"] > 0
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["restart"] in ("unless-stopped", "on-failure")
+
+
+@pytest.mark.parametrize("name", [name for name in SERVICES if name != "demo"])
+def test_every_service_that_goes_on_has_a_health_check(name: str) -> None:
+    assert SERVICES[name]["healthcheck"]["test"][0] == "CMD"
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_our_containers_can_write_nothing_but_their_volume(name: str) -> None:
+    assert SERVICES[name]["read_only"] is True
+    assert SERVICES[name]["cap_drop"] == ["ALL"]
+    assert [mount.split(":")[0] for mount in SERVICES[name]["tmpfs"]] == ["/tmp"]
+
+
+def test_the_database_is_in_a_network_without_a_way_out() -> None:
+    assert COMPOSE["networks"]["store"] == {"internal": True}
+    assert SERVICES["postgres"]["networks"] == ["store"] == SERVICES["mongo"]["networks"]
+    assert "outside" not in SERVICES["simulator"]["networks"]
+    assert "outside" not in SERVICES["demo-worker"]["networks"]
 
 
 def test_mounted_files_exist() -> None:
     mounted = [volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())]
-    files = [source for source in mounted if source.startswith(".")]
+    files = [source for source in mounted if source.startswith("./")]
     assert files
     assert all((ROOT / source).is_file() for source in files)
+    assert (ROOT / "docker" / "config").is_dir()
 
 
 def test_no_two_services_build_an_image_of_the_same_name() -> None:
@@ -206,27 +307,30 @@ def test_the_volume_of_postgres_is_at_the_path_of_its_image() -> None:
 
 
 def test_the_demo_adds_a_simulator_its_seeds_and_its_workers() -> None:
-    assert DEMO == ["demo-worker", "seeds", "simulator"]
+    assert DEMO == ["demo", "demo-worker", "simulator"]
     assert all(SERVICES[name]["profiles"] == ["demo"] for name in DEMO)
 
 
 def test_only_the_demo_has_the_address_of_the_simulator() -> None:
-    names = {name for name in OURS if "SIMULATOR_URL" in SERVICES[name].get("environment", {})}
-    assert names == {"demo-worker", "seeds"}
+    names = {name for name in OURS if SERVICES[name].get("environment", {}).get("SIMULATOR_URL")}
+    assert names == {"demo-worker", "demo"}
 
 
 def test_the_addresses_of_the_demo_are_those_of_the_simulator() -> None:
     simulator = SERVICES["simulator"]
     port = simulator["command"][simulator["command"].index("--port") + 1]
-    assert SERVICES["seeds"]["environment"]["SIMULATOR_URL"] == f"http://{simulator['hostname']}:{port}"
+    assert SERVICES["demo"]["environment"]["SIMULATOR_URL"] == f"http://{simulator['hostname']}:{port}"
     assert f":{port}/_portals" in simulator["healthcheck"]["test"][-1]
     assert simulator["hostname"] == "simulator"
 
 
 def test_the_demo_shares_no_data_with_the_fleet() -> None:
-    fleet, demo = SERVICES["worker"]["environment"], SERVICES["demo-worker"]["environment"]
-    assert demo == SERVICES["seeds"]["environment"]
-    assert fleet["REDIS_URL"] != demo["REDIS_URL"]
+    fleet = SERVICES["worker"]["environment"]
+    demo = SERVICES["demo-worker"]["environment"]
+    assert demo == SERVICES["demo"]["environment"]
+    assert (fleet["REDIS_HOST"], "REDIS_DB" in fleet) == (demo["REDIS_HOST"], False)
+    assert demo["REDIS_DB"] == "1"
+    assert SERVICES["demo-worker"]["volumes"] == ["demo:/data"]
     assert fleet["POSTGRES_DB"] == SERVICES["postgres"]["environment"]["POSTGRES_DB"]
     assert fleet["POSTGRES_DB"] != demo["POSTGRES_DB"]
     assert f"CREATE DATABASE {demo['POSTGRES_DB']};" in (ROOT / "docker" / "postgres" / "demo.sql").read_text()
@@ -236,7 +340,7 @@ def test_the_demo_shares_no_data_with_the_fleet() -> None:
 
 
 def test_the_base_can_be_chosen() -> None:
-    assert _said("ARG") == ["BASE=python:3.12-slim"]
+    assert _said("ARG") == ["BASE=python:3.12.12-slim-bookworm"]
     assert [rest.split()[0] for rest in _said("FROM")] == ["${BASE}", "${BASE}"]
 
 
@@ -260,6 +364,18 @@ def test_dependencies_come_with_their_hashes() -> None:
     assert all("--require-hashes" in part or "--no-deps" in part for part in installs)
 
 
+def test_the_lock_of_the_bucket_adds_to_the_lock_of_the_program() -> None:
+    """`make lock` writes it: what raw pages in a bucket need beside the program, in the versions that the tests use."""
+
+    def locked(path: str) -> dict[str, str]:
+        return dict(re.findall(r"^([\w.-]+)==([^ ;\\]+)", (ROOT / path).read_text("utf-8"), re.MULTILINE))
+
+    added = locked("docker/s3.lock")
+    assert "boto3" in added
+    assert not set(added) & set(locked("requirements.lock"))
+    assert added.items() <= locked("requirements-dev.lock").items()
+
+
 def test_the_build_context_has_only_the_files_that_are_copied() -> None:
     rules = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
     sent = {rule.removeprefix("!") for rule in rules if rule.startswith("!")}
@@ -272,7 +388,7 @@ def test_the_build_context_has_only_the_files_that_are_copied() -> None:
 def test_no_image_names_a_registry() -> None:
     images = [service["image"] for service in SERVICES.values() if "image" in service]
     assert images
-    assert not any("/" in image for image in images)
+    assert not any("." in image.partition("/")[0] for image in images if "/" in image)
     assert not any(image.endswith(":latest") or ":" not in image for image in images)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -72,6 +73,12 @@ def test_the_embedded_services_are_used_only_without_any_address() -> None:
         ({"CONTACT_ADDRESS": "me@example.org", "USER_AGENT": "mine"}, "USER_AGENT", "mine"),
         ({"REDIS_HOST": "h"}, "REDIS_URL", "redis://h:6379/0"),
         ({"REDIS_HOST": "h", "REDIS_PORT": "7"}, "REDIS_URL", "redis://h:7/0"),
+        ({"REDIS_HOST": "h", "REDIS_USERNAME": "worker", "REDIS_DB": "1"}, "REDIS_URL", "redis://h:6379/1"),
+        (
+            {"REDIS_HOST": "h", "REDIS_USERNAME": "worker", "REDIS_PASSWORD": "p:/@"},
+            "REDIS_URL",
+            "redis://worker:p%3A%2F%40@h:6379/0",
+        ),
         ({"REDIS_URL": "", "REDIS_HOST": ""}, "REDIS_URL", None),
         ({"STORE_URL": "postgresql://x/y", "POSTGRES_HOST": "h"}, "STORE_URL", "postgresql://x/y"),
         (
@@ -121,6 +128,12 @@ def test_the_environment_is_understood(env: dict[str, str], name: str, value: ob
         ({"RATE_LIMIT": "fast"}, "RATE_LIMIT is 'fast': a number of 0 or more is needed"),
         ({"REDIS_HOST": "h", "REDIS_PORT": "x"}, "REDIS_PORT is 'x': a number from 1 to 65535 is needed"),
         ({"REDIS_HOST": "h", "REDIS_PORT": "70000"}, "REDIS_PORT is '70000': a number from 1 to 65535 is needed"),
+        ({"REDIS_HOST": "h", "REDIS_DB": "one"}, "REDIS_DB is 'one': the number of a database is needed"),
+        (
+            {"REDIS_URL": "redis://h", "REDIS_URL_FILE": "/f"},
+            "REDIS_URL and REDIS_URL_FILE are both set: one of them is needed",
+        ),
+        ({"STORE_URL_FILE": "/no/file"}, "STORE_URL_FILE: /no/file cannot be read: No such file or directory"),
         ({"SIMULATOR_URL": "127.0.0.1:8800"}, "SIMULATOR_URL: something like http://127.0.0.1:8800 is needed"),
         ({"SIMULATOR_URL": "http://[bad"}, "SIMULATOR_URL: something like http://127.0.0.1:8800 is needed"),
         ({"SIMULATOR_URL": "http://h:port"}, "SIMULATOR_URL: something like http://127.0.0.1:8800 is needed"),
@@ -134,6 +147,22 @@ def test_a_wrong_value_is_one_clear_line(env: dict[str, str], line: str) -> None
     done = subprocess.run([sys.executable, "-c", SHOW], env=env, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.strip() == f"realestate: {line}"
+
+
+@pytest.mark.parametrize("name", sorted(environment.SECRETS))
+def test_a_secret_may_be_in_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "secret").write_text("the secret\n", "utf-8")
+    monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(f"{name}_FILE", str(tmp_path / "secret"))
+    assert environment.variable(name) == "the secret"
+    (tmp_path / "secret").write_text("", "utf-8")
+    assert environment.variable(name) is None
+
+
+def test_the_documentation_names_every_secret_that_may_be_in_a_file() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "settings.md").read_text("utf-8")
+    paragraph = text.partition("A secret may be in a file:")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`([A-Z_]+)`", paragraph)) == {*environment.SECRETS, "POSTGRES_PASSWORD_FILE"}
 
 
 @pytest.mark.parametrize(

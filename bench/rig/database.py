@@ -15,7 +15,9 @@ from realestate.storage.postgres import PostgresStore
 from realestate.storage.postgres.rows import COLUMNS, OPTIONS, fields_of, line
 
 _NAMES = ", ".join(COLUMNS)
-_EMPTY = "TRUNCATE listings, events, prices, quarantine, departures, jobs; CHECKPOINT"
+_EMPTY = "TRUNCATE listings, summaries, tallies, events, prices, quarantine, departures, jobs; CHECKPOINT"
+#: The peers write into a table without our triggers.
+_PLAIN_TABLE = "SET session_replication_role = replica"
 #: As many as wanted, of those there: other numbers, other prices and places, a history each.
 _MULTIPLY = f"""
     CREATE TEMPORARY TABLE patterns AS SELECT *, row_number() OVER () - 1 AS number FROM listings;
@@ -78,14 +80,24 @@ class Database:
     def insert_one_by_one(self, listings: Sequence[Listing]) -> None:
         """Write as most pipelines do: one INSERT and COMMIT per listing."""
         insert = f"INSERT INTO listings ({_NAMES}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"
-        with self._connection.cursor() as cursor:
+        with self._without_triggers() as cursor:
             for listing in listings:
                 cursor.execute(insert, [_adapted(getattr(listing, name)) for name in COLUMNS])
                 self._connection.commit()
 
     def copy(self, lines: bytes) -> None:
-        with self._connection, self._connection.cursor() as cursor:
+        with self._without_triggers() as cursor:
             cursor.copy_expert(f"COPY listings ({_NAMES}) FROM STDIN WITH {OPTIONS}", BytesIO(lines))
+            self._connection.commit()
+
+    @contextmanager
+    def _without_triggers(self) -> Iterator[Any]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(_PLAIN_TABLE)
+            self._connection.commit()
+            yield cursor
+            cursor.execute("RESET session_replication_role")
+            self._connection.commit()
 
     def _outside(self, act: Callable[[Any], None]) -> None:
         """Run outside a transaction, which some statements require."""

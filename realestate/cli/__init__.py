@@ -21,6 +21,7 @@ from realestate.cli import (
     homes,
     job_orders,
     jobs,
+    lake,
     listings,
     maintenance,
     market,
@@ -29,10 +30,13 @@ from realestate.cli import (
     portals,
     quarantine,
     reparse,
+    search,
     serve,
     timetable,
+    up,
 )
 from realestate.cli import status as status_commands
+from realestate.cli import watch as watch_commands
 from realestate.cli.help_page import AUTHOR, DATA, FLEET, KEEP, START, GroupedCommands
 
 #: New objects after which Python looks for garbage. Python's own default is 700.
@@ -70,6 +74,15 @@ app.add_typer(homes.app, name="homes", rich_help_panel=DATA, epilog="Example: re
 app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
 app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
+app.add_typer(
+    search.app,
+    name="search",
+    rich_help_panel=DATA,
+    epilog="Example: realestate search list",
+)
+app.add_typer(lake.app, name="lake", rich_help_panel=DATA, epilog="Example: realestate lake sync --to /data/lake")
+app.command(rich_help_panel=FLEET, epilog="Example: realestate up --workers auto")(up.up)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate autoscale --explain")(up.autoscale)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
     job_orders.submit
 )
@@ -90,6 +103,8 @@ app.add_typer(
 )
 app.command(rich_help_panel=FLEET, epilog="Example: realestate exporter --port 9400")(exporter.exporter)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate health --json")(exporter.health)
+app.command(rich_help_panel=FLEET, epilog="Example: realestate watch --every 30")(watch_commands.watch)
+app.add_typer(watch_commands.app, name="alerts", rich_help_panel=FLEET, epilog="Example: realestate alerts list")
 app.add_typer(
     notifications.app,
     name="notifications",

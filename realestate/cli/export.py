@@ -24,30 +24,43 @@ def export(
     format: Annotated[
         Format | None, typer.Option("--format", "-f", help="By default the one that the name of the file says.")
     ] = None,
+    where: Annotated[
+        str | None, typer.Option("--where", help="Only of listings that match this filter (docs/query.md).")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Only what changed since this day or time: 2026-11-01.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Export listings, events, prices, products or quotes: CSV, JSON Lines, Parquet, GeoJSON, GeoParquet, Excel.
 
-    All rows are exported, in a fixed order. The file gets its name when it is complete, and replaces an older one. A
-    manifest beside it has the number of rows and a checksum, which equal those of the store.
+    All rows are exported, in a fixed order. As everywhere, --where finds listings on the market, unless it has a
+    condition on the status (status=any for all). The file gets its name when it is complete, and replaces an older
+    one. A manifest beside it has the number of rows and a checksum, which equal those of the store.
 
     Parquet, GeoParquet and Excel need `pip install 'realestate[analysis]'`, a bucket needs `realestate[s3]`.
 
     \b
     realestate export listings --out listings.parquet
-    realestate export events --out events.csv
-    realestate export listings --format geojson --out s3://exports/homes.geojson
+    realestate export events --since 2026-11-01 --out events.csv
+    realestate export listings --where "city=Gent price<300000" --format geojson --out s3://exports/homes.geojson
     realestate export prices --format jsonl | gzip > prices.jsonl.gz
     """
     from realestate import exports
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
     from realestate.cli.errors import UsageError
+    from realestate.cli.listings import time_of
+    from realestate.storage.export import Selection
+    from realestate.storage.query import QueryError, parse_filter
 
     try:
+        wanted = Selection(None if where is None else parse_filter(where), time_of("--since", since))
         chosen = format or exports.format_of(out)
         with opened_store() as store, terminal.row_progress(table) as show:
-            exported = exports.export(store, table, chosen, out, datetime.now(UTC), show)
+            exported = exports.export(store, table, chosen, out, datetime.now(UTC), show, wanted)
+    except QueryError as error:
+        raise UsageError(f"--where: {error}") from error
     except exports.WrongExport as error:
         raise UsageError(str(error)) from error
     _print_exported(exported, as_json=json)

@@ -124,8 +124,6 @@ def parts_of(samples: "Samples", errors: dict[str, str]) -> "Sequence[Part]":
         paused = sorted(portal for (portal, _), on in samples["realestate_portal_paused"].items() if on)
         parts.append(Part("portals", True, f"paused: {', '.join(paused)}" if paused else "none is paused"))
     if "store" not in errors:
-        drifted = sorted(f"{portal} {field}" for (portal, field), on in _series(samples, "field_drifted").items() if on)
-        parts.append(Part("fields", not drifted, f"vanished: {', '.join(drifted)}" if drifted else "none has vanished"))
         failed = int(_series(samples, "notifications").get(("failed",), 0))
         parts.append(Part("messages", not failed, f"{failed} were not delivered in the last day"))
     free = samples["realestate_disk_free_ratio"][()]

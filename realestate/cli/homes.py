@@ -9,6 +9,8 @@ import typer
 from realestate.cli.options import JsonFlag
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from realestate.storage import FullStore
 
 app = typer.Typer(
@@ -186,11 +188,11 @@ def _is_stored(store: "FullStore", name: str) -> bool:
     return bool(store.current(portal, [ref]))
 
 
-def _demand_known(known: "object", a: str, b: str) -> None:
+def _demand_known(known: "Container[str]", a: str, b: str) -> None:
     from realestate.cli.errors import UsageError
 
     for name in (a, b):
-        if name not in known:  # type: ignore[operator]
+        if name not in known:
             raise UsageError(f"there is no listing {name}")
 
 

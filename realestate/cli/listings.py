@@ -69,10 +69,10 @@ def _event_filter(portal: str | None, type: str | None, since: str | None, until
     known = next((each for each in EVENT_TYPES if each == type), None)
     if type is not None and known is None:
         raise UsageError(f"there is no event of type {type!r}: use one of {', '.join(EVENT_TYPES)}")
-    return EventFilter(portal=portal, type=known, since=_time("--since", since), until=_time("--until", until))
+    return EventFilter(portal=portal, type=known, since=time_of("--since", since), until=time_of("--until", until))
 
 
-def _time(option: str, text: str | None) -> "datetime | None":
+def time_of(option: str, text: str | None) -> "datetime | None":
     """A day or a time in ISO 8601. Without a time zone it is UTC, as the times that are printed."""
     from datetime import UTC, datetime
 

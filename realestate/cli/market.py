@@ -11,6 +11,7 @@ from realestate.cli.options import JsonFlag
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from realestate.storage import FullStore
     from realestate.storage.homes import MarketWeek
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -20,7 +21,7 @@ def market(
     place: Annotated[str, typer.Argument(help="A country (AZ), a city, or city/district; accents need not be typed.")],
     operation: Annotated[str, typer.Option(help="sale or rent.")] = "sale",
     type: Annotated[str, typer.Option(help="The kind of property.")] = "apartment",
-    weeks: Annotated[int, typer.Option(min=1, max=520, help="So many weeks, the last one first over.")] = 26,
+    weeks: Annotated[int, typer.Option(min=1, max=520, help="So many weeks, up to the last one that is over.")] = 26,
     build: Annotated[bool, typer.Option("--build/--no-build", help="Bring the figures up to date first.")] = True,
     again: Annotated[bool, typer.Option("--again", help="Make the figures of all weeks again.")] = False,
     json: JsonFlag = False,
@@ -57,19 +58,17 @@ def market(
         _print(found)
 
 
-def _bring_up_to_date(store: "object", again: bool) -> None:
+def _bring_up_to_date(store: "FullStore", again: bool) -> None:
     from datetime import date
-    from typing import cast
 
     from realestate.cli import terminal
     from realestate.cli.homes import demand_analysis
     from realestate.market.build import build
-    from realestate.storage import FullStore
 
     demand_analysis()
     with terminal.console.status("market figures") as status:
         build(
-            cast("FullStore", store),
+            store,
             since=date.min + timedelta(days=7) if again else None,
             progress=lambda what, count: status.update(f"{what} {count}"),
         )

@@ -48,7 +48,14 @@ def serve(
             store.migrate()
         finally:
             store.close()
-        app = create_app(open_one, addresses.redis_url, api_keys=keys, tiles=_tiles(), simulator=settings.SIMULATOR_URL)
+        app = create_app(
+            open_one,
+            addresses.redis_url,
+            api_keys=keys,
+            rate_limit=settings.API_RATE_LIMIT,
+            tiles=_tiles(),
+            simulator=settings.SIMULATOR_URL,
+        )
         config = uvicorn.Config(
             app, host=host, port=port, log_config=None, server_header=False, timeout_graceful_shutdown=2
         )

@@ -62,6 +62,8 @@ class JobCompletion:
     async def run(self) -> None:
         while True:
             await asyncio.sleep(LOOK_SECONDS)
+            if not self.fleet.has_open_jobs:
+                continue
             try:
                 await self.look()
             except StoreAway as error:

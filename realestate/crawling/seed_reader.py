@@ -131,6 +131,7 @@ class SeedReader:
         if not await jobs.is_open(job):
             await store_of(self.spider.crawler).ask(lambda store: store.begin_job(job, self.spider.name, mode, scope))
             await jobs.open(job, mode, scope, partial)
+            self.spider.fleet.has_open_jobs = True
             logger.info("job/opened portal=%s job=%s mode=%s scope=%s %s", self.spider.name, job, mode, scope, partial)
 
     async def _refresh(self, request: Request) -> None:

@@ -8,10 +8,10 @@ import msgspec
 
 from realestate import __version__
 from realestate.exports.destinations import destination
-from realestate.exports.errors import ExportError
+from realestate.exports.errors import ExportError, WrongExport
 from realestate.exports.formats import FORMATS, FormatName
 from realestate.exports.sink import Sink, Totals
-from realestate.storage.export import TABLES, ExportStore, TableName
+from realestate.storage.export import ALL_ROWS, TABLES, ExportStore, Selection, TableName
 
 Show = Callable[[int, int], object]
 """Called with the number of rows that are written, and of all rows."""
@@ -45,6 +45,9 @@ class Exported:
     size_bytes: int
     sha256: str
     columns: list[str]
+    where: str | None
+    """The filter of the listings."""
+    since: datetime | None
 
     @property
     def is_complete(self) -> bool:
@@ -61,6 +64,7 @@ def export(
     out: str,
     now: datetime,
     show: Show = lambda done, all: None,
+    selection: Selection = ALL_ROWS,
 ) -> Exported:
     """Write the table to `out`: a file, `-` for the standard output, or s3://bucket/name. Return the manifest.
 
@@ -68,8 +72,10 @@ def export(
     of that name. Raises ExportError, and WrongExport for something that cannot be exported this way."""
     form = FORMATS[format]
     form.check(TABLES[table])
+    if selection.where is not None and TABLES[table].kind:
+        raise WrongExport(f"a filter is for listings, their events and prices, not for {table}")
     place = destination(out, form.media_type, is_text=form.is_text)
-    with store.exported(TABLES[table]) as source:
+    with store.exported(TABLES[table], selection) as source:
         form.check_count(source.count)
         with place.opened() as file:
             sink = Sink(file)
@@ -88,6 +94,8 @@ def export(
                 size_bytes=sink.size,
                 sha256=sink.sha256,
                 columns=source.table.names,
+                where=None if selection.where is None else selection.where.text,
+                since=selection.since,
             )
             if source.is_snapshot and not exported.is_complete:
                 raise ExportError(

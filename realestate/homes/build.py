@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from realestate.homes.clusters import Link, Name, Pins, pinned
+from realestate.homes.clusters import Name, Pins, pinned
 from realestate.homes.facts import Facts, facts_of_all
 from realestate.homes.linkage import Clustering, cluster
 from realestate.homes.scorer import Columns, Parameters, features, shipped
@@ -171,6 +171,3 @@ def facts_by_name(store: FullStore, names: Sequence[Name]) -> dict[Name, Facts]:
         current.state.listing for portal, refs in portals.items() for current in store.current(portal, refs).values()
     ]
     return {each.name: each for each in facts_of_all(listings)}
-
-
-__all__ = ["Link", "build", "coverage", "facts_by_name", "home_of", "pins_of"]

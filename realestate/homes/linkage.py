@@ -11,8 +11,7 @@ from realestate.homes.scorer import Columns, Parameters, features, scores, shipp
 from realestate.homes.vetoes import has_block_evidence
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 #: Pairs that are less likely are not kept.
 WEAK = 0.02
@@ -40,8 +39,6 @@ class Clustering:
     home_of: Mapping[Name, str]
     links: Sequence[Link]
     """The likenesses within homes."""
-    near: Sequence[Link] = ()
-    """All likenesses, linked or not."""
     report: Report = field(default_factory=Report)
 
     def members(self) -> dict[str, list[Name]]:
@@ -68,17 +65,15 @@ def cluster(
         frozenset(pair for pair in pins.split if pair[0] in facts and pair[1] in facts),
     )
     groups, links = homes_of(near, parameters.threshold, facts, known)
-    return Clustering(identified(groups, facts, before or {}), links, near, report)
+    return Clustering(identified(groups, facts, before or {}), links, report)
 
 
-def likenesses(
-    listings: Sequence[Facts], parameters: Parameters, focus: "NDArray[np.bool_] | None" = None
-) -> tuple[list[Link], Report]:
-    """Return the pairs that may be one home, each with its probability. With `focus`, those of listings in focus."""
+def likenesses(listings: Sequence[Facts], parameters: Parameters) -> tuple[list[Link], Report]:
+    """Return the pairs that may be one home, each with its probability."""
     comparison = Comparison(listings)
     try:
         is_block = comparison.in_blocks()
-        found = comparison.candidates(focus)
+        found = comparison.candidates()
     finally:
         comparison.close()
     counts = (found.skipped_keys, found.skipped_listings, int(is_block.sum()))

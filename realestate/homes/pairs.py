@@ -78,11 +78,11 @@ class Candidates:
 class Comparison:
     """The listings in a private database in memory, ready to be compared. Close it."""
 
-    def __init__(self, listings: Sequence[Facts], threads: int | None = None) -> None:
+    def __init__(self, listings: Sequence[Facts]) -> None:
         import duckdb
 
         self.listings = listings
-        self.database: duckdb.DuckDBPyConnection = duckdb.connect(config={"threads": threads} if threads else {})
+        self.database = duckdb.connect()
         self._load()
 
     def close(self) -> None:
@@ -100,20 +100,13 @@ class Comparison:
         flags[found] = True
         return flags
 
-    def candidates(self, focus: "NDArray[np.bool_] | None" = None) -> Candidates:
-        """The pairs that share a key and have no veto. With `focus`, those with a listing that is in focus."""
-        import pyarrow as pa
-
-        chosen = ""
-        if focus is not None:
-            self.database.register("given", pa.table({"i": focus.nonzero()[0]}))
-            self.database.execute("CREATE OR REPLACE TABLE chosen AS FROM given")
-            chosen = "AND (a.i IN (FROM chosen) OR b.i IN (FROM chosen))"
+    def candidates(self) -> Candidates:
+        """The pairs that share a key and have no veto."""
         statement = f"""
             WITH rare AS (SELECT key FROM keyed GROUP BY key HAVING count(*) BETWEEN 2 AND {KEY_LIMIT}),
             near AS (SELECT keyed.key, facts.* FROM keyed JOIN rare USING (key) JOIN facts USING (i))
             SELECT DISTINCT a.i AS a, b.i AS b FROM near AS a JOIN near AS b ON a.key = b.key AND a.i < b.i
-            WHERE NOT ({IS_VETOED}) {chosen}
+            WHERE NOT ({IS_VETOED})
         """
         pairs = self.database.execute(statement).fetchnumpy()
         skipped: Any = self.database.execute(

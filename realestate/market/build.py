@@ -69,19 +69,21 @@ def facts_of(home: str, records: list[dict[str, Any]]) -> HomeFacts | None:
     operation = _usual(records, "operation")
     if kind is None or operation is None:
         return None
-    place = _usual(records, "district") or _usual(records, "metro_station")
+    district = _usual(records, "district")
+    metro = _usual(records, "metro_station")
     compared = tuple(str(_usual(records, name)) for name in _COMPARED)
     areas = sorted(record["area_m2"] for record in records if record["area_m2"])
     return HomeFacts(
         home=home,
         country=records[0]["country"],
         city=_usual(records, "city") or "",
-        district=_usual(records, "district") or "",
+        district=district or "",
         property_type=kind,
         operation=operation,
         area_m2=areas[len(areas) // 2] if areas else None,
-        words=(f"{_usual(records, 'city')}/{place}", str(_usual(records, "metro_station")), *compared),
-        has_place=place is not None,
+        # a metro station may have the name of another district
+        words=(f"{_usual(records, 'city')}/{district}" if district else f"metro {metro}", str(metro), *compared),
+        has_place=district is not None or metro is not None,
     )
 
 

@@ -72,7 +72,7 @@ FLEET = (
     _fleet("job_incomplete", "gauge", ("portal",), "1 if the newest finished job did not read every search page."),
     _fleet("delisting_withheld", "gauge", ("portal",), "1 if the newest job would have delisted too much."),
     _fleet("searches_empty", "gauge", ("portal",), "Searches without results that had some in the job before."),
-    _fleet("field_drifted", "gauge", ("portal", "field"), "1 if the field has vanished from the portal's pages."),
+    _fleet("occurrences_skipped", "gauge", ("entry",), "Occurrences that the timetable skipped in the last hour."),
     _fleet("notifications", "gauge", ("state",), "Messages in the outbox that wait, or failed in the last day."),
     _fleet("disk_free_ratio", "gauge", (), "Free share of the disk with our folder."),
     _fleet("memory_available_ratio", "gauge", (), "Share of this machine's memory that is available."),

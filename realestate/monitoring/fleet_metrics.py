@@ -189,9 +189,10 @@ class FleetReader:
             _set(samples, "realestate_stored_quarantined", quarantined, portal)
         for portal in self._portals():
             _read_jobs(samples, store, portal)
-        for name, drift in store.states("drift:").items():
-            for each in drift.get("drifted", ()):
-                _set(samples, "realestate_field_drifted", 1, name.removeprefix("drift:"), each)
+        for each in store.occurrences(limit=200):
+            if each.decision == "skipped" and now - _seconds(each.decided_at) < 3600:
+                skipped = samples.setdefault("realestate_occurrences_skipped", {})
+                skipped[each.entry,] = skipped.get((each.entry,), 0) + 1
         for state in ("waiting", "failed"):
             found = store.notifications(state=state, limit=1000)
             recent = [each for each in found if state == "waiting" or now - _seconds(each.settled_at) < 86_400]

@@ -20,12 +20,13 @@ from scrapy.statscollectors import StatsCollector
 from realestate.accelerate.headers import last
 from realestate.items import Gone, Listing, Sighting, Sightings, Telephones
 from realestate.items.others import Other
+from realestate.pipelines.shared_store import SharedStore
 from realestate.pipelines.worker_thread import WorkerThread
 from realestate.queue import outage, signals
 from realestate.queue.engine import in_work
 from realestate.queue.fleet import fleet_of
 from realestate.queue.ledger import NO_HOLD, Hold
-from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written, open_store
+from realestate.storage import Batch, Quarantined, Store, StoreAway, StoreError, Written
 from realestate.storage.clock import SENT_STEADY, Seen, steady
 from realestate.storage.contacts import Contacts, Sealed, Source
 from realestate.storage.handle import provide_store
@@ -89,7 +90,13 @@ class StorePipeline:
     go back to the queue.
     """
 
-    def __init__(self, crawler: Crawler, open_it: Callable[[], Store], batch: BatchSettings) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        open_it: Callable[[], Store],
+        batch: BatchSettings,
+        thread: "WorkerThread | SharedStore | None" = None,
+    ) -> None:
         assert crawler.stats is not None
         self.crawler = crawler
         self.batch = batch
@@ -107,12 +114,14 @@ class StorePipeline:
         self._writer: asyncio.Task[None] | None = None
         self._is_closing = False
         self._is_idle = False
-        self._thread = WorkerThread("store")
+        self._thread = thread or WorkerThread("store")
+        """Runs all calls of the store. The pipelines of a process may share it."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         url = crawler.settings.get("STORE_URL")
-        pipeline = cls(crawler, lambda: open_store(url), BatchSettings.from_settings(crawler.settings))
+        shared = SharedStore.of(url)
+        pipeline = cls(crawler, shared.open, BatchSettings.from_settings(crawler.settings), shared)
         crawler.signals.connect(pipeline.serving, signal=signals.serving)
         crawler.signals.connect(pipeline.stopping, signal=signals.stopping)
         crawler.signals.connect(pipeline.item_scraped, signal=scrapy_signals.item_scraped)

@@ -39,9 +39,18 @@ from realestate.queue.page_budget import BUDGET
 from realestate.queue.pages import LeasedErrback, Pages, lease_of
 from realestate.queue.redis_client import for_ever
 from realestate.queue.refetch import refetch_request
-from realestate.queue.request_queue import HeartbeatReply, Lease, Pushed, QueueSettings, RequestQueue, Taken
+from realestate.queue.request_queue import (
+    HeartbeatReply,
+    Lease,
+    Pushed,
+    QueueSettings,
+    RequestQueue,
+    Taken,
+    script_text,
+)
 from realestate.queue.robots import RobotsTexts
 from realestate.queue.schemes import ForbiddenScheme, Schemes
+from realestate.queue.script_batch import batch_of
 from realestate.queue.seed_source import SeedSource
 from realestate.queue.seeds import SeedList
 from realestate.queue.shared_page import LONGEST_URL, FleetRecord, PageRecord
@@ -52,6 +61,11 @@ T = TypeVar("T")
 
 #: An idle worker looks into the queue this often, in case a wake-up was missed.
 WAKE_UP_SECONDS = 5
+#: A process with more portals than this waits for heartbeats to say what there is to do. With fewer, each waits by
+#: itself, and is woken at once.
+FEW_PORTALS = 3
+#: How long such a process waits for a seed that was counted: another worker may have taken it.
+SEED_SECONDS = 0.05
 #: A request that is in no part of Scrapy any more counts as swallowed after so many heartbeats.
 SWALLOWED_HEARTBEATS = 3
 #: A worker that stops waits this long for Redis. Then its leases expire.
@@ -142,7 +156,13 @@ class Fleet:
         self._removing: set[str] = set()
         self._local_causes: set[str] = set()
         self._local_seen: set[bytes] = set()
-        self.outbox = Outbox(self.queue, self.stats)
+        self.has_open_jobs = True
+        """Whether the portal may have jobs that are not finished."""
+        self._news = asyncio.Event()
+        """There may be something to take. Set by heartbeats, if this process serves many portals."""
+        self._seed_news = asyncio.Event()
+        self._takeable = True
+        self.outbox = Outbox(self.queue, self.stats, self._news.set)
         self.ledger = Ledger(self.outbox.end)
         self.pages = Pages(self.ledger, self._give_up_page, crawler.signals, self.enter_page)
         self.buffer = Buffer(self.queue.limits.rate)
@@ -229,6 +249,7 @@ class Fleet:
         if BUDGET.shared is not None:
             BUDGET.shared.add_fleet(FleetRecord(self.spider.name, self.worker))
         self.crawler.signals.send_catch_log(signals.serving)
+        self._join_batch()
         self._tasks = [asyncio.create_task(self._refill()), asyncio.create_task(self.outbox.run())]
         self._known = asyncio.create_task(self._register())
 
@@ -251,7 +272,15 @@ class Fleet:
         The worker is registered first, so that others can put its seeds back if it dies.
         """
         await asyncio.shield(self._known)
-        return await self._result_while_open(self.seeds.next(seconds))
+        if not self._serves_many or self._seeds_uncounted:
+            return await self._result_while_open(self.seeds.next(seconds))
+        if not await self._result_while_open(_is_set(self._seed_news, seconds)):
+            return None
+        self._seed_news.clear()
+        found = await self._result_while_open(self.seeds.next(SEED_SECONDS))
+        if found is not None:
+            self._seed_news.set()  # there may be more
+        return found
 
     def run_while_open(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
         """Run this in the background. It is cancelled before the connection to Redis is closed: Scrapy closes a spider
@@ -359,16 +388,36 @@ class Fleet:
     async def heartbeat(self, heartbeat: bytes) -> None:
         """Extend all leases of this worker with one command."""
         started = [held.lease.id for _, held in self.ledger if held.started and not held.callback_finished]
-        reply = await self.queue.heartbeat(self.worker, heartbeat, started)
+        reply = await self.queue.heartbeat(self.worker, heartbeat, started, self.seeds.known)
         if BUDGET.shared is not None:
             BUDGET.shared.heartbeat()
         self.stats.inc_value("queue/round_trips")
         self._apply(reply)
         await self.feedback.flush()
         self._look_for_swallowed()
-        await self.seeds.recover()
+        if reply.dead_workers:
+            await self.seeds.recover()
 
     # ----- inside
+
+    def _join_batch(self) -> None:
+        """From now on the heartbeats of all portals of this process are one command."""
+        settings = self.crawler.settings
+        url = str(settings.get("REDIS_URL") or "")
+        if self.queue.batch is None and url:
+            text = script_text("heartbeat")
+            self.queue.batch = batch_of(url, self.redis, lambda: connection.connect(settings, for_ever()), text)
+            if self.queue.batch is not None:
+                self.queue.batch.add_user()
+
+    @property
+    def _serves_many(self) -> bool:
+        """Whether this process serves so many portals that each must not wait for Redis by itself: heartbeats then say
+        what there is to do, up to a second later."""
+        return self.queue.batch is not None and self.queue.batch.users > FEW_PORTALS
+
+    _seeds_uncounted = True
+    """Whether the last heartbeat did not count the seeds: they are in a set, or in a cluster."""
 
     async def _register(self) -> None:
         """Make the worker known by its first heartbeat. Nothing ends this but success: no seed is read before."""
@@ -527,6 +576,10 @@ class Fleet:
     async def _rest(self, seconds: float | None) -> None:
         """Wait until there may be more requests to take."""
         longest = WAKE_UP_SECONDS if seconds is None else min(max(seconds, 0.01), WAKE_UP_SECONDS)
+        if self._serves_many:
+            await _is_set(self._news, longest if self._takeable else None)
+            self._news.clear()
+            return
         await self.queue.wait_for_wake_up(longest)
 
     def _apply(self, reply: HeartbeatReply) -> None:
@@ -535,6 +588,13 @@ class Fleet:
         self._registered = True
         self.stats.set_value("queue/waiting", reply.waiting)
         self._cancel(reply.cancelled)
+        self.has_open_jobs = bool(reply.open_jobs)
+        self._takeable = reply.takeable
+        self._seeds_uncounted = reply.seeds is None
+        if reply.takeable:
+            self._news.set()
+        if reply.seeds:
+            self._seed_news.set()
         if expired:
             self.stats.inc_value("queue/lease/expired")
         if reply.paused or reply.blocked_until > self.buffer.now() or expired:
@@ -611,6 +671,19 @@ class Fleet:
             await self.outbox.close()
             await self.queue.leave(self.worker)
             await self.seeds.give_back()
+        if self.queue.batch is not None:
+            batch = self.queue.batch
+            self.queue.batch = None
+            await batch.remove_user()
+
+
+async def _is_set(event: asyncio.Event, seconds: float | None) -> bool:
+    """Wait until it is set, at most so many seconds. Returns whether it is."""
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except TimeoutError:
+        return False
+    return True
 
 
 async def _logged(act: Callable[[], Awaitable[None]], what: str) -> None:

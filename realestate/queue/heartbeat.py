@@ -22,21 +22,21 @@ logger = logging.getLogger(__name__)
 RATE_SECONDS = 60.0
 
 
-class PageRate:
-    """The pages per second over the last minute."""
+class Rate:
+    """How much a number grew per second over the last minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
-        self._seen: deque[tuple[float, int]] = deque([(clock(), 0)])
+        self._seen: deque[tuple[float, float]] = deque([(clock(), 0.0)])
 
-    def update(self, pages: int) -> float:
-        """The rate, now that there are so many pages in all."""
+    def update(self, total: float) -> float:
+        """The rate, now that the number is this."""
         now = self.clock()
-        self._seen.append((now, pages))
+        self._seen.append((now, total))
         while len(self._seen) > 2 and now - self._seen[1][0] >= RATE_SECONDS:
             self._seen.popleft()
         began, before = self._seen[0]
-        return round((pages - before) / max(now - began, 1.0), 3)
+        return round((total - before) / max(now - began, 1.0), 3)
 
 
 class Heartbeat:
@@ -46,7 +46,8 @@ class Heartbeat:
         self.crawler = crawler
         self.seconds = seconds
         self._beating: asyncio.Task[None] | None = None
-        self._rate = PageRate()
+        self._rate = Rate()
+        self._cpu = Rate()
         self._pages = 0
         self._active_at = 0.0
 
@@ -73,7 +74,9 @@ class Heartbeat:
                 except Exception as error:  # if this task ended, the worker would count as dead
                     portal = self.crawler.spidercls.name
                     logger.warning("heartbeat/missed: portal=%s: %s: %s", portal, type(error).__name__, error)
-            await asyncio.sleep(self.seconds)
+            # All portals of a process at the same moment: then their heartbeats are one command.
+            now = asyncio.get_running_loop().time()
+            await asyncio.sleep(self.seconds - now % self.seconds)
 
     def _now(self, now: float) -> HeartbeatData:
         engine = self.crawler.engine
@@ -94,6 +97,7 @@ class Heartbeat:
             outcomes=_outcomes(stats.get_stats()),
             new=stats.get_value("listing/new", 0),
             pages_per_second=self._rate.update(pages),
+            cpu_share=self._cpu.update(time.process_time()),
             active_at=self._active_at,
         )
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from redis import Redis
 
 #: Requests that are removed in one step: few enough to block Redis for a few milliseconds only.
-REMOVED_TOGETHER = 500
+REMOVED_TOGETHER = 200
 
 
 def cancel(server: "Redis", portal: str, job: str, keep_seconds: int) -> int:

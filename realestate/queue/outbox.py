@@ -20,9 +20,11 @@ MAXIMUM = 256
 class Outbox:
     """Settlements and early children, sent in batches by one task. Sending one twice does no harm."""
 
-    def __init__(self, queue: RequestQueue, stats: StatsCollector) -> None:
+    def __init__(self, queue: RequestQueue, stats: StatsCollector, pushed: Callable[[], object] = lambda: None) -> None:
+        """`pushed` is called when Redis has got new requests."""
         self.queue = queue
         self.stats = stats
+        self._pushed = pushed
         self._settlements: list[Settlement] = []
         self._early: list[tuple[Pushed, Callable[[], Awaitable[None]] | None]] = []
         self._sending: list[Settlement] = []
@@ -90,6 +92,7 @@ class Outbox:
                 raise
             await self._call([then for _, then in early if then])
             self._sending = []
+            self._pushed()
             self.stats.inc_value("queue/round_trips")
             self._count(settlements, ours)
 

@@ -15,6 +15,7 @@ from realestate.queue.identity import Identity, buckets_for
 from realestate.queue.migrate_keys import migrate_keys
 from realestate.queue.proxy_health import KEEP_MS, ONE_AT_A_TIME_MS, START_RATE, ProxyRef
 from realestate.queue.redis_client import AsyncRedis
+from realestate.queue.script_batch import ScriptBatch
 from realestate.queue.seed_source import SeedSource
 
 if TYPE_CHECKING:
@@ -138,6 +139,13 @@ class HeartbeatReply:
     """Requests in the queue."""
     cancelled: frozenset[str] = frozenset()
     """Jobs whose requests must not be sent any more."""
+    takeable: bool = True
+    """Whether there is something to take, or a dead worker to notice."""
+    open_jobs: int = 1
+    dead_workers: int = 1
+    """Dead workers whose seeds have not been put back."""
+    seeds: int | None = None
+    """Seeds to take; None if they were not counted."""
 
 
 class RequestQueue:
@@ -151,6 +159,8 @@ class RequestQueue:
         self.seeds = SeedSource(keys.start_urls(portal))
         self.proxies: Sequence[ProxyRef] | None = None
         """The worker's proxies: None is the direct connection, an empty list takes nothing."""
+        self.batch: ScriptBatch | None = None
+        """Sends the heartbeats of all portals of this process together."""
         self._scripts: dict[str, Any] = {}
         # If all jobs share their fingerprints, these are stored under the empty name, which no job has.
         self._scope = "" if limits.scope == "portal" else None
@@ -198,12 +208,37 @@ class RequestQueue:
         )
         return [bool(ours) for ours in answers]
 
-    async def heartbeat(self, worker: str, heartbeat: bytes, started: Sequence[bytes]) -> HeartbeatReply:
-        now, paused, blocked, known, waiting, cancelled = await self.run(
-            "heartbeat", worker=worker, lease=self.limits.lease, heartbeat=heartbeat, started=started
-        )
+    async def heartbeat(
+        self, worker: str, heartbeat: bytes, started: Sequence[bytes], known_seeds: int = 0
+    ) -> HeartbeatReply:
+        """`known_seeds` is how many seeds the worker knows that it has taken."""
+        counts_seeds = self.batch is not None and self.seeds.kind == "list"
+        arguments = {
+            "worker": worker,
+            "lease": self.limits.lease,
+            "heartbeat": heartbeat,
+            "started": started,
+            "seeds": self.seeds.key if counts_seeds else "",
+            "taken_seeds": self.seeds.taken_by(worker) if counts_seeds else "",
+            "known_seeds": known_seeds,
+        }
+        found = None
+        if self.batch is not None:
+            found = await self.batch.run(self.prefix, msgpack.packb(arguments, use_bin_type=False))
+        if found is None:
+            found = await self.run("heartbeat", **arguments)
+        now, paused, blocked, known, waiting, cancelled, takeable, open_jobs, dead_workers, seeds = found
         return HeartbeatReply(
-            now, bool(paused), blocked, bool(known), waiting, frozenset(job.decode() for job in cancelled)
+            now=now,
+            paused=bool(paused),
+            blocked_until=blocked,
+            known=bool(known),
+            waiting=waiting,
+            cancelled=frozenset(job.decode() for job in cancelled),
+            takeable=bool(takeable),
+            open_jobs=open_jobs,
+            dead_workers=dead_workers,
+            seeds=seeds if counts_seeds else None,
         )
 
     async def leave(self, worker: str) -> int:
@@ -314,7 +349,7 @@ class RequestQueue:
     async def run(self, script: str, **arguments: Any) -> Any:
         """Run one of the scripts in `lua/`."""
         if script not in self._scripts:
-            self._scripts[script] = self.server.register_script(_text(script))
+            self._scripts[script] = self.server.register_script(script_text(script))
         # Lua in Redis reads only the old format of msgpack, in which text and bytes are the same type.
         packed = msgpack.packb(arguments, use_bin_type=False)
         return await self._scripts[script](keys=[self.prefix], args=[packed])
@@ -335,10 +370,10 @@ def _call_id() -> str:
 def run_script(server: "redis.Redis", portal: str, script: str, **arguments: Any) -> Any:
     """Run one of the scripts in `lua/` with a blocking client."""
     packed = msgpack.packb(arguments, use_bin_type=False)
-    return server.eval(_text(script), 1, keys.prefix(portal), packed)
+    return server.eval(script_text(script), 1, keys.prefix(portal), packed)
 
 
 @cache
-def _text(script: str) -> str:
+def script_text(script: str) -> str:
     folder = files("realestate.queue.lua")
     return "\n".join(folder.joinpath(f"{name}.lua").read_text("utf-8") for name in ("common", script))

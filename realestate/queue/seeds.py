@@ -85,6 +85,11 @@ class SeedList:
         """Record that the request of this seed is being enqueued."""
         self._enqueued.add(nonce)
 
+    @property
+    def known(self) -> int:
+        """The seeds that this worker knows it has taken."""
+        return len(self._open)
+
     def is_enqueued(self, nonce: str) -> bool:
         return nonce in self._enqueued or (nonce not in self._open and nonce not in self._parts)
 

@@ -31,6 +31,8 @@ class HeartbeatData(msgspec.Struct, frozen=True):
     dead: int = 0
     pages_per_second: float = 0.0
     """Over the last minute."""
+    cpu_share: float = 0.0
+    """The share of a processor that its process used over the last minute, for all its portals."""
     outcomes: dict[str, int] = {}
     """Pages by outcome, such as `ok` and `banned`."""
     new: int = 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import md5
 from typing import Any, Literal, Protocol, get_args, get_type_hints, runtime_checkable
@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, get_args, get_type_hints, runtime_che
 from realestate.items.others import OTHERS
 from realestate.storage.field_types import FIELD_TYPES, field_type
 from realestate.storage.history import Event, PriceSeen
+from realestate.storage.query import Comparison, Filter
 
 TableName = Literal["listings", "events", "prices", "products", "quotes"]
 TABLE_NAMES: tuple[TableName, ...] = get_args(TableName)
@@ -100,6 +101,34 @@ def row_hash(identity: Sequence[Any]) -> int:
     return int.from_bytes(md5(text.encode(), usedforsecurity=False).digest()[:4], "big")
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rows are wanted; all by default."""
+
+    where: Filter | None = None
+    """Only rows of listings that match. Not for items of other kinds."""
+    since: datetime | None = None
+    """Only listings that changed since then, events and prices of that time and later, and items that were seen then or
+    later."""
+
+    def listings(self, table: Table) -> Filter | None:
+        """The filter of the listings whose rows are wanted; None for those of all listings."""
+        if self.since is None or table.name != "listings":
+            return self.where
+        where = self.where or Filter(any_status=True)
+        changed = Comparison("changed_at", ">=", (self.since,))
+        return replace(where, conditions=(*where.conditions, changed))
+
+    def earliest(self, table: Table) -> tuple[str, datetime] | None:
+        """The column and the earliest time of the rows, of a table other than listings."""
+        if self.since is None or table.name == "listings":
+            return None
+        return ("last_seen_at" if table.kind else "at"), self.since
+
+
+ALL_ROWS = Selection()
+
+
 class Export(Protocol):
     """The rows of one table, as of one point in time where the database can do that.
 
@@ -136,7 +165,7 @@ class ReadAsArrow(Protocol):
 class ExportStore(Protocol):
     """The method of a store for exports."""
 
-    def exported(self, table: Table) -> AbstractContextManager[Export]:
+    def exported(self, table: Table, selection: Selection = ALL_ROWS) -> AbstractContextManager[Export]:
         """The rows of a table. Others may read and write meanwhile."""
 
 

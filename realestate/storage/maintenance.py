@@ -13,9 +13,11 @@ from realestate.storage.errors import StoreError
 from realestate.storage.export import ExportStore
 from realestate.storage.history import State
 from realestate.storage.homes import HomesStore
+from realestate.storage.lake import LakeStore
 from realestate.storage.outbox import OutboxStore
 from realestate.storage.places import PlaceStore
 from realestate.storage.query.results import QueryStore
+from realestate.storage.searches import SearchStore
 from realestate.storage.snapshots import Kind, SnapshotRef
 from realestate.storage.states import StateStore
 from realestate.storage.store import Store
@@ -197,6 +199,16 @@ class MaintenanceStore(Protocol):
 
 @runtime_checkable
 class FullStore(
-    Store, MaintenanceStore, OutboxStore, StateStore, QueryStore, ExportStore, HomesStore, PlaceStore, Protocol
+    Store,
+    MaintenanceStore,
+    OutboxStore,
+    StateStore,
+    QueryStore,
+    ExportStore,
+    LakeStore,
+    SearchStore,
+    HomesStore,
+    PlaceStore,
+    Protocol,
 ):
     """A store with all its commands, which can be searched."""

@@ -1,4 +1,4 @@
-"""Small JSON documents with a name, for what monitoring remembers: alerts, silences, drift, when a report was sent."""
+"""Small JSON documents with a name, for what monitoring remembers: alerts, silences, when a report was sent."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable

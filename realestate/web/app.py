@@ -1,20 +1,33 @@
-"""The server: `create_app` puts API and pages together."""
+"""The server: `create_app` puts the API and the pages together."""
 
+import copy
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.exception_handlers import http_exception_handler, request_validation_exception_handler
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 
 from realestate import __version__
+from realestate.queue.redis_client import REDIS_ERRORS, error_text
 from realestate.storage import FullStore
 from realestate.storage.errors import StoreError
+from realestate.storage.query import QueryError
+from realestate.web import api
+from realestate.web.answers import Answer, Refusal, refusal
+from realestate.web.feeds import add_feeds
 from realestate.web.keys import Key
 from realestate.web.pages.app import add_pages
 from realestate.web.pages.web import Tiles
+from realestate.web.security import Limits, Security
 from realestate.web.stores import Stores
+
+DESCRIPTION = "Property listings of many portals, with their history. Filters: docs/query.md; the API: docs/api.md."
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +36,8 @@ class Services:
 
     stores: Stores
     redis_url: str | None = None
+    simulator: str | None = None
+    """The control address of `realestate simulate`, if its portals are crawled."""
 
 
 def create_app(
@@ -30,12 +45,14 @@ def create_app(
     redis_url: str | None = None,
     *,
     api_keys: Mapping[str, Key] | None = None,
+    rate_limit: str = "",
     tiles: Tiles | None = None,
     simulator: str | None = None,
 ) -> FastAPI:
-    """Return the application. It connects to the store when a request first needs it. Without keys everybody who can
-    reach it may read and operate, so it must be reachable from this machine only."""
-    services = Services(Stores(open_store), redis_url)
+    """Return the application. It connects to the store when a request first needs it.
+
+    Without keys everybody who can reach it may read and operate, so it must be reachable from this machine only."""
+    services = Services(Stores(open_store), redis_url, simulator)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -45,27 +62,35 @@ def create_app(
     app = FastAPI(
         title="realestate",
         version=__version__,
+        description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
-        openapi_url="/api/v1/openapi.json",
+        openapi_url=None,
         lifespan=lifespan,
     )
     app.state.services = services
+    add_feeds(app, services.stores)
+    app.state.security = Security(api_keys or {}, rate_limit, redis_url)
     add_pages(app, services.stores.ask, redis_url, keys=api_keys, tiles=tiles, simulator=simulator)
     app.add_api_route("/healthz", healthz, methods=["GET"], include_in_schema=False)
+    app.include_router(api.router)
+    app.add_middleware(Limits)
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(QueryError, _wrong_question)
+    app.add_exception_handler(RequestValidationError, _wrong_parameter)
+    app.add_exception_handler(HTTPException, _not_found)
+    app.add_exception_handler(StoreError, _store_away)
+    for error in REDIS_ERRORS:
+        app.add_exception_handler(error, _redis_away)
     return app
-
-
-def services_of(request: Request) -> Services:
-    services: Services = request.app.state.services
-    return services
 
 
 async def healthz(request: Request) -> Response:
     """200 if the store responds, 503 otherwise. It says nothing about the data."""
+    services: Services = request.app.state.services
 
     def ask() -> None:
-        with services_of(request).stores.lent() as store:
+        with services.stores.lent() as store:
             store.server_state()
 
     try:
@@ -73,3 +98,55 @@ async def healthz(request: Request) -> Response:
     except StoreError:
         return Response("the store does not respond\n", 503, media_type="text/plain")
     return Response("ok\n", media_type="text/plain")
+
+
+def openapi_of(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI 3.1 description of the API. docs/openapi.json is this; a test keeps it true."""
+    described = copy.deepcopy(app.openapi())
+    components = described.setdefault("components", {})
+    components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    components.get("schemas", {}).pop("HTTPValidationError", None)
+    components.get("schemas", {}).pop("ValidationError", None)
+    if not components.get("schemas"):
+        components.pop("schemas", None)
+    described["paths"] = {path: each for path, each in described["paths"].items() if path.startswith("/api/")}
+    described["security"] = [{"key": []}]
+    return described
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return refusal(error)
+
+
+def _wrong_question(request: Request, error: Exception) -> Response:
+    return Answer({"error": str(error)}, 422)
+
+
+async def _wrong_parameter(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    if not _is_of_api(request):
+        return await request_validation_exception_handler(request, error)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"][1:]) or "the body"
+    return Answer({"error": f"{where}: {first['msg']}"[:500]}, 422)
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if not _is_of_api(request):
+        return await http_exception_handler(request, error)
+    status = 422 if error.status_code == 400 else error.status_code  # a body that cannot be read
+    return Answer({"error": str(error.detail)}, status, error.headers)
+
+
+def _is_of_api(request: Request) -> bool:
+    return request.url.path.startswith("/api/")
+
+
+def _store_away(request: Request, error: Exception) -> Response:
+    return Answer({"error": "the store does not respond; try again later"}, 503, {"retry-after": "5"})
+
+
+def _redis_away(request: Request, error: Exception) -> Response:
+    return Answer({"error": f"Redis does not respond: {error_text(error)}"[:200]}, 503, {"retry-after": "5"})

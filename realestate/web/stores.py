@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from queue import Empty, LifoQueue
 from typing import TypeVar
 
+from fastapi import Request
+
 from realestate.storage import FullStore, StoreAway
 
 T = TypeVar("T")
@@ -49,3 +51,9 @@ class Stores:
                 return
             if store is not None:
                 store.close()
+
+
+def stores_of(request: Request) -> Stores:
+    """The stores of the application that got the request."""
+    stores: Stores = request.app.state.services.stores
+    return stores

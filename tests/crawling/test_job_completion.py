@@ -75,7 +75,7 @@ class Played:
             conclude=self._conclude,
             parts=lambda job, portal: self.parts if portal == self.name else [],
             set_watermark=self._set_watermark,
-            jobs=lambda portal, limit: [],
+            jobs=lambda portal, limit, job=None: [],
         )
         provide_store(cast("Crawler", self.crawler), DirectHandle(store))
 

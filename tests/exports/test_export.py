@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,12 @@ import pytest
 
 from realestate.exports import ExportError, WrongExport, export, formats
 from realestate.storage import FullStore, StoreError
-from realestate.storage.export import TABLES, Row, Table
+from realestate.storage.export import ALL_ROWS, TABLES, Row, Selection, Table, TableName
 from realestate.storage.postgres import PostgresStore
 from realestate.storage.postgres import export as postgres_export
+from realestate.storage.query import parse_filter
 from tests.exports.conftest import NOW, Export, written
-from tests.storage.batches import page, pages
+from tests.storage.batches import later, page, pages
 
 
 def names(folder: Path) -> list[str]:
@@ -54,7 +56,7 @@ class _Breaking:
         self.count = count
 
     @contextmanager
-    def exported(self, table: Table) -> Iterator[Any]:
+    def exported(self, table: Table, selection: Selection = ALL_ROWS) -> Iterator[Any]:
         yield _BreakingExport(table, self)
 
 
@@ -274,3 +276,26 @@ def test_two_exports_of_the_same_name_at_once_leave_one_complete_file(store: Pos
 def test_no_column_has_contacts() -> None:
     columns = {name for table in TABLES.values() for name in table.names}
     assert not [name for name in columns for word in ("phone", "email", "contact", "sealed") if word in name]
+
+
+def test_a_filter_and_a_time_choose_the_rows(any_store: FullStore, tmp_path: Path) -> None:
+    written(any_store, page("1", rooms=2), page("2", rooms=4), page("3", rooms=5, status="sold"))
+    since = any_store.query_time()
+    later()
+    written(any_store, page("2", rooms=4, title="new"), job="second")
+
+    def refs(table: TableName, where: str | None, since: datetime | None = None) -> list[str]:
+        selection = Selection(None if where is None else parse_filter(where), since)
+        made = export(any_store, table, "jsonl", str(tmp_path / "rows"), NOW, selection=selection)
+        assert made.is_complete
+        return [json.loads(line)["ref"] for line in (tmp_path / "rows").read_text().splitlines()]
+
+    assert refs("listings", "rooms>=3") == ["2"]
+    assert refs("listings", "rooms>=3 status=any") == ["2", "3"]
+    assert refs("listings", None, since) == ["2"]
+    assert refs("listings", "rooms<3", since) == []
+    assert refs("events", "rooms>=3") == ["2", "2"]
+    assert refs("events", None, since) == ["2"]
+    assert refs("prices", "rooms<3") == ["1"]
+    with pytest.raises(WrongExport, match="not for products"):
+        refs("products", "rooms<3")

@@ -234,8 +234,9 @@ def test_the_mark_alone_keeps_requests_from_being_leased(desk: JobDesk, worker: 
     worker.push("other", "extract", 1)
     desk.cancel(job)
     assert server.zcard(keys.ready("emlak")) == 702, "the command removed nothing"
-    leased = [worker.work() for _ in range(4)]
-    assert leased == [[], ["other"], [], []], "at most some hundred are skipped in one call"
+    leased = [worker.work() for _ in range(6)]
+    assert leased.index(["other"]) == 3, "at most two hundred are skipped in one call"
+    assert sum(map(len, leased)) == 1
 
 
 def test_a_job_is_cancelled_at_its_deadline_by_the_queue_itself(desk: JobDesk, worker: Worker, server: Redis) -> None:

@@ -5,6 +5,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,6 +30,7 @@ from realestate.queue import keys
 from realestate.queue.workers import HeartbeatData
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Batch, FullStore, Quarantined, open_store
+from realestate.storage.occurrences import Occurrence
 from tests.examples import a_listing
 
 DOC = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text("utf-8")
@@ -73,7 +75,7 @@ def test_the_fleet_exports_what_the_docs_list(
     store.write(Batch(quarantined=[Quarantined.of(a_listing(portal="bina"), "price: bad")]))
     store.begin_job("j", "bina", "full", "all")
     store.end_sweep("j", "bina", complete=False, reason="a page failed")
-    store.change_state("drift:bina", lambda _: {"drifted": {"price": {}}})
+    store.add_occurrences([Occurrence(entry="nightly", due_at=datetime.now(UTC), decision="skipped", reason="late")])
     reader = reader_of(store_url, redis_url, tmp_path)
     registry = CollectorRegistry()
     registry.register(FleetMetrics(reader.read))
@@ -85,7 +87,6 @@ def test_the_fleet_exports_what_the_docs_list(
     assert samples["realestate_job_incomplete"]["bina",] == 1
     assert samples["realestate_proxies_usable_ratio"]["bina",] == 0.5
     assert samples["realestate_fleet_pages"]["bina", "ok"] == 6
-    assert samples["realestate_field_drifted"]["bina", "price"] == 1
     reader.close()
 
 

@@ -55,6 +55,9 @@ def random_listing(random: Random, portal: str, ref: str) -> Listing:
 _SEARCHED = ("garden", "gard view", "baki", "otaq", "дом", "ёл", "100", "park", "pool gar")
 
 
+_BEGINNINGS = ("bak", "gən", "etie", "garden", "NIZ", "ismayilli", "o neil", "aki", "bina")
+
+
 def random_condition(random: Random) -> str:
     """One condition of a filter, as text."""
     field = random.choice(("text", "words", "box", "polygon", "since", *["compare"] * 8))
@@ -62,8 +65,8 @@ def random_condition(random: Random) -> str:
         case "text":
             return f'text~"{random.choice(_SEARCHED)}"'
         case "words":
-            name = random.choice(("city", "title", "street", "district", "description"))
-            return f'{name}~"{random.choice(("bak", "gən", "etie", "garden", "NIZ", "ismayilli", "o neil", "aki"))}"'
+            name = random.choice(("city", "title", "street", "district", "description", "url"))
+            return f'{name}~"{random.choice(_BEGINNINGS)}"'
         case "box":
             west, south = random.uniform(49.7, 50), random.uniform(40.3, 40.5)
             return f"bbox={west:.5f},{south:.5f},{west + random.random() / 3:.5f},{south + random.random() / 5:.5f}"

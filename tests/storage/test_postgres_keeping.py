@@ -70,7 +70,7 @@ def test_every_row_of_every_table_comes_back(
 def test_every_table_is_in_a_backup(store: PostgresStore, sql: Sql) -> None:
     """For a new table, decide whether it is in a backup."""
     there = {name for (name,) in sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
-    made_again = {"homes", "home_listings", "home_links", "home_runs", "market_weekly", "summaries"}
+    made_again = {"homes", "home_listings", "home_links", "home_runs", "market_weekly", "summaries", "tallies"}
     not_kept = {"schema_version", "validators", "cards", "home_pins", "notifications", "occurrences", "states"}
     assert there == {*TABLES, "contacts", "job_orders", *made_again, *not_kept}
 
@@ -93,16 +93,16 @@ def test_tables_are_analysed(store: PostgresStore, sql: Sql) -> None:
 
 def test_an_invalid_index_is_built_again_and_a_leftover_dropped(store: PostgresStore, sql: Sql) -> None:
     """An interrupted REINDEX CONCURRENTLY leaves such indexes."""
-    sql("CREATE INDEX listings_place_ccnew ON listings (city)")
+    sql("CREATE INDEX summaries_city_ccnew ON summaries (city)")
     sql("UPDATE pg_index SET indisvalid = false WHERE indexrelid::regclass::text = ANY (%s)",
-        ["listings_place", "listings_place_ccnew"])  # fmt: skip
+        ["summaries_city", "summaries_city_ccnew"])  # fmt: skip
     repaired = findings(store)["index"]
     assert [(finding.found.partition(":")[0], finding.weight) for finding in repaired] == [
-        ("listings_place", "repaired"),
-        ("listings_place_ccnew", "repaired"),
+        ("summaries_city", "repaired"),
+        ("summaries_city_ccnew", "repaired"),
     ]
     assert sql("SELECT count(*) FROM pg_index WHERE NOT indisvalid") == [(0,)]
-    assert sql("SELECT to_regclass('listings_place') IS NULL, to_regclass('listings_place_ccnew') IS NULL") == [
+    assert sql("SELECT to_regclass('summaries_city') IS NULL, to_regclass('summaries_city_ccnew') IS NULL") == [
         (False, True)
     ]
     assert "index" not in findings(store)
@@ -130,7 +130,9 @@ def test_dead_rows_that_autovacuum_left_are_cleaned(store: PostgresStore, sql: S
     sql("SELECT pg_stat_clear_snapshot()")
     found = findings(store)["dead rows"]
     assert {finding.weight for finding in found} == {"repaired"}
-    assert {finding.found.partition(":")[0] for finding in found} == {"listings", "summaries"}
+    names = {finding.found.partition(":")[0] for finding in found}
+    assert "listings" in names
+    assert names <= {"listings", "summaries", "tallies"}, "the triggers leave dead rows too, until autovacuum comes"
     assert "dead rows" not in findings(store)
 
 

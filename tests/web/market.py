@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date, timedelta
 from decimal import Decimal
 
 from realestate.items import Gone, Listing
@@ -9,6 +10,7 @@ from realestate.pipelines.clean import clean
 from realestate.storage import Batch, FullStore
 from realestate.storage.clock import Seen, steady
 from realestate.storage.history import Observed
+from realestate.storage.homes import MarketWeek
 from tests.examples import a_listing
 
 #: What a seller may write. All of it is text.
@@ -86,6 +88,41 @@ def fill(store: FullStore, count: int = 120, days: float = 40) -> None:
     for portal in ("bina", "immoweb"):
         store.end_sweep("second", portal, complete=True)
         store.conclude("second", portal, force=True)
+
+
+def fill_market(store: FullStore, weeks: int = 30) -> None:
+    """Store market figures of two places: one with all figures, one with too few homes for some."""
+    monday = date.today() - timedelta(days=date.today().weekday())
+    rows = []
+    for number in range(weeks):
+        price = 1800 + 12 * number + 40 * (number % 3)
+        rows.append(
+            MarketWeek(
+                week=monday - timedelta(weeks=weeks - 1 - number),
+                country="AZ",
+                city="Bakı",
+                property_type="apartment",
+                operation="sale",
+                currency="AZN",
+                stock=400 + number,
+                new=20 + number % 5,
+                gone=18 + number % 4,
+                median_price=price * 80.0,
+                price_low=price * 60.0,
+                price_high=price * 110.0,
+                median_price_per_m2=float(price),
+                price_per_m2_low=price * 0.8,
+                price_per_m2_high=price * 1.25,
+                median_days_on_market=40.0 + number % 6,
+                cut_share=0.05 + number % 4 / 100,
+                median_cut=0.04,
+                gross_yield=0.061,
+                price_index=100.0 + number / 3,
+            )
+        )
+    small = {"country": "BE", "city": "Gent", "property_type": "house", "operation": "rent", "currency": "EUR"}
+    rows.append(MarketWeek(week=monday, **small, rent_period="month", stock=3, new=1, gone=0))  # type: ignore[arg-type]
+    store.save_market(rows, monday - timedelta(weeks=weeks))
 
 
 def _seen(item: Observed, job: str, days_ago: float) -> Seen:

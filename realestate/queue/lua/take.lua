@@ -121,7 +121,7 @@ local function put_away(ids, heads)
 end
 
 -- Requests of marked jobs at the head of the queue, looked at together; and at most so many in one call.
-local HEAD_STEP, HEAD_MOST = 100, 400
+local HEAD_STEP, HEAD_MOST = 100, 200
 local function clear_head()
   local seen = 0
   while seen < HEAD_MOST do

@@ -13,6 +13,10 @@ CREATE FUNCTION listing_words(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL
             || repeat(' ', 72))
 $$;
 
+-- What a worker computes of a listing, because it takes PostgreSQL much longer: the words of its texts, and its cell of
+-- H3 at resolution 9. Workers of older versions leave them empty.
+ALTER TABLE listings ADD COLUMN search_words tsvector, ADD COLUMN cell bigint;
+
 CREATE TABLE summaries (
     portal             text NOT NULL,
     ref                text NOT NULL,
@@ -69,6 +73,7 @@ CREATE TABLE summaries (
     on_market          boolean NOT NULL,
     place              point,
     words              tsvector NOT NULL,
+    cell               bigint,
     changed_at         timestamptz NOT NULL,
     price_changed_at   timestamptz,
     cheaper_by         numeric(20, 2),
@@ -86,11 +91,12 @@ SELECT
     parser_version,
     upper(delisted_at) AS delisted_at, photos[1] AS photo, cardinality(photos) AS photo_count,
     status IN ('active', 'reserved') AS on_market, point(longitude, latitude) AS place,
-    array_to_tsvector(ARRAY (
+    coalesce(search_words, array_to_tsvector(ARRAY (
         SELECT left(word, 50) FROM unnest(string_to_array(listing_words(concat_ws(' ',
-            title, description, street, district, city, region, metro_station, postal_code, subtype, agency_name, ref
+            title, street, district, city, region, metro_station, postal_code, subtype, agency_name, ref
         )), ' ')) AS word WHERE word <> ''
-    )) AS words
+    ))) AS words,
+    cell
 FROM listings;
 
 -- Without enable_seqscan = off PostgreSQL may read all listings while it has no statistics yet.
@@ -102,7 +108,7 @@ BEGIN
         floors_total, year_built, condition, energy_class, energy_kwh_m2, heating, facades, features, has_deed,
         has_mortgage, region, city, district, metro_station, street, postal_code, latitude, longitude,
         geo_precision, title, seller_type, agency_name, agency_ref, posted_at, updated_at, first_seen_at,
-        status, quality_flags, parser_version, delisted_at, photo, photo_count, on_market, place, words, changed_at
+        status, quality_flags, parser_version, delisted_at, photo, photo_count, on_market, place, words, cell, changed_at
     )
     SELECT
         made.portal, made.ref, made.url, made.country, made.operation, made.rent_period, made.property_type,
@@ -113,7 +119,7 @@ BEGIN
         made.metro_station, made.street, made.postal_code, made.latitude, made.longitude, made.geo_precision,
         made.title, made.seller_type, made.agency_name, made.agency_ref, made.posted_at, made.updated_at,
         made.first_seen_at, made.status, made.quality_flags, made.parser_version, made.delisted_at, made.photo,
-        made.photo_count, made.on_market, made.place, made.words, made.first_seen_at
+        made.photo_count, made.on_market, made.place, made.words, made.cell, made.first_seen_at
     FROM added JOIN listing_summaries AS made USING (portal, ref);
     RETURN NULL;
 END $$;
@@ -126,7 +132,7 @@ BEGIN
         year_built, condition, energy_class, energy_kwh_m2, heating, facades, features, has_deed, has_mortgage,
         region, city, district, metro_station, street, postal_code, latitude, longitude, geo_precision, title,
         seller_type, agency_name, agency_ref, posted_at, updated_at, status, quality_flags, parser_version,
-        delisted_at, photo, photo_count, on_market, place, words
+        delisted_at, photo, photo_count, on_market, place, words, cell
     ) = (
         SELECT
             url, country, operation, rent_period, property_type, subtype, is_new_building, price, currency,
@@ -134,7 +140,7 @@ BEGIN
             floors_total, year_built, condition, energy_class, energy_kwh_m2, heating, facades, features,
             has_deed, has_mortgage, region, city, district, metro_station, street, postal_code, latitude,
             longitude, geo_precision, title, seller_type, agency_name, agency_ref, posted_at, updated_at,
-            status, quality_flags, parser_version, delisted_at, photo, photo_count, on_market, place, words
+            status, quality_flags, parser_version, delisted_at, photo, photo_count, on_market, place, words, cell
         FROM listing_summaries AS made WHERE made.portal = NEW.portal AND made.ref = NEW.ref
     )
     WHERE portal = NEW.portal AND ref = NEW.ref;
@@ -184,6 +190,76 @@ CREATE TRIGGER summarize_removed AFTER DELETE ON listings FOR EACH ROW EXECUTE F
 CREATE TRIGGER summarize_events AFTER INSERT ON events
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION summarize_events();
 
+-- How many listings have a value: for facets and maps of everything, and of one portal, country or operation. A missing
+-- value is written as ''. `hexagon5` and `hexagon7` are cells of H3 at these resolutions.
+CREATE TABLE tallies (
+    portal    text NOT NULL,
+    country   text NOT NULL,
+    operation text NOT NULL,
+    on_market boolean NOT NULL,
+    field     text NOT NULL,
+    value     text NOT NULL,
+    count     integer NOT NULL,
+    PRIMARY KEY (field, value, portal, country, operation, on_market)
+) WITH (fillfactor = 50);
+
+-- The cell of H3 that contains this one, at a coarser resolution: its digits after that are set to 7.
+CREATE FUNCTION cell_at(cell bigint, resolution integer) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (cell & ~(15::bigint << 52)) | (resolution::bigint << 52) | ((1::bigint << (3 * (15 - resolution))) - 1)
+$$;
+
+CREATE FUNCTION tally_added() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
+BEGIN
+    INSERT INTO tallies (portal, country, operation, on_market, field, value, count)
+    SELECT portal, country, coalesce(operation, ''), on_market, each.field, coalesce(each.value, ''), sum(by)
+    FROM (SELECT *, 1 AS by FROM added) AS moved CROSS JOIN LATERAL (VALUES
+        ('status', status), ('property_type', property_type), ('city', city), ('district', district),
+        ('rooms', rooms::text), ('seller_type', seller_type), ('currency', currency),
+        ('hexagon5', cell_at(cell, 5)::text), ('hexagon7', cell_at(cell, 7)::text)
+    ) AS each (field, value)
+    GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(by) <> 0 ORDER BY 5, 6, 1, 2, 3, 4
+    ON CONFLICT (field, value, portal, country, operation, on_market)
+    DO UPDATE SET count = tallies.count + excluded.count;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tally_removed() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
+BEGIN
+    INSERT INTO tallies (portal, country, operation, on_market, field, value, count)
+    SELECT portal, country, coalesce(operation, ''), on_market, each.field, coalesce(each.value, ''), sum(by)
+    FROM (SELECT *, -1 AS by FROM removed) AS moved CROSS JOIN LATERAL (VALUES
+        ('status', status), ('property_type', property_type), ('city', city), ('district', district),
+        ('rooms', rooms::text), ('seller_type', seller_type), ('currency', currency),
+        ('hexagon5', cell_at(cell, 5)::text), ('hexagon7', cell_at(cell, 7)::text)
+    ) AS each (field, value)
+    GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(by) <> 0 ORDER BY 5, 6, 1, 2, 3, 4
+    ON CONFLICT (field, value, portal, country, operation, on_market)
+    DO UPDATE SET count = tallies.count + excluded.count;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tally_changed() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
+BEGIN
+    INSERT INTO tallies (portal, country, operation, on_market, field, value, count)
+    SELECT portal, country, coalesce(operation, ''), on_market, each.field, coalesce(each.value, ''), sum(by)
+    FROM (SELECT *, 1 AS by FROM added UNION ALL SELECT *, -1 FROM removed) AS moved CROSS JOIN LATERAL (VALUES
+        ('status', status), ('property_type', property_type), ('city', city), ('district', district),
+        ('rooms', rooms::text), ('seller_type', seller_type), ('currency', currency),
+        ('hexagon5', cell_at(cell, 5)::text), ('hexagon7', cell_at(cell, 7)::text)
+    ) AS each (field, value)
+    GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(by) <> 0 ORDER BY 5, 6, 1, 2, 3, 4
+    ON CONFLICT (field, value, portal, country, operation, on_market)
+    DO UPDATE SET count = tallies.count + excluded.count;
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER tally_added AFTER INSERT ON summaries
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tally_added();
+CREATE TRIGGER tally_changed AFTER UPDATE ON summaries
+    REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION tally_changed();
+CREATE TRIGGER tally_removed AFTER DELETE ON summaries
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION tally_removed();
+
 -- The listings that are stored already.
 INSERT INTO summaries (
     portal, ref, url, country, operation, rent_period, property_type, subtype, is_new_building, price, currency,
@@ -191,7 +267,8 @@ INSERT INTO summaries (
     year_built, condition, energy_class, energy_kwh_m2, heating, facades, features, has_deed, has_mortgage,
     region, city, district, metro_station, street, postal_code, latitude, longitude, geo_precision, title,
     seller_type, agency_name, agency_ref, posted_at, updated_at, first_seen_at, status, quality_flags,
-    parser_version, delisted_at, photo, photo_count, on_market, place, words, changed_at, price_changed_at, cheaper_by
+    parser_version, delisted_at, photo, photo_count, on_market, place, words, cell, changed_at, price_changed_at,
+    cheaper_by
 )
 SELECT
     made.portal, made.ref, made.url, made.country, made.operation, made.rent_period, made.property_type,
@@ -202,7 +279,7 @@ SELECT
     made.metro_station, made.street, made.postal_code, made.latitude, made.longitude, made.geo_precision,
     made.title, made.seller_type, made.agency_name, made.agency_ref, made.posted_at, made.updated_at,
     made.first_seen_at, made.status, made.quality_flags, made.parser_version, made.delisted_at, made.photo,
-    made.photo_count, made.on_market, made.place, made.words,
+    made.photo_count, made.on_market, made.place, made.words, made.cell,
     coalesce(event.at, made.first_seen_at), price.at, round(-(price.data ->> 'percent')::numeric, 2)
 FROM listing_summaries AS made
 LEFT JOIN (SELECT portal, ref, max(at) AS at FROM events GROUP BY portal, ref) AS event USING (portal, ref)
@@ -222,3 +299,6 @@ CREATE INDEX summaries_cheaper ON summaries (cheaper_by, portal, ref) WHERE on_m
 CREATE INDEX summaries_city ON summaries (country, city, district) WHERE on_market;
 CREATE INDEX summaries_place ON summaries USING gist (place) WHERE on_market;
 CREATE INDEX summaries_words ON summaries USING gin (words) WHERE on_market;
+
+-- Searches do not read `listings` any more, so it needs no indexes for them.
+DROP INDEX listings_place, listings_price, listings_area, listings_map, listings_first_seen;

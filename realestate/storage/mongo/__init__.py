@@ -12,6 +12,7 @@ from realestate.storage.mongo.connection import Connection
 from realestate.storage.mongo.export import ExportedCollections
 from realestate.storage.mongo.homes import Homes
 from realestate.storage.mongo.jobs import Jobs, Planning
+from realestate.storage.mongo.lake import LakeReader
 from realestate.storage.mongo.maintenance import Maintenance
 from realestate.storage.mongo.occurrences import StoredOccurrences
 from realestate.storage.mongo.orders import StoredOrders
@@ -20,6 +21,7 @@ from realestate.storage.mongo.places import Places
 from realestate.storage.mongo.read import PageValidators
 from realestate.storage.mongo.retention import ContactsKeeper, Retention
 from realestate.storage.mongo.schema import schema_version
+from realestate.storage.mongo.searches import SavedSearches
 from realestate.storage.mongo.states import States
 from realestate.storage.mongo.write import ListingWriter, OtherKinds, Releases
 
@@ -42,6 +44,8 @@ class MongoStore(
     Maintenance,
     BackupCollections,
     ExportedCollections,
+    LakeReader,
+    SavedSearches,
 ):
     """See `FullStore`. Connects and migrates when first used."""
 

@@ -1,23 +1,24 @@
 """Read a whole collection for an export."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
 from datetime import datetime
 from decimal import Decimal
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pymongo.database import Database
 
 from realestate.items import FIELDS, Listing
-from realestate.storage.export import DELISTED, OTHER_DECIMALS, Row, Table, row_hash
+from realestate.storage.export import ALL_ROWS, DELISTED, OTHER_DECIMALS, Row, Selection, Table, row_hash
 from realestate.storage.mongo.change import is_tombstone
 from realestate.storage.mongo.connection import Connection, Document, pages
 from realestate.storage.mongo.documents import listing_of, price_of
 from realestate.storage.mongo.event_log import Log
 from realestate.storage.mongo.write import OTHERS, other_of
 from realestate.storage.other_kinds import StoredOther
+from realestate.storage.query import Filter
 
 #: Events that are read at a time.
 _EVENTS = 2000
@@ -28,19 +29,29 @@ class MongoExport:
 
     is_snapshot = False
 
-    def __init__(self, database: Database[Document], table: Table) -> None:
+    def __init__(self, database: Database[Document], table: Table, is_wanted: "Wanted") -> None:
         self.table = table
         self._database = database
+        self._is_wanted = is_wanted
         self.count = 0
         self.checksum = 0
-        for identities in _identities(database, table):
+        for identities in _identities(database, table, is_wanted):
             self.count += len(identities)
             self.checksum += sum(map(row_hash, identities))
 
     def rows(self) -> Iterator[Sequence[Row]]:
         places = [self.table.names.index(name) for name in self.table.identity]
         for values in _VALUES[self.table.name](self._database, self.table):
-            yield [(row_hash([row[place] for place in places]), *row) for row in values]
+            wanted = filter(self._is_wanted, values)
+            yield [(row_hash([row[place] for place in places]), *row) for row in wanted]
+
+
+Wanted = Callable[[tuple[Any, ...]], bool]
+"""Gets the values of a row, and returns whether it is wanted."""
+
+
+def _everything(values: tuple[Any, ...]) -> bool:
+    return True
 
 
 Values = Iterator[list[tuple[Any, ...]]]
@@ -49,14 +60,14 @@ _HISTORY = {"events": 0, "prices": 0}
 
 def _listings(database: Database[Document], table: Table) -> Values:
     for page in pages(database["listings"], _HISTORY):
-        yield [_listing_values(listing_of(each)) for each in page if not is_tombstone(each)]
+        yield [listing_values(listing_of(each)) for each in page if not is_tombstone(each)]
 
 
 _read_listing = attrgetter(*FIELDS)
 _DELISTED_AT = FIELDS.index("delisted_at")
 
 
-def _listing_values(listing: Listing) -> tuple[Any, ...]:
+def listing_values(listing: Listing) -> tuple[Any, ...]:
     values = list(_read_listing(listing))
     values[_DELISTED_AT : _DELISTED_AT + 1] = values[_DELISTED_AT] or [None] * len(DELISTED)
     return tuple(sorted(value) if type(value) is frozenset else value for value in values)
@@ -111,16 +122,16 @@ def _typed(value: Any, kind: type) -> Any:
 _VALUES = {"listings": _listings, "prices": _prices, "events": _events, "products": _others, "quotes": _others}
 
 
-def _identities(database: Database[Document], table: Table) -> Iterator[list[tuple[Any, ...]]]:
+def _identities(database: Database[Document], table: Table, is_wanted: Wanted) -> Iterator[list[tuple[Any, ...]]]:
     """The identities of all rows, read without the rest of the documents where that is possible."""
-    if table.name == "listings":
+    if table.name == "listings" and is_wanted is _everything:
         shown = dict.fromkeys(("erased_at", *table.identity), 1)
         for page in pages(database["listings"], shown):
             yield [tuple(map(each.get, table.identity)) for each in page if not is_tombstone(each)]
         return
     places = [table.names.index(name) for name in table.identity]
     for values in _VALUES[table.name](database, table):
-        yield [tuple(row[place] for place in places) for row in values]
+        yield [tuple(row[place] for place in places) for row in filter(is_wanted, values)]
 
 
 class ExportedCollections:
@@ -128,7 +139,28 @@ class ExportedCollections:
 
     connection: Connection
 
+    if TYPE_CHECKING:
+
+        def matching(self, filter: Filter) -> Iterator[Listing]: ...
+
     @contextmanager
-    def exported(self, table: Table) -> Iterator[MongoExport]:
+    def exported(self, table: Table, selection: Selection = ALL_ROWS) -> Iterator[MongoExport]:
+        is_wanted = self._wanted(table, selection)
         with self.connection.database() as database:
-            yield MongoExport(database, table)
+            yield MongoExport(database, table, is_wanted)
+
+    def _wanted(self, table: Table, selection: Selection) -> Wanted:
+        if selection == ALL_ROWS:
+            return _everything
+        filter = selection.listings(table)
+        keys = None if filter is None else {(each.portal, each.ref) for each in self.matching(filter)}
+        portal = table.names.index("portal")
+        ref = table.names.index("ref")
+        earliest = selection.earliest(table)
+
+        def is_wanted(values: tuple[Any, ...]) -> bool:
+            if keys is not None and (values[portal], values[ref]) not in keys:
+                return False
+            return earliest is None or bool(values[table.names.index(earliest[0])] >= earliest[1])
+
+        return is_wanted

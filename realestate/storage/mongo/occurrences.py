@@ -28,8 +28,12 @@ class StoredOccurrences:
 
     def last_occurrences(self) -> Mapping[str, datetime]:
         with self.connection.database() as database:
-            newest: list[Document] = [{"$group": {"_id": "$entry", "due_at": {"$max": "$due_at"}}}]
-            return {each["_id"]: each["due_at"] for each in database[_COLLECTION].aggregate(newest)}
+            found = {}
+            for entry in database[_COLLECTION].distinct("entry"):
+                newest = database[_COLLECTION].find({"entry": entry}, {"due_at": 1}).sort("due_at", -1).limit(1)
+                for each in newest:
+                    found[entry] = each["due_at"]
+            return found
 
     def occurrences(
         self, entry: str | None = None, limit: int = 20, *, undone: bool = False, before: datetime | None = None

@@ -36,7 +36,7 @@ from realestate.storage.query import (
 )
 from realestate.storage.query.asked import Place
 from realestate.storage.query.fields import DERIVED
-from realestate.storage.query.hexagons import cells_of, demand_resolution, hexagons
+from realestate.storage.query.hexagons import cells_of, demand_resolution, hexagons, widened
 from realestate.storage.query.results import COUNTED, MOST_POINTS, demand_facets, most_frequent
 
 _PAGE_DOCUMENTS = 1000
@@ -109,8 +109,8 @@ class MongoQueries(ListingReader, QuarantineAndPageIndex):
 
     def hexagons(self, filter: Filter, resolution: int, box: Box | None = None) -> Sequence[Hexagon]:
         demand_resolution(resolution)
-        found = self._matches(filter, _within(box) if box else {"latitude": {"$ne": None}})
-        return hexagons(cells_of(((each["latitude"], each["longitude"]) for each in found), resolution))
+        found = self._matches(filter, _within(widened(box, resolution)) if box else {"latitude": {"$ne": None}})
+        return hexagons(cells_of(((each["latitude"], each["longitude"]) for each in found), resolution), box)
 
     def points(self, filter: Filter, box: Box, limit: int = MOST_POINTS) -> Sequence[MapPoint]:
         names = ("portal", "ref", "longitude", "latitude", "price", "currency")

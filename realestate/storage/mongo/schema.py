@@ -64,6 +64,8 @@ NOT_IN_BACKUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "states": {},
     "occurrences": {"newest": ("due_at",), "entry": ("entry", "due_at")},
     "notifications": {"waiting": ("state", "number"), "target": ("target", "state"), "id": ("id",)},
+    "searches": {},
+    "cursors": {},
     "homes": {
         "home": ("run", "home"),
         "place": ("run", "country", "city", "operation", "property_type", "home"),

@@ -5,6 +5,7 @@ from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.export import ExportedTables
 from realestate.storage.postgres.homes import Homes
 from realestate.storage.postgres.jobs import Jobs, Planning
+from realestate.storage.postgres.lake import LakeReader
 from realestate.storage.postgres.maintenance import Maintenance
 from realestate.storage.postgres.occurrences import StoredOccurrences
 from realestate.storage.postgres.orders import StoredOrders
@@ -12,6 +13,7 @@ from realestate.storage.postgres.outbox import Outbox
 from realestate.storage.postgres.places import Places
 from realestate.storage.postgres.read import PageValidators
 from realestate.storage.postgres.retention import ContactsKeeper, Retention
+from realestate.storage.postgres.searches import SavedSearches
 from realestate.storage.postgres.states import States
 from realestate.storage.postgres.write import OtherKinds, Releases
 
@@ -33,6 +35,8 @@ class PostgresStore(
     Maintenance,
     BackupTables,
     ExportedTables,
+    LakeReader,
+    SavedSearches,
 ):
     """See `FullStore`. Connects at the first call, and again after an outage of the database. Each connection checks
     the version of the schema, and migrates only if it is too old."""

@@ -15,7 +15,17 @@ from realestate.storage.other_kinds import StoredOther
 from realestate.storage.postgres.connection import Statements
 from realestate.storage.postgres.orders import order_of, order_row
 from realestate.storage.postgres.read import INDEX, in_quarantine, page_of
-from realestate.storage.postgres.rows import CLOCK, COLUMNS, array, copy, encoded, fields_of, listing_of
+from realestate.storage.postgres.rows import (
+    CLOCK,
+    COLUMNS,
+    SEARCHED,
+    array,
+    copy,
+    encoded,
+    fields_of,
+    listing_of,
+    searched,
+)
 from realestate.storage.records import PARTS, SealedContacts, StoredJob, StoredListing
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Job, Numbered
@@ -84,6 +94,7 @@ def _write_listing(stored: StoredListing) -> Iterable[Any]:
         stored.last_job,
         *doubt,
         stored.price_sighted_at,
+        *searched(listing),
     )
 
 
@@ -139,7 +150,7 @@ _TABLES: Mapping[str, _Table] = {
 }
 #: Its columns are read in another order than they are written in.
 _LISTINGS = _Table("listings", (*FIELDS, *_BESIDE), _read_listing, _write_listing, "portal, ref")
-_COPY_LISTINGS = f"COPY listings ({', '.join((*COLUMNS, *CLOCK, *_BESIDE))}) FROM STDIN"
+_COPY_LISTINGS = f"COPY listings ({', '.join((*COLUMNS, *CLOCK, *_BESIDE, *SEARCHED))}) FROM STDIN"
 
 
 class BackupTables(Statements):

@@ -18,6 +18,7 @@ from realestate.storage.orders import StoredOrder
 from realestate.storage.other_kinds import StoredOther
 from realestate.storage.outbox import Notification
 from realestate.storage.query.fields import DERIVED_MEANING
+from realestate.storage.searches import Search
 from realestate.storage.snapshots import SnapshotRef
 from realestate.storage.store import Job
 from realestate.storage.validators import PageRead
@@ -101,11 +102,27 @@ TABLES: dict[str, Described] = {
             "on_market": "Whether it is active or reserved.",
             "place": "Longitude and latitude.",
             "words": "The words of its texts, without case and accents.",
+            "cell": "Its cell of H3 at resolution 9, as a number.",
+        },
+    ),
+    "tallies": Described(
+        "How many listings have a value, by portal, country and operation: kept by triggers.",
+        columns={
+            "operation": "sale or rent; empty if it is missing.",
+            "on_market": "Whether they are active or reserved.",
+            "field": "The field; `hexagon5` and `hexagon7` are cells of H3.",
+            "value": "The value as text; empty if it is missing.",
+            "count": "The number of listings.",
         },
     ),
     "listing_summaries": Described("What a summary has of its listing.", Listing, DERIVED_MEANING),
+    "searches": Described("Saved searches. `notify` may contain secrets: addresses with tokens and passwords.", Search),
+    "cursors": Described(
+        "How far readers inside the database have followed the events.",
+        columns={"name": "Who reads.", "seq": "Number of the last event that was read."},
+    ),
     "states": Described(
-        "Small documents of monitoring: open alerts, silences, vanished fields, when a report was sent.",
+        "Small documents of monitoring: open alerts, silences, when a report was sent.",
         columns={"name": "Kind and name.", "data": "The document.", "revision": "Grows with every change."},
     ),
     "notifications": Described(

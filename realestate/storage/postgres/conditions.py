@@ -8,9 +8,12 @@ from typing import Any
 
 from realestate.storage.query import QUERY_FIELDS, Box, Comparison, Filter, Polygon, Words
 from realestate.storage.query.conditions import ON_THE_MARKET, Condition, Value
-from realestate.storage.query.fields import SEEN_TIMES
+from realestate.storage.query.fields import SEEN_TIMES, TEXT_FIELDS
 from realestate.storage.query.folding import LONGEST_WORD
 
+#: PostgreSQL takes for the edge of a polygon what is nearer than a millionth, of an area: with degrees that would be a
+#: hundred metres beside a short edge. So polygons are compared in millionths of a degree.
+_MILLIONTH = 1000000.0
 #: Fields of summaries that are sets.
 _SETS = tuple(name for name, kind in QUERY_FIELDS.items() if kind is frozenset)
 
@@ -52,8 +55,28 @@ def _add(sql: Sql, condition: Condition) -> None:
         case Box():
             add_box(sql, condition)
         case Polygon():
-            corners = ",".join(f"({longitude!r},{latitude!r})" for longitude, latitude in condition.corners)
-            sql.add("place <@ %s::polygon", f"({corners})")
+            add_box(sql, condition.box)
+            corners = ",".join(f"({x * _MILLIONTH!r},{y * _MILLIONTH!r})" for x, y in condition.corners)
+            within = f"point(longitude * {_MILLIONTH}, latitude * {_MILLIONTH}) <@ %s::polygon"
+            sql.add(within, f"({corners})")
+
+
+#: The fields by which tallies are kept apart.
+DIMENSIONS = ("portal", "country", "operation")
+
+
+def tally_condition(filter: Filter) -> Sql | None:
+    """Return the condition of the filter on the table `tallies`; None if the tallies do not know enough."""
+    sql = Sql()
+    for condition in filter:
+        match condition:
+            case Comparison(field="status", operator="=", values=values) if set(values) == set(ON_THE_MARKET):
+                sql.add("on_market")
+            case Comparison(field=name, operator="=", values=values) if name in DIMENSIONS and None not in values:
+                sql.add(f"{name} = ANY (%s)", list(values))
+            case _:
+                return None
+    return sql
 
 
 def add_box(sql: Sql, box: Box) -> None:
@@ -119,8 +142,9 @@ def _cast(field: str) -> str:
 
 def _add_words(sql: Sql, words: Words) -> None:
     """`words` of a summary has the words of all text fields, so the index finds candidates also for one field."""
-    beginnings = " & ".join(f"'{word[:LONGEST_WORD]}':*" for word in words.words)
-    sql.add("words @@ %s::tsquery", beginnings)
+    if words.field in ("text", *TEXT_FIELDS):
+        beginnings = " & ".join(f"'{word[:LONGEST_WORD]}':*" for word in words.words)
+        sql.add("words @@ %s::tsquery", beginnings)
     if words.field == "text":
         return
     name = _of_listing("description") if words.field == "description" else words.field

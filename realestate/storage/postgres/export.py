@@ -7,20 +7,18 @@ from decimal import Decimal
 from typing import Any
 
 from realestate.storage.errors import StoreError
-from realestate.storage.export import DELISTED, FORMULA_STARTS, Column, Row, Table
+from realestate.storage.export import ALL_ROWS, DELISTED, FORMULA_STARTS, Column, Row, Selection, Table
+from realestate.storage.postgres.conditions import where
 from realestate.storage.postgres.connection import Connection
 
 #: Rows that are fetched at a time.
 _TOGETHER = 2000
 #: Bytes of a record batch. Larger batches compress a little better, but every batch is in memory.
 _BATCH_BYTES = 8 * 1024 * 1024
-#: A file that is written slowly may take hours. An index gives the order: to sort millions of wide rows would fill the
-#: disk with temporary files.
-_UNHURRIED = """
-    SET LOCAL statement_timeout = 0;
-    SET LOCAL idle_in_transaction_session_timeout = 0;
-    SET LOCAL enable_sort = off
-"""
+#: A file that is written slowly may take hours.
+UNHURRIED = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
+#: An index gives the order of a whole table: to sort millions of wide rows would fill the disk with temporary files.
+_BY_INDEX = "SET LOCAL enable_sort = off"
 _STARTS = ", ".join(str(ord(character)) for character in FORMULA_STARTS)
 #: Always with six decimals: pandas guesses the form of a column from its first value.
 _TIME_FORM = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
@@ -31,12 +29,14 @@ class PostgresExport:
 
     is_snapshot = True
 
-    def __init__(self, url: str, cursor: Any, table: Table) -> None:
+    def __init__(self, url: str, cursor: Any, table: Table, source: str, settings: str = UNHURRIED) -> None:
+        """`source` is what the rows are selected from, with its values in it. A transaction is open."""
         self.table = table
         self._url = url
         self._cursor = cursor
-        self._where = cursor.mogrify(" WHERE kind = %s", (table.kind,)).decode() if table.kind else ""
-        cursor.execute(f"SELECT count(*), coalesce(sum({_hash(table)}), 0) FROM {_source(table)}{self._where}")
+        self._source = source
+        self._settings = settings
+        cursor.execute(f"SELECT count(*), coalesce(sum({_hash(table)}), 0) FROM {source}")
         count, checksum = cursor.fetchone()
         self.count = int(count)
         self.checksum = int(checksum)
@@ -62,7 +62,7 @@ class PostgresExport:
 
         self._cursor.execute("SELECT pg_export_snapshot()")
         ((snapshot,),) = self._cursor.fetchall()
-        settings = _UNHURRIED.split(";")
+        settings = self._settings.split(";")
         in_snapshot = (
             "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
             f"SET TRANSACTION SNAPSHOT '{snapshot}'",
@@ -87,7 +87,7 @@ class PostgresExport:
     def _select(self, form: Callable[[Column, str], str]) -> str:
         columns = [f'{form(each, _expression(self.table, each))} AS "{each.name}"' for each in self.table.columns]
         listed = ", ".join([_hash(self.table), *columns])
-        return f"SELECT {listed} FROM {_source(self.table)}{self._where} ORDER BY {', '.join(self.table.order)}"
+        return f"SELECT {listed} FROM {self._source} ORDER BY {', '.join(self.table.order)}"
 
 
 class _Rows:
@@ -95,10 +95,6 @@ class _Rows:
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
         self.write = write
-
-
-def _source(table: Table) -> str:
-    return "others" if table.kind else table.name
 
 
 def _hash(table: Table) -> str:
@@ -147,8 +143,30 @@ class ExportedTables:
     connection: Connection
 
     @contextmanager
-    def exported(self, table: Table) -> Iterator[PostgresExport]:
+    def exported(self, table: Table, selection: Selection = ALL_ROWS) -> Iterator[PostgresExport]:
+        is_whole = selection == ALL_ROWS
+        settings = f"{UNHURRIED}; {_BY_INDEX}" if is_whole else UNHURRIED
         with self.connection.cursor(watched=False) as cursor:
-            cursor.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; {_UNHURRIED}")
-            yield PostgresExport(self.connection.url, cursor, table)
+            cursor.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; {settings}")
+            conditions, values = _conditions(table, selection)
+            only = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+            source = cursor.mogrify(f"{'others' if table.kind else table.name}{only}", values).decode()
+            yield PostgresExport(self.connection.url, cursor, table, source, settings)
             cursor.execute("ROLLBACK")
+
+
+def _conditions(table: Table, selection: Selection) -> tuple[list[str], list[Any]]:
+    conditions: list[str] = []
+    values: list[Any] = []
+    if table.kind:
+        conditions.append("kind = %s")
+        values.append(table.kind)
+    if filter := selection.listings(table):
+        sql = where(filter)
+        conditions.append(f"(portal, ref) IN (SELECT portal, ref FROM summaries WHERE {sql.where})")
+        values += sql.values
+    if earliest := selection.earliest(table):
+        column, since = earliest
+        conditions.append(f'"{column}" >= %s')
+        values.append(since)
+    return conditions, values

@@ -16,6 +16,7 @@ from realestate.storage.history import Outcome, State
 from realestate.storage.postgres.connection import Connection, Duplicate
 from realestate.storage.postgres.rows import (
     COLUMNS,
+    SEARCHED,
     arrays,
     as_json,
     copy,
@@ -23,6 +24,7 @@ from realestate.storage.postgres.rows import (
     fields_of,
     joined,
     recordset,
+    searched,
     unnested,
 )
 from realestate.storage.records import erased_name
@@ -74,7 +76,7 @@ LOCK = 0x7772697465  # "write"
 
 _KEY = {"portal": "text", "ref": "text"}
 _BESIDE = {"revision": "integer", "last_job": "text", "suspect_price": "numeric(14, 2)", "suspect_job": "text"}
-_WRITTEN = {**COLUMNS, **_BESIDE}
+_WRITTEN = {**COLUMNS, **_BESIDE, **SEARCHED}
 #: The times of the fetches, and what must not have changed since the listing was read: its revision and two times.
 _TIMES = dict.fromkeys(("first_at", "seen_at", "read_at", "sighted_at"), "timestamptz")
 _EXPECTED = {"expected": "integer", "fetched_before": "timestamptz", "sighted_before": "timestamptz"}
@@ -205,7 +207,16 @@ class Change:
         assert state is not None
         price, job = (state.suspect.price, state.suspect.job) if state.suspect else (None, None)
         times = (state.listing.first_seen_at, self.times.seen, self.times.read, self.times.price_sighted)
-        beside = (state.revision, self.job, price, job, *times, *self._expected(), self.unseen_since)
+        beside = (
+            state.revision,
+            self.job,
+            price,
+            job,
+            *searched(state.listing),
+            *times,
+            *self._expected(),
+            self.unseen_since,
+        )
         return (*fields_of(state.listing), *beside)
 
     def _expected(self) -> Sequence[Any]:

@@ -8,7 +8,7 @@ from psycopg2.errors import QueryCanceled
 
 from realestate.items import FIELDS, Listing
 from realestate.storage.errors import StoreAway
-from realestate.storage.postgres.conditions import Sql, add_box, where
+from realestate.storage.postgres.conditions import DIMENSIONS, Sql, add_box, tally_condition, where
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.read import ListingReader, QuarantineAndPageIndex
 from realestate.storage.postgres.rows import listing_of
@@ -30,7 +30,7 @@ from realestate.storage.query import (
 )
 from realestate.storage.query.asked import Place
 from realestate.storage.query.fields import DERIVED, SEEN_TIMES
-from realestate.storage.query.hexagons import cells_of, demand_resolution, hexagons
+from realestate.storage.query.hexagons import TALLIED, cell_name, demand_resolution, hexagons, widened
 from realestate.storage.query.results import COUNTED, MOST_POINTS, demand_facets, most_frequent
 
 #: A question that takes longer is given up.
@@ -104,6 +104,9 @@ class PostgresQueries(ListingReader, QuarantineAndPageIndex):
         return [listing_of(row) for row in self._asked(statement, Sql(values=[list(portals), list(refs)]))]
 
     def count(self, filter: Filter = EVERYTHING) -> Count:
+        if tallied := tally_condition(filter):
+            statement = f"SELECT coalesce(sum(count), 0)::int FROM tallies WHERE field = 'status' AND {tallied.where}"
+            return Count(self._asked(statement, tallied)[0][0], True)
         sql = where(filter)
         some = f"SELECT FROM summaries WHERE {sql.where} LIMIT {COUNTED + 1}"
         ((number,),) = self._asked(f"SELECT count(*)::int FROM ({some}) AS found", sql)
@@ -111,6 +114,8 @@ class PostgresQueries(ListingReader, QuarantineAndPageIndex):
 
     def facets(self, filter: Filter = EVERYTHING, fields: Sequence[str] = FACETS) -> Sequence[Facet]:
         demand_facets(fields)
+        if tallied := tally_condition(filter):
+            return self._tallied_facets(tallied, fields)
         sql = where(filter)
         counts = " UNION ALL ".join(_FACETS_OF.format(name=name) for name in fields)
         some = f"SELECT {', '.join(fields)} FROM summaries WHERE {sql.where} LIMIT {COUNTED + 1}"
@@ -123,14 +128,37 @@ class PostgresQueries(ListingReader, QuarantineAndPageIndex):
         is_exact = found["all"][None] <= COUNTED
         return [Facet(name, most_frequent(found[name]), is_exact) for name in fields]
 
+    def _tallied_facets(self, tallied: Sql, fields: Sequence[str]) -> Sequence[Facet]:
+        """Of a dimension of the tallies, the rows of `status` are added up: each listing is in one of them."""
+        sums = " UNION ALL ".join(
+            f"SELECT {name!r}, {name if name in DIMENSIONS else 'value'}, sum(count)::int FROM tallies"
+            f" WHERE field = {('status' if name in DIMENSIONS else name)!r} AND {tallied.where} GROUP BY 2"
+            for name in fields
+        )
+        found: dict[str, dict[Any, int]] = {name: {} for name in fields}
+        for name, value, count in self._asked(sums, Sql(values=tallied.values * len(fields))):
+            if count:
+                found[name][_facet_value(name, value or None)] = count
+        return [Facet(name, most_frequent(found[name]), True) for name in fields]
+
     def hexagons(self, filter: Filter, resolution: int, box: Box | None = None) -> Sequence[Hexagon]:
         demand_resolution(resolution)
-        sql = where(filter)
-        if box is not None:
-            add_box(sql, box)
-        sql.add("place IS NOT NULL")
-        rows = self._asked(f"SELECT latitude, longitude FROM summaries WHERE {sql.where}", sql)
-        return hexagons(cells_of(rows, resolution))
+        level = next((each for each in TALLIED if resolution <= each), None)
+        tallied = tally_condition(filter)
+        if tallied and level:
+            rows = self._asked(
+                f"SELECT cell_at(value::bigint, {resolution}) AS found, sum(count)::int FROM tallies"
+                f" WHERE field = 'hexagon{level}' AND value <> '' AND {tallied.where} GROUP BY 1 HAVING sum(count) > 0",
+                tallied,
+            )
+        else:
+            sql = where(filter)
+            sql.add("cell IS NOT NULL")
+            if box is not None:
+                add_box(sql, widened(box, resolution))
+            cell = f"cell_at(cell, {resolution})"
+            rows = self._asked(f"SELECT {cell}, count(*)::int FROM summaries WHERE {sql.where} GROUP BY 1", sql)
+        return hexagons({cell_name(cell): count for cell, count in rows}, box)
 
     def points(self, filter: Filter, box: Box, limit: int = MOST_POINTS) -> Sequence[MapPoint]:
         sql = where(filter)

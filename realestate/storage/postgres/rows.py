@@ -13,6 +13,9 @@ import msgspec
 from realestate.items import FIELDS, Listing
 from realestate.storage.field_types import FIELD_TYPES, FieldType, fields_of_type
 from realestate.storage.history import State, Suspect
+from realestate.storage.query.fields import TEXT_FIELDS
+from realestate.storage.query.folding import search_words
+from realestate.storage.query.hexagons import stored_cell
 
 _QUOTE = b"\x01"
 _ESCAPE = b"\\"
@@ -197,6 +200,16 @@ def fields_of(listing: Listing) -> Sequence[Any]:
         if interval := others[place]:
             others = [*others[:place], f"[{interval[0]},{interval[1]}]", *others[place + 1 :]]
     return (ready(*long), *others)
+
+
+#: Columns of `listings` that are computed from the listing: see `searched`.
+SEARCHED = {"search_words": "tsvector", "cell": "bigint"}
+_texts = attrgetter(*TEXT_FIELDS)
+
+
+def searched(listing: Listing) -> tuple[str, int | None]:
+    """Return the values of SEARCHED."""
+    return search_words(_texts(listing)), stored_cell(listing.latitude, listing.longitude)
 
 
 def listing_of(row: tuple[Any, ...]) -> Listing:

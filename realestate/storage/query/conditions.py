@@ -69,15 +69,18 @@ class Polygon:
         return Box(min(longitudes), min(latitudes), max(longitudes), max(latitudes))
 
     def contains(self, longitude: float, latitude: float) -> bool:
-        """Whether a line to the east crosses an odd number of edges."""
-        inside = False
+        """Whether the edges go around the place, as PostgreSQL decides it: also where edges cross each other."""
+        turns = 0
         before = self.corners[-1]
         for corner in self.corners:
             (x1, y1), (x2, y2) = before, corner
-            if (y1 > latitude) != (y2 > latitude) and longitude < (x2 - x1) * (latitude - y1) / (y2 - y1) + x1:
-                inside = not inside
+            side = (x2 - x1) * (latitude - y1) - (longitude - x1) * (y2 - y1)
+            if y1 <= latitude < y2 and side > 0:
+                turns += 1
+            elif y2 <= latitude < y1 and side < 0:
+                turns -= 1
             before = corner
-        return inside
+        return turns != 0
 
     def __str__(self) -> str:
         return "polygon=" + ";".join(f"{_written(x)},{_written(y)}" for x, y in self.corners)

@@ -34,7 +34,6 @@ SEEN_TIMES = ("last_seen_at", "last_fetched_at")
 #: The fields of which `text` finds words.
 TEXT_FIELDS = (
     "title",
-    "description",
     "street",
     "district",
     "city",

@@ -2,6 +2,7 @@
 migrations/. Neither depends on the language of a server."""
 
 import unicodedata
+from collections.abc import Iterable
 
 #: Letters that are not a plain letter with an accent, and capital letters beyond A to Z.
 FOLDED_FROM = "ƏəIıØøŁłĐđÐðÞþŒœÆæΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩςАБВГДЕЖЗИКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯЄІҐ"
@@ -24,6 +25,12 @@ def folded(text: str) -> str:
 
 def words_of(text: str) -> list[str]:
     return [word for word in folded(text).split(" ") if word]
+
+
+def search_words(texts: Iterable[str | None]) -> str:
+    """Return the words of the texts as PostgreSQL writes a tsvector. Words have no quotation marks and no spaces."""
+    words = {word[:LONGEST_WORD] for word in words_of(" ".join(text for text in texts if text))}
+    return " ".join(f"'{word}'" for word in sorted(words))
 
 
 def has_words(text: str, words: tuple[str, ...]) -> bool:

@@ -16,7 +16,7 @@ from realestate.items import is_storable_time
 from realestate.storage.field_types import FieldType
 from realestate.storage.query.conditions import Box, Comparison, Condition, Filter, Operator, Polygon, Value, Words
 from realestate.storage.query.errors import QueryError
-from realestate.storage.query.fields import QUERY_FIELDS, TEXT_FIELDS, WORDS_OF
+from realestate.storage.query.fields import QUERY_FIELDS, WORDS_OF
 from realestate.storage.query.folding import LONGEST_WORD, words_of
 
 LONGEST_FILTER = 8000
@@ -145,7 +145,7 @@ def _end(pattern: re.Pattern[str], text: str, place: int) -> int:
 def _condition(term: _Term) -> Condition:
     if special := _CONDITIONS.get(term.name):
         return special(term)
-    if term.name not in QUERY_FIELDS and not (term.operator == "~" and term.name in TEXT_FIELDS):
+    if term.name not in QUERY_FIELDS and not (term.operator == "~" and term.name == "description"):
         raise QueryError(_unknown(term.name), term.position)
     if term.operator == "~":
         return _text(term)

@@ -105,7 +105,8 @@ class QueryStore(Protocol):
         """The values of these fields among the matches. QueryError if one is not in FACETS."""
 
     def hexagons(self, filter: Filter, resolution: int, box: Box | None = None) -> Sequence[Hexagon]:
-        """The matches with coordinates, by cell. The resolution is one of RESOLUTIONS."""
+        """The matches with coordinates, by cell; with a box, the cells whose centres are in it, each with all its
+        matches. The resolution is one of RESOLUTIONS."""
 
     def points(self, filter: Filter, box: Box, limit: int = MOST_POINTS) -> Sequence[MapPoint]:
         """The matches within the box, at most so many."""

@@ -10,6 +10,7 @@ from realestate.web.pages import (
     access,
     routes_listing,
     routes_listings,
+    routes_market,
     routes_operations,
     routes_overview,
     static,
@@ -24,6 +25,7 @@ ROUTERS = (
     routes_overview.router,
     routes_listings.router,
     routes_listing.router,
+    routes_market.router,
     routes_operations.router,
 )
 

@@ -11,6 +11,7 @@ from typing import Any
 from realestate.items import Listing
 from realestate.storage import FullStore
 from realestate.storage.history import Event, PriceSeen
+from realestate.storage.homes import HomeLink
 from realestate.storage.snapshots import SnapshotRef
 from realestate.web.pages.charts import Chart, Series
 from realestate.web.pages.formats import Formats, day, words
@@ -20,6 +21,8 @@ _BEGINS = ("listed", "relisted")
 _ENDS = ("delisted", "sold", "rented")
 #: Photos of one listing that are shown.
 MOST_PHOTOS = 60
+#: Other adverts of the same home that are shown.
+MOST_ELSEWHERE = 20
 #: The facts, by group: field and label.
 FACTS: Mapping[str, Sequence[tuple[str, str]]] = {
     "The home": (
@@ -99,6 +102,19 @@ class Stay:
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another advert of the same home, and why it is thought to be the same."""
+
+    portal: str
+    ref: str
+    title: str | None
+    status: str
+    price: Decimal | None
+    currency: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListingPage:
     """All that the page of a listing shows."""
 
@@ -106,6 +122,7 @@ class ListingPage:
     events: Sequence[Event]
     prices: Sequence[PriceSeen]
     pages: Sequence[SnapshotRef]
+    elsewhere: Sequence["Elsewhere"] = ()
 
     @property
     def photos(self) -> Sequence[str]:
@@ -175,7 +192,50 @@ def read_listing(store: FullStore, portal: str, ref: str) -> ListingPage | None:
     if current is None:
         return None
     history = store.history(portal, ref)
-    return ListingPage(current.state.listing, history, store.prices(portal, ref), store.snapshots(portal, ref))
+    return ListingPage(
+        current.state.listing,
+        history,
+        store.prices(portal, ref),
+        store.snapshots(portal, ref),
+        _elsewhere(store, portal, ref),
+    )
+
+
+def _elsewhere(store: FullStore, portal: str, ref: str) -> list[Elsewhere]:
+    """The other adverts of the home, the best link first."""
+    home = store.home_of(portal, ref)
+    if home is None:
+        return []
+    own = f"{portal}/{ref}"
+    reasons: dict[str, str] = {}
+    for link in store.home_links(home):
+        if own in (link.a, link.b):
+            other = link.b if link.a == own else link.a
+            reasons.setdefault(other, _in_words(link))
+    found = []
+    for member in store.home_members(home):
+        current = store.current(member.portal, [member.ref]).get(member.ref) if member.name != own else None
+        if current is not None:
+            other_listing = current.state.listing
+            found.append(
+                Elsewhere(
+                    member.portal,
+                    member.ref,
+                    other_listing.title,
+                    other_listing.status,
+                    other_listing.price,
+                    other_listing.currency,
+                    reasons.get(member.name, "both are the same home as a third advert"),
+                )
+            )
+    return found[:MOST_ELSEWHERE]
+
+
+def _in_words(link: HomeLink) -> str:
+    """The heaviest reasons for a link, and how sure it is."""
+    agreeing = [words(name) for name, weight in link.reasons if weight > 0][:4]
+    sure = f"{link.score:.0%} sure"
+    return f"{', '.join(agreeing)} ({sure})" if agreeing else sure
 
 
 def facts_of(listing: Listing, fmt: Formats) -> Mapping[str, Sequence[Fact]]:

@@ -20,7 +20,7 @@ from realestate.web.pages.static import static
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 #: The pages of the navigation, in its order.
-PAGES = (("/", "Overview"), ("/listings", "Listings"), ("/operations", "Operations"))
+PAGES = (("/", "Overview"), ("/listings", "Listings"), ("/market", "Market"), ("/operations", "Operations"))
 #: Smaller answers are not worth compressing.
 _WORTH_COMPRESSING = 1000
 

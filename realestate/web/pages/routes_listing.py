@@ -40,5 +40,5 @@ def show(request: Request, portal: str, ref: str, session: Reader) -> Response:
         facts=model.facts_of(found.listing, fmt),
         told=model.told(found.events, fmt),
         chart=found.chart(now),
-        elsewhere=(),
+        elsewhere=found.elsewhere,
     )

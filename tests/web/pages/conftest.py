@@ -13,7 +13,7 @@ from realestate.storage.postgres import PostgresStore
 from realestate.web.app import create_app
 from tests.conftest import empty_database
 from tests.web.browser import chromium
-from tests.web.market import fill
+from tests.web.market import fill, fill_market
 from tests.web.server import serving
 
 #: A machine with two cores that draws maps without a graphics card is slow.
@@ -51,6 +51,7 @@ def filled_store(services: embedded.Services) -> Iterator[PostgresStore]:
         store = PostgresStore(url)
         store.migrate()
         fill(store)
+        fill_market(store)
         yield store
         store.close()
 

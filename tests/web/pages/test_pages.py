@@ -16,6 +16,7 @@ PAGES = {
     "listings": "/listings",
     "hostile": "/listings/bina/1000",
     "listing": "/listings/bina/1024",
+    "market": "/market",
     "operations": "/operations",
     "licences": "/licences",
     "no listing": "/listings/bina/unknown",
@@ -25,7 +26,7 @@ PAGES = {
 HTML_BYTES = 50_000
 PLAIN_BYTES = 150_000
 HEAVY_BYTES = 900_000
-HEAVY = ("listings", "hostile", "listing", "bad filter")
+HEAVY = ("market", "listings", "hostile", "listing", "bad filter")
 
 
 def settle(opened: Opened) -> None:
@@ -124,3 +125,24 @@ def test_the_keyboard_reaches_the_content_first(address: str, open_page: Callabl
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_the_market_has_charts_tables_and_csv(address: str, open_page: Callable[..., Opened]) -> None:
+    opened = open_page(f"{address}/market")
+    page = opened.page
+    page.wait_for_selector("figure[data-points]")
+    charts = page.locator("figure[data-points]")
+    assert charts.count() == 7
+    assert {charts.nth(place).get_attribute("data-points") for place in range(7)} == {"30"}
+    # Three homes in Gent: how many there are is shown, their prices are not.
+    row = page.locator("#places").locator("xpath=ancestor::section").locator("tbody tr").filter(has_text="Gent")
+    cells = row.locator("td").all_text_contents()
+    assert cells[2].strip() == "3"
+    assert cells[3].strip() == "–"
+    answer = page.evaluate("fetch('/market.csv').then((response) => response.text())")
+    assert answer.splitlines()[0].startswith("week,country,city")
+    assert len(answer.splitlines()) == 31
+    row.get_by_role("link").click()
+    page.wait_for_url("**in_city=Gent**")
+    assert "Gent" in (page.locator("h2").first.text_content() or "")
+    assert opened.problems == []

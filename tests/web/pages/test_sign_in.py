@@ -50,6 +50,8 @@ def signed_in(address: str, key: str) -> Iterator[httpx.Client]:
         "/listings/bina/1000",
         "/live/overview",
         "/operations",
+        "/market",
+        "/market.csv",
         "/live/operations",
         "/licences",
     ],

@@ -1,0 +1,208 @@
+"""`realestate search`: saved searches, and those who are told."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from realestate.cli.options import JsonFlag
+
+if TYPE_CHECKING:
+    from realestate.storage.searches import Search, SearchStore
+
+app = typer.Typer(
+    help="Saved searches: be told of new listings, prices and what is gone.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+NameArgument = Annotated[str, typer.Argument(help="The name of the search, or the beginning of its id.")]
+#: How long `watch` waits for events before it looks for messages that are to be sent again.
+_WAIT_SECONDS = 1.0
+
+
+@app.command(
+    epilog='Example: realestate search save "cheap 2 rooms" --where "rooms=2 price<150000" --notify tgram://token/chat'
+)
+def save(
+    name: Annotated[str, typer.Argument(help="A name of your choice.")],
+    where: Annotated[str, typer.Option("--where", help="A filter, as docs/query.md describes it.")],
+    notify: Annotated[
+        list[str] | None,
+        typer.Option("--notify", help="Who is told: an address of apprise, or a webhook. May be repeated."),
+    ] = None,
+    on: Annotated[
+        str, typer.Option("--on", help="Which events, separated by commas.")
+    ] = "listed,price_changed,delisted,relisted",
+    json: JsonFlag = False,
+) -> None:
+    """Save a search. Whoever it notifies is told of what happens from now on, by `realestate search watch`."""
+    from realestate import settings
+    from realestate.cli import terminal
+    from realestate.cli.connections import opened_store
+    from realestate.cli.errors import UsageError
+    from realestate.monitoring.addresses import BadAddress
+    from realestate.searches.channels import channel_of
+    from realestate.storage.query import QueryError, parse_filter
+    from realestate.storage.searches import EVENTS, LONGEST_NAME
+
+    wanted = tuple(dict.fromkeys(each.strip() for each in on.split(",") if each.strip()))
+    types = tuple(each for each in EVENTS if each in wanted)
+    if unknown := [each for each in wanted if each not in types] or ([] if wanted else [on]):
+        raise UsageError(f"--on {unknown[0]!r} is no event of a search: use some of {', '.join(EVENTS)}")
+    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+        raise UsageError(f"a name has 1 to {LONGEST_NAME} characters on one line")
+    addresses = tuple(dict.fromkeys(notify or ()))
+    try:
+        parse_filter(where)
+        for address in addresses:
+            channel_of(address, settings.WEBHOOK_SECRET, may_be_private=settings.ALLOW_PRIVATE_ADDRESSES)
+    except QueryError as error:
+        raise UsageError(f"--where: {error}") from error
+    except BadAddress as error:
+        raise UsageError(f"--notify: {error}") from error
+    with opened_store() as store:
+        saved = store.save_search(name, where, types, addresses)
+    if json:
+        terminal.print_json(_record(saved))
+    else:
+        whom = ", ".join(_shown(saved)) or "nobody: only its feed shows it"
+        print(f"saved {saved.name!r} ({saved.id[:8]}), notifies {whom}")
+
+
+@app.command("list", epilog="Example: realestate search list")
+def list_searches(json: JsonFlag = False) -> None:
+    """List the saved searches."""
+    from realestate.cli import terminal
+    from realestate.cli.connections import opened_store
+
+    with opened_store() as store:
+        found = store.searches()
+    if json:
+        terminal.print_json([_record(each) for each in found])
+        return
+    rows = [
+        [
+            each.id[:8],
+            "paused" if each.is_paused else "on",
+            each.name,
+            ",".join(each.on),
+            " ".join(_shown(each)) or "-",
+            each.filter,
+        ]
+        for each in found
+    ]
+    terminal.print_columns(["id", "state", "name", "events", "notifies", "filter"], rows, left=5)
+
+
+@app.command(epilog='Example: realestate search show "cheap 2 rooms"')
+def show(name: NameArgument, json: JsonFlag = False) -> None:
+    """Show one search, and how many listings match it now. Addresses are never shown in full."""
+    from realestate.cli import terminal
+    from realestate.cli.connections import opened_store
+    from realestate.storage.query import parse_filter
+
+    with opened_store() as store:
+        search = _found(store, name)
+        count = store.count(parse_filter(search.filter))
+    if json:
+        terminal.print_json({**_record(search), "matches": count.number, "matches_exactly": count.is_exact})
+        return
+    print(f"{search.name} ({search.id})")
+    print(f"  filter    {search.filter}")
+    print(f"  events    {', '.join(search.on)}")
+    print(f"  notifies  {', '.join(_shown(search)) or 'nobody'}")
+    print(f"  state     {'paused' if search.is_paused else 'on'}, saved {search.created_at:%Y-%m-%d %H:%M} UTC")
+    print(f"  matches   {count} listings on the market")
+    print(f"  feed      /feeds/{search.id}.atom on the server of `realestate serve`")
+
+
+@app.command("test", epilog='Example: realestate search test "cheap 2 rooms" --events 5000')
+def preview(
+    name: NameArgument,
+    events: Annotated[int, typer.Option("--events", min=1, max=100_000, help="Look at so many last events.")] = 1000,
+    json: JsonFlag = False,
+) -> None:
+    """Say which of the last events it would have told, and sends nothing."""
+    from realestate.cli import terminal
+    from realestate.cli.connections import opened_store
+    from realestate.searches.follow import would_tell
+
+    with opened_store() as store:
+        search = _found(store, name)
+        messages = would_tell(store, search, events)
+    if json:
+        terminal.print_json([asdict(each) for each in messages])
+        return
+    for each in messages:
+        print(f"{each.title}\n  " + each.body.replace("\n", "\n  "))
+    print(f"{len(messages)} of the last {events:,} events; nothing was sent")
+
+
+@app.command(epilog='Example: realestate search pause "cheap 2 rooms"')
+def pause(
+    name: NameArgument,
+    off: Annotated[bool, typer.Option("--off", help="End the pause.")] = False,
+) -> None:
+    """Pause a search, or end its pause with --off. What happens during a pause is not told later."""
+    from realestate.cli.connections import opened_store
+
+    with opened_store() as store:
+        search = _found(store, name)
+        store.pause_search(search.id, paused=not off)
+    print(f"{search.name}: {'on again' if off else 'paused'}")
+
+
+@app.command(epilog='Example: realestate search delete "cheap 2 rooms"')
+def delete(name: NameArgument) -> None:
+    """Delete a search. Messages of it that wait in the outbox are not sent, unless another search has the address."""
+    from realestate.cli.connections import opened_store
+
+    with opened_store() as store:
+        search = _found(store, name)
+        store.delete_search(search.id)
+    print(f"deleted {search.name!r}")
+
+
+@app.command(epilog="Example: realestate search watch")
+def watch(
+    once: Annotated[bool, typer.Option("--once", help="End when nothing is left to do now.")] = False,
+) -> None:
+    """Tell the subscribers of all searches, until SIGTERM. Any number of these processes may run."""
+    from realestate import settings
+    from realestate.cli.connections import connected
+    from realestate.searches.watch import watch as watch_searches
+    from realestate.storage import open_store
+
+    with connected() as addresses:
+        watch_searches(
+            lambda: open_store(addresses.store_url),
+            pace_seconds=settings.SEARCH_PACE_SECONDS,
+            notify_urls=settings.NOTIFY_URLS,
+            webhook_secret=settings.WEBHOOK_SECRET,
+            may_be_private=settings.ALLOW_PRIVATE_ADDRESSES,
+            once=once,
+        )
+
+
+def _found(store: "SearchStore", name: str) -> "Search":
+    """The search of this name, or whose id begins so. A UsageError if there is none, or are several."""
+    from realestate.cli.errors import UsageError
+
+    searches = store.searches()
+    exact = [each for each in searches if each.name == name]
+    found = exact or [each for each in searches if len(name) >= 4 and each.id.startswith(name)]
+    if len(found) != 1:
+        raise UsageError(f"there is no search {name!r}; `realestate search list` shows all")
+    return found[0]
+
+
+def _shown(search: "Search") -> Sequence[str]:
+    from realestate.monitoring.addresses import shown
+
+    return [shown(each) for each in search.notify]
+
+
+def _record(search: "Search") -> dict[str, Any]:
+    return {**asdict(search), "notify": _shown(search)}

@@ -1,0 +1,67 @@
+"""The load of the fleet, read from Redis; and how many workers this machine can hold."""
+
+import os
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import TYPE_CHECKING
+
+import psutil
+
+from realestate.jobs.fleet import State, look
+from realestate.jobs.scaling import Load, PortalLoad
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+#: Memory of a worker that serves a few portals, if none runs that could be measured.
+WORKER_BYTES = 300 * 1024 * 1024
+#: Memory that is left to others.
+SPARE_BYTES = 512 * 1024 * 1024
+#: A worker that used a smaller share of a processor says nothing about what it can do.
+LEAST_CPU_SHARE = 0.02
+
+
+def read_load(server: "Redis", portals: Sequence[str]) -> tuple[Load, int]:
+    """The load of these portals, and the number of worker processes that live."""
+    states = {portal: look(server, portal) for portal in portals}
+    loads = [PortalLoad(portal, state.ready + state.seeds, allowed_rate(state)) for portal, state in states.items()]
+    return Load(loads, worker_speed(states)), len(processes(states))
+
+
+def allowed_rate(state: State) -> float:
+    """Requests per second that the portal's rate limit allows now."""
+    limit = state.rate_limit
+    if limit.paused or limit.blocked_seconds or limit.robots_failures:
+        return 0.0
+    rates = [limit.rate * limit.factor] if limit.rate else []
+    rates += [1 / limit.crawl_delay_seconds] if limit.crawl_delay_seconds else []
+    return min(rates, default=inf)
+
+
+def processes(states: Mapping[str, State]) -> dict[str, tuple[float, float]]:
+    """Worker process -> its pages per second in all portals, and the share of a processor that it used."""
+    found: dict[str, tuple[float, float]] = {}
+    for state in states.values():
+        for worker, heartbeat in state.workers.items():
+            name = worker.rpartition(":")[0] or worker
+            pages, share = found.get(name, (0.0, 0.0))
+            found[name] = pages + heartbeat.pages_per_second, max(share, heartbeat.cpu_share)
+    return found
+
+
+def worker_speed(states: Mapping[str, State]) -> float | None:
+    """The pages per second of a worker that would use a whole processor; None if no worker works.
+
+    Not what workers do now: a worker that waits for a rate limit would look slow, and more of them would be started."""
+    speeds = sorted(
+        pages / share for pages, share in processes(states).values() if pages > 0 and share >= LEAST_CPU_SHARE
+    )
+    return speeds[len(speeds) // 2] if speeds else None
+
+
+def room_here(worker_bytes: int | None = None) -> int:
+    """How many workers this machine can hold: one for each processor, as far as its memory allows."""
+    free = psutil.virtual_memory().available - SPARE_BYTES
+    by_memory = free // (worker_bytes or WORKER_BYTES)
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(processors, by_memory))

@@ -1,0 +1,189 @@
+"""The alert rules of rules.toml: as data, as Prometheus' rules, and evaluated on samples without Prometheus."""
+
+import re
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from operator import eq, gt, lt
+from typing import Any, Literal
+
+import msgspec
+
+from realestate.monitoring.catalogue import BY_NAME, exported_name
+from realestate.monitoring.fleet_metrics import Samples
+
+Severity = Literal["critical", "warning"]
+Labels = tuple[str, ...]
+
+#: Where each rule has a section.
+RUNBOOK = "docs/monitoring.md"
+_COMPARE: dict[str, Callable[[float, float], bool]] = {"==": eq, ">": gt, "<": lt}
+_AGGREGATE: dict[str, Callable[[Sequence[float]], float]] = {"sum": sum, "max": max, "min": min}
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+def seconds(text: str) -> float:
+    """The seconds of a duration such as 15m."""
+    found = re.fullmatch(r"(\d+)([smh])", text)
+    if found is None:
+        raise ValueError(f"{text!r} is no duration such as 15m")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"is_": "is"}):
+    """Compares one metric."""
+
+    metric: str
+    is_: Literal["==", ">", "<"]
+    than: float
+    where: dict[str, str] = {}
+    by: tuple[str, ...] = ()
+    window: str | None = None
+    over: str | None = None
+    aggregate: Literal["sum", "max", "min"] = "sum"
+
+    def promql(self) -> str:
+        value = self._promql_of(self.metric, self.where)
+        if self.over is not None:
+            value = f"{value} / ({self._promql_of(self.over, {})} > 0)"
+        return f"{value} {self.is_} {self.than:g}"
+
+    def _promql_of(self, metric: str, where: Mapping[str, str]) -> str:
+        name = exported_name(BY_NAME[metric])
+        matchers = ", ".join(f'{label}="{value}"' for label, value in where.items())
+        series = name + (f"{{{matchers}}}" if matchers else "")
+        if self.window is not None:
+            series = f"increase({series}[{self.window}])"
+        grouped = f" by ({', '.join(self.by)})" if self.by else ""
+        return f"{self.aggregate}{grouped} ({series})"
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"for_": "for"}):
+    name: str
+    severity: Severity
+    for_: str
+    text: str
+    remedy: str
+    when: tuple[Condition, ...]
+
+    @property
+    def link(self) -> str:
+        return f"{RUNBOOK}#{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A rule holds for these labels now."""
+
+    rule: Rule
+    labels: Mapping[str, str]
+    value: float
+
+    def filled(self, text: str) -> str:
+        """The text with the labels and the value in it."""
+        shown = f"{self.value:,.2f}".rstrip("0").rstrip(".")
+        return text.format(**self.labels, value=shown)
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """The rules of rules.toml. Raises ValueError if one of them uses a metric or a label that does not exist."""
+    text = (files("realestate.monitoring") / "rules.toml").read_text("utf-8")
+    found: list[Rule] = msgspec.convert(msgspec.toml.decode(text)["rule"], list[Rule])
+    for rule in found:
+        for condition in rule.when:
+            known = BY_NAME[condition.metric].labels
+            if unknown := {*condition.by, *condition.where} - {*known}:
+                raise ValueError(f"{rule.name}: {condition.metric} has no label {', '.join(unknown)}")
+        seconds(rule.for_)
+    return tuple(found)
+
+
+def prometheus_rules() -> dict[str, Any]:
+    """The rules as Prometheus reads them."""
+    return {"groups": [{"name": "realestate", "rules": [_prometheus_rule(rule) for rule in rules()]}]}
+
+
+def _prometheus_rule(rule: Rule) -> dict[str, Any]:
+    by = rule.when[0].by
+    joined = f" and on ({', '.join(by)}) "
+    value = re.compile(r"\{(\w+)\}")
+    text = value.sub(
+        lambda found: "{{ $value }}" if found[1] == "value" else f"{{{{ $labels.{found[1]} }}}}", rule.text
+    )
+    remedy = value.sub(lambda found: f"{{{{ $labels.{found[1]} }}}}", rule.remedy)
+    return {
+        "alert": rule.name,
+        "expr": joined.join(condition.promql() for condition in rule.when),
+        "for": rule.for_,
+        "labels": {"severity": rule.severity},
+        "annotations": {"summary": text, "remedy": remedy, "runbook": rule.link},
+    }
+
+
+class Evaluator:
+    """Evaluates the rules on samples, as Prometheus would. The times are those of the caller."""
+
+    def __init__(self, wanted: Sequence[Rule] | None = None) -> None:
+        self._rules = rules() if wanted is None else wanted
+        self._windows: dict[str, float] = {}
+        for condition in (condition for rule in self._rules for condition in rule.when if condition.window):
+            for metric in filter(None, (condition.metric, condition.over)):
+                span = seconds(condition.window or "0s")
+                self._windows[metric] = max(self._windows.get(metric, 0.0), span)
+        self._history: dict[tuple[str, Labels], deque[tuple[float, float]]] = {}
+        self._since: dict[tuple[str, Labels], float] = {}
+
+    def evaluate(self, samples: Samples, now: float) -> list[Match]:
+        """The rules that fire now: all their conditions have held for as long as `for`."""
+        self._remember(samples, now)
+        matches = [match for rule in self._rules for match in self._matches(rule, samples, now)]
+        holding = {(match.rule.name, tuple(match.labels.values())): match for match in matches}
+        self._since = {key: self._since.get(key, now) for key in holding}
+        return [match for key, match in holding.items() if now - self._since[key] >= seconds(match.rule.for_)]
+
+    def _remember(self, samples: Samples, now: float) -> None:
+        for metric, window in self._windows.items():
+            for labels, value in samples.get(metric, {}).items():
+                points = self._history.setdefault((metric, labels), deque())
+                points.append((now, value))
+                while points[0][0] < now - window:
+                    points.popleft()
+
+    def _matches(self, rule: Rule, samples: Samples, now: float) -> list[Match]:
+        first, *others = [self._holding(condition, samples, now) for condition in rule.when]
+        return [
+            Match(rule, dict(zip(rule.when[0].by, labels, strict=True)), value)
+            for labels, value in first.items()
+            if all(labels in other for other in others)
+        ]
+
+    def _holding(self, condition: Condition, samples: Samples, now: float) -> dict[Labels, float]:
+        values = self._values(condition, condition.metric, condition.where, samples, now)
+        if condition.over is not None:
+            whole = self._values(condition, condition.over, {}, samples, now)
+            values = {labels: value / whole[labels] for labels, value in values.items() if whole.get(labels, 0) > 0}
+        compare = _COMPARE[condition.is_]
+        return {labels: value for labels, value in values.items() if compare(value, condition.than)}
+
+    def _values(
+        self, condition: Condition, metric: str, where: Mapping[str, str], samples: Samples, now: float
+    ) -> dict[Labels, float]:
+        names = BY_NAME[metric].labels
+        groups: dict[Labels, list[float]] = {}
+        for labels, value in samples.get(metric, {}).items():
+            named = dict(zip(names, labels, strict=True))
+            if any(named[label] != wanted for label, wanted in where.items()):
+                continue
+            if condition.window is not None:
+                value = self._increase(metric, labels, now - seconds(condition.window))
+            groups.setdefault(tuple(named[label] for label in condition.by), []).append(value)
+        aggregate = _AGGREGATE[condition.aggregate]
+        return {labels: aggregate(values) for labels, values in groups.items()}
+
+    def _increase(self, metric: str, labels: Labels, since: float) -> float:
+        points = [value for at, value in self._history[metric, labels] if at >= since]
+        return sum(max(0.0, after - before) for before, after in pairwise(points))

@@ -1,0 +1,146 @@
+"""The market: prices, stock, time on the market and yield of a place, by week."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from realestate.storage import FullStore
+from realestate.storage.homes import MarketFilter, MarketWeek
+from realestate.web.pages.charts import Chart, Series
+
+#: Weeks that are shown.
+WEEKS = 104
+#: Places of the table.
+PLACES = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A series of figures: a place, a type and an operation, in one currency."""
+
+    country: str
+    city: str
+    district: str
+    property_type: str
+    operation: str
+    currency: str
+    rent_period: str
+
+    @classmethod
+    def of(cls, week: MarketWeek) -> "Chosen":
+        return cls(**{each.name: getattr(week, each.name) for each in fields(cls)})
+
+    @property
+    def place(self) -> str:
+        return ", ".join(filter(None, (self.district, self.city))) or self.country
+
+    @property
+    def what(self) -> str:
+        period = f" a {self.rent_period}" if self.rent_period else ""
+        return f"{self.property_type}, {self.operation}{period}, {self.currency}"
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """The fields of an address."""
+        return {name: value for name, value in asdict(self).items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """What the page shows."""
+
+    places: Sequence[MarketWeek]
+    """The newest week of each series that matches, those with the most homes first."""
+    chosen: Chosen | None
+    weeks: Sequence[MarketWeek]
+    """The weeks of the chosen series, the oldest first."""
+
+    @property
+    def newest(self) -> MarketWeek:
+        return self.weeks[-1]
+
+    def charts(self) -> list[Chart]:
+        """The figures as charts. A chart without any value is left out."""
+        if self.chosen is None:
+            return []
+        currency = self.chosen.currency
+        prices = ("median_price_per_m2", "price_per_m2_low", "price_per_m2_high")
+        totals = ("median_price", "price_low", "price_high")
+        names = ("median", "first quartile", "third quartile")
+        made = [
+            self._banded("price-per-m2", "Price per m²", prices, names, currency),
+            self._banded("price", "Price", totals, names, currency),
+            self._lines("stock", "Stock, new and gone", {"stock": "stock", "new": "new", "gone": "gone"}, ""),
+            self._lines("days", "Time on the market", {"median_days_on_market": "median"}, "days"),
+            self._shares("cuts", "Price cuts", {"cut_share": "homes with a cut", "median_cut": "median cut"}),
+            self._shares("yield", "Gross rent yield", {"gross_yield": "a year's rent of the price"}),
+            self._lines("index", "Price index", {"price_index": "index"}, "first week = 100"),
+        ]
+        return [each for each in made if any(value is not None for line in each.series for value in line.values)]
+
+    def _banded(self, name: str, title: str, values: Sequence[str], labels: Sequence[str], unit: str) -> Chart:
+        series = [
+            Series(label, self._values(value), "line" if place == 0 else "edge", unit)
+            for place, (value, label) in enumerate(zip(values, labels, strict=True))
+        ]
+        return Chart(name, title, self._times(), series, band=(1, 2))
+
+    def _lines(self, name: str, title: str, values: dict[str, str], unit: str) -> Chart:
+        digits = 1 if name == "index" else 0
+        series = [Series(label, self._values(value), "line", unit, digits) for value, label in values.items()]
+        return Chart(name, title, self._times(), series)
+
+    def _shares(self, name: str, title: str, values: dict[str, str]) -> Chart:
+        series = [
+            Series(label, self._values(value, lambda share: share * 100), "line", "%", 1)
+            for value, label in values.items()
+        ]
+        return Chart(name, title, self._times(), series)
+
+    def _times(self) -> list[float]:
+        return [datetime.combine(each.week, time(), UTC).timestamp() for each in self.weeks]
+
+    def _values(self, name: str, change: Callable[[float], float] = lambda value: value) -> list[float | None]:
+        found = (getattr(each, name) for each in self.weeks)
+        return [None if value is None else change(float(value)) for value in found]
+
+
+def read_market(store: FullStore, wanted: MarketFilter, series: dict[str, str], today: date) -> Market:
+    """The places that match, and the series that is asked for; by default that with the most homes."""
+    every = store.market_weeks(wanted)
+    newest: dict[Chosen, MarketWeek] = {}
+    for each in every:
+        key = Chosen.of(each)
+        if key not in newest or newest[key].week < each.week:
+            newest[key] = each
+    places = sorted(newest.values(), key=_by_size)
+    chosen = _chosen(newest, places, series)
+    since = today - timedelta(weeks=WEEKS)
+    weeks = [each for each in every if chosen is not None and Chosen.of(each) == chosen and each.week >= since]
+    shown = [each for each in places if each.stock or each.median_price is not None]
+    return Market(shown[:PLACES], chosen if weeks else None, sorted(weeks, key=lambda each: each.week))
+
+
+def _by_size(week: MarketWeek) -> tuple[Any, ...]:
+    return (-week.stock, week.country, week.city, week.district, week.property_type, week.operation)
+
+
+def _chosen(newest: dict[Chosen, MarketWeek], places: Iterable[MarketWeek], series: dict[str, str]) -> Chosen | None:
+    if series:
+        blank = dict.fromkeys((each.name for each in fields(Chosen)), "")
+        asked = Chosen(**{**blank, **series})
+        if asked in newest:
+            return asked
+    return next((Chosen.of(each) for each in places), None)
+
+
+def as_csv(weeks: Iterable[MarketWeek]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    names = [each.name for each in fields(MarketWeek)]
+    writer.writerow(names)
+    writer.writerows([getattr(week, name) for name in names] for week in weeks)
+    return text.getvalue()

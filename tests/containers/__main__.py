@@ -1,0 +1,83 @@
+"""`make containers-check`: a real Docker engine, the real Dockerfile and docker-compose.yaml, compared with the truth.
+
+For root on a Debian machine with docker.io, debootstrap and go. Everything it starts, it ends; the cache stays.
+"""
+
+import argparse
+import os
+import signal
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from tests.containers.commands import CheckFailed, fail, missing_programs, say
+from tests.containers.engine import Engine, provide_compose
+from tests.containers.images import provide
+from tests.containers.story import Story, play
+
+CACHE = Path.home() / ".cache" / "realestate" / "containers"
+PROGRAMS = ("dockerd", "docker", "containerd", "debootstrap", "go", "iptables")
+
+
+def why_not() -> str | None:
+    """Why no engine can be had here; None if it can."""
+    if os.geteuid() != 0:
+        return "it needs root"
+    if not Path("/etc/debian_version").exists():
+        return "it needs a Debian machine"
+    if missing := missing_programs(PROGRAMS):
+        return f"it needs {', '.join(missing)}: apt-get install docker.io debootstrap iptables, and Go"
+    return None
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.containers", description=__doc__.partition("\n")[0] if __doc__ else ""
+    )
+    parser.add_argument("--minutes", type=float, default=25, help="end with an error after this time (default 25)")
+    parser.add_argument("--listings", type=int, default=400, help="listings of the simulator (default 400)")
+    parser.add_argument("--short", action="store_true", help="only the image and the demo")
+    parser.add_argument("--where-possible", action="store_true", help="end with 0 where no engine can be had")
+    parser.add_argument("--mirror", default="http://deb.debian.org/debian", help="a mirror of Debian")
+    return parser.parse_args()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def main() -> int:
+    arguments = _arguments()
+    if reason := why_not():
+        if arguments.where_possible:
+            print(f"containers-check: not run: {reason}")
+            return 0
+        return fail(reason)
+
+    def too_long(_signal: int, _frame: FrameType | None) -> NoReturn:
+        raise CheckFailed(f"not done after {arguments.minutes:g} minutes")
+
+    signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(int(arguments.minutes * 60))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        provide_compose(CACHE)
+        with tempfile.TemporaryDirectory(prefix="containers-check-") as name:
+            folder = Path(name)
+            with Engine(folder / "docker", CACHE) as engine:
+                provide(engine, CACHE, arguments.mirror)
+                story = Story(engine, folder / "project", _free_port(), arguments.listings)
+                story.prepare()
+                play(story, short=arguments.short)
+    except CheckFailed as error:
+        return fail(str(error))
+    say("containers-check: all of it is as expected")
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,213 @@
+"""The manifests are valid, name what exists, and a wrong field in them is caught."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+from typer.main import get_command
+
+from realestate import __version__
+from realestate.cli import app
+from realestate.environment import SECRETS
+from tests.variables import variables_read
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "deploy" / "kubernetes"
+KUBERNETES = "1.37"
+MANIFESTS = sorted(path for path in FOLDER.rglob("*.yaml") if path.name != "kustomization.yaml")
+OVERLAYS = ("base", "small", "production")
+#: Kinds of operators; their schemas are not part of Kubernetes.
+OPERATORS = {"ScaledObject"}
+CACHE = Path.home() / ".cache" / "realestate" / "tools"
+
+
+def documents(text: str) -> list[dict[str, Any]]:
+    return [document for document in yaml.safe_load_all(text) if document]
+
+
+def core(text: str) -> list[dict[str, Any]]:
+    return [document for document in documents(text) if document["kind"] not in OPERATORS]
+
+
+ALL = [(path, document) for path in MANIFESTS for document in documents(path.read_text("utf-8"))]
+IDS = [f"{path.parent.name}/{document['kind']}-{document['metadata']['name']}" for path, document in ALL]
+
+
+def pods() -> list[dict[str, Any]]:
+    """The pod templates, with their kind."""
+    return [document["spec"]["template"] for _, document in ALL if "template" in document.get("spec", {})]
+
+
+@pytest.mark.parametrize(("path", "document"), ALL, ids=IDS)
+def test_each_manifest_fits_the_schema_of_its_kind(path: Path, document: dict[str, Any]) -> None:
+    if document["kind"] not in OPERATORS:
+        kubernetes_validate.validate(document, KUBERNETES, strict=True)
+
+
+@pytest.mark.parametrize(("path", "document"), ALL, ids=IDS)
+def test_a_wrong_field_is_caught(path: Path, document: dict[str, Any]) -> None:
+    if document["kind"] in OPERATORS:
+        return
+    planted = json.loads(json.dumps(document))
+    planted.setdefault("spec", {})["replicaz"] = 3
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(planted, KUBERNETES, strict=True)
+
+
+def built(overlay: str) -> str:
+    if shutil.which("kubectl") is None:
+        pytest.skip("there is no kubectl")
+    command = ["kubectl", "kustomize", str(FOLDER / overlay)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_each_overlay_is_built_and_valid(overlay: str) -> None:
+    found = core(built(overlay))
+    assert {"Deployment", "PodDisruptionBudget", "NetworkPolicy", "Job"} <= {each["kind"] for each in found}
+    for document in found:
+        kubernetes_validate.validate(document, KUBERNETES, strict=True)
+        assert document["kind"] == "Namespace" or document["metadata"]["namespace"] == "realestate"
+
+
+def test_the_autoscaler_without_keda_is_a_component_of_production(tmp_path: Path) -> None:
+    if shutil.which("kubectl") is None:
+        pytest.skip("there is no kubectl")
+    shutil.copytree(FOLDER, tmp_path / "kubernetes")
+    path = tmp_path / "kubernetes" / "production" / "kustomization.yaml"
+    text = path.read_text("utf-8").replace("  - scaling.yaml\n", "") + "components: [../hpa]\n"
+    path.write_text(text, "utf-8")
+    done = subprocess.run(["kubectl", "kustomize", path.parent], capture_output=True, text=True, check=True)
+    kinds = [each["kind"] for each in documents(done.stdout)]
+    assert "HorizontalPodAutoscaler" in kinds
+    assert "ScaledObject" not in kinds
+
+
+def keda_schemas(folder: Path) -> Path:
+    """JSON Schemas for kubeconform, made of the definitions in KEDA's Go module. Skips the test without it."""
+    modules = sorted((Path.home() / "go/pkg/mod/github.com/kedacore/keda").glob("v2@*/config/crd/bases/keda.sh_*.yaml"))
+    if not modules:
+        pytest.skip("there is no Go module of KEDA: go mod download github.com/kedacore/keda/v2@v2.17.2")
+    for path in modules:
+        definition = yaml.safe_load(path.read_text("utf-8"))
+        kind = definition["spec"]["names"]["kind"].lower()
+        for version in definition["spec"]["versions"]:
+            schema = version["schema"]["openAPIV3Schema"]
+            _forbid_unknown(schema)
+            (folder / f"{kind}_{version['name']}.json").write_text(json.dumps(schema), "utf-8")
+    return folder
+
+
+def _forbid_unknown(schema: dict[str, Any]) -> None:
+    """The cluster drops fields that a definition does not have; here they are errors."""
+    if "properties" in schema:
+        if not schema.get("x-kubernetes-preserve-unknown-fields") and set(schema["properties"]) != {"metadata"}:
+            schema.setdefault("additionalProperties", False)
+        for each in schema["properties"].values():
+            _forbid_unknown(each)
+    if isinstance(schema.get("items"), dict):
+        _forbid_unknown(schema["items"])
+
+
+@pytest.mark.parametrize("planted", [None, ("pollingInterval", "often"), ("maxReplicas", 3)])
+def test_the_scaled_object_fits_the_definition_of_keda(tmp_path: Path, planted: tuple[str, Any] | None) -> None:
+    program = shutil.which("kubeconform") or shutil.which("kubeconform", path=str(CACHE))
+    if program is None:
+        pytest.skip("there is no kubeconform: go install github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0")
+    schemas = keda_schemas(tmp_path)
+    (scaled,) = documents((FOLDER / "production" / "scaling.yaml").read_text("utf-8"))
+    if planted:
+        scaled["spec"][planted[0]] = planted[1]
+    (tmp_path / "scaled.yaml").write_text(yaml.safe_dump(scaled), "utf-8")
+    location = f"{schemas}/{{{{.ResourceKind}}}}_{{{{.ResourceAPIVersion}}}}.json"
+    done = subprocess.run(
+        [program, "-strict", "-schema-location", location, tmp_path / "scaled.yaml"], capture_output=True
+    )
+    assert done.returncode == (1 if planted else 0), done.stdout + done.stderr
+
+
+def test_a_lost_exporter_does_not_scale_down() -> None:
+    (scaled,) = documents((FOLDER / "production" / "scaling.yaml").read_text("utf-8"))
+    (trigger,) = scaled["spec"]["triggers"]
+    assert trigger["metadata"]["ignoreNullValues"] == "false"
+    assert scaled["spec"]["fallback"]["behavior"] == "currentReplicasIfHigher"
+    assert scaled["spec"]["minReplicaCount"] >= 1
+
+
+def test_the_commands_of_the_pods_exist() -> None:
+    known: Any = get_command(app)
+    ours = [
+        container for pod in pods() for container in pod["spec"]["containers"] if container["image"] == "realestate"
+    ]
+    assert len(ours) >= 3
+    for container in ours:
+        program, *words = container["args"]
+        assert program == "realestate"
+        known.commands[words[0]].make_context(words[0], words[1:])
+
+
+def test_pods_may_do_no_more_than_they_need() -> None:
+    for pod in pods():
+        spec = pod["spec"]
+        assert spec["automountServiceAccountToken"] is False
+        assert spec["securityContext"]["runAsNonRoot"] is True
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in spec["containers"]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+            assert container["resources"]["limits"]["memory"]
+            assert container["resources"]["requests"]
+
+
+def test_secrets_come_by_reference_as_files() -> None:
+    """No manifest holds a secret, and no secret is in the environment of a pod."""
+    assert not [path for path, document in ALL if document["kind"] == "Secret"]
+    for pod in pods():
+        for container in pod["spec"]["containers"]:
+            names = {each["name"]: each["value"] for each in container.get("env", [])}
+            assert not set(names) & SECRETS
+            assert all(value.startswith("/run/secrets/") for name, value in names.items() if name.endswith("_FILE"))
+            assert {name for name in names if name.removesuffix("_FILE") not in {*variables_read()}} <= {
+                "POSTGRES_USER",
+                "POSTGRES_DB",
+            }
+
+
+def test_a_worker_has_time_to_drain() -> None:
+    from realestate import settings
+
+    workers = [pod["spec"] for pod in pods() if pod["metadata"]["labels"]["app.kubernetes.io/component"] == "worker"]
+    assert len(workers) == 2
+    for spec in workers:
+        (container,) = spec["containers"]
+        assert spec["terminationGracePeriodSeconds"] > settings.DOWNLOAD_TIMEOUT + 30
+        assert container["lifecycle"]["preStop"]
+        assert "readinessProbe" in container
+        assert "livenessProbe" not in container, "a worker waits for Redis and the store; restarting it helps nobody"
+
+
+def test_the_workers_of_a_portal_group_differ_in_their_portals_only() -> None:
+    def template(path: str) -> dict[str, Any]:
+        deployment = next(
+            each for each in documents((FOLDER / path).read_text("utf-8")) if each["kind"] == "Deployment"
+        )
+        spec: dict[str, Any] = deployment["spec"]["template"]["spec"]
+        spec["containers"][0]["args"] = spec["containers"][0]["args"][:2]
+        spec.pop("topologySpreadConstraints", None)
+        return spec
+
+    assert template("base/worker.yaml") == template("production/portals-immoweb.yaml")
+
+
+def test_the_version_of_the_image_is_ours() -> None:
+    for name in ("base", "production"):
+        (kustomization,) = documents((FOLDER / name / "kustomization.yaml").read_text("utf-8"))
+        assert [image["newTag"] for image in kustomization["images"]] == [__version__]

@@ -1,0 +1,88 @@
+"""The systemd units: systemd understands them, they are hardened, and their commands exist."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from realestate import settings
+from realestate.cli import app
+
+FOLDER = Path(__file__).parents[2] / "deploy" / "systemd"
+SERVICES = sorted(FOLDER.glob("*.service"))
+PROGRAM = "/opt/realestate/bin/realestate"
+#: Of 10; services of Debian have 9 and more.
+EXPOSURE = 1.5
+
+
+@pytest.fixture
+def units(tmp_path: Path) -> Path:
+    """A copy of the units whose program exists."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("there is no systemd")
+    (tmp_path / "realestate").write_text("#!/bin/sh\n", "utf-8")
+    (tmp_path / "realestate").chmod(0o755)
+    for path in FOLDER.iterdir():
+        (tmp_path / path.name).write_text(path.read_text("utf-8").replace(PROGRAM, f"{tmp_path}/realestate"), "utf-8")
+    return tmp_path
+
+
+def analyze(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["systemd-analyze", *map(str, words)], capture_output=True, text=True, timeout=60)
+
+
+def test_systemd_understands_every_unit(units: Path) -> None:
+    named = [units / path.name.replace("@.", "@1.") for path in FOLDER.iterdir()]
+    (units / "realestate-worker@1.service").write_text(
+        (units / "realestate-worker@.service").read_text("utf-8"), "utf-8"
+    )
+    done = analyze("verify", *named)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_wrong_line_in_a_unit_is_seen(units: Path) -> None:
+    path = units / "realestate-retain.service"
+    path.write_text(path.read_text("utf-8").replace("NoNewPrivileges=", "NoNewPrivilege="), "utf-8")
+    assert "NoNewPrivilege" in analyze("verify", path).stderr
+
+
+@pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.stem)
+def test_every_service_is_hardened(path: Path, units: Path) -> None:
+    done = analyze("security", "--offline=true", "--no-pager", units / path.name)
+    (exposure,) = re.findall(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
+    assert float(exposure) <= EXPOSURE
+
+
+@pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.stem)
+def test_the_command_of_every_service_exists(path: Path) -> None:
+    (command,) = re.findall(rf"^ExecStart={PROGRAM} (.+)$", path.read_text("utf-8"), re.MULTILINE)
+    words = command.split()
+    found: Any = get_command(app)
+    while hasattr(found, "commands"):
+        found = found.commands[words.pop(0)]
+    found.make_context("realestate", words)
+
+
+@pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.stem)
+def test_secrets_are_credentials(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert "Environment=STORE_URL_FILE=%d/store-url" in text
+    assert "LoadCredential=store-url:/etc/realestate/store-url" in text
+    assert not re.search(r"^Environment=\w*(PASSWORD|SECRET|TOKEN)=", text, re.MULTILINE)
+
+
+def test_a_worker_has_time_to_drain_and_is_started_again() -> None:
+    text = (FOLDER / "realestate-worker@.service").read_text("utf-8")
+    (seconds,) = re.findall(r"^TimeoutStopSec=(\d+)", text, re.MULTILINE)
+    assert int(seconds) > settings.DOWNLOAD_TIMEOUT + 30
+    assert "\nRestart=always\n" in text
+
+
+def test_each_timer_starts_a_service_of_ours() -> None:
+    timers = sorted(FOLDER.glob("*.timer"))
+    assert timers
+    assert all(timer.with_suffix(".service") in SERVICES for timer in timers)
