@@ -1,4 +1,4 @@
-"""`realestate search`: saved searches, and those who are told."""
+"""`realestate search`: saved searches, and their receivers."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from realestate.storage.searches import Search, SearchStore
 
 app = typer.Typer(
-    help="Saved searches: be told of new listings, prices and what is gone.",
+    help="Saved searches: messages about new listings, prices and what is gone.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -30,14 +30,14 @@ def save(
     where: Annotated[str, typer.Option("--where", help="A filter, as docs/query.md describes it.")],
     notify: Annotated[
         list[str] | None,
-        typer.Option("--notify", help="Who is told: an address of apprise, or a webhook. May be repeated."),
+        typer.Option("--notify", help="The receiver: an address of apprise, or a webhook. May be repeated."),
     ] = None,
     on: Annotated[
         str, typer.Option("--on", help="Which events, separated by commas.")
     ] = "listed,price_changed,delisted,relisted",
     json: JsonFlag = False,
 ) -> None:
-    """Save a search. Whoever it notifies is told of what happens from now on, by `realestate search watch`."""
+    """Save a search. Its receivers get what happens from now on, by `realestate search watch`."""
     from realestate import settings
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
@@ -124,7 +124,7 @@ def preview(
     events: Annotated[int, typer.Option("--events", min=1, max=100_000, help="Look at so many last events.")] = 1000,
     json: JsonFlag = False,
 ) -> None:
-    """Say which of the last events it would have told, and sends nothing."""
+    """Say which of the last events it would have sent. Send nothing."""
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
     from realestate.searches.follow import would_tell
@@ -145,7 +145,7 @@ def pause(
     name: NameArgument,
     off: Annotated[bool, typer.Option("--off", help="End the pause.")] = False,
 ) -> None:
-    """Pause a search, or end its pause with --off. What happens during a pause is not told later."""
+    """Pause a search, or end its pause with --off. What happens during a pause is not sent later."""
     from realestate.cli.connections import opened_store
 
     with opened_store() as store:

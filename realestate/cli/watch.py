@@ -89,7 +89,7 @@ def list_alerts(json: JsonFlag = False) -> None:
         terminal.print_json({"alerts": [asdict(each) for each in alerts], "silences": quiet})
         return
     rows = [
-        [each.key, each.since[:16].replace("T", " "), "told" if each.told else "not told", each.title]
+        [each.key, each.since[:16].replace("T", " "), "sent" if each.notified else "not sent", each.title]
         for each in alerts
     ]
     if rows:

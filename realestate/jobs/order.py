@@ -150,7 +150,10 @@ def _explained(error: Any) -> str:
         return f"deadline {shown} is no duration: write a number and s, m, h or d, such as 2h"
     if where == "pages":
         return f"pages {shown} is no range: write the first and the last page, such as 1-50"
-    allowed = [name for each in schema.get("anyOf", [schema]) for name in each.get("enum", ()) if name is not None]
+    # The schema sorts its values; people get the most common first.
+    in_order = {"operation": OPERATIONS, "type": PROPERTY_TYPES}
+    enums = [name for each in schema.get("anyOf", [schema]) for name in each.get("enum", ()) if name is not None]
+    allowed = in_order.get(where, enums)
     if allowed:
         return f"{where} {shown} is not known: one of {', '.join(map(str, allowed))}"
     return f"{where}: {error.message[:200]}"

@@ -35,7 +35,7 @@ class _Open:
     basis: str | None = None
     period: str | None = None
 
-    def told(self, data: dict[str, Any]) -> None:
+    def read_price(self, data: dict[str, Any]) -> None:
         self.price = None if data.get("price") is None else float(data["price"])
         self.currency = data.get("currency")
         self.basis = data.get("price_basis")
@@ -57,14 +57,14 @@ def periods(events: Iterable[Event]) -> Iterator[Period]:
         match event.type:
             case "listed" | "relisted":
                 if "currency" in event.data:
-                    advert.told(event.data)
+                    advert.read_price(event.data)
                 if event.data.get("status", "active") in _ON_THE_MARKET or event.type == "relisted":
                     advert.begun_at = advert.begun_at or event.at
             case "price_changed" | "price_meaning_changed":
                 yield from filter(None, [advert.closed(event.portal, event.ref, event.at)])
                 new = event.data["new"]
                 if isinstance(new, dict):
-                    advert.told({"currency": advert.currency, **new})
+                    advert.read_price({"currency": advert.currency, **new})
                 else:
                     advert.price = float(new)
                 if advert.begun_at is not None:

@@ -1,4 +1,4 @@
-"""Alerts: what fires is told once, and told again when it is over. They are remembered in the store.
+"""Alerts: one message when it begins to fire, one when it is over. They are remembered in the store.
 
 While the store is away nothing can be enqueued: then a new alert is sent at once, without the outbox, so that the alert
 about the database itself arrives.
@@ -40,8 +40,8 @@ class Open:
     body: str
     since: str
     """When it began to fire, by the clock of the process that saw it first."""
-    told: bool
-    """Whether somebody was told of it."""
+    notified: bool
+    """Whether a message was sent."""
 
 
 def key_of(match: Match) -> str:
@@ -95,18 +95,18 @@ class Alerts:
             known.setdefault(key, each)
         for key, match in firing.items():
             old = known.get(key)
-            alert = old or _opened(key, match, now, told=False)
+            alert = old or _opened(key, match, now, notified=False)
             is_silenced = any(key.startswith(beginning) for beginning in quiet)
             if old is None:
                 lines.append(f"ALERT {alert.title}")
-            if not alert.told and not is_silenced:
+            if not alert.notified and not is_silenced:
                 self._enqueue(alert, "fired", alert.title, alert.body)
-                alert = _opened(key, match, datetime.fromisoformat(alert.since), told=True)
+                alert = _opened(key, match, datetime.fromisoformat(alert.since), notified=True)
             self._save(alert)
         for key, alert in known.items():
             if key not in firing:
                 lines.append(f"OVER  {alert.title}")
-                if alert.told:
+                if alert.notified:
                     body = f"It began at {alert.since[:16].replace('T', ' ')} UTC."
                     self._enqueue(alert, "over", f"over: {alert.title}", body)
                 self.store.change_state(ALERT + key, lambda _: None)
@@ -134,7 +134,7 @@ class Alerts:
         for key, match in firing.items():
             if key in self._told_directly:
                 continue
-            alert = _opened(key, match, now, told=True)
+            alert = _opened(key, match, now, notified=True)
             self._told_directly[key] = alert
             lines.append(f"ALERT {alert.title}")
             for target in self.channels.operators:
@@ -161,7 +161,7 @@ class Alerts:
             logger.error("alert/unsent: alert=%s error=%s", alert.key, error)
 
 
-def _opened(key: str, match: Match, since: datetime, *, told: bool) -> Open:
+def _opened(key: str, match: Match, since: datetime, *, notified: bool) -> Open:
     rule = match.rule
     return Open(
         key=key,
@@ -170,5 +170,5 @@ def _opened(key: str, match: Match, since: datetime, *, told: bool) -> Open:
         title=f"{rule.severity}: {match.filled(rule.text)}",
         body=f"{match.filled(rule.remedy)}\n{rule.link}",
         since=since.isoformat(timespec="seconds"),
-        told=told,
+        notified=notified,
     )

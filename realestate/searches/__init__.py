@@ -1,1 +1,1 @@
-"""Saved searches: who is told of which events, by which address, and the feed of a search."""
+"""Saved searches: who gets which events, at which address, and the feed of a search."""

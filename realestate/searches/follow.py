@@ -119,5 +119,5 @@ def _facts(store: FullStore, events: Sequence[Event]) -> dict[tuple[str, str], F
 
 def target_of(address: str) -> str:
     """The name of an address in the outbox, which must not contain it: it may be a secret. Two searches with the same
-    address have the same target, so that an event that both match is told once."""
+    address have the same target, so that an event that both match is sent once."""
     return f"{TARGET}:{sha256(address.encode()).hexdigest()[:24]}"

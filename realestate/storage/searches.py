@@ -1,4 +1,4 @@
-"""Saved searches: what somebody wants to be told of, and how far they have followed the events."""
+"""Saved searches: what somebody wants to hear of, and how far they have followed the events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -38,12 +38,12 @@ class Search:
     filter: str
     """In the filter language (docs/query.md)."""
     on: tuple[EventType, ...]
-    """Which events are told."""
+    """Which events are sent."""
     notify: tuple[str, ...] = field(repr=False)
     """Addresses of apprise, or webhooks. They are secrets: they are never shown."""
     is_paused: bool
     after: int
-    """Events up to this number are not told: they are older than the search, or its pause had not ended."""
+    """Events up to this number are not sent: they are older than the search, or its pause had not ended."""
     created_at: datetime
 
 
@@ -58,13 +58,13 @@ class SearchStore(Protocol):
     """The saved searches of a store."""
 
     def save_search(self, name: str, filter: str, on: Sequence[EventType], notify: Sequence[str]) -> Search:
-        """Save a search. It is told of events from now on. Raises NameTaken."""
+        """Save a search. It gets events from now on. Raises NameTaken."""
 
     def searches(self) -> Sequence[Search]:
         """All, by name."""
 
     def pause_search(self, id: str, *, paused: bool) -> bool:
-        """Pause the search, or resume it. What happens during a pause is not told later. Return False if it does not
+        """Pause the search, or resume it. What happens during a pause is not sent later. Return False if it does not
         exist."""
 
     def delete_search(self, id: str) -> bool:

@@ -205,7 +205,7 @@ def test_nobody_is_told_of_a_silenced_alert_until_the_silence_ends(store: Postgr
     silence(store, "ban_pages", NOW + timedelta(hours=1), "known")
     assert list(silences(store, NOW)) == ["ban_pages"]
     Alerts(store, channels).update([match()], NOW)
-    assert [each.told for each in open_alerts(store)] == [False]
+    assert [each.notified for each in open_alerts(store)] == [False]
     Alerts(store, channels).update([match()], NOW + timedelta(hours=2))
     Sender(store, channels).send_due()
     assert len(titles(receiver)) == 1

@@ -1,4 +1,4 @@
-"""Each subscriber is told once of each event that a saved search matches, whatever is killed."""
+"""Each subscriber gets each event once that a saved search matches, whatever is killed."""
 
 import subprocess
 import sys
@@ -37,7 +37,7 @@ def send(store: FullStore) -> None:
     Sender(store, Channels(resolvers={TARGET: paced})).send_due()
 
 
-def told(receiver: Receiver) -> list[tuple[str, str, str]]:
+def received(receiver: Receiver) -> list[tuple[str, str, str]]:
     return [(each["data"]["search"], each["data"]["event"], each["data"]["ref"]) for each in receiver.accepted]
 
 
@@ -52,7 +52,7 @@ def test_a_subscriber_is_told_what_happens_after_it_subscribed(any_store: FullSt
     assert follower.follow().enqueued == 3
     assert not follower.wait(0)
     send(any_store)
-    assert told(receiver) == [("big", "listed", "1"), ("big", "price_changed", "1"), ("big", "sold", "1")]
+    assert received(receiver) == [("big", "listed", "1"), ("big", "price_changed", "1"), ("big", "sold", "1")]
     change = receiver.accepted[1]
     assert change["title"] == "Price changed: House with a garden"
     lines = change["body"].splitlines()

@@ -18,7 +18,7 @@ _SAVE = f"""
     INSERT INTO searches (id, name, filter, "on", notify, after) VALUES (%s, %s, %s, %s, %s, {_NEWEST})
     RETURNING {_COLUMNS}
 """
-#: A search that is resumed is told of what happens from now on.
+#: A search that is resumed gets what happens from now on.
 _PAUSE = f"""
     UPDATE searches SET is_paused = %(paused)s, after = CASE WHEN %(paused)s THEN after ELSE {_NEWEST} END
     WHERE id = %(id)s RETURNING 1

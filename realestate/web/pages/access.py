@@ -75,8 +75,8 @@ Actor = Annotated[Session, Depends(actor)]
 
 def log_act(session: Session, act: str, **what: object) -> None:
     """One line of the log for each thing somebody did here."""
-    told = " ".join(f"{name}={value!r}" for name, value in what.items())
-    logger.info("web/operate: by=%s act=%s %s", session.name or "local", act, told)
+    details = " ".join(f"{name}={value!r}" for name, value in what.items())
+    logger.info("web/operate: by=%s act=%s %s", session.name or "local", act, details)
 
 
 def safe_next(target: str) -> str:

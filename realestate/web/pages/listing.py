@@ -80,7 +80,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EventLine:
     """An event in words."""
 
     at: datetime
@@ -270,30 +270,30 @@ def _shown(name: str, value: Any, listing: Listing, fmt: Formats) -> str:
             return words(str(value)) if name in _WORDS else str(value)
 
 
-def told(events: Sequence[Event], fmt: Formats) -> list[Told]:
+def event_lines(events: Sequence[Event], fmt: Formats) -> list[EventLine]:
     """The events in words, the newest first."""
-    return [_told(event, fmt) for event in reversed(events)]
+    return [_line(event, fmt) for event in reversed(events)]
 
 
-def _told(event: Event, fmt: Formats) -> Told:
+def _line(event: Event, fmt: Formats) -> EventLine:
     data = event.data
     match event.type:
         case "price_changed":
             old, new = (_decimal(data.get(name)) for name in ("old", "new"))
             text = f"{fmt.money(old)} → {fmt.money(new, data.get('currency'))}"
             percent = data.get("percent")
-            return Told(event.at, event.type, text, percent if isinstance(percent, int | float) else None)
+            return EventLine(event.at, event.type, text, percent if isinstance(percent, int | float) else None)
         case "listed":
-            return Told(event.at, event.type, fmt.money(_decimal(data.get("price")), data.get("currency")))
+            return EventLine(event.at, event.type, fmt.money(_decimal(data.get("price")), data.get("currency")))
         case "updated" | "corrected":
             fields = data.get("fields")
             names = [words(name) for name in fields] if isinstance(fields, dict) else []
-            return Told(event.at, event.type, ", ".join(names))
+            return EventLine(event.at, event.type, ", ".join(names))
         case "delisted":
             before = data.get("before")
-            return Told(event.at, event.type, f"gone before {str(before)[:10]}" if before else "")
+            return EventLine(event.at, event.type, f"gone before {str(before)[:10]}" if before else "")
         case _:
-            return Told(event.at, event.type)
+            return EventLine(event.at, event.type)
 
 
 def _decimal(value: Any) -> Decimal | None:

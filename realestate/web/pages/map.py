@@ -22,7 +22,7 @@ RESOLUTION = ((4.5, 3), (6.0, 4), (7.5, 5), (9.0, 6), (10.5, 7), (99.0, 8))
 SAMPLE = 40_000
 #: A median of fewer prices says nothing.
 FEWEST = 3
-#: From few to much, told apart by people who do not see all colours, on light and on dark ground.
+#: From few to much, which people who do not see all colours can still distinguish, on light and on dark ground.
 COLOURS = ("#2c4f9e", "#2a7fb0", "#2ba69a", "#7fc36a", "#d9c940", "#f5a13c")
 UNKNOWN = "#8b95a3"
 #: Degrees around the results, so that none is at the edge.
@@ -104,7 +104,7 @@ def _colour(step: int, limits: Sequence[float]) -> str:
 
 
 def legend(limits: Mapping[str, Sequence[float]], operation: str | None, fmt: Formats, note: str) -> dict[str, Any]:
-    """The meaning of the colours. Each currency has its own limits, so of several only the order can be told."""
+    """The meaning of the colours. Each currency has its own limits, so of several only the order is known."""
     if operation is None or not limits:
         return {"title": "No prices to compare in this view", "steps": [], "note": note}
     title = f"Median price per m², {in_words(operation)}"
@@ -155,16 +155,16 @@ def _hexagon(
 ) -> dict[str, Any]:
     corners = [(round(longitude, 5), round(latitude, 5)) for latitude, longitude in cell_to_boundary(cell.cell)]
     if median is None:
-        colour, told = UNKNOWN, "too few prices for a median"
+        colour, text = UNKNOWN, "too few prices for a median"
     else:
         colour = colour_of(median.price, limits[median.currency])
-        told = f"median {fmt.money(median.price, median.currency)} per m² of {fmt.number(median.listings)}"
+        text = f"median {fmt.money(median.price, median.currency)} per m² of {fmt.number(median.listings)}"
     listings = f"{fmt.number(cell.count)} {'listing' if cell.count == 1 else 'listings'}"
     area = ";".join(f"{longitude},{latitude}" for longitude, latitude in corners)
     return {
         "type": "Feature",
         "geometry": {"type": "Polygon", "coordinates": [[*corners, corners[0]]]},
-        "properties": {"colour": colour, "title": listings, "text": told, "area": area},
+        "properties": {"colour": colour, "title": listings, "text": text, "area": area},
     }
 
 

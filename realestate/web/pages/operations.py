@@ -77,9 +77,8 @@ class Operations:
         return {each.name: each.state.proxies for each in self.fleet.portals if each.state and each.state.proxies}
 
 
-def read_operations(site: Site) -> Operations:
+def read_operations(site: Site, fleet: Fleet) -> Operations:
     """All but the dead letters."""
-    fleet = site.fleet.get()
     try:
         entries = site.ask(lambda store: store.quarantined(limit=ENTRIES))
         faults = site.ask(lambda store: store.faults())

@@ -18,7 +18,7 @@ from realestate.web.pages.site import Site
 JOBS = 8
 EVENTS = 12
 #: Events that a reader of the overview wants to see.
-_TOLD = ("price_changed", "delisted", "sold", "rented", "relisted", "listed")
+_SHOWN = ("price_changed", "delisted", "sold", "rented", "relisted", "listed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +84,16 @@ def _newest(store: FullStore) -> list[EventLine]:
     """The newest events, the last one first."""
     last = store.last_event()
     found = store.events(max(0, last - 4 * EVENTS), 4 * EVENTS)
-    told = [each.event for each in reversed(found) if each.event.type in _TOLD][:EVENTS]
+    shown = [each.event for each in reversed(found) if each.event.type in _SHOWN][:EVENTS]
     refs: dict[str, list[str]] = {}
-    for event in told:
+    for event in shown:
         refs.setdefault(event.portal, []).append(event.ref)
     kept = {
         (portal, ref): current.state.listing.title
         for portal, names in refs.items()
         for ref, current in store.current(portal, names).items()
     }
-    return [event_line(event, kept.get((event.portal, event.ref))) for event in told]
+    return [event_line(event, kept.get((event.portal, event.ref))) for event in shown]
 
 
 def event_line(event: Event, title: str | None = None) -> EventLine:

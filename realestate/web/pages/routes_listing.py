@@ -38,7 +38,7 @@ def show(request: Request, portal: str, ref: str, session: Reader) -> Response:
         of=found,
         listing=found.listing,
         facts=model.facts_of(found.listing, fmt),
-        told=model.told(found.events, fmt),
+        event_lines=model.event_lines(found.events, fmt),
         chart=found.chart(now),
         elsewhere=found.elsewhere,
     )

@@ -36,7 +36,7 @@ Chosen = Annotated[list[str] | None, Form(max_length=MOST_CHOSEN)]
 @router.get("/operations")
 async def show(request: Request, session: Operator, did: str = "", kind: str = "good") -> Response:
     web = web_of(request)
-    found = await run_in_threadpool(model.read_operations, web.site)
+    found = await run_in_threadpool(lambda: model.read_operations(web.site, web.site.fleet.now()))
     with suppress(*REDIS_ERRORS):  # the page says then that Redis is not available
         found = replace(found, letters=await model.newest_letters(web.redis_url, found.fleet))
     return page(
@@ -57,7 +57,8 @@ async def show(request: Request, session: Operator, did: str = "", kind: str = "
 @router.get("/live/operations")
 def live(request: Request, session: Operator) -> Response:
     def parts() -> Mapping[str, str]:
-        found = model.read_operations(web_of(request).site)
+        site = web_of(request).site
+        found = model.read_operations(site, site.fleet.get())
         names = ("queues", "workers", "jobs")
         return {name: fragment(request, f"operations_{name}.html", session, of=found) for name in names}
 
@@ -115,16 +116,16 @@ def act_on_entries(request: Request, act: str, session: Actor, chosen: Chosen = 
         return _back(session, "Nothing was chosen: tick entries first.", "quarantine", "bad")
     if act == "drop":
         count = ask(lambda store: store.drop_quarantined(chosen))
-        told = f"{count} {'entry is' if count == 1 else 'entries are'} deleted."
+        message = f"{count} {'entry is' if count == 1 else 'entries are'} deleted."
         kind = "good"
     else:
         outcomes = ask(lambda store: release_entries(store, store.quarantined(ids=chosen, limit=len(chosen))))
         count = sum(each.stored for each in outcomes)
         refused = next((each.why for each in outcomes if not each.stored), "")
-        told = f"{count} of {len(outcomes)} stored." + (f" Not stored: {refused}" if refused else "")
+        message = f"{count} of {len(outcomes)} stored." + (f" Not stored: {refused}" if refused else "")
         kind = "bad" if refused else "good"
     log_act(session, f"quarantine/{act}", count=count)
-    return _back(session, told, "quarantine", kind)
+    return _back(session, message, "quarantine", kind)
 
 
 @router.post("/operations/jobs")
@@ -173,6 +174,6 @@ def _by_portal(chosen: Sequence[str]) -> dict[str, list[bytes]]:
     return found
 
 
-def _back(session: Session, told: str, section: str, kind: str = "good") -> Response:
+def _back(session: Session, message: str, section: str, kind: str = "good") -> Response:
     """To the page again, which says what was done."""
-    return RedirectResponse(f"/operations?did={session.write(told)}&kind={kind}#{section}", 303)
+    return RedirectResponse(f"/operations?did={session.write(message)}&kind={kind}#{section}", 303)

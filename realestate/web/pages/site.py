@@ -55,6 +55,11 @@ class Figures(Generic[T]):
             threading.Thread(target=self._refresh, name="figures", daemon=True).start()
         return kept[1]
 
+    def now(self) -> T:
+        """Compute it anew: after an act, a page must show what the act changed."""
+        with self._lock:
+            return self._computed()
+
     def _refresh(self) -> None:
         try:
             self._computed()

@@ -168,9 +168,9 @@ def test_a_job_is_submitted_progresses_and_is_cancelled(
     form.get_by_label("At most listings").fill("5")
     form.get_by_role("button", name="Submit").click()
     page.get_by_role("dialog").get_by_role("button", name="Submit").click()
-    told = page.locator(".note.good")
-    expect(told).to_have_text(re.compile(r"^Job [0-9a-f]{12} of immoweb is submitted\."))
-    job = re.search(r"[0-9a-f]{12}", told.text_content() or "")
+    shown = page.locator(".note.good")
+    expect(shown).to_have_text(re.compile(r"^Job [0-9a-f]{12} of immoweb is submitted\."))
+    job = re.search(r"[0-9a-f]{12}", shown.text_content() or "")
     assert job
     row = page.locator(f'tr[data-job="{job[0]}"]')
     expect(row).to_have_attribute("data-state", "queued")

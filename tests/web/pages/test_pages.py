@@ -51,8 +51,8 @@ def test_a_page_is_in_order(name: str, width: int, dark: bool, address: str, ope
     assert page.evaluate("document.title") != "owned"
     page.evaluate(AXE.read_text("utf-8"))
     found = page.evaluate("axe.run({resultTypes: ['violations']})")
-    told = [(each["id"], [node["html"][:200] for node in each["nodes"]][:3]) for each in found["violations"]]
-    assert told == []
+    violations = [(each["id"], [node["html"][:200] for node in each["nodes"]][:3]) for each in found["violations"]]
+    assert violations == []
     assert len(found["passes"]) > 10
 
 
@@ -92,7 +92,7 @@ def test_every_row_is_a_link(address: str, open_page: Callable[..., Opened]) -> 
 
 
 def test_numbers_are_written_as_the_reader_does(address: str, open_page: Callable[..., Opened]) -> None:
-    url = f"{address}/listings/bina/1024"
+    url = f"{address}/listings/bina/1022"  # a sale: its price has thousands
     english = open_page(url, language="en-GB").page.locator(".figures dd").first.text_content()
     german = open_page(url, language="de-DE").page.locator(".figures dd").first.text_content()
     assert english
