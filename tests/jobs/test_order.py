@@ -27,7 +27,7 @@ def test_an_order_is_the_same_after_a_way_through_json() -> None:
     ("changes", "words"),
     [
         ({"mode": "fast"}, ["mode 'fast'", "full", "incremental"]),
-        ({"operation": "swap"}, ["operation 'swap'", "one of rent, sale"]),
+        ({"operation": "swap"}, ["operation 'swap'", "one of sale, rent"]),
         ({"type": "castle"}, ["type 'castle'", "apartment"]),
         ({"deadline": "soon"}, ["'soon'", "2h"]),
         ({"pages": "5"}, ["'5'", "1-50"]),
