@@ -12,6 +12,7 @@ import typer
 from realestate.cli.options import JsonFlag, PortalArgument
 
 if TYPE_CHECKING:
+    from realestate.cli.connections import Addresses
     from realestate.jobs.manage import JobDesk, Submitted
     from realestate.jobs.order import CheckedOrder, JobOrder
     from realestate.jobs.state import JobState
@@ -80,7 +81,7 @@ def submit(
     }
     order = read_checked(fields)
     check(order, settings.SIMULATOR_URL)  # also where no fleet runs: a wrong argument is named first
-    with job_desk() as desk:
+    with running_desk() as desk:
         submitted = _submitted(desk, order)
         if json:
             terminal.print_json(asdict(submitted))
@@ -167,14 +168,30 @@ def retry(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = F
 
 @contextmanager
 def job_desk() -> "Iterator[JobDesk]":
+    """The jobs that are kept, also while nothing runs: the embedded services are started for the moment."""
+    from realestate.cli.connections import kept
+
+    with kept() as addresses, _desk_at(addresses) as desk:
+        yield desk
+
+
+@contextmanager
+def running_desk() -> "Iterator[JobDesk]":
     """The jobs of the fleet that is configured, or that runs on this machine. Starts nothing: services that were
     started for a job alone would stop with this command."""
+    from realestate.cli.connections import running_addresses
+
+    with _desk_at(running_addresses()) as desk:
+        yield desk
+
+
+@contextmanager
+def _desk_at(addresses: "Addresses") -> "Iterator[JobDesk]":
     from realestate import settings
-    from realestate.cli.connections import connect_redis, running_addresses
+    from realestate.cli.connections import connect_redis
     from realestate.jobs.manage import JobDesk
     from realestate.storage import open_store
 
-    addresses = running_addresses()
     store = open_store(addresses.store_url)
     try:
         with connect_redis(addresses.redis_url) as server:

@@ -174,3 +174,15 @@ def test_the_portals_are_listed_outside_a_checkout(laptop: dict[str, str], tmp_p
     assert rows["immoweb"].split()[1:3] == ["www.immoweb.be", "BE"]
     assert "operation, type" in rows["immoweb"]
     assert "…" not in done.stdout
+
+
+def test_the_jobs_are_shown_while_nothing_runs(laptop: dict[str, str], simulate: Simulate) -> None:
+    env = {**laptop, "SIMULATOR_URL": simulate(40).url}
+    assert run(env, "crawl", "emlak", "--limit", "5").returncode == 0
+    (job,) = json.loads(run(env, "jobs", "list", "--json").stdout)
+    shown = run(env, "jobs", "show", job["job"][:6], "--json")
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads(shown.stdout)["state"] == "finished"
+    missing = run(env, "jobs", "show", "nothing")
+    assert missing.returncode == 2
+    assert missing.stderr.count("\n") == 1
