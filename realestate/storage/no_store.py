@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from realestate.items import Part
-from realestate.storage.store import Conclusion, Store
+from realestate.storage.store import DUE_AT_ONCE, Conclusion, Store
 
 T = TypeVar("T")
 
@@ -20,28 +20,33 @@ class EmptyStore:
     def keep_part(self, job: str, part: Part) -> None:
         """Does nothing."""
 
-    def parts(self, job: str) -> Sequence[Part]:
+    def parts(self, job: str, portal: str) -> Sequence[Part]:
         return ()
 
-    def end_sweep(self, job: str, *, complete: bool, reason: str | None = None) -> Sequence[Any]:
+    def end_sweep(self, job: str, portal: str, *, complete: bool, reason: str | None = None) -> Sequence[Any]:
         return ()
 
-    def conclude(self, job: str) -> Conclusion:
+    def conclude(self, job: str, portal: str, *, force: bool = False) -> Conclusion:
         return Conclusion("applied", found=0, offered=0, delisted=0)
 
-    def watermark(self, portal: str, search: str) -> str | None:
+    def jobs(self, portal: str | None = None, limit: int = 20, *, job: str | None = None) -> Sequence[Any]:
+        return ()
+
+    def watermark(self, portal: str, scope: str) -> str | None:
         return None
 
-    def set_watermark(self, portal: str, search: str, value: str, job: str) -> None:
+    def set_watermark(self, portal: str, scope: str, value: str, job: str) -> None:
         """Does nothing."""
 
     def known(self, portal: str, refs: Sequence[str]) -> Mapping[str, Any]:
         return {}
 
-    def validators(self, portal: str, refs: Sequence[str], parser_version: int, contacts: Any) -> Mapping[str, Any]:
+    def validators(
+        self, portal: str, refs: Sequence[str], parser_version: int, contacts: Any = None
+    ) -> Mapping[str, Any]:
         return {}
 
-    def due(self, portal: str) -> Sequence[Any]:
+    def due(self, portal: str, limit: int = DUE_AT_ONCE) -> Sequence[Any]:
         return ()
 
     def erased(self, portal: str) -> frozenset[str]:
