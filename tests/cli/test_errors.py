@@ -84,10 +84,9 @@ def run(
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["submit", "emlak"], 1, ["Redis", "127.0.0.1:1", "REDIS_URL", "doctor"]),
+        (["submit", "emlak"], 1, ["127.0.0.1", "refused"]),  # the job is stored before its seeds are pushed
         (["pause", "emlak"], 1, ["Redis", "127.0.0.1:1", "REDIS_URL"]),
         (["deadletters", "list", "emlak"], 1, ["Redis", "127.0.0.1:1", "REDIS_URL"]),
-        (["status"], 1, ["127.0.0.1", "refused"]),
         (["jobs", "list"], 1, ["127.0.0.1", "refused"]),
         (["runs", "list"], 1, ["127.0.0.1", "refused"]),
         (["history", "emlak", "1"], 1, ["127.0.0.1", "refused"]),

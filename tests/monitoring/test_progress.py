@@ -120,7 +120,7 @@ def test_the_end_has_the_totals_also_of_portals_that_were_closed(
     clock.now = 30
     log.stopped()
     closed, end = messages(caplog)[-2:]
-    assert closed == "portal/closed: portal=immoweb reason=store_failed: this worker does no more for it"
+    assert closed == "portal/closed: portal=immoweb reason=store_failed: its crawl ended"
     assert end == "worker/stopped: 20 pages 18 listings 2 retries in 30 s"
 
 
