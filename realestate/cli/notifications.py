@@ -88,7 +88,7 @@ def retry(
 ) -> None:
     """Send messages again that failed."""
     from realestate.cli.connections import opened_store
-    from realestate.cli.ids import whole_id
+    from realestate.cli.options import whole_id
 
     with opened_store() as store:
         failed = {each.id: each for each in store.notifications(state="failed", limit=10_000)}

@@ -12,8 +12,8 @@ from typing import Any
 from realestate.items import Part
 from realestate.queue import outage
 from realestate.storage.errors import StoreAway
+from realestate.storage.event_counts import counts_of
 from realestate.storage.handle import store_of
-from realestate.storage.job_counts import counts_of
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from pymongo import MongoClient
 
 from realestate.storage import Batch, StoreAway, StoreError, open_store
 from realestate.storage.mongo import schema as mongo_schema
-from realestate.storage.postgres import migrate
+from realestate.storage.postgres import schema
 from realestate.storage.store import WHOLE
 from tests.storage.batches import PORTAL, batch, card, gone, later, page, pages, quarantined, record, types
 
@@ -54,7 +54,7 @@ def database(store_url: str) -> Iterator[Database]:
 def migrated(database: Database) -> None:
     owner = open_store(database.url)
     owner.migrate()
-    assert owner.schema_version() == migrate.newest()
+    assert owner.schema_version() == schema.newest()
     owner.close()
 
 
@@ -115,7 +115,7 @@ def test_a_database_that_is_up_to_date_is_only_read(database: Database) -> None:
 
 def test_a_postgres_database_that_is_too_new_is_refused(database: Database) -> None:
     migrated(database)
-    newer = migrate.newest() + 1
+    newer = schema.newest() + 1
     database.execute(f"INSERT INTO schema_version (version) VALUES ({newer})")
     store = open_store(database.url)
     with pytest.raises(StoreError, match=rf"has schema {newer}, and this version .* knows only {newer - 1}: update"):
