@@ -106,7 +106,7 @@ def send_a_test(json: JsonFlag = False) -> None:
 
     channels = operator_channels()
     if not channels.operators:
-        raise UsageError("NOTIFY_URLS is not set: nobody would get it (docs/monitoring.md has examples)")
+        raise UsageError("NOTIFY_URLS is not set: there is no receiver (docs/monitoring.md has examples)")
     with opened_store() as store:
         found = send_test(store, channels)
     names = channels.names()

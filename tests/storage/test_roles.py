@@ -171,7 +171,7 @@ def test_a_refused_login_counts_only_if_every_server_refuses(store_url: str) -> 
     "url", ["user:geheim@host/db", "host=db password=geheim", "geheim", "ge heim://x", "geheim:5432"]
 )
 def test_a_store_url_without_a_scheme_is_not_shown(url: str) -> None:
-    with pytest.raises(StoreError, match="STORE_URL is no URL") as caught:
+    with pytest.raises(StoreError, match="STORE_URL is not a URL") as caught:
         open_store(url)
     assert "heim" not in str(caught.value)
 

@@ -34,9 +34,9 @@ from realestate.storage.query import (
     facts_of,
     matches,
 )
-from realestate.storage.query.asked import Place
 from realestate.storage.query.fields import DERIVED
 from realestate.storage.query.hexagons import cells_of, demand_resolution, hexagons, widened
+from realestate.storage.query.listing_query import Place
 from realestate.storage.query.places import FEWEST_OF_DISTRICT, MOST_DISTRICTS, District, PricedPlace, PricedPlaces
 from realestate.storage.query.results import COUNTED, MOST_POINTS, demand_facets, most_frequent
 

@@ -15,7 +15,7 @@ from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from realestate.storage.errors import StoreError, too_new
 from realestate.storage.maintenance import NotEmpty
-from realestate.storage.query.asked import SORTS
+from realestate.storage.query.listing_query import SORTS
 
 
 def job_name(portal: str, job: str) -> str:

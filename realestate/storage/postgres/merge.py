@@ -213,10 +213,10 @@ def statement(*what: str) -> str:
     if "touched" in what:
         lost.append(_LOST.format(given="touches", applied="touched"))
     keys = " UNION ALL ".join(f"({each})" for each in lost) or "SELECT NULL AS portal, NULL AS ref WHERE false"
-    answer = f"json_build_array((SELECT json_agg(json_build_array(portal, ref)) FROM ({keys}) AS lost), {events})::text"
+    result = f"json_build_array((SELECT json_agg(json_build_array(portal, ref)) FROM ({keys}) AS lost), {events})::text"
     return f"""
         {"" if applied else "BEGIN;"} SET LOCAL enable_seqscan = off; SELECT pg_advisory_xact_lock(%(lock)s);
-        WITH {", ".join(parts)} SELECT set_config('realestate.merged', {answer}, false);
+        WITH {", ".join(parts)} SELECT set_config('realestate.merged', {result}, false);
         COMMIT; SELECT current_setting('realestate.merged')
     """
 

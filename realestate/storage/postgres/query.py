@@ -32,11 +32,11 @@ from realestate.storage.query import (
     Words,
     facts_of,
 )
-from realestate.storage.query.asked import Place
 from realestate.storage.query.conditions import ON_THE_MARKET, Condition, Value
 from realestate.storage.query.fields import DERIVED, SEEN_TIMES, TEXT_FIELDS
 from realestate.storage.query.folding import LONGEST_WORD
 from realestate.storage.query.hexagons import TALLIED, cell_name, demand_resolution, hexagons, widened
+from realestate.storage.query.listing_query import Place
 from realestate.storage.query.places import FEWEST_OF_DISTRICT, MOST_DISTRICTS, District, PricedPlace, PricedPlaces
 from realestate.storage.query.results import COUNTED, MOST_POINTS, demand_facets, most_frequent
 
