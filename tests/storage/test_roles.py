@@ -17,13 +17,14 @@ from realestate.storage.postgres import schema
 from realestate.storage.store import WHOLE
 from tests.storage.batches import PORTAL, batch, card, gone, later, page, pages, quarantined, record, types
 
-DOCS = Path(__file__).parents[2] / "docs/keeping.md"
+ROLES = Path(__file__).parents[2] / "deploy/postgres/roles.sql"
 
 
 def grants(role: str) -> str:
-    """The statements of the docs, for another name of the role."""
-    (statements,) = re.findall(r"```sql\n(GRANT USAGE.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
-    return str(statements).replace("worker", role)
+    """What roles.sql grants to the writer, for another name of the role."""
+    statements = re.findall(r"^(GRANT [^;]* TO) realestate_writer\b", ROLES.read_text("utf-8"), re.MULTILINE)
+    assert len(statements) == 3, "the schema, the tables, the sequences"
+    return "".join(f"{statement} {role};" for statement in statements)
 
 
 @dataclass

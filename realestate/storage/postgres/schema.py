@@ -158,6 +158,8 @@ TABLES: dict[str, Described] = {
             "last_job": "The job that saw it last.",
             "suspect_price": "A price more than 60 % away from `price`. It counts when a second job sees it.",
             "suspect_job": "The job that saw the suspect price.",
+            "search_words": "The words of its texts, for the filter `text`. A worker computes them.",
+            "cell": "Its cell of H3 at resolution 9, as a number.",
             "price_sighted_at": "When a search page last showed the price.",
         },
     ),
