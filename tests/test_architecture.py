@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "homes": {"items", "storage"},
     "market": {"storage"},
     "simulator": {"items"},
-    "commands": {"jobs", "queue"},
+    "scrapy_commands": {"jobs", "queue"},
     "exports": {"storage"},
     "searches": {"monitoring", "storage"},
     "web": {"items", "jobs", "queue", "searches", "storage"},

@@ -109,7 +109,7 @@ def silence(
     hours: Annotated[float, typer.Option(min=0.0, help="For how long; 0 ends the silence.")] = 8.0,
     reason: Annotated[str, typer.Option(help="Why; `list` shows it.")] = "",
 ) -> None:
-    """Tell nobody of an alert for some hours. It stays in the list."""
+    """Send no messages about an alert for some hours. It stays in the list."""
     from realestate.cli.connections import opened_store
     from realestate.cli.errors import UsageError
     from realestate.monitoring import alerts

@@ -34,7 +34,7 @@ def seconds(text: str) -> float:
     """The seconds of a duration such as 15m."""
     found = re.fullmatch(r"(\d+)([smh])", text)
     if found is None:
-        raise ValueError(f"{text!r} is no duration such as 15m")
+        raise ValueError(f"{text!r} is not a duration such as 15m")
     return float(found[1]) * _UNITS[found[2]]
 
 
