@@ -27,7 +27,7 @@ ifeq ($(SCRAPY),latest)
 NOT_QUICK += accelerate
 endif
 
-.PHONY: demo quick test test-all attack containers-check audit lint check bench performance peers format fresh lock dashboards vendor screenshots clean
+.PHONY: demo quick test test-all attack containers-check audit lint check bench performance peers format fresh lock alerts dashboards vendor screenshots clean
 
 demo: $(RUNTIME)
 	$(BIN)/realestate demo
@@ -129,6 +129,9 @@ lock: $(READY)
 # The dashboards of Grafana, from deploy/grafana/generate.py.
 dashboards: $(READY)
 	$(BIN)/python -m deploy.grafana.generate
+# The alert rules for Prometheus, from realestate/monitoring/rules.toml.
+alerts: $(READY)
+	$(BIN)/realestate alerts rules > deploy/prometheus/alerts.yml
 
 # The JavaScript of others: from npm at the versions of package-lock.json, with its licences. Needs npm; users do not.
 STATIC := realestate/web/static/vendor
