@@ -129,6 +129,7 @@ lock: $(READY)
 # The dashboards of Grafana, from deploy/grafana/generate.py.
 dashboards: $(READY)
 	$(BIN)/python -m deploy.grafana.generate
+
 # The alert rules for Prometheus, from realestate/monitoring/rules.toml.
 alerts: $(READY)
 	$(BIN)/realestate alerts rules > deploy/prometheus/alerts.yml

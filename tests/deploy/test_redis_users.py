@@ -1,6 +1,7 @@
 """The Redis users of docker/redis/users.acl: each role can do its work, and nothing else."""
 
 import asyncio
+import json
 import os
 import re
 import subprocess
@@ -86,7 +87,9 @@ def test_a_whole_crawl_needs_no_more_than_a_worker_may_do(
     for words in (["pause", "emlak", "--reason", "x"], ["resume", "emlak"], ["deadletters", "list", "emlak"]):
         assert run_command(words, env).returncode == 0
     # A job is cancelled while it waits: the timetable may cancel (`overlap = "replace"`); workers remove its requests.
-    (cancelled,) = re.findall(r"\b[0-9a-f]{12}\b", run_command(["submit", "immoweb", "--key", "cancelled"], env).stdout)
+    submitted = run_command(["submit", "immoweb", "--json"], env)
+    assert submitted.returncode == 0, submitted.stderr
+    cancelled = json.loads(submitted.stdout)["job"]
     as_timetable = {**env, "REDIS_URL": login_as("timetable")}
     assert run_command(["jobs", "cancel", cancelled], as_timetable).returncode == 0
     assert run_command(["work", "immoweb", "--until-done"], env).returncode == 0
