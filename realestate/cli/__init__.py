@@ -19,7 +19,6 @@ from realestate.cli import (
     export,
     exporter,
     homes,
-    job_orders,
     jobs,
     lake,
     listings,
@@ -28,11 +27,11 @@ from realestate.cli import (
     mcp,
     notifications,
     portal,
-    portals,
     quarantine,
     reparse,
     search,
     serve,
+    submit,
     timetable,
     up,
 )
@@ -63,7 +62,7 @@ app.command(rich_help_panel=START, epilog="Example: realestate crawl immoweb --c
     crawl.crawl
 )
 app.command(rich_help_panel=START, epilog="Example: realestate status --json")(status_commands.status)
-app.command(rich_help_panel=START, epilog="Example: realestate portals")(portals.portals)
+app.command(rich_help_panel=START, epilog="Example: realestate portals")(portal.portals)
 app.command(rich_help_panel=START, epilog="Example: realestate db -- --command 'SELECT count(*) FROM listings'")(
     database.db
 )
@@ -86,7 +85,7 @@ app.add_typer(lake.app, name="lake", rich_help_panel=DATA, epilog="Example: real
 app.command(rich_help_panel=FLEET, epilog="Example: realestate up --workers auto")(up.up)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate autoscale --explain")(up.autoscale)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
-    job_orders.submit
+    submit.submit
 )
 app.add_typer(jobs.app, name="jobs", rich_help_panel=FLEET, epilog="Example: realestate jobs list --portal emlak")
 app.add_typer(

@@ -19,7 +19,7 @@ from realestate.storage import StoreAway
 from realestate.storage.history import EventFilter
 from realestate.storage.query import DEFAULT_SORT, FACETS, ROW_FIELDS, SORTS, ListingQuery, QueryError, parse_filter
 from realestate.web import events as event_routes
-from realestate.web.answers import encoded
+from realestate.web.json_response import encoded
 from realestate.web.listings import described
 from realestate.web.stores import Stores
 

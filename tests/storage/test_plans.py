@@ -14,9 +14,9 @@ from bench.rig.database import Database
 from bench.store import write
 from realestate import embedded
 from realestate.storage import open_store
-from realestate.storage.postgres.conditions import Sql
+from realestate.storage.postgres.query import Sql
 from realestate.storage.query import SORTS, Filter, ListingQuery, parse_box, parse_filter
-from realestate.storage.query.asked import Place
+from realestate.storage.query.listing_query import Place
 from realestate.web.app import create_app
 from tests.conftest import empty_database
 
