@@ -137,7 +137,7 @@ def conforms(document: dict[str, Any], folder: Path) -> bool:
     schemas = schemas_of(OPERATORS[document["kind"]], folder)
     (folder / "document.yaml").write_text(yaml.safe_dump(document), "utf-8")
     location = f"{schemas}/{{{{.ResourceKind}}}}_{{{{.ResourceAPIVersion}}}}.json"
-    command = [program, "-strict", "-schema-location", location, folder / "document.yaml"]
+    command = [program, "-strict", "-schema-location", location, str(folder / "document.yaml")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode in (0, 1), done.stderr
     return done.returncode == 0
