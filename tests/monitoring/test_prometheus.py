@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(command: list[str], log: Path, env: dict[str, str] | None = None) -> Iterator[None]:
+def running(command: list[str], log: Path, env: Mapping[str, str] | None = None) -> Iterator[None]:
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=env, cwd=log.parent)
     try:
