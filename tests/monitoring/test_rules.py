@@ -15,7 +15,7 @@ from realestate.monitoring.catalogue import BY_NAME, exported_name
 from realestate.monitoring.channels import Channels
 from realestate.monitoring.delivery import Sender
 from realestate.monitoring.fleet_metrics import Samples
-from realestate.monitoring.reports import report_day, report_jobs
+from realestate.monitoring.reports import report_day, report_jobs, report_now
 from realestate.monitoring.rules import (
     Condition,
     Evaluator,
@@ -253,6 +253,15 @@ def test_each_job_is_reported_once(store: PostgresStore, receiver: Receiver) -> 
     assert [report_jobs(store, channels, before) for _ in range(3)] == [1, 0, 0]
     Sender(store, channels).send_due()
     assert "not complete: a page failed" in receiver.accepted[0]["body"]
+
+
+def test_a_report_can_be_asked_for(store: PostgresStore, receiver: Receiver) -> None:
+    channels = Channels([receiver.url])
+    samples: Samples = {"realestate_stored_listings": {("tap",): 12}}
+    assert [report_now(store, channels, samples, NOW) for _ in range(2)] == [1, 0], "a repetition is the same report"
+    Sender(store, channels).send_due()
+    (message,) = receiver.accepted
+    assert message["body"].startswith("tap: 0 new, 0 back")
 
 
 def test_the_day_is_reported_once(store: PostgresStore, receiver: Receiver) -> None:
