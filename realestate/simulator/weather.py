@@ -63,14 +63,16 @@ def weathered(weather: Weather, answer: Answer, index: str) -> Answer:
         case "all_redirected" if is_listing:
             return Answer(answer.kind, b"", 302, location=index)
         case "new_layout" if is_listing:
-            return replace(answer, body=_renamed(answer.body))
+            return _renamed(answer)
     return answer
 
 
-def _renamed(body: bytes) -> bytes:
+def _renamed(answer: Answer) -> Answer:
+    """The page with other names. It is another version, so it has not the header of the usual one."""
+    body = answer.body
     for old, new in _RENAMED:
         body = body.replace(old, new)
-    return body
+    return replace(answer, body=body, extra=None) if body != answer.body else answer
 
 
 def seconds_to_wait(weather: Weather, answer: Answer) -> float:
