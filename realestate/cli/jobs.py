@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from realestate.cli import job_orders
+from realestate.cli.help_page import command_group
 from realestate.cli.job_orders import JobArgument, PortalOfJobOption
 from realestate.cli.options import JsonFlag, NewestOption, PortalOption
 
@@ -15,10 +14,8 @@ if TYPE_CHECKING:
     from realestate.storage.orders import StoredOrder
     from realestate.storage.store import Job, JobKey, Store
 
-app = typer.Typer(
-    help="Jobs: list, show, cancel, pause, resume and retry them; see their searches; apply what one found gone.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = command_group(
+    "Jobs: list, show, cancel, pause, resume and retry them; see their searches; apply what one found gone."
 )
 #: A beginning of an id is compared with so many ids, the newest.
 MANY = 100_000
@@ -131,7 +128,7 @@ def _portal_of(store: "Store", job: str) -> str:
 
 # ----- the old name, removed in 0.3
 
-old_app = typer.Typer(help="The old name of `realestate jobs`.", no_args_is_help=True, rich_markup_mode=None)
+old_app = command_group("The old name of `realestate jobs`.")
 old_app.command("list")(list_jobs)
 old_app.command()(parts)
 old_app.command()(apply)
@@ -204,7 +201,7 @@ def print_jobs(
         ]
         for job in jobs
     ]
-    terminal.print_columns(header, rows, left=4)
+    terminal.print_columns(header, rows, left=4, empty="no jobs yet; `realestate crawl <portal>` starts one")
 
 
 def _duration(seconds: float | None) -> str:
@@ -229,16 +226,16 @@ def print_parts(parts: "Sequence[Part]") -> None:
     children: dict[str | None, list[Part]] = {}
     for part in parts:
         children.setdefault(part.parent, []).append(part)
-    table = terminal.plain_table("search", "results", "in parts")
+    rows: list[list[str]] = []
 
     def add(part: "Part", depth: int) -> None:
         below = children.get(part.search, [])
         results = "?" if part.total is None else str(part.total)
         in_parts = str(sum(each.total or 0 for each in below)) if part.is_split else ""
-        table.add_row("  " * depth + part.search, results, in_parts)
+        rows.append([results, in_parts, "  " * depth + part.search])
         for each in below:
             add(each, depth + 1)
 
     for part in children.get(None, []):
         add(part, 0)
-    terminal.console.print(table)
+    terminal.print_columns(["results", "in parts", "search"], rows, left=0)

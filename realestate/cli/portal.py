@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from realestate.cli.help_page import command_group
 from realestate.cli.options import JsonFlag, PortalArgument
 
 if TYPE_CHECKING:
     from realestate.authoring.field_coverage import Coverage
 
-app = typer.Typer(
-    help="Write a portal, record its pages, test its parser.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_group("Write a portal, record its pages, test its parser.")
 
 
 class Kind(StrEnum):
@@ -195,10 +192,11 @@ def _print_json(value: Any) -> None:
 def _print_coverage(found: "Coverage") -> None:
     from realestate.cli import terminal
 
-    table = terminal.plain_table("field", "recorded %", "live %", "")
-    for share in found.shares:
-        table.add_row(share.name, _percent(share.recorded), _percent(share.live), "lost?" if share.is_lost else "")
-    terminal.console.print(table)
+    rows = [
+        [share.name, _percent(share.recorded), _percent(share.live), "lost?" if share.is_lost else ""]
+        for share in found.shares
+    ]
+    terminal.print_columns(["field", "recorded %", "live %", ""], rows)
     for line in found.unread:
         print(f"could not be parsed: {line}")
     print(f"{found.portal}: {found.live} live listings, {found.recorded} recorded")

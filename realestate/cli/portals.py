@@ -23,10 +23,11 @@ def portals(json: JsonFlag = False) -> None:
     if json:
         terminal.print_json([asdict(row) for row in rows])
         return
-    table = terminal.plain_table("portal", "site", "country", "collects", "filters at the site")
-    for row in rows:
-        table.add_row(row.name, row.site.partition("://")[2], row.country, row.collects, ", ".join(row.filters) or "–")
-    terminal.console.print(table)
+    cells = [
+        [row.name, row.site.partition("://")[2], row.country or "–", row.collects, ", ".join(row.filters) or "–"]
+        for row in rows
+    ]
+    terminal.print_columns(["portal", "site", "country", "collects", "filters at the site"], cells, left=4)
     print("Other filters of `crawl` (--operation, --type, --city) are checked on each result.")
 
 

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from hashlib import blake2b
 from typing import Annotated, Any, Literal
@@ -231,6 +231,15 @@ def _check_pages(order: JobOrder) -> None:
         raise BadOrder(f"pages {order.pages} is no range: the first page is at least 1 and at most the last{shown}")
     if order.mode == "refresh":
         raise BadOrder("a refresh reads no search pages: leave out pages")
+
+
+def is_same_crawl(order: JobOrder, other: JobOrder) -> bool:
+    """Whether both fetch the same, whoever ordered it, how urgently, and whatever follows."""
+
+    def crawled(order: JobOrder) -> JobOrder:
+        return replace(order, priority=0, deadline=None, key=None, page_size=None, then=())
+
+    return crawled(order) == crawled(other)
 
 
 def job_id_of(key: str) -> str:
