@@ -187,6 +187,9 @@ def check_order(order: JobOrder, simulator: str | None) -> CheckedOrder:
         urls = scoped_urls(order.portal, order.scope, simulator) if parts else seed_urls(order.portal, simulator)
     except ValueError as error:
         raise BadOrder(f"{error}; {_allowed(order.portal)}") from error
+    for url in urls[:1]:  # all searches are on the portal's site, which may be on this machine
+        if reason := why_refused(order.portal, url, simulator, any_page=True):
+            raise BadOrder(reason)
     is_everything = not parts and order.pages is None
     return CheckedOrder(order, urls, is_everything, sorted(parts.keys() - spider.site_filters()))
 
