@@ -146,6 +146,20 @@ def test_every_room_is_named_and_every_folder_that_is_named_exists(page: str, se
     assert {name for name in named if not (ROOT / name).is_dir() and not any(package.rglob(name))} == set()
 
 
+def test_every_file_that_the_docs_name_exists() -> None:
+    """Except those of the reader's own project: `portals/example.py`."""
+    folders = (ROOT, ROOT / "docs", ROOT / "tests", ROOT / "realestate", ROOT / "realestate" / "queue")
+    named = {
+        name
+        for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+        for name in re.findall(r"`([a-z][\w-]*/[\w./-]+\.(?:py|lua|sql|toml|yaml|sh))`", page.read_text("utf-8"))
+    }
+    assert len(named) > 30
+    assert {name for name in named if not any((folder / name).is_file() for folder in folders)} == {
+        "portals/example.py"
+    }
+
+
 def test_the_way_of_one_listing_names_functions_that_exist() -> None:
     way = doc("architecture.md").partition("## The way of one listing")[2].partition("\n## ")[0]
     hops = re.findall(r"^\d+\. `([\w/]+)\.py` `(\w+)\.(\w+)`", way, re.MULTILINE)
