@@ -24,6 +24,7 @@ from realestate.cli import (
     listings,
     maintenance,
     market,
+    mcp,
     notifications,
     portal,
     quarantine,
@@ -71,6 +72,7 @@ app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 150
 app.command(rich_help_panel=DATA, epilog="Example: realestate market baku --operation sale --weeks 26")(market.market)
 app.add_typer(homes.app, name="homes", rich_help_panel=DATA, epilog="Example: realestate homes show bina/6150445")
 app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
+app.command(rich_help_panel=DATA, epilog="Example: realestate mcp --demo")(mcp.mcp)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
 app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
 app.add_typer(

@@ -35,11 +35,10 @@ from realestate.web.stores import stores_of
 router = APIRouter()
 T = TypeVar("T")
 
-LetterId = Annotated[str, Path(description="Id of a dead letter.", pattern="^[0-9a-f]{2,128}$")]
+LetterId = Annotated[str, Path(description="Id of a dead letter.", pattern="^([0-9a-f]{2}){1,64}$")]
 EntryId = Annotated[str, Path(description="Id of an entry.", pattern="^[0-9a-f]{1,128}$")]
 #: Replayed requests enter the queue at this rate.
 _REPLAYED_PER_SECOND = 5.0
-_ALL = 10**9
 
 
 @router.get(
@@ -126,11 +125,10 @@ def replay(request: Request, portal: Portal, id: LetterId) -> JsonResponse:
 
 
 def _letter_of(request: Request, portal: str, id: str) -> DeadLetter:
-    every = _with_letters(request, portal, lambda letters: letters.newest(_ALL))
-    for each in every:
-        if each.id.hex() == id:
-            return each
-    raise Refusal(404, f"there is no dead letter {id} of {portal}")
+    found = _with_letters(request, portal, lambda letters: letters.one(bytes.fromhex(id)))
+    if found is None:
+        raise Refusal(404, f"there is no dead letter {id} of {portal}")
+    return found
 
 
 def _letter(letter: DeadLetter) -> dict[str, Any]:
