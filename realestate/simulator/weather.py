@@ -9,10 +9,12 @@
     half_empty      searches find only half of the adverts, always the same half, and count only those
     half_pages      searches count all adverts but show only the first half: later pages are empty
     slow_search     searches take SLOW_SECONDS
+    new_layout      listings of emlak and immoweb have another class or key where the address or the area was
 
 It lasts until it is changed. It changes neither the truth nor the day.
 """
 
+from dataclasses import replace
 from typing import Literal, get_args
 from zlib import crc32
 
@@ -29,9 +31,13 @@ Weather = Literal[
     "half_empty",
     "half_pages",
     "slow_search",
+    "new_layout",
 ]
 WEATHERS: tuple[Weather, ...] = get_args(Weather)
 SLOW_SECONDS = 2.0
+
+#: What a new layout calls differently: the class of the address on emlak, the key of the area on immoweb.
+_RENAMED = ((b"map-address", b"place-box"), (b'"netHabitableSurface"', b'"livingSurface"'))
 
 _CHALLENGE = b"""<!DOCTYPE html><html><head><title>Just a moment...</title></head><body>
 <h1>Security check</h1><p>Please show that you are not a robot.</p>
@@ -56,7 +62,15 @@ def weathered(weather: Weather, answer: Answer, index: str) -> Answer:
             return Answer(answer.kind, _GONE, 404)
         case "all_redirected" if is_listing:
             return Answer(answer.kind, b"", 302, location=index)
+        case "new_layout" if is_listing:
+            return replace(answer, body=_renamed(answer.body))
     return answer
+
+
+def _renamed(body: bytes) -> bytes:
+    for old, new in _RENAMED:
+        body = body.replace(old, new)
+    return body
 
 
 def seconds_to_wait(weather: Weather, answer: Answer) -> float:
