@@ -1,5 +1,7 @@
 """Where a home is, on pages that say it only in their breadcrumbs, their titles or an address."""
 
+from decimal import Decimal
+
 import pytest
 
 from realestate.parsing import unknown_pages
@@ -119,7 +121,7 @@ def test_an_address_in_the_united_states_has_all_parts(title: str, below: str) -
     found = reading.fields
     assert (found["street"], found["city"], found["region"]) == ("120 Forest Ave", "Casper", "WY")
     assert (found["postal_code"], reading.country) == ("82609", "US")
-    assert (reading.price.amount, reading.price.currency) == (33500, "USD")  # "$" is the country's own
+    assert (reading.price.amount, reading.price.currency) == (Decimal(33500), "USD")  # "$" is the country's own
 
 
 def test_a_city_before_its_postal_code() -> None:
@@ -153,7 +155,7 @@ def test_a_price_far_above_the_prices_per_square_foot_is_the_price() -> None:
 def test_mexican_pages_write_their_pesos_as_mn() -> None:
     body = "<h1>Departamento en venta</h1><div>MN 1,500,000</div>" + rows(FACTS["es"])
     reading = unknown_pages.read(page(body, lang="es-MX"), URL)
-    assert (reading.price.amount, reading.price.currency) == (1500000, "MXN")
+    assert (reading.price.amount, reading.price.currency) == (Decimal(1500000), "MXN")
 
 
 def test_a_page_without_any_title_has_to_say_more() -> None:
