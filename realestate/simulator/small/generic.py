@@ -65,7 +65,7 @@ class Generic(SmallSite):
         form = FORMS[advert.ref % 4]
         home = advert.home
         known: dict[str, Any] = {
-            "country": "GB" if form in ("json-ld", "microdata") else "ZZ",
+            "country": "GB",
             "geo_precision": "approximate" if facts.is_mapped else None,
             "seller_type": None,
             "agency_name": None,
@@ -119,7 +119,7 @@ def _document(advert: Advert, facts: Facts) -> dict[str, Any]:
         "price": None if price is None else {"amount": price, "currency": "GBP"},
         "bedrooms": facts.bedrooms,
         "areaM2": facts.area_m2,
-        "address": {"city": home.place.city},
+        "address": {"city": home.place.city, "country": "GB"},
         "location": {"lat": home.latitude, "lng": home.longitude} if facts.is_mapped else None,
     }
 
@@ -131,6 +131,7 @@ def _graph(advert: Advert, facts: Facts) -> str:
         "og:title": facts.title,
         "og:description": " ".join(facts.paragraphs),
         "og:locality": home.place.city,
+        "og:country-name": "United Kingdom",
         "place:location:latitude": home.latitude if facts.is_mapped else "",
         "place:location:longitude": home.longitude if facts.is_mapped else "",
         "product:price:amount": "" if price is None else price,
