@@ -47,7 +47,7 @@ def save(
     wanted = tuple(dict.fromkeys(each.strip() for each in on.split(",") if each.strip()))
     types = tuple(each for each in EVENTS if each in wanted)
     if unknown := [each for each in wanted if each not in types] or ([] if wanted else [on]):
-        raise UsageError(f"--on {unknown[0]!r} is no event of a search: use some of {', '.join(EVENTS)}")
+        raise UsageError(f"--on {unknown[0]!r} is not an event of a search: use some of {', '.join(EVENTS)}")
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
         raise UsageError(f"a name has 1 to {LONGEST_NAME} characters on one line")
     addresses = tuple(dict.fromkeys(notify or ()))
@@ -125,11 +125,11 @@ def preview(
     """Say which of the last events it would have sent. Send nothing."""
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
-    from realestate.searches.follow import would_tell
+    from realestate.searches.follow import would_send
 
     with opened_store() as store:
         search = _found(store, name)
-        messages = would_tell(store, search, events)
+        messages = would_send(store, search, events)
     if json:
         terminal.print_json([asdict(each) for each in messages])
         return
@@ -167,7 +167,7 @@ def delete(name: NameArgument) -> None:
 def watch(
     once: Annotated[bool, typer.Option("--once", help="End when nothing is left to do now.")] = False,
 ) -> None:
-    """Tell the subscribers of all searches, until SIGTERM. Any number of these processes may run."""
+    """Send the messages of all saved searches, until SIGTERM. Any number of these processes may run."""
     from realestate import settings
     from realestate.cli.connections import connected
     from realestate.searches.watch import watch as watch_searches

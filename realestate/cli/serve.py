@@ -24,6 +24,13 @@ def serve(
         str | None, typer.Option("--new-key", metavar="NAME", help="Print a new API key and its entry, and exit.")
     ] = None,
     operate: Annotated[bool, typer.Option("--operate", help="The new key may also operate, not only read.")] = False,
+    keys_optional: Annotated[
+        bool,
+        typer.Option(
+            "--keys-optional",
+            help="Listen on any --host without API_KEYS: for a container whose port is published on 127.0.0.1 only.",
+        ),
+    ] = False,
 ) -> None:
     """Serve the API and the web app, on this machine only unless API_KEYS is set and --host says otherwise."""
     import uvicorn
@@ -37,8 +44,8 @@ def serve(
     if new_key is not None:
         _print_new_key(new_key, may_operate=operate)
         return
-    keys = _keys(host)
-    with connected(_demo_home() if demo else None) as addresses:
+    keys = _keys(host, are_optional=keys_optional)
+    with connected(demo_home() if demo else None) as addresses:
 
         def open_one() -> FullStore:
             return open_store(addresses.store_url)
@@ -65,7 +72,7 @@ def serve(
             uvicorn.Server(config).run(sockets=[listening])
 
 
-def _keys(host: str) -> "Mapping[str, Key]":
+def _keys(host: str, *, are_optional: bool) -> "Mapping[str, Key]":
     """The keys of API_KEYS. A UsageError if they are wrong, or if there are none and others could reach the server."""
     from realestate import settings
     from realestate.cli.errors import UsageError
@@ -75,7 +82,7 @@ def _keys(host: str) -> "Mapping[str, Key]":
         keys = read_keys(settings.API_KEYS)
     except BadKeys as error:
         raise UsageError(str(error)) from error
-    if not keys and not _is_this_machine(host):
+    if not keys and not are_optional and not _is_this_machine(host):
         raise UsageError(
             f"without API_KEYS everybody who reaches {host} could operate the fleet: make a key with"
             " `realestate serve --new-key NAME`, or listen on 127.0.0.1"
@@ -112,7 +119,7 @@ def _tiles() -> "Tiles | None":
     return Tiles(settings.MAP_TILES_URL, settings.MAP_TILES_ATTRIBUTION) if settings.MAP_TILES_URL else None
 
 
-def _demo_home() -> Path:
+def demo_home() -> Path:
     """The folder of the demo's services. A UsageError where the demo was never run."""
     from realestate import embedded, settings
     from realestate.cli.errors import UsageError

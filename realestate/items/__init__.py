@@ -32,7 +32,7 @@ Money = Annotated[Decimal, Meta(extra_json_schema={"minimum": 0.01, "maximum": 9
 SquareMetres = Annotated[float, Meta(gt=0, le=1e9)]
 Count = Annotated[int, Meta(ge=0, le=1000)]
 #: A time with a time zone. Validators of JSON Schema need not check formats, so a pattern demands the offset.
-Moment = Annotated[datetime, Meta(tz=True, extra_json_schema={"pattern": r"(Z|[+-]\d\d:\d\d(:\d\d)?)$"})]
+ZonedTime = Annotated[datetime, Meta(tz=True, extra_json_schema={"pattern": r"(Z|[+-]\d\d:\d\d(:\d\d)?)$"})]
 Address = Annotated[str, Meta(pattern="^https?://")]
 
 
@@ -193,22 +193,22 @@ class Listing:
 
     # --- time
 
-    posted_at: Moment | None = None
+    posted_at: ZonedTime | None = None
     """When the advert was created, as the portal says."""
 
-    updated_at: Moment | None = None
+    updated_at: ZonedTime | None = None
     """When the advert was last changed, as the portal says."""
 
-    first_seen_at: Moment | None = None
+    first_seen_at: ZonedTime | None = None
     """When it was first seen. Set by the store."""
 
-    last_seen_at: Moment | None = None
+    last_seen_at: ZonedTime | None = None
     """When it was last seen on any page. Set by the store."""
 
-    last_fetched_at: Moment | None = None
+    last_fetched_at: ZonedTime | None = None
     """When its detail page was last fetched. Set by the store."""
 
-    delisted_at: tuple[Moment, Moment] | None = None
+    delisted_at: tuple[ZonedTime, ZonedTime] | None = None
     """When it was last seen, and when it was first known to be gone. Set by the store."""
 
     # --- state
@@ -220,7 +220,7 @@ class Listing:
     """Hash of the content. If two hashes are equal, nothing changed."""
 
     quality_flags: frozenset[str] = frozenset()
-    """Names of validation warnings."""
+    """Names of validation warnings; `stale:<field>` marks a last known value."""
 
     parser_version: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     """Version of the parser that read it."""
@@ -305,6 +305,10 @@ _NOT_CONTENT = OURS | {"portal", "ref", "url", "posted_at", "updated_at"}
 CONTENT = tuple(name for name in FIELDS if name not in _NOT_CONTENT)
 
 
+#: The beginning of a quality flag: `stale:area_m2` says that the area has vanished from the portal's pages, and that
+#: the stored one is the last known.
+STALE = "stale:"
+
 _VALUES = attrgetter(*FIELDS)
 _CONTENT_VALUES = attrgetter(*CONTENT)
 _CONTENT_ENCODER = msgspec.json.Encoder(order="deterministic")  # sets in a fixed order
@@ -319,12 +323,24 @@ def as_record(listing: Listing) -> dict[str, Any]:
 
 
 def content_hash(listing: Listing) -> str:
-    """Return a hash of the fields of CONTENT. It is the same in every process.
+    """Return a hash of the fields of CONTENT, and of which of them are stale. It is the same in every process.
 
     Equal amounts have the same hash, however they were written: 350000 and 350000.00.
     """
     values = [_number(value) if type(value) is Decimal else value for value in _CONTENT_VALUES(listing)]
+    if listing.quality_flags and (flags := stale_flags(listing)):
+        values.append(sorted(flags))
     return blake2b(_CONTENT_ENCODER.encode(values), digest_size=16).hexdigest()
+
+
+def is_missing(value: Any) -> bool:
+    """Whether it is no value: an empty list or set, or None."""
+    return value is None or (isinstance(value, (str, list, frozenset)) and not value)
+
+
+def stale_flags(listing: Listing) -> frozenset[str]:
+    """The quality flags that say which values are not of the listing's last page, but the last known ones."""
+    return frozenset(flag for flag in listing.quality_flags if flag.startswith(STALE))
 
 
 def plain(value: Any) -> Any:
