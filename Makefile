@@ -102,7 +102,7 @@ fresh:
 $(RUNTIME): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer is needed, with its venv module" >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
-	@echo "Installing what the program needs: about 120 MB to download, 300 MB on disk."
+	@echo "Installing what the program needs: about 90 MB to download, 360 MB on disk."
 	@date +%s > $(VENV)/started
 	$(PIP_INSTALL) --progress-bar on --require-hashes -r requirements.lock
 	$(PIP_INSTALL) --quiet --no-deps --no-build-isolation -e .
