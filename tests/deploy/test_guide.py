@@ -125,3 +125,9 @@ def test_the_secrets_of_the_cluster_are_those_that_the_manifests_read() -> None:
     read = set(re.findall(r"/run/secrets/realestate/([\w-]+)", text)) | set(re.findall(r"key: ([\w-]+)\}\}", text))
     section = GUIDE[GUIDE.index("The folder `secrets/`") :].partition("\n\n")[0]
     assert read == set(re.findall(r"`((?:redis|store|migrator|api|notify)-[\w-]+)`", section))
+
+
+def test_the_tests_that_the_page_about_security_names_exist() -> None:
+    named = re.findall(r"`((?:tests|deploy)/[\w/.]+)`", (ROOT / "docs" / "security.md").read_text("utf-8"))
+    assert len(named) >= 15
+    assert all((ROOT / name).exists() for name in named)

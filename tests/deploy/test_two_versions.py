@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg2
 import pytest
@@ -58,7 +59,11 @@ def worker(folder: Path, env: dict[str, str], log: Path) -> Iterator[subprocess.
 
 
 def workers_seen(server: Redis) -> set[bytes]:
-    return {name for portal in PORTALS for name in server.hkeys(keys.heartbeats(portal))}  # type: ignore[union-attr]
+    names: set[bytes] = set()
+    for portal in PORTALS:
+        found: Any = server.hkeys(keys.heartbeats(portal))
+        names.update(found)
+    return names
 
 
 def listings_stored(store_url: str) -> int:
