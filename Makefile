@@ -104,7 +104,7 @@ $(RUNTIME): requirements.lock pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing what the program needs: about 120 MB to download, 300 MB on disk."
 	@date +%s > $(VENV)/started
-	$(PIP_INSTALL) --progress-bar on --require-hashes -r requirements.lock | grep --line-buffered -v '^Requirement already'
+	$(PIP_INSTALL) --progress-bar on --require-hashes -r requirements.lock
 	$(PIP_INSTALL) --quiet --no-deps --no-build-isolation -e .
 	@echo "Installed $$(du -sm $(VENV) | cut -f1) MB in $$(($$(date +%s) - $$(cat $(VENV)/started))) s."
 	@touch $(RUNTIME)

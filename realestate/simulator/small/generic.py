@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from realestate.simulator.adverts import Advert
-from realestate.simulator.site import ROBOTS, XML, Answer, Found, Question
+from realestate.simulator.site import ROBOTS, XML, Found, Request, Response
 from realestate.simulator.small.facts import Facts, facts_of
-from realestate.simulator.small.site import SmallSite, next_page
+from realestate.simulator.small.small_portal import SmallSite, next_page
 
 FORMS = ("json-ld", "microdata", "next", "opengraph")
 KINDS = {"house": "House", "apartment": "Apartment"}
@@ -26,11 +26,11 @@ class Generic(SmallSite):
     page_size = 50_000
     currency = "GBP"
 
-    def route(self, asked: Question) -> Answer | None:
-        if asked.path == "/sitemap.xml":
+    def route(self, request: Request) -> Response | None:
+        if request.path == "/sitemap.xml":
             shown = self.shown()
-            return Answer("search", self.results(shown, 0, shown.adverts), content_type=XML)
-        return super().route(asked)
+            return Response("search", self.results(shown, 0, shown.adverts), content_type=XML)
+        return super().route(request)
 
     def robots(self) -> bytes:
         return ROBOTS + f"Sitemap: {self.base}/sitemap.xml\n".encode()
