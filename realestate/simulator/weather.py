@@ -19,7 +19,7 @@ from typing import Literal, get_args
 from zlib import crc32
 
 from realestate.simulator.adverts import Advert
-from realestate.simulator.site import Answer, Found, Showing, all_of_it
+from realestate.simulator.site import Found, Response, Showing, all_of_it
 
 Weather = Literal[
     "fine",
@@ -47,36 +47,36 @@ _ERROR = b"<!DOCTYPE html><html><head><title>Oops</title></head><body><h1>Someth
 _GONE = b"<title>404</title><h1>Not found</h1>"
 
 
-def weathered(weather: Weather, answer: Answer, index: str) -> Answer:
+def weathered(weather: Weather, response: Response, index: str) -> Response:
     """The response in this weather. `index` is the address for redirects."""
-    is_listing = answer.kind == "listing"
-    is_search = answer.kind == "search"
+    is_listing = response.kind == "listing"
+    is_search = response.kind == "search"
     match weather:
         case "down":
-            return Answer(answer.kind, _UNAVAILABLE, 503)
+            return Response(response.kind, _UNAVAILABLE, 503)
         case "blocked":
-            return Answer(answer.kind, _CHALLENGE, 403)
+            return Response(response.kind, _CHALLENGE, 403)
         case "error_page" if is_listing or is_search:
-            return Answer(answer.kind, _ERROR)
+            return Response(response.kind, _ERROR)
         case "all_404" if is_listing:
-            return Answer(answer.kind, _GONE, 404)
+            return Response(response.kind, _GONE, 404)
         case "all_redirected" if is_listing:
-            return Answer(answer.kind, b"", 302, location=index)
+            return Response(response.kind, b"", 302, location=index)
         case "new_layout" if is_listing:
-            return _renamed(answer)
-    return answer
+            return _renamed(response)
+    return response
 
 
-def _renamed(answer: Answer) -> Answer:
+def _renamed(response: Response) -> Response:
     """The page with other names. It is another version, so it has not the header of the usual one."""
-    body = answer.body
+    body = response.body
     for old, new in _RENAMED:
         body = body.replace(old, new)
-    return replace(answer, body=body, extra=None) if body != answer.body else answer
+    return replace(response, body=body, extra=None) if body != response.body else response
 
 
-def seconds_to_wait(weather: Weather, answer: Answer) -> float:
-    return SLOW_SECONDS if weather == "slow_search" and answer.kind == "search" else 0.0
+def seconds_to_wait(weather: Weather, response: Response) -> float:
+    return SLOW_SECONDS if weather == "slow_search" and response.kind == "search" else 0.0
 
 
 def showing(weather: Weather) -> Showing:
