@@ -31,6 +31,7 @@ def serve(
     from realestate import settings
     from realestate.cli.connections import connected
     from realestate.cli.errors import print_note
+    from realestate.searches.check import Receivers
     from realestate.storage import FullStore, open_store
     from realestate.web.app import create_app
 
@@ -55,6 +56,8 @@ def serve(
             rate_limit=settings.API_RATE_LIMIT,
             tiles=_tiles(),
             simulator=settings.SIMULATOR_URL,
+            timetable=settings.TIMETABLE,
+            receivers=Receivers(settings.WEBHOOK_SECRET, settings.ALLOW_PRIVATE_ADDRESSES),
         )
         config = uvicorn.Config(
             app, host=host, port=port, log_config=None, server_header=False, timeout_graceful_shutdown=2

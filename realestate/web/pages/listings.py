@@ -14,8 +14,10 @@ ROWS = 50
 #: The facets of the page, in their order, and how many values of each are listed.
 FACETS = ("portal", "operation", "property_type", "city", "district", "rooms", "seller_type", "status", "currency")
 VALUES = 8
-#: Hexagons of this size show where the results are.
+#: Hexagons of this size show where the results are; smaller ones, if these are few and the results are not many.
 BOUNDS_RESOLUTION = 4
+NEAR_RESOLUTION = 7
+FEW_CELLS = 6
 #: The fields of a row.
 FIELDS = (
     "portal",
@@ -63,14 +65,17 @@ def read_listings(store: FullStore, filter: Filter, sort: str, cursor: str | Non
     query = ListingQuery(filter=filter, sort=sort, cursor=cursor, fields=FIELDS, page_size=ROWS)
     page: Page = store.search(query)
     facets = [_shortened(each) for each in store.facets(filter, FACETS)]
+    count = store.count(filter)
     cells = store.hexagons(filter, BOUNDS_RESOLUTION)
+    if len(cells) <= FEW_CELLS and count.is_exact:
+        cells = store.hexagons(filter, NEAR_RESOLUTION)
     return Listings(
         filter=filter,
         sort=sort,
         rows=page.rows,
         next=page.next,
         is_first=cursor is None,
-        count=store.count(filter),
+        count=count,
         facets=facets,
         bounds=bounds_of(cells),
     )

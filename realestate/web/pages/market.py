@@ -9,12 +9,19 @@ from typing import Any
 
 from realestate.storage import FullStore
 from realestate.storage.homes import MarketFilter, MarketWeek
+from realestate.storage.query import Comparison, Filter
+from realestate.storage.store import MarketRow
 from realestate.web.pages.charts import Chart, Series
+from realestate.web.pages.filters import address as listings_address
 
 #: Weeks that are shown.
 WEEKS = 104
 #: Places of the table.
 PLACES = 300
+#: A median of fewer listings is not shown, as in the weekly figures.
+FEWEST = 5
+#: How the store calls a place that is not known.
+UNKNOWN = "?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,23 @@ def read_market(store: FullStore, wanted: MarketFilter, series: dict[str, str], 
     weeks = [each for each in every if chosen is not None and Chosen.of(each) == chosen and each.week >= since]
     shown = [each for each in places if each.stock or each.median_price is not None]
     return Market(shown[:PLACES], chosen if weeks else None, sorted(weeks, key=lambda each: each.week))
+
+
+def today_of(rows: Iterable[MarketRow], country: str, operation: str) -> Sequence[MarketRow]:
+    """Today's medians of the places that match, those with the most listings first. Of few listings none is shown."""
+    found = [
+        each
+        for each in rows
+        if each.listings >= FEWEST and country in ("", each.country) and operation in ("", each.operation)
+    ]
+    return found[:PLACES]
+
+
+def listings_of(row: MarketRow) -> str:
+    """The address of the listings of a place."""
+    wanted = {"country": row.country, "city": row.city, "district": row.district}
+    known = [Comparison(name, "=", (value,)) for name, value in wanted.items() if value != UNKNOWN]
+    return listings_address(Filter((*known, Comparison("operation", "=", (row.operation,)))))
 
 
 def _by_size(week: MarketWeek) -> tuple[Any, ...]:
