@@ -56,7 +56,8 @@ def _read(request: Request, of: str, operation: str, property_type: str) -> Mark
     asked = {name: request.query_params.get(f"in_{name}", "")[:200] for name in SERIES}
     series = {name: value for name, value in asked.items() if value}
     today = datetime.now(UTC).date()
-    return web_of(request).site.ask(lambda store: read_market(store, wanted, series, today))
+    site = web_of(request).site
+    return read_market(site.ask, site.newest_weeks.get(), wanted, series, today)
 
 
 def address(chosen: Chosen, **more: str) -> str:

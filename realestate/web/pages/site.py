@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from realestate.storage import FullStore, StoreError
 from realestate.storage.coverage import FieldCoverage
+from realestate.storage.homes import MarketWeek
 from realestate.storage.job_counts import last_before
 from realestate.storage.places import District
 from realestate.storage.query import Box
@@ -131,6 +132,11 @@ class Site:
     def market(self) -> Figures[Sequence[MarketRow]]:
         """Today's medians by place, for a store that has no weekly figures yet."""
         return Figures(lambda: self.ask(lambda store: store.market()), MARKET_SECONDS)
+
+    @cached_property
+    def newest_weeks(self) -> Figures[Sequence[MarketWeek]]:
+        """The newest weekly figures of each place."""
+        return Figures(lambda: self.ask(lambda store: store.newest_market_weeks()), MARKET_SECONDS)
 
     @cached_property
     def timetable(self) -> Figures[Timetable]:
