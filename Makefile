@@ -27,7 +27,7 @@ ifeq ($(SCRAPY),latest)
 NOT_QUICK += accelerate
 endif
 
-.PHONY: demo quick test test-all attack containers-check audit lint check bench performance peers format fresh lock vendor screenshots clean
+.PHONY: demo quick test test-all attack containers-check audit lint check bench performance peers format fresh lock alerts vendor screenshots clean
 
 demo: $(RUNTIME)
 	$(BIN)/realestate demo
@@ -125,6 +125,10 @@ lock: $(READY)
 	$(BIN)/$(LOCK) --extra dev -o requirements-dev.lock
 	$(BIN)/$(LOCK) -c requirements-dev.lock -o requirements.lock
 	$(BIN)/$(LOCK) --extra s3 --extra aws -c requirements-dev.lock | diff requirements.lock - | sed -n 's/^> //p' > docker/s3.lock
+
+# The alert rules for Prometheus, from realestate/monitoring/rules.toml.
+alerts: $(READY)
+	$(BIN)/realestate alerts rules > deploy/prometheus/alerts.yml
 
 # The JavaScript of others: from npm at the versions of package-lock.json, with its licences. Needs npm; users do not.
 STATIC := realestate/web/static/vendor

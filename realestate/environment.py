@@ -93,7 +93,7 @@ def fernet_keys(name: str) -> tuple[str, ...]:
     for position, key in enumerate(keys, start=1):
         if not re.fullmatch(r"[\w-]{43}=", key, re.ASCII):
             raise SystemExit(
-                f"realestate: {name}: key {position} is no Fernet key (docs/settings.md says how to make one)"
+                f"realestate: {name}: key {position} is not a Fernet key (docs/settings.md says how to make one)"
             )
     return keys
 

@@ -56,7 +56,7 @@ ACCELERATE = word("ACCELERATE", ("ON", "OFF")) == "ON"
 BOT_NAME = "realestate"
 SPIDER_MODULES = ["realestate.spiders"]
 #: `scrapy crawl` ends with 0 only if the crawl did its work.
-COMMANDS_MODULE = "realestate.commands"
+COMMANDS_MODULE = "realestate.scrapy_commands"
 NEWSPIDER_MODULE = "realestate.spiders"
 #: Your own portals: `<portal>.py`, and its recorded pages in the folder `<portal>` beside it.
 #: The timetable that `realestate timetable` runs.

@@ -28,8 +28,10 @@ MAY_IMPORT = {
     "crawling": {"items", "parsing", "privacy", "queue", "storage", "accelerate"},
     "spiders": {"crawling", "items", "parsing"},
     "middlewares": {"parsing", "privacy", "queue", "storage", "accelerate"},
-    "monitoring": {"queue", "storage", "middlewares"},  # middlewares: which addresses a webhook may have
-    "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate"},
+    # items: the fields that are watched; middlewares: which addresses a webhook may have
+    "monitoring": {"items", "queue", "storage", "middlewares"},
+    # monitoring: which fields have vanished
+    "pipelines": {"items", "parsing", "privacy", "schema", "storage", "queue", "accelerate", "monitoring"},
     "embedded": {"private_files"},
     # crawling: what may be asked of a portal; monitoring: the log lines of a worker
     "jobs": {"items", "queue", "storage", "embedded", "crawling", "private_files", "monitoring"},
@@ -37,7 +39,7 @@ MAY_IMPORT = {
     "homes": {"items", "storage"},
     "market": {"storage"},
     "simulator": {"items"},
-    "commands": {"jobs", "queue"},
+    "scrapy_commands": {"jobs", "queue"},
     "exports": {"storage"},
     "searches": {"monitoring", "storage"},
     "web": {"items", "jobs", "queue", "searches", "storage", "exports", "monitoring"},

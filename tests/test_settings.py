@@ -205,7 +205,7 @@ def test_contacts_are_switched_on_with_a_key(keys: str) -> None:
         ({"CONTACTS": "on"}, "CONTACTS is on and CONTACTS_KEYS is not set"),
         ({"CONTACTS": "on", "CONTACTS_KEYS": " , "}, "CONTACTS is on and CONTACTS_KEYS is not set"),
         ({"CONTACTS": "yes"}, "CONTACTS is 'YES': one of OFF, ON is needed"),
-        ({"CONTACTS_KEYS": f"{KEY},secret"}, "CONTACTS_KEYS: key 2 is no Fernet key"),
+        ({"CONTACTS_KEYS": f"{KEY},secret"}, "CONTACTS_KEYS: key 2 is not a Fernet key"),
     ],
 )
 def test_contacts_without_a_key_are_one_clear_line(env: dict[str, str], line: str) -> None:

@@ -73,7 +73,7 @@ class Database:
         """Fill the table quickly with about so many listings."""
         with self._connection, self._connection.cursor() as cursor:
             cursor.execute(_MULTIPLY, {"count": count})
-        for table in ("listings", "events", "prices"):
+        for table in ("listings", "summaries", "tallies", "events", "prices"):
             self.ask(f"VACUUM ANALYZE {table}")
         self.ask("CHECKPOINT")
 

@@ -38,7 +38,7 @@ ALTER DEFAULT PRIVILEGES FOR ROLE realestate_migrator IN SCHEMA public
     GRANT USAGE, SELECT ON SEQUENCES TO realestate_writer;
 
 -- A reader gets table by table, so that a new table is hidden until somebody runs this file again. Personal data, and the
--- addresses of people who are told something, stay hidden.
+-- addresses of receivers (which contain passwords and tokens), stay hidden.
 DO $$
 DECLARE
     name text;
@@ -46,7 +46,7 @@ BEGIN
     FOR name IN
         SELECT relname FROM pg_class
         WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
-          AND relname NOT IN ('contacts', 'erased', 'notifications')
+          AND relname NOT IN ('contacts', 'erased', 'notifications', 'searches')
     LOOP
         EXECUTE format('GRANT SELECT ON public.%I TO realestate_reader', name);
     END LOOP;

@@ -35,8 +35,6 @@ def create(
     folder = project_files.pages_folder(name)
     if folder.exists():
         raise AuthoringError(f"{project_files.shown(folder)} exists already")
-    if project_files.spider_file(name).exists():
-        raise AuthoringError(f"there is a portal {name!r} already")
     written = {project_files.spider_file(name): _filled(f"{kind}.py", facts)}
     written |= {folder / page: _filled(f"{kind}.{page}", facts) for page in _pages(kind)}
     written |= {folder / page: _filled(page, facts) for page in _COMMON}

@@ -19,19 +19,19 @@ from realestate.cli import (
     export,
     exporter,
     homes,
-    job_orders,
     jobs,
     lake,
     listings,
     maintenance,
     market,
+    mcp,
     notifications,
     portal,
-    portals,
     quarantine,
     reparse,
     search,
     serve,
+    submit,
     timetable,
     up,
 )
@@ -62,7 +62,7 @@ app.command(rich_help_panel=START, epilog="Example: realestate crawl immoweb --c
     crawl.crawl
 )
 app.command(rich_help_panel=START, epilog="Example: realestate status --json")(status_commands.status)
-app.command(rich_help_panel=START, epilog="Example: realestate portals")(portals.portals)
+app.command(rich_help_panel=START, epilog="Example: realestate portals")(portal.portals)
 app.command(rich_help_panel=START, epilog="Example: realestate db -- --command 'SELECT count(*) FROM listings'")(
     database.db
 )
@@ -72,6 +72,7 @@ app.command(rich_help_panel=DATA, epilog="Example: realestate events --after 150
 app.command(rich_help_panel=DATA, epilog="Example: realestate market baku --operation sale --weeks 26")(market.market)
 app.add_typer(homes.app, name="homes", rich_help_panel=DATA, epilog="Example: realestate homes show bina/6150445")
 app.command(rich_help_panel=DATA, epilog="Example: realestate serve --port 8080")(serve.serve)
+app.command(rich_help_panel=DATA, epilog="Example: realestate mcp --demo")(mcp.mcp)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate work immoweb emlak")(crawl.work)
 app.command(rich_help_panel=DATA, epilog="Example: realestate export listings --out listings.parquet")(export.export)
 app.add_typer(
@@ -84,7 +85,7 @@ app.add_typer(lake.app, name="lake", rich_help_panel=DATA, epilog="Example: real
 app.command(rich_help_panel=FLEET, epilog="Example: realestate up --workers auto")(up.up)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate autoscale --explain")(up.autoscale)
 app.command(rich_help_panel=FLEET, epilog="Example: realestate submit bina --operation sale --city baku --deadline 2h")(
-    job_orders.submit
+    submit.submit
 )
 app.add_typer(jobs.app, name="jobs", rich_help_panel=FLEET, epilog="Example: realestate jobs list --portal emlak")
 app.add_typer(

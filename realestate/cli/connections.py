@@ -93,7 +93,7 @@ def connect_redis(url: str) -> "Redis":
     try:
         return connect_blocking(url)
     except ValueError as error:
-        raise UsageError(f"REDIS_URL is no address of Redis: {error}".partition("\n")[0]) from error
+        raise UsageError(f"REDIS_URL is not an address of Redis: {error}".partition("\n")[0]) from error
 
 
 def check_redis_login(url: str) -> None:
@@ -102,7 +102,7 @@ def check_redis_login(url: str) -> None:
         with connect_blocking(url, Waiting(first_seconds=0.0, seconds=0.0)) as server:
             server.ping()
     except ValueError as error:
-        raise UsageError(f"REDIS_URL is no address of Redis: {error}") from error
+        raise UsageError(f"REDIS_URL is not an address of Redis: {error}") from error
     except REDIS_ERRORS as error:
         if is_refused_login(error):
             raise UsageError(f"Redis refuses the login of REDIS_URL: {error_text(error)}") from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from realestate.cli import job_orders
+from realestate.cli import job_desk
 from realestate.cli.options import JsonFlag, PortalArgument
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def crawl(
     """Crawl one portal on this machine and show the progress. If it was stopped, the next call continues it."""
     from realestate.cli import terminal
 
-    order = job_orders.read_checked(
+    order = job_desk.read_checked(
         {
             "portal": portal,
             "urls": list(urls or ()) or None,
@@ -205,8 +205,8 @@ def _check_portal(order: "JobOrder") -> bool:
     """Whether the order covers less than the whole portal. A UsageError if the portal cannot do it."""
     from realestate import settings
 
-    checked = job_orders.check(order, settings.SIMULATOR_URL)
-    job_orders.say_what_is_checked_later(order.portal, checked.checked_later)
+    checked = job_desk.check(order, settings.SIMULATOR_URL)
+    job_desk.say_what_is_checked_later(order.portal, checked.checked_later)
     return not checked.is_everything
 
 

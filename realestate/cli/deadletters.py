@@ -99,7 +99,7 @@ def _chosen(portal: str, ids: Sequence[str] | None, *, reason: str | None, job: 
 
 def _with_ids(portal: str, ids: Sequence[str]) -> "list[DeadLetter]":
     """The dead letters with these ids or beginnings of ids, each once."""
-    from realestate.cli.ids import whole_id
+    from realestate.cli.options import whole_id
 
     every = {each.id.hex(): each for each in _newest(portal, limit=10**9)}
     whole = [whole_id(id, every, f"dead letter of {portal}") for id in ids]

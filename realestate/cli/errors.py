@@ -70,7 +70,7 @@ def _expected(error: Exception) -> str | None:
     if isinstance(error, REDIS_ERRORS) and not isinstance(error, OSError):
         return f"Redis: {error_text(error)}; is REDIS_URL right? `realestate doctor` checks it"
     if isinstance(error, BadRedisUrl):
-        return f"REDIS_URL is no address of Redis: {error}"
+        return f"REDIS_URL is not an address of Redis: {error}"
     if isinstance(error, (EmbeddedError, StoreError, ExportError, AuthoringError, DemoRuns, WorkerDied, OSError)):
         return str(error)
     return None

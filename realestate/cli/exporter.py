@@ -37,16 +37,20 @@ def fleet_reader(addresses: "Addresses") -> "Iterator[FleetReader]":
     from realestate import settings
     from realestate.cli.connections import connect_redis
     from realestate.jobs.fleet import look
+    from realestate.jobs.load import load_of
+    from realestate.jobs.scaling import Scaler
     from realestate.jobs.work import all_portals
     from realestate.monitoring.fleet_metrics import FleetReader
     from realestate.storage import open_store
 
+    scaler = Scaler(least=0)
     reader = FleetReader(
         all_portals,
         look,
         lambda: connect_redis(addresses.redis_url),
         lambda: open_store(addresses.store_url),
         settings.REALESTATE_HOME,
+        wanted=lambda states: scaler.decide(*load_of(states), time.monotonic()).workers,
     )
     try:
         yield reader

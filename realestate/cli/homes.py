@@ -201,7 +201,7 @@ def _listing(name: str) -> str:
 
     portal, _, ref = name.partition("/")
     if not portal or not ref:
-        raise UsageError(f"{name!r} is no advert: write portal/ref, such as bina/6150445")
+        raise UsageError(f"{name!r} is not an advert: write portal/ref, such as bina/6150445")
     return name
 
 

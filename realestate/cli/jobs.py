@@ -1,17 +1,18 @@
 """`realestate jobs`: the jobs, what they do and what they found. `realestate runs` is its old name."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from realestate.cli import job_orders
-from realestate.cli.job_orders import JobArgument, PortalOfJobOption
 from realestate.cli.options import JsonFlag, NewestOption, PortalOption
 
 if TYPE_CHECKING:
     from realestate.items import Part
+    from realestate.jobs.manage import JobDesk, Submitted
+    from realestate.jobs.state import JobState
     from realestate.storage.orders import StoredOrder
     from realestate.storage.store import Job, JobKey, Store
 
@@ -20,6 +21,14 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+JobArgument = Annotated[
+    str, typer.Argument(help="The id of a job, as `realestate jobs list` shows it, or its beginning.")
+]
+PortalOfJobOption = Annotated[
+    str | None, typer.Option("--portal", help="The job's portal; needed if two portals have a job of this name.")
+]
+#: How often `--watch` looks.
+WATCH_SECONDS = 1.0
 #: A beginning of an id is compared with so many ids, the newest.
 MANY = 100_000
 #: The columns of `list`, and the types of events that each counts.
@@ -31,19 +40,13 @@ COUNTED: Mapping[str, Sequence[str]] = {
     "back": ("relisted",),
 }
 
-app.command(epilog="Example: realestate jobs show 5f0c1d2e3a4b --watch")(job_orders.show)
-app.command(epilog="Example: realestate jobs cancel 5f0c1d2e3a4b --reason 'wrong city'")(job_orders.cancel)
-app.command(epilog="Example: realestate jobs pause 5f0c1d2e3a4b")(job_orders.pause)
-app.command(epilog="Example: realestate jobs resume 5f0c1d2e3a4b")(job_orders.resume)
-app.command(epilog="Example: realestate jobs retry 5f0c1d2e3a4b")(job_orders.retry)
-
 
 @app.command("list", epilog="Example: realestate jobs list --portal emlak")
 def list_jobs(portal: PortalOption = None, limit: NewestOption = 20, json: JsonFlag = False) -> None:
     """List the newest jobs: how long each took, what it found, and what an unfinished one is doing."""
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
-    from realestate.storage.job_counts import counts_of
+    from realestate.storage.event_counts import counts_of
 
     with opened_store() as store:
         orders = {_key(each): each for each in store.orders(portal, limit)}
@@ -55,6 +58,91 @@ def list_jobs(portal: PortalOption = None, limit: NewestOption = 20, json: JsonF
         terminal.print_json([_fields(each, counts[_key(each)], doing.get(_key(each))) for each in jobs], indent=0)
     else:
         print_jobs(jobs, counts, doing)
+
+
+@app.command(epilog="Example: realestate jobs show 5f0c1d2e3a4b --watch")
+def show(
+    job: JobArgument,
+    portal: PortalOfJobOption = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Show the progress until it has ended.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Show one job: its state, its pages by stage, what it found, its rate, the time left and its cost."""
+    from realestate.cli.job_desk import checked, job_desk
+
+    with job_desk() as desk:
+        job, portal = _found(desk, job, portal)
+        if watch:
+            watch_job(desk, job, portal, json=json)
+        else:
+            _print_state(checked(lambda: desk.show(job, portal)), json=json)
+
+
+@app.command(epilog="Example: realestate jobs cancel 5f0c1d2e3a4b --reason 'wrong city'")
+def cancel(
+    jobs: Annotated[list[str], typer.Argument(help="The ids of jobs, or their beginnings.")],
+    reason: Annotated[str, typer.Option(help="Why; `show` shows it.")] = "cancelled",
+    portal: PortalOfJobOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """Cancel jobs: no further request of theirs is sent. What they have found stays stored."""
+    from realestate.cli import terminal
+    from realestate.cli.job_desk import checked, job_desk
+
+    with job_desk() as desk:
+        for each in jobs:
+            job, of_portal = _found(desk, each, portal)
+            with terminal.counter("request") as count:
+                state = checked(lambda: desk.cancel(job, reason, portal=of_portal, removed=_counted(count)))  # noqa: B023
+            if json:
+                _print_state(state, json=True)
+            else:
+                print(f"cancelled: {state.job} ({state.portal}); {_on_their_way(state.left)}")
+
+
+def _on_their_way(left: int) -> str:
+    return f"{left} requests are on their way and will be finished" if left else "nothing of it is left in the queue"
+
+
+def _counted(count: Callable[[str, int], None]) -> Callable[[int, int], None]:
+    return lambda removed, left: count("removed", removed)
+
+
+@app.command(epilog="Example: realestate jobs pause 5f0c1d2e3a4b")
+def pause(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = False) -> None:
+    """Pause one job: none of its requests is sent until `resume`. Other jobs of the portal go on."""
+    from realestate.cli.job_desk import checked, job_desk
+
+    with job_desk() as desk:
+        job, portal = _found(desk, job, portal)
+        state = checked(lambda: desk.pause(job, portal))
+        _print_changed(state, f"paused: {state.job}; `realestate jobs resume {state.job}` continues it", json=json)
+
+
+@app.command(epilog="Example: realestate jobs resume 5f0c1d2e3a4b")
+def resume(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = False) -> None:
+    """Continue a paused job."""
+    from realestate.cli.job_desk import checked, job_desk
+
+    with job_desk() as desk:
+        job, portal = _found(desk, job, portal)
+        state = checked(lambda: desk.resume(job, portal))
+        _print_changed(state, f"resumed: {state.job}", json=json)
+
+
+@app.command(epilog="Example: realestate jobs retry 5f0c1d2e3a4b")
+def retry(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = False) -> None:
+    """Submit a job that has ended again, as a new job."""
+    from realestate.cli import terminal
+    from realestate.cli.job_desk import checked, job_desk
+
+    with job_desk() as desk:
+        job, portal = _found(desk, job, portal)
+        submitted = checked(lambda: desk.retry(job, portal))
+        if json:
+            terminal.print_json(asdict(submitted))
+        else:
+            print_submitted(submitted)
 
 
 @app.command(epilog="Example: realestate jobs parts 5f0c1d2e3a4b")
@@ -93,6 +181,28 @@ def apply(job: JobArgument, portal: PortalOfJobOption = None, json: JsonFlag = F
         )
 
 
+def _found(desk: "JobDesk", job: str, portal: str | None) -> tuple[str, str | None]:
+    """The whole id of which the beginning was given. A whole id is found without reading other jobs."""
+    from realestate.cli.options import whole_id
+    from realestate.jobs.manage import NoSuchJobId
+
+    try:
+        return job, _checked_portal(desk, job, portal)
+    except NoSuchJobId:
+        states = desk.ids(portal)
+        return whole_id(job, states, "job"), portal
+
+
+def _checked_portal(desk: "JobDesk", job: str, portal: str | None) -> str:
+    from realestate.cli.errors import UsageError
+    from realestate.jobs.manage import JobConflict
+
+    try:
+        return desk.portal_of(job, portal)
+    except JobConflict as error:
+        raise UsageError(f"{error}: add --portal") from error
+
+
 def _with_unopened(jobs: "Sequence[Job]", orders: "Sequence[StoredOrder]") -> "list[Job]":
     """The jobs, and those of the orders that no worker has opened: the newest first."""
     from realestate.storage.store import Job
@@ -112,7 +222,7 @@ def _has_ended(order: "StoredOrder | None") -> bool:
 
 def _job_and_portal(store: "Store", job: str, portal: str | None) -> tuple[str, str]:
     """The whole name of the job, of which the beginning was given, and its portal."""
-    from realestate.cli.ids import whole_id
+    from realestate.cli.options import whole_id
 
     if not store.jobs(portal, 1, job=job):
         job = whole_id(job, (each.job for each in store.jobs(portal, MANY)), "job")
@@ -179,6 +289,11 @@ def _seconds(job: "Job") -> float | None:
     return (ended - job.started_at).total_seconds() if ended else None
 
 
+def _took(job: "Job") -> str:
+    seconds = _seconds(job)
+    return "-" if seconds is None else duration(seconds)
+
+
 def _fields(job: "Job", counts: Mapping[str, int], doing: str | None) -> dict[str, Any]:
     values = asdict(job)
     # `run` is the name of version 0.1. It is removed in 0.3.
@@ -198,20 +313,13 @@ def print_jobs(
             job.mode,
             f"{job.started_at:%Y-%m-%d %H:%M}",
             f"{job.concluded_at:%H:%M}" if job.concluded_at else "-",
-            _duration(_seconds(job)),
+            _took(job),
             *(str(sum(counts[_key(job)].get(type, 0) for type in types)) for types in COUNTED.values()),
             doing.get(_key(job)) or _result(job),
         ]
         for job in jobs
     ]
     terminal.print_columns(header, rows, left=4)
-
-
-def _duration(seconds: float | None) -> str:
-    if seconds is None:
-        return "-"
-    hours, rest = divmod(round(seconds), 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}"
 
 
 def _result(job: "Job") -> str:
@@ -242,3 +350,83 @@ def print_parts(parts: "Sequence[Part]") -> None:
     for part in children.get(None, []):
         add(part, 0)
     terminal.console.print(table)
+
+
+def print_submitted(submitted: "Submitted") -> None:
+    if submitted.is_new:
+        print(
+            f"job {submitted.job}: {submitted.seeds} seeds for {submitted.portal};"
+            f" `realestate jobs show {submitted.job} --watch` shows the progress"
+        )
+    else:
+        print(f"job {submitted.job}: submitted before with the same key; `realestate jobs show {submitted.job}`")
+
+
+def state_fields(state: "JobState") -> dict[str, Any]:
+    """A job as JSON."""
+    return {**asdict(state), "done": state.done, "failed": state.failed}
+
+
+def _print_changed(state: "JobState", line: str, *, json: bool) -> None:
+    if json:
+        _print_state(state, json=True)
+    else:
+        print(line)
+
+
+def _print_state(state: "JobState", *, json: bool) -> None:
+    from realestate.cli import terminal
+
+    if json:
+        terminal.print_json(state_fields(state), indent=0)
+        return
+    paused = " (paused)" if state.paused and not state.is_over else ""
+    print(f"job {state.job}: {state.portal}, {state.mode}, {state.state}{paused}")
+    if state.reason:
+        print(f"  {state.reason}")
+    times = [("submitted", state.submitted_at), ("started", state.started_at), ("ended", state.ended_at)]
+    print("  " + ", ".join(f"{name} {at:%Y-%m-%d %H:%M:%S}" for name, at in times if at is not None))
+    if state.deadline_at is not None and not state.is_over:
+        print(f"  deadline {state.deadline_at:%Y-%m-%d %H:%M:%S}")
+    if state.order is not None:
+        print("  order: " + ", ".join(f"{name}={value}" for name, value in sorted(state.order.items())))
+    rows = [
+        [stage, f"{each.found:,}", f"{each.done:,}", f"{each.failed:,}"]
+        for stage, each in state.pages.items()
+        if each.found
+    ]
+    if rows:
+        print()
+        terminal.print_columns(["pages", "found", "done", "failed"], rows)
+        print()
+    print(f"  listings: {state.new:,} new, {state.changed:,} changed, {state.gone:,} gone")
+    if state.rate is not None:
+        left = f", about {duration(state.seconds_left)} left" if state.seconds_left is not None else ""
+        print(f"  {state.rate:.1f} pages/s, {state.left:,} requests left{left}")
+    proxied = f", {state.proxy_requests:,} through proxies" if state.proxy_requests else ""
+    print(f"  cost: {state.requests:,} requests{proxied}, {state.bytes / 1e6:,.1f} MB")
+
+
+def duration(seconds: float) -> str:
+    """In hours, minutes and seconds: 1:02:03."""
+    hours, rest = divmod(round(seconds), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}"
+
+
+def watch_job(desk: "JobDesk", job: str, portal: str | None, *, json: bool) -> None:
+    """Show the progress until the job has ended. With JSON, one line for each look."""
+    from realestate.cli import terminal
+    from realestate.cli.job_desk import checked
+
+    with terminal.job_progress(quiet=json) as update:
+        while True:
+            state = checked(lambda: desk.show(job, portal))
+            if json:
+                terminal.print_json(state_fields(state), indent=0)
+            update(state)
+            if state.is_over:
+                break
+            time.sleep(WATCH_SECONDS)
+    if not json:
+        _print_state(state, json=False)
+    raise typer.Exit(0 if state.state == "finished" else 1)

@@ -165,7 +165,7 @@ def _normalised(contact: str) -> str:
         return contact.strip().lower()
     digits = re.sub(r"[\s().-]", "", contact)
     if not re.fullmatch(r"\+\d{6,15}", digits):
-        raise UsageError(f"{contact!r} is no telephone number with its country code, such as +994501234567")
+        raise UsageError(f"{contact!r} is not a telephone number with its country code, such as +994501234567")
     return digits
 
 

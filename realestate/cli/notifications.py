@@ -88,7 +88,7 @@ def retry(
 ) -> None:
     """Send messages again that failed."""
     from realestate.cli.connections import opened_store
-    from realestate.cli.ids import whole_id
+    from realestate.cli.options import whole_id
 
     with opened_store() as store:
         failed = {each.id: each for each in store.notifications(state="failed", limit=10_000)}
@@ -106,7 +106,7 @@ def send_a_test(json: JsonFlag = False) -> None:
 
     channels = operator_channels()
     if not channels.operators:
-        raise UsageError("NOTIFY_URLS is not set: nobody would get it (docs/monitoring.md has examples)")
+        raise UsageError("NOTIFY_URLS is not set: there is no receiver (docs/monitoring.md has examples)")
     with opened_store() as store:
         found = send_test(store, channels)
     names = channels.names()

@@ -1,7 +1,10 @@
-"""`realestate portal` and `realestate init`: tools for the author of a portal. They need no Redis and no store."""
+"""`realestate portal` and `init`: tools for the author of a portal; `realestate portals`: which portals there are.
+
+They need no Redis and no store.
+"""
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -206,3 +209,39 @@ def _print_coverage(found: "Coverage") -> None:
 
 def _percent(share: float | None) -> str:
     return "" if share is None else f"{share:.0f}"
+
+
+@dataclass(frozen=True)
+class PortalRow:
+    name: str
+    site: str
+    country: str
+    collects: str
+    filters: tuple[str, ...]
+    """What the site's own searches can filter by."""
+
+
+def portals(json: JsonFlag = False) -> None:
+    """List the portals: name, site, country, and what the site can filter by."""
+    from realestate.cli import terminal
+
+    rows = _rows()
+    if json:
+        terminal.print_json([asdict(row) for row in rows])
+        return
+    table = terminal.plain_table("portal", "site", "country", "collects", "filters at the site")
+    for row in rows:
+        table.add_row(row.name, row.site.partition("://")[2], row.country, row.collects, ", ".join(row.filters) or "–")
+    terminal.console.print(table)
+    print("Other filters of `crawl` (--operation, --type, --city) are checked on each result.")
+
+
+def _rows() -> list[PortalRow]:
+    from realestate.jobs.work import all_portals, spider_class
+
+    rows = []
+    for name in all_portals():
+        spider = spider_class(name)
+        filters = tuple(sorted(spider.site_filters()))
+        rows.append(PortalRow(name, spider.site, getattr(spider, "country", ""), f"{spider.kind}s", filters))
+    return rows

@@ -115,7 +115,7 @@ def drop(
 
 def _entries(store: "FullStore", ids: Sequence[str]) -> "list[InQuarantine]":
     """The entries with these ids or beginnings of ids, each once. A UsageError if one is missing."""
-    from realestate.cli.ids import whole_id
+    from realestate.cli.options import whole_id
 
     found = {entry.id: entry for entry in store.quarantined(ids=ids, limit=len(ids))}
     if rest := [id for id in ids if id not in found]:

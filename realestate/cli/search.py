@@ -115,11 +115,11 @@ def preview(
     """Say which of the last events it would have sent. Send nothing."""
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
-    from realestate.searches.follow import would_tell
+    from realestate.searches.follow import would_send
 
     with opened_store() as store:
         search = _found(store, name)
-        messages = would_tell(store, search, events)
+        messages = would_send(store, search, events)
     if json:
         terminal.print_json([asdict(each) for each in messages])
         return
@@ -157,7 +157,7 @@ def delete(name: NameArgument) -> None:
 def watch(
     once: Annotated[bool, typer.Option("--once", help="End when nothing is left to do now.")] = False,
 ) -> None:
-    """Tell the subscribers of all searches, until SIGTERM. Any number of these processes may run."""
+    """Send the messages of all saved searches, until SIGTERM. Any number of these processes may run."""
     from realestate import settings
     from realestate.cli.connections import connected
     from realestate.searches.watch import watch as watch_searches

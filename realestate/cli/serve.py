@@ -39,7 +39,7 @@ def serve(
         _print_new_key(new_key, may_operate=operate)
         return
     keys = _keys(host)
-    with connected(_demo_home() if demo else None) as addresses:
+    with connected(demo_home() if demo else None) as addresses:
 
         def open_one() -> FullStore:
             return open_store(addresses.store_url)
@@ -115,7 +115,7 @@ def _tiles() -> "Tiles | None":
     return Tiles(settings.MAP_TILES_URL, settings.MAP_TILES_ATTRIBUTION) if settings.MAP_TILES_URL else None
 
 
-def _demo_home() -> Path:
+def demo_home() -> Path:
     """The folder of the demo's services. A UsageError where the demo was never run."""
     from realestate import embedded, settings
     from realestate.cli.errors import UsageError

@@ -29,7 +29,7 @@ def run(file: FileOption = None) -> None:
     import logging
 
     from realestate import environment, settings
-    from realestate.cli.job_orders import checked
+    from realestate.cli.job_desk import checked
     from realestate.jobs.timetable.process import run as run_on
 
     addresses = _addresses()
@@ -46,7 +46,7 @@ def run(file: FileOption = None) -> None:
 def list_entries(file: FileOption = None, json: JsonFlag = False) -> None:
     """List the entries: when each is due next, and what became of its last occurrence."""
     from realestate.cli import terminal
-    from realestate.cli.job_orders import job_desk
+    from realestate.cli.job_desk import job_desk
     from realestate.queue import keys
     from realestate.storage.occurrences import last_of
 
@@ -102,7 +102,7 @@ def _path(file: Path | None) -> Path:
 
 def _entries(file: Path | None) -> "tuple[Entry, ...]":
     from realestate import settings
-    from realestate.cli.job_orders import checked
+    from realestate.cli.job_desk import checked
     from realestate.jobs.timetable.entries import read_timetable
 
     return checked(lambda: read_timetable(_path(file), settings.SIMULATOR_URL))

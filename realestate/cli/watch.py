@@ -109,7 +109,7 @@ def silence(
     hours: Annotated[float, typer.Option(min=0.0, help="For how long; 0 ends the silence.")] = 8.0,
     reason: Annotated[str, typer.Option(help="Why; `list` shows it.")] = "",
 ) -> None:
-    """Tell nobody of an alert for some hours. It stays in the list."""
+    """Send no messages about an alert for some hours. It stays in the list."""
     from realestate.cli.connections import opened_store
     from realestate.cli.errors import UsageError
     from realestate.monitoring import alerts
@@ -127,10 +127,28 @@ def silence(
     print(f"silenced until {until:%Y-%m-%d %H:%M} UTC: {alert}")
 
 
-@app.command(epilog="Example: realestate alerts rules > realestate.rules.yml")
-def rules() -> None:
-    """Print the alert rules for Prometheus, as YAML (which JSON is)."""
-    from realestate.cli import terminal
-    from realestate.monitoring.rules import prometheus_rules
+@app.command(epilog="Example: realestate alerts accept bina floors_total")
+def accept(
+    portal: Annotated[str, typer.Argument(help="The portal's name; `realestate portals` shows all.")],
+    field: Annotated[str, typer.Argument(help="The field, as the alert names it.")],
+) -> None:
+    """End the alert of a vanished field: the portal does not show it any more. Its values are then deleted when their
+    pages are read again."""
+    from realestate.cli.connections import check_portals, opened_store
+    from realestate.cli.errors import UsageError
+    from realestate.monitoring.drift import WATCHED, accept_field
 
-    terminal.print_json(prometheus_rules())
+    check_portals([portal])
+    if field not in WATCHED:
+        raise UsageError(f"there is no field {field!r} to watch; the fields are: {', '.join(WATCHED)}")
+    with opened_store() as store:
+        had_vanished = accept_field(store, portal, field)
+    print(f"accepted: {portal} has no {field}" if had_vanished else f"{portal}: {field} had not vanished")
+
+
+@app.command(epilog="Example: realestate alerts rules > deploy/prometheus/alerts.yml")
+def rules() -> None:
+    """Print the alert rules as a rules file of Prometheus."""
+    from realestate.monitoring.rules import prometheus_rules_file
+
+    print(prometheus_rules_file(), end="")

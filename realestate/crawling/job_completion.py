@@ -12,8 +12,8 @@ from typing import Any
 from realestate.items import Part
 from realestate.queue import outage
 from realestate.storage.errors import StoreAway
+from realestate.storage.event_counts import counts_of
 from realestate.storage.handle import store_of
-from realestate.storage.job_counts import counts_of
 
 logger = logging.getLogger(__name__)
 
@@ -102,8 +102,8 @@ class JobCompletion:
         was_lost = await self._ask_store(lambda store: store.begin_job(job, self.name, opened.mode, opened.scope))
         if was_lost:
             reason = "the store has lost the record of the job"
-            logger.warning("sweep/forgotten portal=%s job=%s reason=%s", self.name, job, reason)
-            self.stats.inc_value("sweep/forgotten")
+            logger.warning("sweep/record_lost portal=%s job=%s reason=%s", self.name, job, reason)
+            self.stats.inc_value("sweep/record_lost")
             await self._ask_store(lambda store: store.end_sweep(job, self.name, complete=False, reason=reason))
 
     async def _check_missing(self, job: str, opened: Any) -> bool:

@@ -220,7 +220,7 @@ class Listing:
     """Hash of the content. If two hashes are equal, nothing changed."""
 
     quality_flags: frozenset[str] = frozenset()
-    """Names of validation warnings."""
+    """Names of validation warnings; `stale:<field>` marks a last known value."""
 
     parser_version: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     """Version of the parser that read it."""
@@ -305,6 +305,10 @@ _NOT_CONTENT = OURS | {"portal", "ref", "url", "posted_at", "updated_at"}
 CONTENT = tuple(name for name in FIELDS if name not in _NOT_CONTENT)
 
 
+#: The beginning of a quality flag: `stale:area_m2` says that the area has vanished from the portal's pages, and that
+#: the stored one is the last known.
+STALE = "stale:"
+
 _VALUES = attrgetter(*FIELDS)
 _CONTENT_VALUES = attrgetter(*CONTENT)
 _CONTENT_ENCODER = msgspec.json.Encoder(order="deterministic")  # sets in a fixed order
@@ -319,12 +323,24 @@ def as_record(listing: Listing) -> dict[str, Any]:
 
 
 def content_hash(listing: Listing) -> str:
-    """Return a hash of the fields of CONTENT. It is the same in every process.
+    """Return a hash of the fields of CONTENT, and of which of them are stale. It is the same in every process.
 
     Equal amounts have the same hash, however they were written: 350000 and 350000.00.
     """
     values = [_number(value) if type(value) is Decimal else value for value in _CONTENT_VALUES(listing)]
+    if listing.quality_flags and (flags := stale_flags(listing)):
+        values.append(sorted(flags))
     return blake2b(_CONTENT_ENCODER.encode(values), digest_size=16).hexdigest()
+
+
+def is_missing(value: Any) -> bool:
+    """Whether it is no value: an empty list or set, or None."""
+    return value is None or (isinstance(value, (str, list, frozenset)) and not value)
+
+
+def stale_flags(listing: Listing) -> frozenset[str]:
+    """The quality flags that say which values are not of the listing's last page, but the last known ones."""
+    return frozenset(flag for flag in listing.quality_flags if flag.startswith(STALE))
 
 
 def plain(value: Any) -> Any:

@@ -23,7 +23,11 @@ LEAST_CPU_SHARE = 0.02
 
 def read_load(server: "Redis", portals: Sequence[str]) -> tuple[Load, int]:
     """The load of these portals, and the number of worker processes that live."""
-    states = {portal: look(server, portal) for portal in portals}
+    return load_of({portal: look(server, portal) for portal in portals})
+
+
+def load_of(states: Mapping[str, State]) -> tuple[Load, int]:
+    """The load of portals with these states, and the number of worker processes that live."""
     loads = [PortalLoad(portal, state.ready + state.seeds, allowed_rate(state)) for portal, state in states.items()]
     return Load(loads, worker_speed(states)), len(processes(states))
 

@@ -47,7 +47,7 @@ class JobConflict(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """The answer to a submission."""
+    """The response to a submission."""
 
     job: str
     portal: str

@@ -147,9 +147,9 @@ def _explained(error: Any) -> str:
     shown = repr(error.instance)[:80]
     schema = order_schema()["properties"].get(where.partition(".")[0], {})
     if where == "deadline":
-        return f"deadline {shown} is no duration: write a number and s, m, h or d, such as 2h"
+        return f"deadline {shown} is not a duration: write a number and s, m, h or d, such as 2h"
     if where == "pages":
-        return f"pages {shown} is no range: write the first and the last page, such as 1-50"
+        return f"pages {shown} is not a range: write the first and the last page, such as 1-50"
     # The schema sorts its values; people get the most common first.
     in_order = {"operation": OPERATIONS, "type": PROPERTY_TYPES}
     enums = [name for each in schema.get("anyOf", [schema]) for name in each.get("enum", ()) if name is not None]
@@ -228,7 +228,7 @@ def _check_pages(order: JobOrder) -> None:
     most = paging.most_pages
     if not 1 <= first <= last <= most:
         shown = f"; {order.portal} shows pages 1-{most}" if most < 10**9 else ""
-        raise BadOrder(f"pages {order.pages} is no range: the first page is at least 1 and at most the last{shown}")
+        raise BadOrder(f"pages {order.pages} is not a range: the first page is at least 1 and at most the last{shown}")
     if order.mode == "refresh":
         raise BadOrder("a refresh reads no search pages: leave out pages")
 

@@ -54,7 +54,7 @@ def open_alerts(store: StateStore) -> list[Open]:
 
 
 def silence(store: StateStore, beginning: str, until: datetime, reason: str) -> None:
-    """Tell nobody of alerts whose key begins so, until that time."""
+    """Send no messages about alerts whose key begins so, until that time."""
     store.change_state(SILENCE + beginning, lambda _: {"until": until.timestamp(), "reason": reason})
 
 
@@ -72,7 +72,7 @@ def silences(store: StateStore, now: datetime) -> Mapping[str, State]:
 
 
 class Alerts:
-    """Compares what fires with what fired before, and tells the operators of the difference."""
+    """Compares what fires with what fired before, and sends the operators the difference."""
 
     def __init__(self, store: AlertStore, channels: Channels) -> None:
         self.store = store

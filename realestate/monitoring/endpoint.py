@@ -1,4 +1,4 @@
-"""The HTTP server of one process: /metrics, /healthz, /readyz. It answers in threads of its own."""
+"""The HTTP server of one process: /metrics, /healthz, /readyz. It responds in threads of its own."""
 
 import logging
 import threading

@@ -8,13 +8,14 @@ import os
 import shutil
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client.registry import Collector
 
+from realestate.monitoring.drift import DRIFT, FieldDrift
 from realestate.monitoring.worker_metrics import Family, family
 from realestate.queue import keys
 from realestate.queue.redis_client import REDIS_ERRORS, in_one_step
@@ -107,8 +108,11 @@ class FleetReader:
         store: "Callable[[], FullStore]",
         folder: Path,
         clock: Callable[[], float] = time.time,
+        wanted: Callable[[Mapping[str, Any]], int] | None = None,
     ) -> None:
+        """`look` reads the state of a portal. `wanted` says how many workers the states of all portals need."""
         self._portals = portals
+        self._wanted = wanted
         self._look = look
         self._open_redis = redis
         self._open_store = store
@@ -155,13 +159,17 @@ class FleetReader:
         if self._redis is None:
             self._redis = self._open_redis()
         processes: set[str] = set()
+        states: dict[str, Any] = {}
         for portal in self._portals():
-            state = self._look(self._redis, portal)
+            state = states[portal] = self._look(self._redis, portal)
             _read_portal(samples, portal, state)
             _set(samples, "realestate_queue_oldest_seconds", self._oldest(portal), portal)
             self._totals.update(portal, state.workers)
             processes |= {worker.rpartition(":")[0] or worker for worker in state.workers}
         _set(samples, "realestate_worker_processes", len(processes))
+        if self._wanted is not None:
+            _set(samples, "realestate_workers_wanted", self._wanted(states))
+        _set(samples, "realestate_timetable_broken", float(bool(self._redis.exists(keys.TIMETABLE_ERROR))))
 
     def _oldest(self, portal: str) -> float:
         """The first request, and the first of the lowest priority: one of them waits longest."""
@@ -187,8 +195,11 @@ class FleetReader:
         for portal, (stored, quarantined) in self._counted[1].items():
             _set(samples, "realestate_stored_listings", stored, portal)
             _set(samples, "realestate_stored_quarantined", quarantined, portal)
+        open_jobs = Counter(order.portal for order in store.orders(limit=1000, unended=True))
         for portal in self._portals():
             _read_jobs(samples, store, portal)
+            _set(samples, "realestate_jobs_open", open_jobs[portal], portal)
+        _read_fields(samples, store)
         for each in store.occurrences(limit=200):
             if each.decision == "skipped" and now - _seconds(each.decided_at) < 3600:
                 skipped = samples.setdefault("realestate_occurrences_skipped", {})
@@ -251,6 +262,16 @@ def _read_jobs(samples: Samples, store: "FullStore", portal: str) -> None:
     _set(samples, "realestate_delisting_withheld", float(newest.verdict == "withheld"), portal)
     before = next((job for job in finished[1:] if (job.scope, job.mode) == (newest.scope, newest.mode)), None)
     _set(samples, "realestate_searches_empty", _emptied(store, newest, before), portal)
+
+
+def _read_fields(samples: Samples, store: "FullStore") -> None:
+    """The coverage of fields, and which of them have vanished."""
+    for name, state in store.states(DRIFT).items():
+        portal = name.removeprefix(DRIFT)
+        fields = FieldDrift.from_state(state)
+        for field, share in fields.coverage().items():
+            _set(samples, "realestate_field_coverage_ratio", share, portal, field)
+            _set(samples, "realestate_field_vanished", float(field in fields.vanished), portal, field)
 
 
 def _emptied(store: "FullStore", newest: Job, before: Job | None) -> int:

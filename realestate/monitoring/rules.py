@@ -11,6 +11,7 @@ from operator import eq, gt, lt
 from typing import Any, Literal
 
 import msgspec
+import yaml
 
 from realestate.monitoring.catalogue import BY_NAME, exported_name
 from realestate.monitoring.fleet_metrics import Samples
@@ -20,6 +21,10 @@ Labels = tuple[str, ...]
 
 #: Where each rule has a section.
 RUNBOOK = "docs/monitoring.md"
+_HEAD = """\
+# The alert rules for Prometheus, made from realestate/monitoring/rules.toml: change them there, then run `make alerts`.
+# They use the metrics of `realestate exporter` (docs/metrics.md).
+"""
 _COMPARE: dict[str, Callable[[float, float], bool]] = {"==": eq, ">": gt, "<": lt}
 _AGGREGATE: dict[str, Callable[[Sequence[float]], float]] = {"sum": sum, "max": max, "min": min}
 _UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -29,7 +34,7 @@ def seconds(text: str) -> float:
     """The seconds of a duration such as 15m."""
     found = re.fullmatch(r"(\d+)([smh])", text)
     if found is None:
-        raise ValueError(f"{text!r} is no duration such as 15m")
+        raise ValueError(f"{text!r} is not a duration such as 15m")
     return float(found[1]) * _UNITS[found[2]]
 
 
@@ -105,6 +110,11 @@ def rules() -> tuple[Rule, ...]:
 def prometheus_rules() -> dict[str, Any]:
     """The rules as Prometheus reads them."""
     return {"groups": [{"name": "realestate", "rules": [_prometheus_rule(rule) for rule in rules()]}]}
+
+
+def prometheus_rules_file() -> str:
+    """The rules file of Prometheus, as YAML."""
+    return _HEAD + yaml.safe_dump(prometheus_rules(), sort_keys=False, allow_unicode=True, width=120)
 
 
 def _prometheus_rule(rule: Rule) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from scrapy.statscollectors import StatsCollector
 from realestate.accelerate.headers import last
 from realestate.items import Gone, Listing, Sighting, Sightings, Telephones
 from realestate.items.others import Other
+from realestate.pipelines.drift import FieldWatch
 from realestate.pipelines.shared_store import SharedStore
 from realestate.pipelines.worker_thread import WorkerThread
 from realestate.queue import outage, signals
@@ -104,6 +105,7 @@ class StorePipeline:
         self.contacts: SealedContacts | None = None
         self._open_it = open_it
         self._store: Store | None = None
+        self._fields = FieldWatch(self._portal)
         self._waiting: list[Waiting] = []
         self._writing = 0
         """Number of items in the batch that is being written."""
@@ -274,7 +276,7 @@ class StorePipeline:
         others = [SeenOther(item, job, sent) for item, job, _, sent in items if isinstance(item, Other)]
         batch = Batch(observed, quarantined, snapshots, others)
         began = time.monotonic()
-        written = await self._retry_until_available(partial(self._store.write, batch))
+        written = await self._retry_until_available(partial(self._fields.write, self._store, batch))
         seconds = self.stats.get_value("store/seconds", 0.0) + time.monotonic() - began
         self.stats.set_value("store/seconds", seconds)
         if pages := [each.item for each in items if isinstance(each.item, PageRead)]:

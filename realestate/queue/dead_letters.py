@@ -70,6 +70,14 @@ class DeadLetters:
                 break
         return found
 
+    async def one(self, id: bytes) -> DeadLetter | None:
+        """The dead letter with this id; None if there is none."""
+        at: Any = await self.server.zscore(keys.dead_letter_times(self.portal), id)
+        text: Any = await self.server.hget(keys.dead_letters(self.portal), id)
+        if at is None or text is None:
+            return None
+        return DeadLetter(id, datetime.fromtimestamp(at / 1000, UTC), _details(text))
+
     async def replay(self, ids: Sequence[bytes], per_second: float) -> int:
         """Put them into the queue again, `per_second` each second. A refused seed becomes a seed again."""
         seeds = [await self._seed(id) for id in ids]

@@ -168,8 +168,8 @@ class RequestQueue:
 
     async def push(self, requests: Sequence[Pushed]) -> list[bool]:
         """Enqueue requests. Return for each whether it was new."""
-        answers = await self.run("push", requests=requests, seen=self._seen)
-        return [bool(new) for new in answers]
+        replies = await self.run("push", requests=requests, seen=self._seen)
+        return [bool(new) for new in replies]
 
     async def take(self, worker: str, most: int, mine: Sequence[bytes] | None = None) -> Taken:
         """Lease up to `most` requests.
@@ -203,10 +203,10 @@ class RequestQueue:
 
     async def settle(self, settlements: Sequence[Settlement], early: Sequence[Pushed] = ()) -> list[bool]:
         """End leases, and enqueue their children in the same step. Returns which leases were still ours."""
-        answers = await self.run(
+        replies = await self.run(
             "settle", leases=settlements, early=early, seen=self._seen, dead_letters_keep=self.limits.dead_letters_keep
         )
-        return [bool(ours) for ours in answers]
+        return [bool(ours) for ours in replies]
 
     async def heartbeat(
         self, worker: str, heartbeat: bytes, started: Sequence[bytes], known_seeds: int = 0

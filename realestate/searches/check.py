@@ -69,5 +69,5 @@ def _events(on: Sequence[str]) -> tuple[EventType, ...]:
     """The types of events, in their usual order. Raises BadSearch."""
     types = tuple(each for each in EVENTS if each in on)
     if unknown := [each for each in on if each not in types] or ([] if on else [""]):
-        raise BadSearch("on", f"{unknown[0]!r} is no event of a search: use some of {', '.join(EVENTS)}")
+        raise BadSearch("on", f"{unknown[0]!r} is not an event of a search: use some of {', '.join(EVENTS)}")
     return types

@@ -96,7 +96,7 @@ class Follower:
                     yield search, numbered, found
 
 
-def would_tell(store: FullStore, search: Search, count: int) -> list[Message]:
+def would_send(store: FullStore, search: Search, count: int) -> list[Message]:
     """The messages about the last events, without sending any: by the listings as they are now."""
     follower = Follower(store)
     follower.use([replace(search, after=0, is_paused=False)])

@@ -28,7 +28,7 @@ def watch(
     may_be_private: bool,
     once: bool = False,
 ) -> None:
-    """Tell the subscribers of all saved searches. Returns only with `once`, when nothing is left to do now."""
+    """Send the messages of all saved searches. Returns only with `once`, when nothing is left to do now."""
     with closing(open_store()) as store, closing(open_store()) as outbox:
         store.migrate()
         paced = PacedChannels(outbox, pace_seconds, webhook_secret=webhook_secret, may_be_private=may_be_private)

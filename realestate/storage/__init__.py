@@ -23,6 +23,6 @@ def open_store(url: str | None) -> FullStore:
         return MongoStore(url)
     scheme, is_url, _ = url.partition("://")
     begins = (
-        f"begins with {scheme!r}" if is_url and re.fullmatch("[A-Za-z][A-Za-z0-9+.-]{0,30}", scheme) else "is no URL"
+        f"begins with {scheme!r}" if is_url and re.fullmatch("[A-Za-z][A-Za-z0-9+.-]{0,30}", scheme) else "is not a URL"
     )
     raise StoreError(f"STORE_URL {begins}: a postgresql:// or mongodb:// URL is needed")

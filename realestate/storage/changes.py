@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from realestate.items import CONTENT, Gone, Listing, Sighting, Status, as_record
+from realestate.items import CONTENT, STALE, Gone, Listing, Sighting, Status, as_record, is_missing, stale_flags
 from realestate.storage.clock import Dated
 from realestate.storage.history import Event, EventType, Observed, Outcome, PriceSeen, Source, State, Suspect, altered
 from realestate.storage.maintenance import SLACK
@@ -27,6 +27,7 @@ from realestate.storage.prices import (
     priced,
     rehashed,
     shown_money,
+    storable_price_per_m2,
 )
 
 __all__ = ["OFF_THE_MARKET", "SAME", "Event", "EventType", "Observed", "Outcome", "PriceSeen", "State", "Suspect"]
@@ -136,11 +137,13 @@ def correct(before: State, listing: Listing, job: str, now: datetime, *, reprice
     than that."""
     outcome = _begun(before, now)
     known = before.listing
-    listing = completed(listing, before.listing)
+    listing = _whole(listing, known)
     if repriced or before.suspect is not None:
         listing = rehashed(priced(listing, money(known)))
     fields = changed_fields(known, listing, skip={"status"})
     fields += [name for name in CLOCK if getattr(known, name) != getattr(listing, name)]
+    if stale_flags(known) != stale_flags(listing):
+        fields.append("quality_flags")
     if fields:
         turn = _Turn(outcome, job, now)
         if not set(MONEY).isdisjoint(fields):
@@ -166,6 +169,27 @@ def old_and_new(old: Listing, new: Listing, fields: Iterable[str]) -> dict[str, 
     return {name: [before[name], after[name]] for name in sorted(fields)}
 
 
+def stale_flag(name: str) -> str:
+    """The quality flag of a listing whose value of this field is the last known one: it has vanished from the portal's
+    pages (`monitoring.drift`)."""
+    return f"{STALE}{name}"
+
+
+def _whole(listing: Listing, known: Listing) -> Listing:
+    """The listing with what is known and its page does not show: a rent period that is shown on search pages only, and
+    the values of fields that have vanished from all pages."""
+    listing = completed(listing, known)
+    stale = [flag.removeprefix(STALE) for flag in stale_flags(listing)]
+    if not stale:
+        return listing
+    kept = {name: getattr(known, name) for name in stale if is_missing(getattr(listing, name))}
+    if "price" in kept:
+        kept |= money(known)
+    whole = altered(listing, **kept)
+    whole.price_per_m2 = storable_price_per_m2(whole)
+    return rehashed(whole)
+
+
 class _Turn:
     """Applies one observation to the outcome so far."""
 
@@ -183,11 +207,11 @@ class _Turn:
         if state is None:
             self._first(listing)
         elif state.is_content_newer(self.now) or state.has_left_after(self.now):
-            self._late_read(state.listing, completed(listing, state.listing))
+            self._late_read(state.listing, _whole(listing, state.listing))
         elif listing.status in OFF_THE_MARKET:
             self._left(state.listing, listing.status)
         else:
-            self._compared(state.listing, completed(listing, state.listing))
+            self._compared(state.listing, _whole(listing, state.listing))
 
     def sighted(self, sighting: Sighting) -> None:
         """Apply the price and the status of a search page. A listing off the market returns only by its own page."""

@@ -16,7 +16,7 @@ from realestate.storage.history import State
 from realestate.storage.homes import HomesStore
 from realestate.storage.lake import LakeStore
 from realestate.storage.outbox import OutboxStore
-from realestate.storage.places import PlaceStore
+from realestate.storage.query.places import PlaceStore
 from realestate.storage.query.results import QueryStore
 from realestate.storage.searches import SearchStore
 from realestate.storage.snapshots import Kind, SnapshotRef

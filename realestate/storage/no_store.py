@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class EmptyStore:
-    """Answers what a crawl asks of a store, as a store answers that has never seen a listing. It keeps nothing."""
+    """Behaves like a store that has never seen a listing. It keeps nothing."""
 
     def begin_job(self, job: str, portal: str, mode: str, scope: str) -> bool:
         return False

@@ -28,7 +28,7 @@ GIVE_UP_AFTER = timedelta(days=3)
 #: How long settled messages are kept. As long, the same dedupe key is not sent again.
 KEEP_DAYS = 90
 
-State = Literal["waiting", "sent", "failed"]
+DeliveryState = Literal["waiting", "sent", "failed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Notification:
     data: Mapping[str, Any] = field(default_factory=dict)
     """For programs: a webhook gets it as JSON."""
     created_at: datetime
-    state: State = "waiting"
+    state: DeliveryState = "waiting"
     attempts: int = 0
     next_at: datetime
     """Not sent before this time."""
@@ -101,7 +101,7 @@ class OutboxStore(Protocol):
     def notifications(
         self,
         *,
-        state: State | None = None,
+        state: DeliveryState | None = None,
         topic: str | None = None,
         ids: Sequence[str] | None = None,
         limit: int = 20,

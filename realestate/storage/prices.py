@@ -51,7 +51,7 @@ def priced(listing: Listing, wanted: dict[str, Any]) -> Listing:
     if money(listing) == wanted:
         return listing
     new = altered(listing, **wanted)
-    new.price_per_m2 = _storable_price_per_m2(new)
+    new.price_per_m2 = storable_price_per_m2(new)
     return new
 
 
@@ -110,7 +110,7 @@ def completed(listing: Listing, known: Listing) -> Listing:
         quality_flags=listing.quality_flags - {"rent_period_unknown"},
         extra={name: value for name, value in listing.extra.items() if name not in ("price", "currency")},
     )
-    whole.price_per_m2 = _storable_price_per_m2(whole)
+    whole.price_per_m2 = storable_price_per_m2(whole)
     return rehashed(whole)
 
 
@@ -122,7 +122,7 @@ def price_per_m2(listing: Listing) -> Decimal | None:
     return (listing.price / Decimal(str(area))).quantize(_CENT) or None
 
 
-def _storable_price_per_m2(listing: Listing) -> Decimal | None:
+def storable_price_per_m2(listing: Listing) -> Decimal | None:
     """As `price_per_m2`; None if no store can hold the number, which is not validated again."""
     price = price_per_m2(listing)
     return price if believable(price) else None

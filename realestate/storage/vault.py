@@ -32,7 +32,7 @@ class Vault:
             self._fernet = MultiFernet([Fernet(key) for key in keys])
             oldest = urlsafe_b64decode(keys[-1])
         except ValueError:
-            raise VaultError("a key in CONTACTS_KEYS is no Fernet key") from None
+            raise VaultError("a key in CONTACTS_KEYS is not a Fernet key") from None
         self._marking = blake2b(key=oldest, person=b"contacts' marks", digest_size=32).digest()
         self._maker = blake2b(key=self._marking, person=b"contacts' maker", digest_size=4).hexdigest()
 

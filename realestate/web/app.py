@@ -21,8 +21,8 @@ from realestate.storage import FullStore
 from realestate.storage.errors import StoreError
 from realestate.storage.query import QueryError
 from realestate.web import api
-from realestate.web.answers import Answer, Refusal, refusal
 from realestate.web.feeds import add_feeds
+from realestate.web.json_response import JsonResponse, Refusal, refusal
 from realestate.web.keys import Key
 from realestate.web.pages.app import add_pages
 from realestate.web.pages.web import Tiles
@@ -133,7 +133,7 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 def _wrong_question(request: Request, error: Exception) -> Response:
-    return Answer({"error": str(error)}, 422)
+    return JsonResponse({"error": str(error)}, 422)
 
 
 async def _wrong_parameter(request: Request, error: Exception) -> Response:
@@ -142,7 +142,7 @@ async def _wrong_parameter(request: Request, error: Exception) -> Response:
         return await request_validation_exception_handler(request, error)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][1:]) or "the body"
-    return Answer({"error": f"{where}: {first['msg']}"[:500]}, 422)
+    return JsonResponse({"error": f"{where}: {first['msg']}"[:500]}, 422)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
@@ -150,7 +150,7 @@ async def _not_found(request: Request, error: Exception) -> Response:
     if not _is_of_api(request):
         return await http_exception_handler(request, error)
     status = 422 if error.status_code == 400 else error.status_code  # a body that cannot be read
-    return Answer({"error": str(error.detail)}, status, error.headers)
+    return JsonResponse({"error": str(error.detail)}, status, error.headers)
 
 
 def _is_of_api(request: Request) -> bool:
@@ -158,8 +158,8 @@ def _is_of_api(request: Request) -> bool:
 
 
 def _store_away(request: Request, error: Exception) -> Response:
-    return Answer({"error": "the store does not respond; try again later"}, 503, {"retry-after": "5"})
+    return JsonResponse({"error": "the store does not respond; try again later"}, 503, {"retry-after": "5"})
 
 
 def _redis_away(request: Request, error: Exception) -> Response:
-    return Answer({"error": f"Redis does not respond: {error_text(error)}"[:200]}, 503, {"retry-after": "5"})
+    return JsonResponse({"error": f"Redis does not respond: {error_text(error)}"[:200]}, 503, {"retry-after": "5"})

@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 
 from realestate.storage.history import EventFilter, EventType
 from realestate.storage.store import Numbered
-from realestate.web.answers import Answer, encoded
+from realestate.web.json_response import JsonResponse, encoded
 from realestate.web.parameters import NUMBER, OBJECT, PortalFilter, a_list, an_object, responses
 from realestate.web.security import reads
 from realestate.web.stores import stores_of
@@ -37,7 +37,7 @@ async def events(
     portal: PortalFilter = None,
     type: Type = None,
     wait: Annotated[float, Query(ge=0, le=30, description="Wait up to so many seconds for an event.")] = 0,
-) -> Answer:
+) -> JsonResponse:
     """The next events after a number, in their order. Whoever passes the last number it saw misses none."""
     wanted = EventFilter(portal=portal, type=type)
     found = await _next(request, after, limit, wanted)
@@ -47,7 +47,7 @@ async def events(
                 await asyncio.sleep(LOOK_SECONDS)
                 found = await _next(request, after, limit, wanted)
     last = found[-1].seq if found else after
-    return Answer({"events": [described(each) for each in found], "last": last})
+    return JsonResponse({"events": [described(each) for each in found], "last": last})
 
 
 @router.get(

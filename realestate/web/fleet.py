@@ -15,7 +15,7 @@ from realestate.queue.dead_letters import DeadLetter, DeadLetters
 from realestate.queue.redis_client import briefly
 from realestate.queue.request_queue import QueueSettings, RequestQueue
 from realestate.storage.maintenance import InQuarantine
-from realestate.web.answers import Answer, Refusal
+from realestate.web.json_response import JsonResponse, Refusal
 from realestate.web.parameters import (
     FLAG,
     NUMBER,
@@ -35,11 +35,10 @@ from realestate.web.stores import stores_of
 router = APIRouter()
 T = TypeVar("T")
 
-LetterId = Annotated[str, Path(description="Id of a dead letter.", pattern="^[0-9a-f]{2,128}$")]
+LetterId = Annotated[str, Path(description="Id of a dead letter.", pattern="^([0-9a-f]{2}){1,64}$")]
 EntryId = Annotated[str, Path(description="Id of an entry.", pattern="^[0-9a-f]{1,128}$")]
 #: Replayed requests enter the queue at this rate.
 _REPLAYED_PER_SECOND = 5.0
-_ALL = 10**9
 
 
 @router.get(
@@ -48,13 +47,13 @@ _ALL = 10**9
     dependencies=[Depends(reads)],
     responses=responses("The portals", an_object(portals=a_list(OBJECT))),
 )
-def portals(request: Request) -> Answer:
+def portals(request: Request) -> JsonResponse:
     """The portals: what is stored, queued and running, and whether one is paused."""
     with stores_of(request).lent() as store:
         counts = store.counts()
     names = sorted({*all_portals(), *counts})
     server = redis_of(request) if request.app.state.services.redis_url else None
-    return Answer({"portals": [_portal(name, counts.get(name, (0, 0)), server) for name in names]})
+    return JsonResponse({"portals": [_portal(name, counts.get(name, (0, 0)), server) for name in names]})
 
 
 def _portal(name: str, counts: tuple[int, int], server: Any) -> dict[str, Any]:
@@ -95,10 +94,10 @@ def dead_letters(
     limit: Newest = 20,
     reason: Annotated[str | None, Query(max_length=50)] = None,
     job: Annotated[str | None, Query(max_length=200)] = None,
-) -> Answer:
+) -> JsonResponse:
     """Requests of a portal that failed for good."""
     found = _with_letters(request, portal, lambda letters: letters.newest(limit, reason=reason, job=job))
-    return Answer({"dead_letters": [_letter(each) for each in found]})
+    return JsonResponse({"dead_letters": [_letter(each) for each in found]})
 
 
 @router.get(
@@ -107,9 +106,9 @@ def dead_letters(
     dependencies=[Depends(reads)],
     responses=responses("The dead letter", OBJECT, 404),
 )
-def dead_letter(request: Request, portal: Portal, id: LetterId) -> Answer:
+def dead_letter(request: Request, portal: Portal, id: LetterId) -> JsonResponse:
     """One dead letter with all that is known of it."""
-    return Answer(_letter(_letter_of(request, portal, id)))
+    return JsonResponse(_letter(_letter_of(request, portal, id)))
 
 
 @router.post(
@@ -118,19 +117,18 @@ def dead_letter(request: Request, portal: Portal, id: LetterId) -> Answer:
     dependencies=[Depends(operates)],
     responses=responses("How many requests are in the queue again", an_object(replayed=NUMBER), 404),
 )
-def replay(request: Request, portal: Portal, id: LetterId) -> Answer:
+def replay(request: Request, portal: Portal, id: LetterId) -> JsonResponse:
     """Put the request of a dead letter into the queue again."""
     letter = _letter_of(request, portal, id)
     count = _with_letters(request, portal, lambda letters: letters.replay([letter.id], _REPLAYED_PER_SECOND))
-    return Answer({"replayed": count})
+    return JsonResponse({"replayed": count})
 
 
 def _letter_of(request: Request, portal: str, id: str) -> DeadLetter:
-    every = _with_letters(request, portal, lambda letters: letters.newest(_ALL))
-    for each in every:
-        if each.id.hex() == id:
-            return each
-    raise Refusal(404, f"there is no dead letter {id} of {portal}")
+    found = _with_letters(request, portal, lambda letters: letters.one(bytes.fromhex(id)))
+    if found is None:
+        raise Refusal(404, f"there is no dead letter {id} of {portal}")
+    return found
 
 
 def _letter(letter: DeadLetter) -> dict[str, Any]:
@@ -166,12 +164,12 @@ def quarantine(
     portal: PortalFilter = None,
     fault: Annotated[str | None, Query(max_length=100)] = None,
     limit: Newest = 20,
-) -> Answer:
+) -> JsonResponse:
     """Items that failed validation."""
     with stores_of(request).lent() as store:
         faults = store.faults(portal)
         entries = store.quarantined(portal=portal, fault=fault, limit=limit)
-    return Answer({"faults": faults, "entries": [asdict(each) for each in entries]})
+    return JsonResponse({"faults": faults, "entries": [asdict(each) for each in entries]})
 
 
 @router.get(
@@ -180,10 +178,10 @@ def quarantine(
     dependencies=[Depends(reads)],
     responses=responses("The entry", OBJECT, 404),
 )
-def quarantine_entry(request: Request, id: EntryId) -> Answer:
+def quarantine_entry(request: Request, id: EntryId) -> JsonResponse:
     """One entry with all its values and errors."""
     with stores_of(request).lent() as store:
-        return Answer(asdict(_entry(id, store.quarantined(ids=[id], limit=1))))
+        return JsonResponse(asdict(_entry(id, store.quarantined(ids=[id], limit=1))))
 
 
 @router.post(
@@ -192,12 +190,12 @@ def quarantine_entry(request: Request, id: EntryId) -> Answer:
     dependencies=[Depends(operates)],
     responses=responses("Whether it was stored, and why not", an_object(id=TEXT, stored=FLAG, why=TEXT), 404),
 )
-def release(request: Request, id: EntryId) -> Answer:
+def release(request: Request, id: EntryId) -> JsonResponse:
     """Store an entry as it is, because a person checked that it is right."""
     with stores_of(request).lent() as store:
         entry = _entry(id, store.quarantined(ids=[id], limit=1))
         (outcome,) = release_entries(store, [entry])
-    return Answer(asdict(outcome))
+    return JsonResponse(asdict(outcome))
 
 
 def _entry(id: str, found: Any) -> InQuarantine:

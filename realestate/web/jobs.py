@@ -11,7 +11,7 @@ from fastapi import APIRouter, Body, Depends, Path, Query, Request
 from realestate.jobs.manage import JobConflict, JobDesk, NoSuchJobId
 from realestate.jobs.order import BadOrder, order_schema, read_order
 from realestate.jobs.state import JobState
-from realestate.web.answers import Answer, Refusal
+from realestate.web.json_response import JsonResponse, Refusal
 from realestate.web.parameters import (
     FLAG,
     NUMBER,
@@ -58,28 +58,30 @@ def desk_of(request: Request) -> Iterator[JobDesk]:
     ),
     openapi_extra={"requestBody": {"required": True, "content": {"application/json": {"schema": _ORDER}}}},
 )
-def submit(request: Request, order: Annotated[Any, Body()]) -> Answer:
+def submit(request: Request, order: Annotated[Any, Body()]) -> JsonResponse:
     """Submit a job. It is durable when this returns."""
     if not isinstance(order, dict):
         raise Refusal(422, 'an order is a JSON object such as {"portal": "bina"}')
     if "\\u0000" in msgspec.json.encode(order).decode():
         raise Refusal(422, "the order contains the character NUL")
     with desk_of(request) as desk:
-        return Answer(asdict(desk.submit(read_order(order))))
+        return JsonResponse(asdict(desk.submit(read_order(order))))
 
 
 @router.get("", dependencies=[Depends(reads)], responses=responses("The newest jobs", an_object(jobs=a_list(OBJECT))))
-def newest(request: Request, portal: PortalFilter = None, limit: Annotated[int, Query(ge=1, le=200)] = 20) -> Answer:
+def newest(
+    request: Request, portal: PortalFilter = None, limit: Annotated[int, Query(ge=1, le=200)] = 20
+) -> JsonResponse:
     """The newest jobs."""
     with desk_of(request) as desk:
-        return Answer({"jobs": [described(each) for each in desk.newest(portal, limit)]})
+        return JsonResponse({"jobs": [described(each) for each in desk.newest(portal, limit)]})
 
 
 @router.get("/{job}", dependencies=[Depends(reads)], responses=responses("The job", OBJECT, 404, 409))
-def show(request: Request, job: JobId, portal: PortalFilter = None) -> Answer:
+def show(request: Request, job: JobId, portal: PortalFilter = None) -> JsonResponse:
     """One job as it is now."""
     with desk_of(request) as desk:
-        return Answer(described(desk.show(job, portal)))
+        return JsonResponse(described(desk.show(job, portal)))
 
 
 @router.post(
@@ -90,10 +92,10 @@ def cancel(
     job: JobId,
     portal: PortalFilter = None,
     reason: Annotated[str, Query(min_length=1, max_length=200)] = "cancelled",
-) -> Answer:
+) -> JsonResponse:
     """Cancel a job: no request of it is sent from now on."""
     with desk_of(request) as desk:
-        return Answer(described(desk.cancel(job, reason, portal=portal)))
+        return JsonResponse(described(desk.cancel(job, reason, portal=portal)))
 
 
 def described(state: JobState) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from realestate.storage.query import (
     parse_box,
 )
 from realestate.storage.query.results import MOST_POINTS, RESOLUTIONS
-from realestate.web.answers import Answer, Refusal
+from realestate.web.json_response import JsonResponse, Refusal
 from realestate.web.parameters import (
     FLAG,
     NUMBER,
@@ -53,39 +53,41 @@ def search(
     cursor: Cursor = None,
     fields: Names = None,
     limit: Limit = 50,
-) -> Answer:
+) -> JsonResponse:
     """Search listings."""
     wanted = ROW_FIELDS if fields is None else _names(fields)
     query = ListingQuery(filter=filter_of(where), sort=sort, cursor=cursor, fields=wanted, page_size=limit)
     with stores_of(request).lent() as store:
         page = store.search(query)
-    return Answer({"listings": page.rows, "next": page.next})
+    return JsonResponse({"listings": page.rows, "next": page.next})
 
 
 @router.get("/count", responses=responses("The number", an_object(number=NUMBER, is_exact=FLAG, text=TEXT)))
-def count(request: Request, where: Where = "") -> Answer:
+def count(request: Request, where: Where = "") -> JsonResponse:
     """Count the listings that match: exactly, or "10,000+"."""
     with stores_of(request).lent() as store:
         found = store.count(filter_of(where))
-    return Answer({"number": found.number, "is_exact": found.is_exact, "text": str(found)})
+    return JsonResponse({"number": found.number, "is_exact": found.is_exact, "text": str(found)})
 
 
 @router.get("/facets", responses=responses("The values of each field", an_object(facets=a_list(OBJECT))))
-def facets(request: Request, where: Where = "", fields: Names = None) -> Answer:
+def facets(request: Request, where: Where = "", fields: Names = None) -> JsonResponse:
     """Count the values of fields among the matches, the most frequent first."""
     wanted = FACETS if fields is None else _names(fields)
     with stores_of(request).lent() as store:
         found = store.facets(filter_of(where), wanted)
-    return Answer({"facets": [asdict(each) for each in found]})
+    return JsonResponse({"facets": [asdict(each) for each in found]})
 
 
 @router.get("/hexagons", responses=responses("Cells of H3 with counts", an_object(hexagons=a_list(OBJECT))))
-def hexagons(request: Request, where: Where = "", resolution: Resolution = 6, bbox: BoxText | None = None) -> Answer:
+def hexagons(
+    request: Request, where: Where = "", resolution: Resolution = 6, bbox: BoxText | None = None
+) -> JsonResponse:
     """Count the matches on the map by cell of H3."""
     box = None if bbox is None else parse_box(bbox)
     with stores_of(request).lent() as store:
         found = store.hexagons(filter_of(where), resolution, box)
-    return Answer({"hexagons": [{"cell": each.cell, "count": each.count} for each in found]})
+    return JsonResponse({"hexagons": [{"cell": each.cell, "count": each.count} for each in found]})
 
 
 @router.get("/points", responses=responses("Points of the map", an_object(points=a_list(OBJECT))))
@@ -94,24 +96,24 @@ def points(
     bbox: BoxText,
     where: Where = "",
     limit: Annotated[int, Query(ge=1, le=MOST_POINTS)] = MOST_POINTS,
-) -> Answer:
+) -> JsonResponse:
     """The matches within a box, at most so many."""
     with stores_of(request).lent() as store:
         found = store.points(filter_of(where), parse_box(bbox), limit)
-    return Answer({"points": [asdict(each) for each in found]})
+    return JsonResponse({"points": [asdict(each) for each in found]})
 
 
 _DETAIL = an_object(listing=OBJECT, derived=OBJECT, events=a_list(OBJECT), prices=a_list(OBJECT), pages=a_list(OBJECT))
 
 
 @router.get("/{portal}/{ref:path}", responses=responses("The listing", _DETAIL, 404))
-def one(request: Request, portal: Portal, ref: Annotated[str, Path(max_length=500)]) -> Answer:
+def one(request: Request, portal: Portal, ref: Annotated[str, Path(max_length=500)]) -> JsonResponse:
     """One listing with its events, its prices and the index of its raw pages."""
     with stores_of(request).lent() as store:
         found = store.detail(portal, ref)
     if found is None:
         raise Refusal(404, f"there is no listing {portal}/{ref}")
-    return Answer(described(found))
+    return JsonResponse(described(found))
 
 
 def described(found: ListingDetail) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from fastapi import Path, Query, Request
 
 from realestate.queue.connection import connect_blocking
 from realestate.storage.query import Filter, QueryError, parse_filter
-from realestate.web.answers import Refusal
+from realestate.web.json_response import Refusal
 
 Where = Annotated[
     str,

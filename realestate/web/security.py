@@ -14,7 +14,7 @@ from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
-from realestate.web.answers import Refusal, refusal
+from realestate.web.json_response import Refusal, refusal
 from realestate.web.keys import Key, find_key
 from realestate.web.keys import Scope as Permission
 

@@ -34,8 +34,9 @@ def copy_of_the_project(folder: Path) -> Path:
     """Copy the checkout with its compiled files: compiling takes longer than most commands."""
     shutil.copytree(ROOT / "realestate", folder / "realestate")
     shutil.copytree(ROOT / "tests" / "portals", folder / "tests" / "portals")
-    for path in (ROOT / "tests").glob("*.py"):
-        shutil.copy(path, folder / "tests" / path.name)
+    (folder / "tests" / "web").mkdir()  # tests/conftest.py imports it
+    for path in (*(ROOT / "tests").glob("*.py"), *(ROOT / "tests" / "web").glob("*.py")):
+        shutil.copy(path, folder / path.relative_to(ROOT))
     for name in ("scrapy.cfg", "pyproject.toml"):
         shutil.copy(ROOT / name, folder / name)
     return folder

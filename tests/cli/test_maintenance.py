@@ -289,7 +289,7 @@ def test_scan_finds_raw_pages_that_are_not_in_the_index(store: FullStore, run: R
         (["--ref", "1"], "--ref is '1': portal/ref is needed, such as emlak/840001"),
         (["--ref", "immoweb/"], "--ref is 'immoweb/'"),
         (["--ref", "nowhere/1"], "no portal 'nowhere'"),
-        (["--phone", "050 123"], "'050 123' is no telephone number with its country code"),
+        (["--phone", "050 123"], "'050 123' is not a telephone number with its country code"),
         (["--phone", "+994501234567"], "CONTACTS_KEYS is not set"),
     ],
 )

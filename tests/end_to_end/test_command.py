@@ -16,7 +16,7 @@ from realestate.demo.crawl import SHOWN
 from realestate.demo.truth import compare
 from realestate.jobs.work import all_portals
 from realestate.storage import open_store
-from realestate.storage.postgres.migrate import newest
+from realestate.storage.postgres.schema import newest
 from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulate, Simulated, running, until
 
 COMMAND = [PYTHON, "-m", "realestate"]

@@ -50,7 +50,7 @@ def test_a_crawl_that_is_stopped_ends_with_0(worker_env: dict[str, str], server:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"REDIS_URL": "nonsense"}, "REDIS_URL is no address of Redis"),
+        ({"REDIS_URL": "nonsense"}, "REDIS_URL is not an address of Redis"),
         ({"REDIS_URL": "redis://:secret@127.0.0.1:port/0"}, "the port is not a number"),
         ({"REDIS_URL": "sentinel://127.0.0.1:1"}, "the name of the service is missing"),
         ({"REDIS_URL": "", "REDIS_HOST": "h", "REDIS_PORT": "x"}, "REDIS_PORT is 'x'"),

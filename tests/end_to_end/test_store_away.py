@@ -280,7 +280,7 @@ def test_listings_that_a_lagging_standby_did_not_have_are_stored_by_the_next_job
             until_finished(server)
             site.store.close()
             assert stored(site) < LISTINGS
-            assert "sweep/forgotten" in workers[0].text()
+            assert "sweep/record_lost" in workers[0].text()
             site.seed(server)
             finish(site, server, workers)
         site.store.close()

@@ -58,7 +58,7 @@ def test_a_portal_is_needed() -> None:
         (JobOrder(portal="bina", urls=("https://elsewhere.example/",)), ["elsewhere"]),
         (JobOrder(portal="tap", pages="1-5"), ["tap has no numbered pages"]),
         (JobOrder(portal="emlak", page_size=30), ["emlak shows 20 results a page"]),
-        (JobOrder(portal="emlak", pages="9-5"), ["pages 9-5 is no range"]),
+        (JobOrder(portal="emlak", pages="9-5"), ["pages 9-5 is not a range"]),
         (JobOrder(portal="immoweb", pages="1-400"), ["immoweb shows pages 1-333"]),
         (JobOrder(portal="emlak", pages="1-2", mode="refresh"), ["refresh reads no search pages"]),
         (JobOrder(portal="ecommerce", operation="sale"), ["ecommerce", "has no scopes"]),

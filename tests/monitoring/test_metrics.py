@@ -18,10 +18,12 @@ from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
 from realestate.jobs.fleet import look
+from realestate.jobs.load import load_of
 from realestate.jobs.submit import submit
 from realestate.jobs.work import all_portals
 from realestate.monitoring import worker_metrics
 from realestate.monitoring.catalogue import ALL, FLEET, MOST_SERIES, WORKER, exported_name
+from realestate.monitoring.drift import DRIFT, observed
 from realestate.monitoring.endpoint import Endpoint, Ready
 from realestate.monitoring.fleet_metrics import FleetMetrics, FleetReader, QueueAges, Samples, Totals
 from realestate.monitoring.stats import Stats
@@ -51,6 +53,7 @@ def reader_of(store_url: str, redis_url: str, tmp_path: Path, portals: list[str]
         lambda: Redis.from_url(redis_url),
         lambda: open_store(store_url),
         tmp_path / "not there yet",
+        wanted=lambda states: load_of(states)[1],
     )
 
 
@@ -76,6 +79,9 @@ def test_the_fleet_exports_what_the_docs_list(
     store.begin_job("j", "bina", "full", "all")
     store.end_sweep("j", "bina", complete=False, reason="a page failed")
     store.add_occurrences([Occurrence(entry="nightly", due_at=datetime.now(UTC), decision="skipped", reason="late")])
+    store.change_state(
+        DRIFT + "bina", lambda _: observed(None, [a_listing(portal="bina", floor=None)], "2026-11-18", 0)
+    )
     reader = reader_of(store_url, redis_url, tmp_path)
     registry = CollectorRegistry()
     registry.register(FleetMetrics(reader.read))
@@ -87,6 +93,9 @@ def test_the_fleet_exports_what_the_docs_list(
     assert samples["realestate_job_incomplete"]["bina",] == 1
     assert samples["realestate_proxies_usable_ratio"]["bina",] == 0.5
     assert samples["realestate_fleet_pages"]["bina", "ok"] == 6
+    assert samples["realestate_workers_wanted"][()] == 1
+    assert samples["realestate_timetable_broken"][()] == 0
+    assert samples["realestate_field_coverage_ratio"]["bina", "area_m2"] == 1
     reader.close()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from realestate.monitoring.alerts import Alerts, open_alerts, silence, silences, unsilence
 from realestate.monitoring.catalogue import BY_NAME, exported_name
@@ -15,15 +16,32 @@ from realestate.monitoring.channels import Channels
 from realestate.monitoring.delivery import Sender
 from realestate.monitoring.fleet_metrics import Samples
 from realestate.monitoring.reports import report_day, report_jobs
-from realestate.monitoring.rules import Condition, Evaluator, Match, Rule, prometheus_rules, rules, seconds
+from realestate.monitoring.rules import (
+    Condition,
+    Evaluator,
+    Match,
+    Rule,
+    prometheus_rules,
+    prometheus_rules_file,
+    rules,
+    seconds,
+)
 from realestate.storage import FullStore, open_store
 from realestate.storage.postgres import PostgresStore
 from tests.monitoring.receiver import Receiver
 
-DOC = (Path(__file__).parents[2] / "docs" / "monitoring.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+RULES_FILE = ROOT / "deploy" / "prometheus" / "alerts.yml"
+DOC = (ROOT / "docs" / "monitoring.md").read_text("utf-8")
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 RULES = {rule.name: rule for rule in rules()}
 STEP = 60.0
+
+
+def test_the_rules_file_of_the_repository_is_made_from_these_rules() -> None:
+    """`make alerts` writes it."""
+    assert RULES_FILE.read_text("utf-8") == prometheus_rules_file()
+    assert yaml.safe_load(RULES_FILE.read_text("utf-8")) == prometheus_rules()
 
 
 def test_every_rule_is_in_the_docs() -> None:

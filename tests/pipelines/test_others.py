@@ -21,6 +21,7 @@ from realestate.spiders.ecommerce import EcommerceSpider
 from realestate.storage import Batch, Quarantined, Written
 from realestate.storage.other_kinds import SeenOther
 from realestate.storage.postgres import PostgresStore
+from realestate.storage.states import Change, State
 from tests.examples import a_listing
 from tests.pipelines.test_store import make, put, stat
 from tests.storage.test_others import product, quote
@@ -95,6 +96,12 @@ class Recorder:
         self.batches: list[Batch] = []
 
     def migrate(self) -> None: ...
+
+    def last_event(self) -> int:
+        return 0
+
+    def change_state(self, name: str, change: Change) -> State | None:
+        return change(None)
 
     def write(self, batch: Batch) -> Written:
         self.batches.append(batch)

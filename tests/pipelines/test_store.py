@@ -22,6 +22,7 @@ from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Batch, Quarantined, StoreAway, StoreError, Written
 from realestate.storage.clock import SENT_STEADY, steady
 from realestate.storage.postgres import PostgresStore
+from realestate.storage.states import Change, State
 from tests.examples import a_listing
 
 
@@ -40,6 +41,12 @@ class Recorder:
         self.batches.append([each[0].ref for each in batch.observed])
         self.jobs |= {each[1] for each in batch.observed}
         return Written(new=len(batch.observed), quarantined=len(batch.quarantined), events={"listed": 1})
+
+    def last_event(self) -> int:
+        return 0
+
+    def change_state(self, name: str, change: Change) -> State | None:
+        return change(None)
 
     def migrate(self) -> None: ...
 

@@ -16,7 +16,7 @@ from realestate.monitoring.channels import Channels, NotAccepted
 from realestate.monitoring.delivery import Sender
 from realestate.searches.channels import PacedChannels
 from realestate.searches.feed import feed_of
-from realestate.searches.follow import TARGET, Follower, target_of, would_tell
+from realestate.searches.follow import TARGET, Follower, target_of, would_send
 from realestate.storage import FullStore, open_store
 from realestate.storage.history import EventType
 from realestate.storage.searches import NameTaken, Search
@@ -182,7 +182,7 @@ def test_the_feed_has_the_listings_on_the_market(any_store: FullStore) -> None:
 def test_what_a_search_would_have_told_is_shown_without_sending(any_store: FullStore) -> None:
     any_store.write(batch(*pages(4)))
     search = save(any_store, "one", "rooms>1", "json://127.0.0.1/")
-    assert [each.data["ref"] for each in would_tell(any_store, search, 3)] == ["1", "2", "3"]
+    assert [each.data["ref"] for each in would_send(any_store, search, 3)] == ["1", "2", "3"]
     assert any_store.notifications() == []
 
 

@@ -13,7 +13,7 @@ from realestate.storage import Batch, StoreError
 from realestate.storage.backup import backup, restore
 from realestate.storage.contacts import Sealed
 from realestate.storage.maintenance import Expired, Finding, NotEmpty
-from realestate.storage.mongo import MongoStore, retention, schema, write
+from realestate.storage.mongo import MongoStore, maintenance, schema, write
 from realestate.storage.mongo import backup as mongo_backup
 from realestate.storage.mongo.change import found_of, known_of
 from realestate.storage.mongo.connection import bulk
@@ -81,7 +81,7 @@ def test_only_the_id_of_an_erased_listing_is_left(store: MongoStore, db: Db) -> 
 
 @pytest.mark.parametrize(
     ("where", "name"),
-    [(retention, "_place_tombstone"), (Log, "erase"), (retention, "remove_aside"), (retention, "mark_name")],
+    [(maintenance, "_place_tombstone"), (Log, "erase"), (maintenance, "remove_aside"), (maintenance, "mark_name")],
 )
 @pytest.mark.parametrize("how", ["again", "retain", "upkeep"])
 def test_an_interrupted_erasure_is_finished(store: MongoStore, db: Db, where: Any, name: str, how: str) -> None:
@@ -136,7 +136,7 @@ def test_a_listing_that_a_stalled_worker_changes_during_its_erasure_is_erased(
                 another.write(batch(page("one", title="New")))
         return found
 
-    monkeypatch.setattr(retention, "found_of", looked_then_changed)
+    monkeypatch.setattr(maintenance, "found_of", looked_then_changed)
     assert store.erase(PORTAL, "one").removed["events"] == 2
     for arguments in stalled:
         append(*arguments)
@@ -174,7 +174,7 @@ def test_what_a_dead_worker_wrote_of_an_erased_listing_is_removed_by_maintenance
     with killed_at(write, "_keep_away"):
         store.write(Batch(quarantined=[quarantined("one")]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(retention, "_unwanted", lambda *asked: set())
+        patch.setattr(maintenance, "_unwanted", lambda *asked: set())
         refs = {"one": (), "two": ("k:x", "k:a"), "three": ("k:x",)}
         store.keep_contacts([Sealed(PORTAL, ref, b"sealed", marks) for ref, marks in refs.items()], 30)
     assert sorted(traces(db, "one")) == ["contacts", "quarantine"]
@@ -193,7 +193,7 @@ def test_a_contact_erased_while_it_is_stored_does_not_stay(
         assert another.erase_contact("k:a") == []
         return true(*what)
 
-    monkeypatch.setattr(retention, "bulk", erased_then_kept)
+    monkeypatch.setattr(maintenance, "bulk", erased_then_kept)
     store.keep_contacts([Sealed(PORTAL, "one", b"x", ("k:a", "k:b")), Sealed(PORTAL, "two", b"x", ("k:c",))], 30)
     assert [each["ref"] for each in db["contacts"].find()] == ["two"]
 

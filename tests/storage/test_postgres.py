@@ -19,7 +19,7 @@ from realestate.storage.batch import by_listing
 from realestate.storage.history import Observed
 from realestate.storage.postgres import PostgresStore
 from realestate.storage.postgres.merge import Merge
-from realestate.storage.postgres.migrate import migrate, newest
+from realestate.storage.postgres.schema import migrate, newest
 from realestate.storage.postgres.write import known_of
 from realestate.storage.snapshots import SnapshotRef
 from tests.examples import a_listing

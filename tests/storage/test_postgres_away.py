@@ -14,7 +14,7 @@ import pytest
 from realestate.embedded import poll
 from realestate.embedded.server import free_port
 from realestate.storage import StoreAway, StoreError
-from realestate.storage.postgres import PostgresStore, migrate
+from realestate.storage.postgres import PostgresStore, schema
 from realestate.storage.postgres import connection as connection_module
 from tests.postgres_process import Pair, PostgresProcess
 from tests.relay import Line
@@ -164,9 +164,9 @@ def test_an_error_about_an_invalid_address_does_not_contain_it(address: str) -> 
 
 
 def test_a_migration_may_last_longer_than_a_statement(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrate, "_steps", lambda: [(1, "SELECT pg_sleep(0.3)")])
+    monkeypatch.setattr(schema, "_steps", lambda: [(1, "SELECT pg_sleep(0.3)")])
     connection = psycopg2.connect(store_url, options="-c statement_timeout=100")
-    assert migrate.migrate(connection) == 1
+    assert schema.migrate(connection) == 1
     with connection.cursor() as cursor, pytest.raises(psycopg2.errors.QueryCanceled):
         cursor.execute("SELECT pg_sleep(60)")
     connection.close()

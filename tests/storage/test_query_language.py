@@ -71,7 +71,7 @@ WRONG = [
     ("price<1,2", 9, "takes one value"),
     ("price<none", 7, "has no order"),
     ("city<a", 6, "has no order"),
-    ("rooms~2", 7, "is no text"),
+    ("rooms~2", 7, "is not a text field"),
     ("has_deed=maybe", 10, "yes, no or none"),
     ("operation=buy", 11, "one of sale, rent"),
     ("status=any,sold", 8, "one of active"),

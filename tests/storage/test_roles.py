@@ -13,17 +13,18 @@ from pymongo import MongoClient
 
 from realestate.storage import Batch, StoreAway, StoreError, open_store
 from realestate.storage.mongo import schema as mongo_schema
-from realestate.storage.postgres import migrate
+from realestate.storage.postgres import schema
 from realestate.storage.store import WHOLE
 from tests.storage.batches import PORTAL, batch, card, gone, later, page, pages, quarantined, record, types
 
-DOCS = Path(__file__).parents[2] / "docs/keeping.md"
+ROLES = Path(__file__).parents[2] / "deploy/postgres/roles.sql"
 
 
 def grants(role: str) -> str:
-    """The statements of the docs, for another name of the role."""
-    (statements,) = re.findall(r"```sql\n(GRANT USAGE.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
-    return str(statements).replace("worker", role)
+    """What roles.sql grants to the writer, for another name of the role."""
+    statements = re.findall(r"^(GRANT [^;]* TO) realestate_writer\b", ROLES.read_text("utf-8"), re.MULTILINE)
+    assert len(statements) == 3, "the schema, the tables, the sequences"
+    return "".join(f"{statement} {role};" for statement in statements)
 
 
 @dataclass
@@ -54,7 +55,7 @@ def database(store_url: str) -> Iterator[Database]:
 def migrated(database: Database) -> None:
     owner = open_store(database.url)
     owner.migrate()
-    assert owner.schema_version() == migrate.newest()
+    assert owner.schema_version() == schema.newest()
     owner.close()
 
 
@@ -115,7 +116,7 @@ def test_a_database_that_is_up_to_date_is_only_read(database: Database) -> None:
 
 def test_a_postgres_database_that_is_too_new_is_refused(database: Database) -> None:
     migrated(database)
-    newer = migrate.newest() + 1
+    newer = schema.newest() + 1
     database.execute(f"INSERT INTO schema_version (version) VALUES ({newer})")
     store = open_store(database.url)
     with pytest.raises(StoreError, match=rf"has schema {newer}, and this version .* knows only {newer - 1}: update"):
@@ -171,7 +172,7 @@ def test_a_refused_login_counts_only_if_every_server_refuses(store_url: str) -> 
     "url", ["user:geheim@host/db", "host=db password=geheim", "geheim", "ge heim://x", "geheim:5432"]
 )
 def test_a_store_url_without_a_scheme_is_not_shown(url: str) -> None:
-    with pytest.raises(StoreError, match="STORE_URL is no URL") as caught:
+    with pytest.raises(StoreError, match="STORE_URL is not a URL") as caught:
         open_store(url)
     assert "heim" not in str(caught.value)
 

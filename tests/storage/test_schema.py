@@ -13,7 +13,7 @@ from pymongo.errors import OperationFailure
 from realestate.items import FIELDS, Listing
 from realestate.items.docstrings import field_docstrings
 from realestate.storage import Store
-from realestate.storage.postgres import PostgresStore, comments
+from realestate.storage.postgres import PostgresStore, schema
 from tests.storage.batches import PORTAL, batch, card, gone, page
 
 Sql = Callable[..., list[tuple[Any, ...]]]
@@ -102,8 +102,8 @@ def test_every_table_and_view_has_a_comment(store: PostgresStore, sql: Sql) -> N
 def test_a_changed_docstring_changes_the_comment(
     store: PostgresStore, sql: Sql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    described = comments.Described("New words.", Listing)
-    monkeypatch.setitem(comments.TABLES, "listings", described)
+    described = schema.Described("New words.", Listing)
+    monkeypatch.setitem(schema.TABLES, "listings", described)
     again = PostgresStore(store.url)
     again.migrate()
     again.close()

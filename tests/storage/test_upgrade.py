@@ -15,7 +15,7 @@ from pymongo import MongoClient
 from realestate.storage import FullStore, open_store
 from realestate.storage.backup import LostJobs, restore
 from realestate.storage.mongo import schema
-from realestate.storage.postgres import migrate
+from realestate.storage.postgres import schema as postgres_schema
 from realestate.storage.records import Departure, StoredJob
 from realestate.storage.store import Job
 from tests.storage.batches import PORTAL, all_events, batch, page, types
@@ -35,7 +35,7 @@ def fill_postgres(url: str) -> None:
         cursor.execute(
             "CREATE TABLE schema_version (version integer PRIMARY KEY, applied_at timestamptz DEFAULT now())"
         )
-        for number, statements in migrate._steps():
+        for number, statements in postgres_schema._steps():
             if number <= POSTGRES_SCHEMA:
                 cursor.execute(statements)
                 cursor.execute("INSERT INTO schema_version (version) VALUES (%s)", (number,))

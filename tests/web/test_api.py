@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from redis import Redis
 
+from realestate.queue import keys
+from realestate.queue.dead_letters import dead_letter
 from realestate.storage import FullStore, StoreAway
 from realestate.web.app import create_app, openapi_of
 from tests.web.conftest import LISTINGS, MakeClient
@@ -90,6 +93,21 @@ def test_portals_dead_letters_and_quarantine(client: TestClient) -> None:
     assert client.get(f"{V1}/quarantine/0123").status_code == 404
 
 
+def test_a_dead_letter_is_shown_and_replayed(client: TestClient, server: Redis) -> None:
+    """A start URL that was refused becomes one again."""
+    url = "https://bina.az/nowhere"
+    text = dead_letter("seed", "not a search of the portal", seed=url)
+    server.hset(keys.dead_letters("bina"), b"\x0a\xff", text)
+    server.zadd(keys.dead_letter_times("bina"), {b"\x0a\xff": 1_760_000_000_000})
+    (found,) = client.get(f"{V1}/deadletters/bina").json()["dead_letters"]
+    assert (found["id"], found["reason"], found["seed"]) == ("0aff", "seed", url)
+    assert client.get(f"{V1}/deadletters/bina/0aff").json() == found
+    assert client.post(f"{V1}/deadletters/bina/0aff/replay").json() == {"replayed": 1}
+    assert server.lrange(keys.start_urls("bina"), 0, -1) == [url.encode()]
+    assert client.get(f"{V1}/deadletters/bina/0aff").status_code == 404
+    assert client.post(f"{V1}/deadletters/bina/0aff/replay").status_code == 404
+
+
 WRONG = [
     ("listings?where=prise<3", "did you mean 'price'?"),
     ("listings?where=city~'", "no letter or digit"),
@@ -110,6 +128,7 @@ WRONG = [
     ("events?after=99999999999999999999", "after: "),
     ("events?type=exploded", "type: "),
     ("deadletters/UPPER", "portal: "),
+    ("deadletters/bina/0af", "id: "),
     ("quarantine/xyz", "id: "),
 ]
 

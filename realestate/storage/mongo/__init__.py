@@ -10,20 +10,14 @@ listing is replaced by a tombstone (see `change.tombstone`).
 from realestate.storage.mongo.backup import BackupCollections
 from realestate.storage.mongo.connection import Connection
 from realestate.storage.mongo.coverage import Coverage
-from realestate.storage.mongo.export import ExportedCollections
+from realestate.storage.mongo.export import ExportedCollections, LakeReader
 from realestate.storage.mongo.homes import Homes
-from realestate.storage.mongo.jobs import Jobs, Planning
-from realestate.storage.mongo.lake import LakeReader
-from realestate.storage.mongo.maintenance import Maintenance
-from realestate.storage.mongo.occurrences import StoredOccurrences
-from realestate.storage.mongo.orders import StoredOrders
-from realestate.storage.mongo.outbox import Outbox
-from realestate.storage.mongo.places import Places
+from realestate.storage.mongo.jobs import Jobs, Planning, StoredOccurrences, StoredOrders
+from realestate.storage.mongo.maintenance import ContactsKeeper, Maintenance, Retention
+from realestate.storage.mongo.notifications import Outbox, SavedSearches, States
+from realestate.storage.mongo.query import Places
 from realestate.storage.mongo.read import PageValidators
-from realestate.storage.mongo.retention import ContactsKeeper, Retention
 from realestate.storage.mongo.schema import schema_version
-from realestate.storage.mongo.searches import SavedSearches
-from realestate.storage.mongo.states import States
 from realestate.storage.mongo.write import ListingWriter, OtherKinds, Releases
 
 

@@ -32,16 +32,15 @@ from realestate.storage.mongo.documents import (
     stored_time,
 )
 from realestate.storage.mongo.event_log import SOURCES, Log, entries, last_entry
-from realestate.storage.mongo.jobs import job_document, job_of
-from realestate.storage.mongo.names import part_name
-from realestate.storage.mongo.orders import order_document, order_of
-from realestate.storage.mongo.retention import contacts_document, contacts_of
+from realestate.storage.mongo.jobs import job_document, job_of, order_document, order_of
+from realestate.storage.mongo.maintenance import contacts_document, contacts_of
 from realestate.storage.mongo.schema import (
     demand_empty,
     drop_loaded,
     finish_restore,
     make_indexes,
     new_prefix,
+    part_name,
     take_over,
 )
 from realestate.storage.mongo.write import OTHERS, departure_name, other_document, other_of

@@ -1,13 +1,14 @@
-"""Jobs: what was swept, which listings are missing, which of them are gone; and which listings are due."""
+"""Jobs: their orders, the timetable's occurrences, what was swept, which listings are missing, gone or due."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from heapq import nsmallest
 from typing import Any
 from uuid import uuid4
 
-from pymongo import UpdateOne
+from pymongo import InsertOne, UpdateOne
 from pymongo.database import Database
 from pymongo.errors import DuplicateKeyError
 
@@ -17,7 +18,10 @@ from realestate.storage.errors import NoSuchJob, StoreError
 from realestate.storage.mongo.change import Change, apply, documents_of
 from realestate.storage.mongo.connection import Connection, Document, bulk, pieces, server_time
 from realestate.storage.mongo.documents import id_of, state_of, stored_time
-from realestate.storage.mongo.names import job_name, part_name
+from realestate.storage.mongo.event_log import Log
+from realestate.storage.mongo.schema import job_name, part_name
+from realestate.storage.occurrences import Occurrence
+from realestate.storage.orders import Outcome, StoredOrder
 from realestate.storage.store import (
     ABSENCES,
     DUE_AT_ONCE,
@@ -229,3 +233,148 @@ def _timed(found: Iterable[Document]) -> Iterator[tuple[datetime, str, str, str]
         wait = (read_at - each["first_seen_at"]) / (2 * changes)
         wait = min(max(wait, timedelta(days=DUE_SOONEST)), timedelta(days=DUE_LATEST))
         yield read_at + wait, each["ref"], each["url"], each.get("rent_period") or ""
+
+
+_ORDER_FIELDS = tuple(each.name for each in fields(StoredOrder))
+_ORDERS = "job_orders"
+
+
+class StoredOrders:
+    """See `storage.orders.Orders`."""
+
+    connection: Connection
+
+    def add_order(self, order: StoredOrder, deadline_seconds: float | None = None) -> StoredOrder:
+        with self.connection.database() as database:
+            now = server_time(database)
+            document = order_document(order)
+            document["submitted_at"] = now
+            document["deadline_at"] = None if deadline_seconds is None else now + timedelta(seconds=deadline_seconds)
+            document["events_after"] = Log(database).end() - 1
+            with suppress(DuplicateKeyError):
+                database[_ORDERS].insert_one(document)
+            found = database[_ORDERS].find_one({"_id": order.job})
+        assert found is not None
+        return order_of(found)
+
+    def orders(
+        self,
+        portal: str | None = None,
+        limit: int = 20,
+        *,
+        jobs: Sequence[str] | None = None,
+        key: str | None = None,
+        unended: bool = False,
+    ) -> Sequence[StoredOrder]:
+        conditions: dict[str, tuple[bool, Any]] = {
+            "portal": (portal is not None, portal),
+            "_id": (jobs is not None, {"$in": list(jobs or ())}),
+            "key": (key is not None, key),
+            "ended_at": (unended, None),
+        }
+        wanted = {name: value for name, (is_asked, value) in conditions.items() if is_asked}
+        with self.connection.database() as database:
+            newest = database[_ORDERS].find(wanted).sort([("submitted_at", -1), ("_id", -1)]).limit(limit)
+            return [order_of(each) for each in newest]
+
+    def order_pushed(self, job: str) -> None:
+        with self.connection.database() as database:
+            pushed = {"$set": {"pushed_at": server_time(database)}}
+            database[_ORDERS].update_one({"_id": job, "pushed_at": None}, pushed)
+
+    def order_paused(self, job: str, *, paused: bool) -> None:
+        with self.connection.database() as database:
+            if paused:
+                now = {"$set": {"paused_at": server_time(database)}}
+                database[_ORDERS].update_one({"_id": job, "paused_at": None}, now)
+            else:
+                database[_ORDERS].update_one({"_id": job}, {"$set": {"paused_at": None}})
+
+    def order_cancelled(self, job: str, reason: str) -> bool:
+        with self.connection.database() as database:
+            cancelled = {"$set": {"cancelled_at": server_time(database), "reason": reason}}
+            database[_ORDERS].update_one({"_id": job, "ended_at": None, "cancelled_at": None}, cancelled)
+            found = database[_ORDERS].find_one({"_id": job, "ended_at": None}, {"cancelled_at": 1})
+            return found is not None
+
+    def order_ended(self, job: str, outcome: Outcome, reason: str | None, summary: Mapping[str, Any]) -> bool:
+        with self.connection.database() as database:
+            ended: Document = {"ended_at": server_time(database), "outcome": outcome, "summary": dict(summary)}
+            if reason is not None:
+                database[_ORDERS].update_one(
+                    {"_id": job, "ended_at": None, "reason": None}, {"$set": {"reason": reason}}
+                )
+            result = database[_ORDERS].update_one({"_id": job, "ended_at": None}, {"$set": ended})
+            return result.modified_count == 1
+
+
+def order_of(document: Document) -> StoredOrder:
+    return StoredOrder(**{name: document["_id"] if name == "job" else document[name] for name in _ORDER_FIELDS})
+
+
+def order_document(order: StoredOrder) -> Document:
+    document = {name: getattr(order, name) for name in _ORDER_FIELDS if name != "job"}
+    for name, value in document.items():
+        if isinstance(value, datetime):
+            document[name] = stored_time(value)
+    return {"_id": order.job, **document, "seeds": list(order.seeds)}
+
+
+_OCCURRENCE_FIELDS = tuple(each.name for each in fields(Occurrence))
+_OCCURRENCES = "occurrences"
+
+
+class StoredOccurrences:
+    """See `storage.occurrences.Occurrences`."""
+
+    connection: Connection
+
+    def add_occurrences(self, occurrences: Sequence[Occurrence]) -> None:
+        with self.connection.database() as database:
+            now = server_time(database)
+            documents = [_document(each, now) for each in occurrences]
+            bulk(database[_OCCURRENCES], [InsertOne(each) for each in documents])
+
+    def last_occurrences(self) -> Mapping[str, datetime]:
+        with self.connection.database() as database:
+            found = {}
+            for entry in database[_OCCURRENCES].distinct("entry"):
+                newest = database[_OCCURRENCES].find({"entry": entry}, {"due_at": 1}).sort("due_at", -1).limit(1)
+                for each in newest:
+                    found[entry] = each["due_at"]
+            return found
+
+    def occurrences(
+        self, entry: str | None = None, limit: int = 20, *, undone: bool = False, before: datetime | None = None
+    ) -> Sequence[Occurrence]:
+        wanted: dict[str, Any] = {} if entry is None else {"entry": entry}
+        if undone:
+            wanted |= {"decision": "start", "done_at": None}
+        if before is not None:
+            wanted |= {"decision": "start", "due_at": {"$lt": before}}
+        with self.connection.database() as database:
+            found = database[_OCCURRENCES].find(wanted).sort([("due_at", -1), ("entry", 1)]).limit(limit)
+            return [Occurrence(**{name: each[name] for name in _OCCURRENCE_FIELDS}) for each in found]
+
+    def claim_occurrence(self, entry: str, due_at: datetime, seconds: float) -> bool:
+        with self.connection.database() as database:
+            now = server_time(database)
+            free = {"$or": [{"claimed_until": None}, {"claimed_until": {"$lt": now}}]}
+            claimed = {"$set": {"claimed_until": now + timedelta(seconds=seconds)}}
+            wanted = {"_id": _name(entry, due_at), "done_at": None, **free}
+            return database[_OCCURRENCES].update_one(wanted, claimed).modified_count == 1
+
+    def occurrence_done(self, entry: str, due_at: datetime, job: str | None = None, error: str | None = None) -> None:
+        with self.connection.database() as database:
+            done = {"done_at": server_time(database), "job": job, "error": error}
+            database[_OCCURRENCES].update_one({"_id": _name(entry, due_at), "done_at": None}, {"$set": done})
+
+
+def _document(occurrence: Occurrence, now: datetime) -> Document:
+    values = {name: getattr(occurrence, name) for name in _OCCURRENCE_FIELDS}
+    due_at = stored_time(occurrence.due_at)
+    return {"_id": _name(occurrence.entry, due_at), **values, "due_at": due_at, "decided_at": now}
+
+
+def _name(entry: str, due_at: datetime) -> str:
+    return f"{entry}@{stored_time(due_at).isoformat()}"

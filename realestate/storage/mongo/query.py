@@ -1,11 +1,11 @@
 """Questions about listings in MongoDB.
 
 MongoDB evaluates what every compatible server can: comparisons and boxes. It may return more than what matches, so the
-whole filter is evaluated again in Python, which also finishes words, sets and polygons.
-"""
+whole filter is evaluated again in Python, which also finishes words, sets and polygons."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import islice
@@ -34,9 +34,10 @@ from realestate.storage.query import (
     facts_of,
     matches,
 )
-from realestate.storage.query.asked import Place
 from realestate.storage.query.fields import DERIVED
 from realestate.storage.query.hexagons import cells_of, demand_resolution, hexagons, widened
+from realestate.storage.query.listing_query import Place
+from realestate.storage.query.places import FEWEST_OF_DISTRICT, MOST_DISTRICTS, District, PricedPlace, PricedPlaces
 from realestate.storage.query.results import COUNTED, MOST_POINTS, demand_facets, most_frequent
 
 _PAGE_DOCUMENTS = 1000
@@ -214,3 +215,29 @@ def _within(box: Box) -> Document:
         "latitude": (box.south, box.north),
     }
     return {name: {"$gte": low, "$lte": high} for name, (low, high) in between.items()}
+
+
+class Places(MongoQueries):
+    """See `PlaceStore`."""
+
+    def priced_places(self, filter: Filter, box: Box, limit: int) -> PricedPlaces:
+        places = (
+            PricedPlace(each["longitude"], each["latitude"], float(each["price_per_m2"]), each["currency"])
+            for each in self._matches(replace(filter, conditions=(*filter.conditions, box)))
+            if each["price_per_m2"] is not None and each["currency"] is not None
+        )
+        found = list(islice(places, limit + 1))
+        return PricedPlaces(found[:limit], len(found) > limit)
+
+    def districts(self) -> Sequence[District]:
+        sums: dict[tuple[str, str, str], list[float]] = {}
+        for each in self._matches(EVERYTHING):
+            name = each["district"] or each["city"]
+            if name is None or each["latitude"] is None:
+                continue
+            total = sums.setdefault((each["country"], each["city"] or "", name), [0.0, 0.0, 0])
+            for place, value in enumerate((each["longitude"], each["latitude"], 1)):
+                total[place] += value
+        found = [District(*key, x / n, y / n, int(n)) for key, (x, y, n) in sums.items() if n >= FEWEST_OF_DISTRICT]
+        found.sort(key=lambda each: (-each.listings, each.country, each.city, each.name))
+        return found[:MOST_DISTRICTS]

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 from pymongo import ReplaceOne, UpdateOne
 from pymongo.collection import Collection
 from pymongo.database import Database
@@ -14,8 +15,18 @@ from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from realestate.storage.errors import StoreError, too_new
 from realestate.storage.maintenance import NotEmpty
-from realestate.storage.mongo.names import job_name, part_name
-from realestate.storage.query.asked import SORTS
+from realestate.storage.query.listing_query import SORTS
+
+
+def job_name(portal: str, job: str) -> str:
+    """Return the `_id` of a job. A portal's name has no colon, so the first colon ends it."""
+    return f"{portal}:{job}"
+
+
+def part_name(portal: str, job: str, search: str) -> str:
+    """Return the `_id` of a part. It is JSON, because a job's name may contain any character."""
+    return msgspec.json.encode([portal, job, search]).decode()
+
 
 Step = Callable[[Database[Any]], None]
 

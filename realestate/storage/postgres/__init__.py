@@ -3,19 +3,13 @@
 from realestate.storage.postgres.backup import BackupTables
 from realestate.storage.postgres.connection import Connection
 from realestate.storage.postgres.coverage import Coverage
-from realestate.storage.postgres.export import ExportedTables
+from realestate.storage.postgres.export import ExportedTables, LakeReader
 from realestate.storage.postgres.homes import Homes
-from realestate.storage.postgres.jobs import Jobs, Planning
-from realestate.storage.postgres.lake import LakeReader
-from realestate.storage.postgres.maintenance import Maintenance
-from realestate.storage.postgres.occurrences import StoredOccurrences
-from realestate.storage.postgres.orders import StoredOrders
-from realestate.storage.postgres.outbox import Outbox
-from realestate.storage.postgres.places import Places
+from realestate.storage.postgres.jobs import Jobs, Planning, StoredOccurrences, StoredOrders
+from realestate.storage.postgres.maintenance import ContactsKeeper, Maintenance, Retention
+from realestate.storage.postgres.notifications import Outbox, SavedSearches, States
+from realestate.storage.postgres.query import Places
 from realestate.storage.postgres.read import PageValidators
-from realestate.storage.postgres.retention import ContactsKeeper, Retention
-from realestate.storage.postgres.searches import SavedSearches
-from realestate.storage.postgres.states import States
 from realestate.storage.postgres.write import OtherKinds, Releases
 
 

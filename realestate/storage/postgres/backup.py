@@ -13,7 +13,7 @@ from realestate.storage.maintenance import InQuarantine, NotEmpty
 from realestate.storage.orders import StoredOrder
 from realestate.storage.other_kinds import StoredOther
 from realestate.storage.postgres.connection import Statements
-from realestate.storage.postgres.orders import order_of, order_row
+from realestate.storage.postgres.jobs import order_of, order_row
 from realestate.storage.postgres.read import INDEX, in_quarantine, page_of
 from realestate.storage.postgres.rows import (
     CLOCK,

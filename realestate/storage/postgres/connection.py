@@ -14,7 +14,7 @@ from psycopg2.errorcodes import UNIQUE_VIOLATION
 from psycopg2.extensions import TRANSACTION_STATUS_INERROR, TRANSACTION_STATUS_INTRANS, connection, cursor, parse_dsn
 
 from realestate.storage.errors import StoreAway, StoreError
-from realestate.storage.postgres.migrate import migrate, stored_version
+from realestate.storage.postgres.schema import migrate, stored_version
 
 #: The server ends a statement after two minutes. Several statements sent together may take twice as long.
 LONGEST_SILENCE_SECONDS = 300.0

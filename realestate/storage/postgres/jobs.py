@@ -1,6 +1,6 @@
-"""Jobs: what was swept, which listings are missing, which of them are gone; and which listings are due."""
+"""Jobs: their orders, the timetable's occurrences, what was swept, which listings are missing, gone or due."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
@@ -9,8 +9,11 @@ from realestate.items import Part
 from realestate.storage.changes import OFF_THE_MARKET, depart
 from realestate.storage.errors import NoSuchJob
 from realestate.storage.history import State
+from realestate.storage.occurrences import Occurrence
+from realestate.storage.orders import Outcome, StoredOrder
 from realestate.storage.postgres.connection import Connection, Statements
 from realestate.storage.postgres.merge import Change, Merge
+from realestate.storage.postgres.rows import encoded
 from realestate.storage.postgres.write import known_of
 from realestate.storage.store import (
     ABSENCES,
@@ -194,3 +197,143 @@ class Planning(Statements):
         bounds = {"soonest": f"{DUE_SOONEST} days", "latest": f"{DUE_LATEST} days"}
         values = {"portal": portal, "limit": limit, "off_the_market": list(OFF_THE_MARKET), **bounds}
         return [Unread(*row) for row in self._ask(_DUE, values)]
+
+
+_ORDER_FIELDS = tuple(each.name for each in fields(StoredOrder))
+_ORDER_COLUMNS = ", ".join(_ORDER_FIELDS)
+_ADD_ORDER = """
+    INSERT INTO job_orders (job, portal, key, content, seeds, events_after, deadline_at)
+    VALUES (%(job)s, %(portal)s, %(key)s, %(content)s, %(seeds)s, (SELECT coalesce(max(seq), 0) FROM events),
+        now() + %(deadline)s * interval '1 second')
+    ON CONFLICT (job) DO NOTHING
+"""
+_PUSHED = "UPDATE job_orders SET pushed_at = coalesce(pushed_at, now()) WHERE job = %s"
+_PAUSED = """
+    UPDATE job_orders SET paused_at = CASE WHEN %(paused)s THEN coalesce(paused_at, now()) END WHERE job = %(job)s
+"""
+_CANCELLED = """
+    UPDATE job_orders SET cancelled_at = coalesce(cancelled_at, now()),
+        reason = CASE WHEN cancelled_at IS NULL THEN %(reason)s ELSE reason END
+    WHERE job = %(job)s AND ended_at IS NULL RETURNING job
+"""
+_ENDED = """
+    UPDATE job_orders SET ended_at = now(), outcome = %(outcome)s, reason = coalesce(reason, %(reason)s),
+        summary = %(summary)s
+    WHERE job = %(job)s AND ended_at IS NULL RETURNING job
+"""
+
+
+class StoredOrders(Statements):
+    """See `storage.orders.Orders`."""
+
+    def add_order(self, order: StoredOrder, deadline_seconds: float | None = None) -> StoredOrder:
+        values = {
+            "job": order.job,
+            "portal": order.portal,
+            "key": order.key,
+            "content": encoded(order.content).decode(),
+            "seeds": encoded(order.seeds).decode(),
+            "deadline": deadline_seconds,
+        }
+        self._ask(_ADD_ORDER, values)
+        (stored,) = self.orders(limit=1, jobs=[order.job])
+        return stored
+
+    def orders(
+        self,
+        portal: str | None = None,
+        limit: int = 20,
+        *,
+        jobs: Sequence[str] | None = None,
+        key: str | None = None,
+        unended: bool = False,
+    ) -> Sequence[StoredOrder]:
+        # Only the conditions that are asked for: so each question can use its index.
+        conditions = {
+            "portal = %(portal)s": portal is not None,
+            "job = ANY (%(jobs)s)": jobs is not None,
+            "key = %(key)s": key is not None,
+            "ended_at IS NULL": unended,
+        }
+        wanted = " AND ".join([text for text, is_asked in conditions.items() if is_asked] or ["true"])
+        newest = "ORDER BY submitted_at DESC, job DESC LIMIT %(limit)s"
+        statement = f"SELECT {_ORDER_COLUMNS} FROM job_orders WHERE {wanted} {newest}"
+        values = {"portal": portal, "jobs": None if jobs is None else list(jobs), "key": key, "limit": limit}
+        return [order_of(row) for row in self._ask(statement, values)]
+
+    def order_pushed(self, job: str) -> None:
+        self._ask(_PUSHED, (job,))
+
+    def order_paused(self, job: str, *, paused: bool) -> None:
+        self._ask(_PAUSED, {"job": job, "paused": paused})
+
+    def order_cancelled(self, job: str, reason: str) -> bool:
+        return bool(self._ask(_CANCELLED, {"job": job, "reason": reason}))
+
+    def order_ended(self, job: str, outcome: Outcome, reason: str | None, summary: Mapping[str, Any]) -> bool:
+        values = {"job": job, "outcome": outcome, "reason": reason, "summary": encoded(summary).decode()}
+        return bool(self._ask(_ENDED, values))
+
+
+def order_of(row: Sequence[Any]) -> StoredOrder:
+    return StoredOrder(**dict(zip(_ORDER_FIELDS, row, strict=True)))
+
+
+def order_row(order: StoredOrder) -> list[Any]:
+    """Its columns, as a COPY takes them."""
+    values = {name: getattr(order, name) for name in _ORDER_FIELDS}
+    for name in ("content", "seeds", "summary"):
+        if values[name] is not None:
+            values[name] = encoded(values[name]).decode()
+    return list(values.values())
+
+
+_OCCURRENCE_FIELDS = tuple(each.name for each in fields(Occurrence))
+_OCCURRENCE_COLUMNS = ", ".join(_OCCURRENCE_FIELDS)
+_ADD_OCCURRENCE = """
+    INSERT INTO occurrences (entry, due_at, decision, reason)
+    SELECT * FROM unnest(%s::text[], %s::timestamptz[], %s::text[], %s::text[])
+    ON CONFLICT (entry, due_at) DO NOTHING
+"""
+_CLAIM = """
+    UPDATE occurrences SET claimed_until = now() + %s * interval '1 second'
+    WHERE (entry, due_at) = (%s, %s) AND done_at IS NULL AND coalesce(claimed_until, '-infinity') < now()
+    RETURNING entry
+"""
+_DONE = """
+    UPDATE occurrences SET done_at = coalesce(done_at, now()), job = coalesce(job, %s), error = coalesce(error, %s)
+    WHERE (entry, due_at) = (%s, %s)
+"""
+
+
+class StoredOccurrences(Statements):
+    """See `storage.occurrences.Occurrences`."""
+
+    def add_occurrences(self, occurrences: Sequence[Occurrence]) -> None:
+        if occurrences:
+            columns = ("entry", "due_at", "decision", "reason")
+            self._ask(_ADD_OCCURRENCE, [[getattr(each, name) for each in occurrences] for name in columns])
+
+    def last_occurrences(self) -> Mapping[str, datetime]:
+        return dict(self._ask("SELECT entry, max(due_at) FROM occurrences GROUP BY entry"))
+
+    def occurrences(
+        self, entry: str | None = None, limit: int = 20, *, undone: bool = False, before: datetime | None = None
+    ) -> Sequence[Occurrence]:
+        conditions = {
+            "entry = %(entry)s": entry is not None,
+            "decision = 'start' AND done_at IS NULL": undone,
+            "decision = 'start' AND due_at < %(before)s": before is not None,
+        }
+        wanted = " AND ".join([text for text, is_asked in conditions.items() if is_asked] or ["true"])
+        statement = (
+            f"SELECT {_OCCURRENCE_COLUMNS} FROM occurrences WHERE {wanted} ORDER BY due_at DESC, entry LIMIT %(limit)s"
+        )
+        rows = self._ask(statement, {"entry": entry, "before": before, "limit": limit})
+        return [Occurrence(**dict(zip(_OCCURRENCE_FIELDS, row, strict=True))) for row in rows]
+
+    def claim_occurrence(self, entry: str, due_at: datetime, seconds: float) -> bool:
+        return bool(self._ask(_CLAIM, (seconds, entry, due_at)))
+
+    def occurrence_done(self, entry: str, due_at: datetime, job: str | None = None, error: str | None = None) -> None:
+        self._ask(_DONE, (job, error, entry, due_at))

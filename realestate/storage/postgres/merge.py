@@ -83,14 +83,38 @@ _EXPECTED = {"expected": "integer", "fetched_before": "timestamptz", "sighted_be
 STAGED = {**_WRITTEN, **_TIMES, **_EXPECTED, "unseen_since": "timestamptz"}
 OF_EVENT = {**_KEY, "revision": "integer", "at": "timestamptz", "job": "text"}
 _EVENT = {**OF_EVENT, "type": "text", "data": "jsonb"}
-PRICE = {**OF_EVENT, "source": "text", "price": "numeric(14, 2)", "currency": "text", "price_basis": "text"}
-PRICE |= {"rent_period": "text", "suspect": "boolean"}
+PRICE = {
+    **OF_EVENT,
+    "source": "text",
+    "price": "numeric(14, 2)",
+    "currency": "text",
+    "price_basis": "text",
+    "rent_period": "text",
+    "suspect": "boolean",
+}
 #: Events and prices share a table.
 HISTORY = {**_EVENT, **PRICE}
-TOUCHED = {**_KEY, "revision": "integer", "last_job": "text", "seen_at": "timestamptz", "read_at": "timestamptz"}
-TOUCHED |= {"sighted_at": "timestamptz"}
-_SNAPSHOT = {**_KEY, "url": "text", "stage": "text", "job": "text", "kind": "text", "status": "integer"}
-_SNAPSHOT |= {"fetched_at": "timestamptz", "file": "text", '"offset"': "bigint", "length": "bigint", "digest": "text"}
+TOUCHED = {
+    **_KEY,
+    "revision": "integer",
+    "last_job": "text",
+    "seen_at": "timestamptz",
+    "read_at": "timestamptz",
+    "sighted_at": "timestamptz",
+}
+_SNAPSHOT = {
+    **_KEY,
+    "url": "text",
+    "stage": "text",
+    "job": "text",
+    "kind": "text",
+    "status": "integer",
+    "fetched_at": "timestamptz",
+    "file": "text",
+    '"offset"': "bigint",
+    "length": "bigint",
+    "digest": "text",
+}
 _DEPARTURE = {**_KEY, "job": "text", "evidence": "text", "detail": "text", "url": "text", "at": "timestamptz"}
 
 
@@ -160,8 +184,14 @@ _SNAPSHOTS = f"""
         INSERT INTO snapshots ({", ".join(_SNAPSHOT)})
         SELECT * FROM {recordset("snapped", _SNAPSHOT)} ON CONFLICT DO NOTHING
     )"""
-_PARTS = {"added": _ADDED, "changed": _CHANGED, "touched": _TOUCHES, "departed": _DEPARTURES}
-_PARTS |= {"quarantined": _INSERT_QUARANTINED, "snapped": _SNAPSHOTS}
+_PARTS = {
+    "added": _ADDED,
+    "changed": _CHANGED,
+    "touched": _TOUCHES,
+    "departed": _DEPARTURES,
+    "quarantined": _INSERT_QUARANTINED,
+    "snapped": _SNAPSHOTS,
+}
 _LOST = "SELECT portal, ref FROM {given} EXCEPT SELECT portal, ref FROM {applied}"
 
 
@@ -183,10 +213,10 @@ def statement(*what: str) -> str:
     if "touched" in what:
         lost.append(_LOST.format(given="touches", applied="touched"))
     keys = " UNION ALL ".join(f"({each})" for each in lost) or "SELECT NULL AS portal, NULL AS ref WHERE false"
-    answer = f"json_build_array((SELECT json_agg(json_build_array(portal, ref)) FROM ({keys}) AS lost), {events})::text"
+    result = f"json_build_array((SELECT json_agg(json_build_array(portal, ref)) FROM ({keys}) AS lost), {events})::text"
     return f"""
         {"" if applied else "BEGIN;"} SET LOCAL enable_seqscan = off; SELECT pg_advisory_xact_lock(%(lock)s);
-        WITH {", ".join(parts)} SELECT set_config('realestate.merged', {answer}, false);
+        WITH {", ".join(parts)} SELECT set_config('realestate.merged', {result}, false);
         COMMIT; SELECT current_setting('realestate.merged')
     """
 

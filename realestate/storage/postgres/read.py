@@ -26,10 +26,14 @@ _WANTED = {"portal": "portal = %s", "type": "type = %s", "since": "at >= %s", "u
 _PRICE = "portal, ref, revision, at, job, source, price, currency, price_basis, rent_period, suspect"
 _COUNTS = """
     SELECT portal, sum(listings)::int, sum(quarantined)::int FROM (
-        SELECT portal, count(*) AS listings, 0 AS quarantined FROM listings GROUP BY portal
+        SELECT portal, sum(count) AS listings, 0 AS quarantined FROM ({statuses}) AS kept GROUP BY portal
         UNION ALL SELECT portal, 0, count(*) FROM quarantine GROUP BY portal {others}
-    ) AS all_tables GROUP BY portal ORDER BY portal
+    ) AS all_tables GROUP BY portal HAVING sum(listings) + sum(quarantined) > 0 ORDER BY portal
 """
+#: The number of listings of each portal and status. To count them in `listings` would read the whole table; a database
+#: that is not migrated yet has no tallies.
+_STATUSES = "SELECT portal, value AS status, sum(count) AS count FROM tallies WHERE field = 'status' GROUP BY 1, 2"
+_STATUSES_WITHOUT_TALLIES = "SELECT portal, status, count(*) AS count FROM listings GROUP BY 1, 2"
 _OTHERS = "UNION ALL SELECT portal, count(*), 0 FROM others GROUP BY portal"
 #: Without daily rents: they cannot be compared with monthly ones.
 _MARKET = """
@@ -74,6 +78,15 @@ _SERVER = """
 """
 
 
+def _statuses(cursor: Any) -> str | None:
+    """The query of the listings by portal and status; None if the database does not have our tables."""
+    cursor.execute("SELECT to_regclass('tallies'), to_regclass('listings')")
+    tallies, listings = cursor.fetchone()
+    if tallies:
+        return _STATUSES
+    return _STATUSES_WITHOUT_TALLIES if listings else None
+
+
 class ListingReader:
     """Reads listings, events, prices, watermarks and market figures."""
 
@@ -87,20 +100,22 @@ class ListingReader:
     def counts(self) -> dict[str, tuple[int, int]]:
         """Does not migrate: reading must not change anything. A database without our tables is empty."""
         with self.connection.cursor(migrated=False) as cursor:
-            cursor.execute("SELECT to_regclass('listings'), to_regclass('quarantine'), to_regclass('others')")
-            *tables, others = cursor.fetchone()
-            if None in tables:
+            statuses = _statuses(cursor)
+            cursor.execute("SELECT to_regclass('quarantine'), to_regclass('others')")
+            quarantine, others = cursor.fetchone()
+            if statuses is None or quarantine is None:
                 return {}
-            cursor.execute(_COUNTS.format(others=_OTHERS if others else ""))
+            cursor.execute(_COUNTS.format(statuses=statuses, others=_OTHERS if others else ""))
             return {portal: (kept, bad) for portal, kept, bad in cursor.fetchall()}
 
     def statuses(self, portal: str) -> Mapping[str, int]:
         """Does not migrate, as `counts`."""
         with self.connection.cursor(migrated=False) as cursor:
-            cursor.execute("SELECT to_regclass('listings')")
-            if cursor.fetchone() == (None,):
+            statuses = _statuses(cursor)
+            if statuses is None:
                 return {}
-            cursor.execute("SELECT status, count(*)::int FROM listings WHERE portal = %s GROUP BY status", (portal,))
+            wanted = f"SELECT status, count::int FROM ({statuses}) AS kept WHERE portal = %s AND count > 0"
+            cursor.execute(wanted, (portal,))
             return dict(cursor.fetchall())
 
     def records(self, portal: str) -> Iterator[dict[str, Any]]:

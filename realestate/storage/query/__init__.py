@@ -4,11 +4,11 @@
 and page size. Both stores translate the same `Filter`; see docs/query.md.
 """
 
-from realestate.storage.query.asked import DEFAULT_SORT, LARGEST_PAGE, SORTS, ListingQuery
 from realestate.storage.query.conditions import EVERYTHING, Box, Comparison, Filter, Polygon, Words
 from realestate.storage.query.errors import QueryError
 from realestate.storage.query.fields import FACETS, QUERY_FIELDS, ROW_FIELDS
 from realestate.storage.query.language import parse_box, parse_filter
+from realestate.storage.query.listing_query import DEFAULT_SORT, LARGEST_PAGE, SORTS, ListingQuery
 from realestate.storage.query.matching import Facts, facts_of, matcher, matches
 from realestate.storage.query.results import (
     Count,

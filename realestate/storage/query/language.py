@@ -253,7 +253,7 @@ _READ: Mapping[FieldType, Callable[[str, _Given], Value]] = {
 
 def _text(term: _Term) -> Words:
     if term.name != "text" and QUERY_FIELDS.get(term.name, str) is not str:
-        raise QueryError(f"{term.name} is no text: compare it with = or <", term.after_operator)
+        raise QueryError(f"{term.name} is not a text field: compare it with = or <", term.after_operator)
     _demand_one(term)
     given = term.values[0]
     words = tuple(dict.fromkeys(words_of(given.text)))

@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 from realestate.items import Listing
 from realestate.storage.history import Event, PriceSeen
-from realestate.storage.query.asked import ListingQuery
 from realestate.storage.query.conditions import EVERYTHING, Box, Filter
 from realestate.storage.query.errors import QueryError
 from realestate.storage.query.fields import FACETS
+from realestate.storage.query.listing_query import ListingQuery
 from realestate.storage.snapshots import SnapshotRef
 
 #: Matches are counted up to this number: "10,000+".

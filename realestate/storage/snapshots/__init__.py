@@ -5,9 +5,9 @@ process and a power cut. A file is uploaded to a bucket when it is finished, by 
 machine's spool. The next worker that starts uploads the files that a dead worker left there.
 """
 
+from realestate.storage.snapshots.destinations import open_place
 from realestate.storage.snapshots.files import Located, expired, pages, prune, read
 from realestate.storage.snapshots.page import KINDS, DamagedSnapshot, Kind, Page, SnapshotError, SnapshotRef
-from realestate.storage.snapshots.places import open_place
 from realestate.storage.snapshots.recorder import Recorder
 from realestate.storage.snapshots.writer import SnapshotWriter
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from realestate.storage.snapshots import warc
+from realestate.storage.snapshots.destinations import Place, Replaced, open_place
 from realestate.storage.snapshots.filenames import FileName
 from realestate.storage.snapshots.page import KINDS, DamagedSnapshot, Kind, Page, SnapshotRef, digest_of
-from realestate.storage.snapshots.places import Place, Replaced, open_place
 from realestate.storage.snapshots.writer import LONGEST_SECONDS
 
 

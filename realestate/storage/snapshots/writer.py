@@ -12,8 +12,16 @@ from typing import IO
 
 from realestate.private_files import owner_only, private_folder
 from realestate.storage.snapshots import filenames, warc
+from realestate.storage.snapshots.destinations import (
+    Bucket,
+    Folder,
+    folder_of,
+    fsync_folder,
+    is_still,
+    locked,
+    spool_of,
+)
 from realestate.storage.snapshots.page import Kind, Page, SnapshotError, SnapshotRef
-from realestate.storage.snapshots.places import Bucket, Folder, folder_of, fsync_folder, is_still, locked, spool_of
 
 logger = logging.getLogger(__name__)
 

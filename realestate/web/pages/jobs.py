@@ -8,7 +8,7 @@ from realestate.jobs.manage import JobDesk
 from realestate.jobs.state import CHANGED, GONE, NEW, JobState
 from realestate.queue.redis_client import REDIS_ERRORS
 from realestate.storage import FullStore
-from realestate.storage.job_counts import counts_of
+from realestate.storage.event_counts import counts_of
 from realestate.storage.store import JobKey
 from realestate.web.pages.site import Site
 

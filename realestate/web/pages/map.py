@@ -8,8 +8,8 @@ from typing import Any
 from h3 import cell_to_boundary, latlng_to_cell  # type: ignore[import-untyped]
 
 from realestate.storage import FullStore
-from realestate.storage.places import PricedPlace
 from realestate.storage.query import Box, Comparison, Filter, Hexagon
+from realestate.storage.query.places import PricedPlace
 from realestate.storage.query.results import MOST_POINTS
 from realestate.web.pages.formats import Formats
 

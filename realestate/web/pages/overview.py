@@ -9,8 +9,8 @@ from typing import Any
 from realestate.jobs.state import JobState
 from realestate.monitoring.alerts import open_alerts, silences
 from realestate.storage import FullStore, StoreError
+from realestate.storage.event_counts import Changes
 from realestate.storage.history import Event
-from realestate.storage.recent import Changes
 from realestate.web.pages.formats import Formats
 from realestate.web.pages.jobs import newest_jobs
 from realestate.web.pages.portals import Fleet, Health, Portal

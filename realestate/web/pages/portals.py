@@ -9,7 +9,7 @@ from realestate.jobs.fleet import State, look
 from realestate.jobs.work import all_portals, portals
 from realestate.queue.credentials import without_credentials
 from realestate.queue.redis_client import REDIS_ERRORS
-from realestate.storage.recent import Changes
+from realestate.storage.event_counts import Changes
 
 if TYPE_CHECKING:
     from redis import Redis

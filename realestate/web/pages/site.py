@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from realestate.storage import FullStore, StoreError
 from realestate.storage.coverage import FieldCoverage
+from realestate.storage.event_counts import Changes, counted, last_before
 from realestate.storage.homes import MarketWeek
-from realestate.storage.job_counts import last_before
-from realestate.storage.places import District
 from realestate.storage.query import Box
-from realestate.storage.recent import Changes, counted
+from realestate.storage.query.places import District
 from realestate.storage.store import JobKey, MarketRow
 from realestate.web.pages.portals import Fleet, first_line, read_fleet
 from realestate.web.pages.quality import DAYS

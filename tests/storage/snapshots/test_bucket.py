@@ -11,7 +11,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from realestate.storage.snapshots import SnapshotError, SnapshotRef, SnapshotWriter, open_place, pages, prune, read
-from realestate.storage.snapshots.places import Bucket, Folder, spool_of
+from realestate.storage.snapshots.destinations import Bucket, Folder, spool_of
 from realestate.storage.snapshots.writer import sweep
 from tests.storage.snapshots.examples import NOON, a_page, a_writer, numbered
 from tests.storage.snapshots.test_writer import Clock, killed_while_writing
@@ -125,7 +125,7 @@ def test_two_workers_on_one_machine_upload_each_file_once(
 def test_a_bucket_gets_its_files_after_an_outage(tmp_path: Path, s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     url, spool = "s3://pages-away", Folder(spool_of("s3://pages-away", tmp_path))
-    monkeypatch.setattr("realestate.storage.snapshots.places._CLIENT", {"retries": {"total_max_attempts": 1}})
+    monkeypatch.setattr("realestate.storage.snapshots.destinations._CLIENT", {"retries": {"total_max_attempts": 1}})
     writer = a_writer(url, spool=tmp_path)
     row = writer.write(a_page())
     writer.close()
@@ -168,7 +168,7 @@ def test_old_files_are_removed_from_the_bucket(bucket: str, tmp_path: Path, make
 
 
 def test_more_files_than_s3_deletes_at_once(bucket: str, s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("realestate.storage.snapshots.places._AT_ONCE", 2)
+    monkeypatch.setattr("realestate.storage.snapshots.destinations._AT_ONCE", 2)
     names = [f"immoweb/sampled/20261104T12000{n}Z-w-0001.warc.gz" for n in range(5)]
     for name in [*names, "somebody/elses.gz"]:
         s3.put_object(Bucket=bucket, Key=name, Body=b"x")

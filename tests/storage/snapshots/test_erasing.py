@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from realestate.storage.snapshots import DamagedSnapshot, Page, SnapshotError, SnapshotRef, SnapshotWriter, pages, read
+from realestate.storage.snapshots.destinations import Bucket, Folder, locked, spool_of
 from realestate.storage.snapshots.files import rewrite
-from realestate.storage.snapshots.places import Bucket, Folder, locked, spool_of
 from realestate.storage.snapshots.writer import sweep
 from tests.storage.snapshots.examples import a_page
 

@@ -37,7 +37,7 @@ class Command(crawl.Command):
             if url := self.settings.get("REDIS_URL"):
                 parse_redis_url(url)
         except BadRedisUrl as error:
-            raise SystemExit(f"realestate: REDIS_URL is no address of Redis: {error}") from None
+            raise SystemExit(f"realestate: REDIS_URL is not an address of Redis: {error}") from None
 
     def _check_spider(self, args: list[str]) -> None:
         """One line for a name that no spider has, and for one whose file is broken."""

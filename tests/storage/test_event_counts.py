@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from realestate.storage import Store
+from realestate.storage.event_counts import counts_of, last_before
 from realestate.storage.history import Event
-from realestate.storage.job_counts import counts_of, last_before
 from realestate.storage.store import Numbered
 from tests.storage.batches import PORTAL, batch, page, pages
 

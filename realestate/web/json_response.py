@@ -34,7 +34,7 @@ def _with_lists(value: Any) -> Any:
             return value
 
 
-class Answer(Response):
+class JsonResponse(Response):
     """A value as JSON."""
 
     media_type = "application/json"
@@ -54,4 +54,4 @@ class Refusal(Exception):
 
 def refusal(error: Refusal) -> Response:
     headers = {401: {"www-authenticate": "Bearer"}, 429: {"retry-after": "10"}}.get(error.status)
-    return Answer({"error": error.why}, error.status, headers)
+    return JsonResponse({"error": error.why}, error.status, headers)

@@ -1,14 +1,37 @@
-"""What changed in each portal since a time, counted from its events."""
+"""Counts of events: those of a job, and what changed in each portal since a time."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
 
 from realestate.storage.history import EventFilter
+from realestate.storage.store import Job, JobKey, Store
 
-if TYPE_CHECKING:
-    from realestate.storage.store import Store
+#: Events are numbered in the order in which they were stored, nearly that of their times.
+_MARGIN = timedelta(minutes=10)
+
+
+def counts_of(store: Store, jobs: Sequence[Job]) -> Mapping[JobKey, Mapping[str, int]]:
+    """The number of events of each job, by type. Only events since the first of these jobs are read."""
+    if not jobs:
+        return {}
+    counts = store.event_counts(last_before(store, min(job.started_at for job in jobs)))
+    return {key: counts.get(key, {}) for key in (JobKey(job.portal, job.job) for job in jobs)}
+
+
+def last_before(store: Store, at: datetime) -> int:
+    """The number of an event shortly before this time, found with a few dozen small reads."""
+    first = 0
+    last = store.last_event()
+    while first < last:
+        middle = (first + last) // 2
+        (event,) = store.events(middle, 1) or (None,)
+        if event is not None and event.event.at < at - _MARGIN:
+            first = event.seq
+        else:
+            last = middle
+    return first
+
 
 #: Events that are read at a time.
 _PAGE = 2000
@@ -43,7 +66,7 @@ class Changes:
         setattr(self, name, getattr(self, name) + count)
 
 
-def counted(store: "Store", after: int, since: datetime) -> Mapping[str, Changes]:
+def counted(store: Store, after: int, since: datetime) -> Mapping[str, Changes]:
     """The changes by portal. The events are counted by the store; only price changes are read one by one."""
     found: dict[str, Changes] = {}
     for key, types in store.event_counts(after).items():
@@ -55,7 +78,7 @@ def counted(store: "Store", after: int, since: datetime) -> Mapping[str, Changes
     return found
 
 
-def _price_changes(store: "Store", after: int, since: datetime) -> Iterator[tuple[str, float | None]]:
+def _price_changes(store: Store, after: int, since: datetime) -> Iterator[tuple[str, float | None]]:
     wanted = EventFilter(type="price_changed", since=since)
     while events := store.events(after, _PAGE, wanted):
         yield from ((each.event.portal, each.event.data.get("percent")) for each in events)

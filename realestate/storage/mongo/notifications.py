@@ -1,6 +1,7 @@
-"""The outbox of notifications. Each step is one write of one document, so a sender may die between any two."""
+"""The outbox of notifications, saved searches, and the small documents of monitoring."""
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
@@ -8,19 +9,24 @@ from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 from pymongo.errors import DuplicateKeyError
 
+from realestate.storage.history import EventType
 from realestate.storage.mongo.connection import Connection, Document, Documents, server_time
+from realestate.storage.mongo.event_log import Log
 from realestate.storage.outbox import (
     GIVE_UP_AFTER,
     KEEP_DAYS,
     LEASE_SECONDS,
+    DeliveryState,
     LeasedNotification,
     Notification,
-    State,
 )
+from realestate.storage.searches import NameTaken, Search
+from realestate.storage.states import Change, State
 
-COLLECTION = "notifications"
+NOTIFICATIONS = "notifications"
 _FIELDS = [each.name for each in fields(Notification)]
 
 
@@ -61,7 +67,7 @@ class Outbox:
                 "error": None,
             }
             try:
-                database[COLLECTION].insert_one(document)
+                database[NOTIFICATIONS].insert_one(document)
             except DuplicateKeyError:
                 return False
             return True
@@ -70,11 +76,11 @@ class Outbox:
         with self.connection.database() as database:
             now = server_time(database)
             leased: list[LeasedNotification] = []
-            for each in _first_of_each_topic(database[COLLECTION]):
+            for each in _first_of_each_topic(database[NOTIFICATIONS]):
                 if len(leased) == limit:
                     break
                 if each["next_at"] <= now and (each["leased_until"] or now) <= now:
-                    leased += _lease(database[COLLECTION], each, now)
+                    leased += _lease(database[NOTIFICATIONS], each, now)
             return leased
 
     def notification_sent(self, leased: LeasedNotification) -> bool:
@@ -98,16 +104,16 @@ class Outbox:
                 "state": "failed" if is_over else "waiting",
                 "settled_at": now if is_over else None,
             }
-            done = database[COLLECTION].update_one(_held(leased), {"$set": changes})
+            done = database[NOTIFICATIONS].update_one(_held(leased), {"$set": changes})
             if done.matched_count and whole_target:
                 sooner = {"target": leased.notification.target, "state": "waiting", "next_at": {"$lt": later}}
-                database[COLLECTION].update_many(sooner, {"$set": {"next_at": later}})
+                database[NOTIFICATIONS].update_many(sooner, {"$set": {"next_at": later}})
             return bool(done.matched_count)
 
     def notifications(
         self,
         *,
-        state: State | None = None,
+        state: DeliveryState | None = None,
         topic: str | None = None,
         ids: Sequence[str] | None = None,
         limit: int = 20,
@@ -120,7 +126,7 @@ class Outbox:
         if ids is not None:
             wanted["id"] = {"$in": list(ids)}
         with self.connection.database() as database:
-            newest = database[COLLECTION].find(wanted).sort("number", -1).limit(limit)
+            newest = database[NOTIFICATIONS].find(wanted).sort("number", -1).limit(limit)
             return [_notification(each) for each in newest]
 
     def retry_notifications(self, ids: Sequence[str]) -> int:
@@ -128,18 +134,18 @@ class Outbox:
             now = server_time(database)
             failed = {"id": {"$in": list(ids)}, "state": "failed"}
             again = {"state": "waiting", "settled_at": None, "next_at": now, "created_at": now}
-            return int(database[COLLECTION].update_many(failed, {"$set": again}).modified_count)
+            return int(database[NOTIFICATIONS].update_many(failed, {"$set": again}).modified_count)
 
     def drop_notifications(self, days: float = KEEP_DAYS) -> int:
         with self.connection.database() as database:
             before = server_time(database) - timedelta(days=days)
             old = {"state": {"$in": ["sent", "failed"]}, "settled_at": {"$lt": before}}
-            return int(database[COLLECTION].delete_many(old).deleted_count)
+            return int(database[NOTIFICATIONS].delete_many(old).deleted_count)
 
-    def _settle(self, leased: LeasedNotification, state: State, error: str | None) -> bool:
+    def _settle(self, leased: LeasedNotification, state: DeliveryState, error: str | None) -> bool:
         with self.connection.database() as database:
             settled = {"state": state, "error": error, "leased_until": None, "token": None}
-            done = database[COLLECTION].update_one(
+            done = database[NOTIFICATIONS].update_one(
                 _held(leased), {"$set": {**settled, "settled_at": server_time(database)}}
             )
             return bool(done.matched_count)
@@ -152,7 +158,7 @@ def _name(target: str, dedupe_key: str) -> str:
 
 def _next_number(schema: Documents) -> int:
     counted = schema.find_one_and_update(
-        {"_id": COLLECTION}, {"$inc": {"number": 1}}, upsert=True, return_document=True
+        {"_id": NOTIFICATIONS}, {"$inc": {"number": 1}}, upsert=True, return_document=True
     )
     assert counted is not None, "it was just inserted"
     return int(counted["number"])
@@ -183,3 +189,128 @@ def _held(leased: LeasedNotification) -> Document:
 
 def _notification(document: Document) -> Notification:
     return Notification(**{name: document[name] for name in _FIELDS})
+
+
+SEARCHES = "searches"
+CURSORS = "cursors"
+_CURSOR = {"_id": "searches"}
+#: How often the end of the log is read: one small query each time.
+LOOK_SECONDS = 0.25
+
+
+class SavedSearches:
+    """See `SearchStore`. The name is the `_id`, so that it is unique."""
+
+    connection: Connection
+
+    def save_search(self, name: str, filter: str, on: Sequence[EventType], notify: Sequence[str]) -> Search:
+        self.followed()
+        with self.connection.database() as database:
+            document = {
+                "_id": name,
+                "id": uuid4().hex,
+                "filter": filter,
+                "on": list(on),
+                "notify": list(notify),
+                "is_paused": False,
+                "after": Log(database).end() - 1,
+                "created_at": server_time(database),
+            }
+            try:
+                database[SEARCHES].insert_one(document)
+            except DuplicateKeyError as error:
+                raise NameTaken(
+                    f"there is a search {name!r} already: delete it first, or choose another name"
+                ) from error
+            return _search(document)
+
+    def searches(self) -> Sequence[Search]:
+        with self.connection.database() as database:
+            return [_search(each) for each in database[SEARCHES].find().sort("_id", 1)]
+
+    def pause_search(self, id: str, *, paused: bool) -> bool:
+        with self.connection.database() as database:
+            changed: Document = {"is_paused": paused}
+            if not paused:
+                changed["after"] = Log(database).end() - 1
+            return bool(database[SEARCHES].update_one({"id": id}, {"$set": changed}).matched_count)
+
+    def delete_search(self, id: str) -> bool:
+        with self.connection.database() as database:
+            return bool(database[SEARCHES].delete_one({"id": id}).deleted_count)
+
+    def followed(self) -> int:
+        with self.connection.database() as database:
+            found = database[CURSORS].find_one(_CURSOR)
+            if found is None:
+                newest = {"$setOnInsert": {"seq": Log(database).end() - 1}}
+                database[CURSORS].update_one(_CURSOR, newest, upsert=True)
+                found = database[CURSORS].find_one(_CURSOR)
+            assert found is not None
+            return int(found["seq"])
+
+    def follow(self, upto: int) -> None:
+        with self.connection.database() as database:
+            database[CURSORS].update_one({**_CURSOR, "seq": {"$lt": upto}}, {"$set": {"seq": upto}})
+
+    def wait_for_events(self, after: int, seconds: float) -> bool:
+        end = time.monotonic() + seconds
+        while True:
+            with self.connection.database() as database:
+                if Log(database).end() - 1 > after:
+                    return True
+            left = end - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(left, LOOK_SECONDS))
+
+
+def _search(document: Document) -> Search:
+    return Search(
+        id=document["id"],
+        name=document["_id"],
+        filter=document["filter"],
+        on=tuple(document["on"]),
+        notify=tuple(document["notify"]),
+        is_paused=document["is_paused"],
+        after=document["after"],
+        created_at=document["created_at"],
+    )
+
+
+STATES = "states"
+
+
+class States:
+    """See `StateStore`. The data is JSON text: a key of a document may have any character."""
+
+    connection: Connection
+
+    def states(self, prefix: str = "") -> Mapping[str, State]:
+        with self.connection.database() as database:
+            found = database[STATES].find({"_id": {"$regex": f"^{re.escape(prefix)}"}}).sort("_id", 1)
+            return {each["_id"]: msgspec.json.decode(each["data"]) for each in found}
+
+    def change_state(self, name: str, change: Change) -> State | None:
+        with self.connection.database() as database:
+            while True:
+                old = database[STATES].find_one({"_id": name})
+                before = msgspec.json.decode(old["data"]) if old else None
+                new = change(before)
+                if new == before or _replaced(database[STATES], name, old, new):
+                    return new
+
+
+def _replaced(documents: Documents, name: str, old: Document | None, new: State | None) -> bool:
+    """Store the new state, if nobody has changed the old one."""
+    if old is None:
+        try:
+            documents.insert_one({"_id": name, "revision": 1, "data": msgspec.json.encode(new).decode()})
+        except DuplicateKeyError:
+            return False
+        return True
+    unchanged = {"_id": name, "revision": old["revision"]}
+    if new is None:
+        return bool(documents.delete_one(unchanged).deleted_count)
+    changes = {"revision": old["revision"] + 1, "data": msgspec.json.encode(new).decode()}
+    return bool(documents.update_one(unchanged, {"$set": changes}).matched_count)
