@@ -103,7 +103,7 @@ def _example_variables() -> dict[str, str]:
 def test_settings_read_the_variables_we_look_for() -> None:
     """Otherwise the next two tests would check nothing."""
     assert {"REDIS_URL", "POSTGRES_HOST", "POSTGRES_DB", "SIMULATOR_URL"} <= variables_read()
-    assert OURS == ["demo", "demo-worker", "scraper", "simulator", "timetable", "worker"]
+    assert OURS == ["demo", "demo-worker", "scraper", "simulator", "timetable", "web", "worker"]
 
 
 def _is_read(name: str) -> bool:

@@ -19,6 +19,8 @@ from realestate.web.pages.site import Ask
 WEEKS = 104
 #: Places of the table.
 PLACES = 300
+#: Places of today's market.
+PLACES_TODAY = 60
 #: A median of fewer listings is not shown, as in the weekly figures.
 FEWEST = 5
 #: How the store calls a place that is not known.
@@ -153,7 +155,7 @@ def today_of(rows: Iterable[MarketRow], country: str, operation: str) -> Sequenc
         for each in rows
         if each.listings >= FEWEST and country in ("", each.country) and operation in ("", each.operation)
     ]
-    return found[:PLACES]
+    return found[:PLACES_TODAY]
 
 
 def listings_of(row: MarketRow) -> str:

@@ -20,7 +20,7 @@ QUARANTINED = 0.05
 _NAMED = ("price", "area_m2", "latitude")
 WORDS = {
     "area_m2": "area",
-    "latitude": "place on the map",
+    "latitude": "place",
     "year_built": "year built",
     "seller_type": "seller",
     "posted_at": "date posted",
@@ -87,9 +87,10 @@ def quality_of(days: Sequence[FieldCoverage], listings: int, quarantined: int, f
     if not days:
         return None
     shares = ", ".join(f"{word_of(name)} {fmt.percent(days[-1].share(name))}" for name in _NAMED)
+    kept = f"; {fmt.number(quarantined)} in quarantine" if quarantined else ""
     if len(days) > 1:
-        return Health("good", "as before", f"known: {shares}")
-    return Health("idle", "one day", f"known: {shares}")
+        return Health("good", "as before", f"{shares} known{kept}")
+    return Health("idle", "read on one day", f"{shares} known{kept}")
 
 
 def cells(days: Sequence[FieldCoverage]) -> Sequence[Cell]:
@@ -119,6 +120,7 @@ def charts(days: Sequence[FieldCoverage]) -> Sequence[Chart]:
             [
                 Series("known", [each.share(field) * 100 for each in days], "line", "%", 1),
             ],
+            limits=(0, 105),
         )
         for field in COVERED
     ]

@@ -51,7 +51,7 @@ def test_the_overview_tells_of_alerts_and_of_the_data(address: str) -> None:
     assert ALERT_TEXT in shown
     assert shown.index(ALERT_TEXT) < shown.index("critical, silenced")  # what is known comes last
     assert "<code>realestate status</code>" in httpx.get(address).text
-    wait_until(lambda: "known: price 100 %" in text_of(address).replace("\u00a0", " "), "the fields are counted")
+    wait_until(lambda: "price 100 %, area 100 %" in text_of(address).replace("\u00a0", " "), "the fields are counted")
 
 
 def test_the_timetable_has_its_next_times(address: str) -> None:
