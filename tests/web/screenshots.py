@@ -26,7 +26,7 @@ PAGES = {
     "coverage": "/operations/coverage/bina",
 }
 #: The pictures of the README: page, width, height, dark.
-SHOWN = {"listings": (BAKU, 1440, 860, False), "overview": ("/", 1440, 760, True)}
+SHOWN = {"listings": (BAKU, 1440, 1000, False), "overview": ("/", 1440, 760, True)}
 
 
 def settle(page: Page) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 from redis import Redis
 
 from realestate import embedded
@@ -31,6 +31,7 @@ run = "retain"
 """
 #: A machine with two cores that draws maps without a graphics card is slow.
 PATIENCE_MS = 45_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass
