@@ -27,7 +27,7 @@ ifeq ($(SCRAPY),latest)
 NOT_QUICK += accelerate
 endif
 
-.PHONY: demo quick test test-all attack containers-check audit lint check bench performance peers format fresh lock alerts vendor screenshots clean
+.PHONY: demo quick test test-all attack containers-check audit lint check bench performance peers format fresh lock alerts dashboards vendor screenshots clean
 
 demo: $(RUNTIME)
 	$(BIN)/realestate demo
@@ -104,7 +104,7 @@ $(RUNTIME): requirements.lock pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing what the program needs: about 120 MB to download, 300 MB on disk."
 	@date +%s > $(VENV)/started
-	$(PIP_INSTALL) --progress-bar on --require-hashes -r requirements.lock | grep --line-buffered -v '^Requirement already'
+	$(PIP_INSTALL) --progress-bar on --require-hashes -r requirements.lock
 	$(PIP_INSTALL) --quiet --no-deps --no-build-isolation -e .
 	@echo "Installed $$(du -sm $(VENV) | cut -f1) MB in $$(($$(date +%s) - $$(cat $(VENV)/started))) s."
 	@touch $(RUNTIME)
@@ -125,6 +125,10 @@ lock: $(READY)
 	$(BIN)/$(LOCK) --extra dev -o requirements-dev.lock
 	$(BIN)/$(LOCK) -c requirements-dev.lock -o requirements.lock
 	$(BIN)/$(LOCK) --extra s3 --extra aws -c requirements-dev.lock | diff requirements.lock - | sed -n 's/^> //p' > docker/s3.lock
+
+# The dashboards of Grafana, from deploy/grafana/generate.py.
+dashboards: $(READY)
+	$(BIN)/python -m deploy.grafana.generate
 
 # The alert rules for Prometheus, from realestate/monitoring/rules.toml.
 alerts: $(READY)

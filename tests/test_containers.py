@@ -13,6 +13,7 @@ import yaml
 
 from realestate import settings
 from realestate.cli import app
+from realestate.cli.role_health import Role
 from realestate.demo.crawl import SHOWN
 from realestate.environment import SECRETS
 from realestate.jobs.work import portals
@@ -23,6 +24,7 @@ COMPOSE_TEXT = (ROOT / "docker-compose.yaml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(COMPOSE_TEXT)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = sorted(name for name, service in SERVICES.items() if "build" in service)
+MONITORING = sorted(name for name, service in SERVICES.items() if "monitoring" in service.get("profiles", ()))
 DEMO = sorted(name for name, service in SERVICES.items() if "demo" in service.get("profiles", ()))
 #: Read by the shell, Python and pip, not by us.
 NOT_OURS = re.compile(r"PATH|PYTHON\w+|PIP_\w+")
@@ -103,7 +105,18 @@ def _example_variables() -> dict[str, str]:
 def test_settings_read_the_variables_we_look_for() -> None:
     """Otherwise the next two tests would check nothing."""
     assert {"REDIS_URL", "POSTGRES_HOST", "POSTGRES_DB", "SIMULATOR_URL"} <= variables_read()
-    assert OURS == ["demo", "demo-worker", "scraper", "simulator", "timetable", "web", "worker"]
+    assert OURS == [
+        "demo",
+        "demo-worker",
+        "exporter",
+        "scraper",
+        "searches",
+        "simulator",
+        "timetable",
+        "watch",
+        "web",
+        "worker",
+    ]
 
 
 def _is_read(name: str) -> bool:
@@ -179,8 +192,10 @@ def test_every_command_is_understood(command: list[str]) -> None:
     match program:
         case "realestate":
             known: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-            assert words[0] in known
-            known[words[0]].make_context(words[0], words[1:])
+            found = known[words.pop(0)]
+            while hasattr(found, "commands"):
+                found = found.commands[words.pop(0)]
+            found.make_context("realestate", words)
         case "scrapy":
             assert words[0] == "crawl"
             assert words[1] in portals()
@@ -278,6 +293,80 @@ def test_our_containers_can_write_nothing_but_their_volume(name: str) -> None:
     assert [mount.split(":")[0] for mount in SERVICES[name]["tmpfs"]] == ["/tmp"]
 
 
+#: How each service of ours is checked. The one-shot `demo` and the simulator have no role.
+ROLES = {
+    "worker": "worker",
+    "scraper": "worker",
+    "demo-worker": "worker",
+    "timetable": "timetable",
+    "watch": "watch",
+    "searches": "watch",
+    "web": "web",
+    "exporter": "exporter",
+}
+
+
+@pytest.mark.parametrize(("name", "role"), ROLES.items())
+def test_every_role_has_its_own_health_check(name: str, role: str) -> None:
+    assert SERVICES[name]["healthcheck"]["test"] == ["CMD", "realestate", "health", "--role", role]
+    assert set(ROLES) == {*OURS} - {"demo", "simulator"}
+    assert role in list(Role)
+
+
+def test_each_role_has_its_user_in_redis() -> None:
+    users = re.findall(r"^user (\w+) ", (ROOT / "docker" / "redis" / "users.acl").read_text("utf-8"), re.MULTILINE)
+    used = {SERVICES[name]["environment"]["REDIS_USERNAME"] for name in ROLES}
+    assert used == {*users} - {"default"}
+    for user in used:
+        named = f"${{REDIS_{user.upper()}_PASSWORD:-${{REDIS_PASSWORD:-}}}}"
+        services = [name for name in ROLES if SERVICES[name]["environment"]["REDIS_USERNAME"] == user]
+        assert {SERVICES[name]["environment"]["REDIS_PASSWORD"] for name in services} == {named}
+        assert f"REDIS_{user.upper()}_PASSWORD" in SERVICES["redis"]["environment"]
+
+
+# ----- the profile `monitoring`
+
+
+def test_monitoring_is_there_for_who_asks_for_it() -> None:
+    published = {
+        name: [port.rsplit(":", 1)[0] for port in SERVICES[name]["ports"]]
+        for name in MONITORING
+        if "ports" in SERVICES[name]
+    }
+    assert published == {
+        "prometheus": ["127.0.0.1:9090"],
+        "alertmanager": ["127.0.0.1:9093"],
+        "grafana": ["127.0.0.1:3000"],
+        "redis-view": ["127.0.0.1:8001"],
+        "database-view": ["127.0.0.1:8002"],
+        "logs": ["127.0.0.1:8003"],
+    }
+    assert set(MONITORING) == {*published, "exporter", "redis-exporter", "postgres-exporter"}
+
+
+def test_nobody_is_an_administrator_of_grafana() -> None:
+    environment = SERVICES["grafana"]["environment"]
+    assert environment["GF_AUTH_ANONYMOUS_ORG_ROLE"] == "Viewer"
+    assert environment["GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION"] == "true"
+    assert not any("PASSWORD" in name for name in environment)
+
+
+def test_only_the_page_of_logs_has_the_socket_of_docker() -> None:
+    with_socket = {name for name, service in SERVICES.items() if "docker.sock" in str(service.get("volumes"))}
+    assert with_socket == {"logs"}
+    assert SERVICES["logs"]["networks"] == ["published"]
+    assert SERVICES["logs"]["environment"]["DOZZLE_ENABLE_ACTIONS"] == "false"
+
+
+def test_services_that_publish_a_port_have_a_network_with_a_way_out() -> None:
+    """Docker publishes no port of a container whose networks are all internal."""
+    for name, service in SERVICES.items():
+        if "ports" in service:
+            assert any(not (COMPOSE["networks"][network] or {}).get("internal") for network in service["networks"]), (
+                name
+            )
+
+
 def test_the_database_is_in_a_network_without_a_way_out() -> None:
     assert COMPOSE["networks"]["store"] == {"internal": True}
     assert SERVICES["postgres"]["networks"] == ["store"] == SERVICES["mongo"]["networks"]
@@ -289,7 +378,7 @@ def test_mounted_files_exist() -> None:
     mounted = [volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())]
     files = [source for source in mounted if source.startswith("./")]
     assert files
-    assert all((ROOT / source).is_file() for source in files)
+    assert all((ROOT / source).exists() for source in files)
     assert (ROOT / "docker" / "config").is_dir()
 
 

@@ -135,6 +135,31 @@ def test_the_table_of_keys_equals_that_of_the_module() -> None:
     assert written == true
 
 
+@pytest.mark.parametrize(
+    ("page", "section"), [("README.md", "Where things live"), ("docs/architecture.md", "The rooms")]
+)
+def test_every_room_is_named_and_every_folder_that_is_named_exists(page: str, section: str) -> None:
+    text = (ROOT / page).read_text("utf-8").partition(f"## {section}")[2].partition("\n## ")[0]
+    named = set(re.findall(r"(?<![\w/])(\w+)/(?!\w)", text))
+    package = ROOT / "realestate"
+    assert {path.parent.name for path in package.glob("*/__init__.py")} - named == set()
+    assert {name for name in named if not (ROOT / name).is_dir() and not any(package.rglob(name))} == set()
+
+
+def test_every_file_that_the_docs_name_exists() -> None:
+    """Except those of the reader's own project: `portals/example.py`."""
+    folders = (ROOT, ROOT / "docs", ROOT / "tests", ROOT / "realestate", ROOT / "realestate" / "queue")
+    named = {
+        name
+        for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+        for name in re.findall(r"`([a-z][\w-]*/[\w./-]+\.(?:py|lua|sql|toml|yaml|sh))`", page.read_text("utf-8"))
+    }
+    assert len(named) > 30
+    assert {name for name in named if not any((folder / name).is_file() for folder in folders)} == {
+        "portals/example.py"
+    }
+
+
 def test_the_way_of_one_listing_names_functions_that_exist() -> None:
     way = doc("architecture.md").partition("## The way of one listing")[2].partition("\n## ")[0]
     hops = re.findall(r"^\d+\. `([\w/]+)\.py` `(\w+)\.(\w+)`", way, re.MULTILINE)

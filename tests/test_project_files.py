@@ -1,6 +1,7 @@
 """The files around the code that other programs read: CI, hooks and templates. They parse, and name what exists."""
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +96,16 @@ def test_the_security_page_is_of_this_version_and_names_settings_that_exist() ->
     settings = (ROOT / "realestate/settings.py").read_text("utf-8")
     for name in re.findall(r"`([A-Z][A-Z_]+)`", text):
         assert re.search(rf"^{name} =", settings, re.MULTILINE), name
+
+
+def test_make_demo_installs_only_what_the_program_needs_and_fails_if_pip_fails(tmp_path: Path) -> None:
+    command = ["make", "--dry-run", "demo", f"VENV={tmp_path / 'venv'}"]
+    lines = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    installing = [line for line in lines if "pip install" in line]
+    assert any("--require-hashes -r requirements.lock" in line for line in installing)
+    assert not any("requirements-dev.lock" in line for line in lines)
+    # A pipe has the exit code of its last program, so make would go on without the packages.
+    assert not any("|" in line for line in installing)
+    assert any(line.startswith("echo") and "MB to download" in line for line in lines)
+    assert any(line.startswith("echo") and "Installed" in line for line in lines)
+    assert lines[-1].endswith("realestate demo")

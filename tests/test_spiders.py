@@ -15,7 +15,7 @@ from scrapy.spiderloader import get_spider_loader
 from realestate.crawling import PortalSpider, SearchSpider
 from realestate.items.others import OTHERS as KINDS
 from realestate.jobs import work
-from realestate.simulator.adversary.ban_pages import LOGIN, WALLS
+from realestate.simulator.adversary.ban_pages import BAN_PAGES, LOGIN
 from tests import recorded
 
 RECORDED = Path(__file__).parent / "portals"
@@ -94,7 +94,7 @@ class TestEverySpider:
     def test_no_ban_page_contains_a_page_mark(self, portal: str, spider: Any) -> None:
         for mark in spider.page_marks:
             assert len(mark) > 8, "so short a text may be on any page"
-            assert not any(mark in wall for wall in (*WALLS.values(), LOGIN))
+            assert not any(mark in ban_page for ban_page in (*BAN_PAGES.values(), LOGIN))
         pages = [path for path in (RECORDED / portal).glob("*.html") if spider.page_marks]
         assert all(any(mark in page.read_bytes() for mark in spider.page_marks) for page in pages), (
             "a mark must be on every recorded page"

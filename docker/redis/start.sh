@@ -24,7 +24,7 @@ fi
 
 if [ -n "$password" ]; then
     sed -e '/^#/d' -e '/^$/d' /etc/realestate/users.acl > /tmp/users.acl
-    for role in DEFAULT WORKER TIMETABLE EXPORTER; do
+    for role in DEFAULT WORKER TIMETABLE WEB EXPORTER; do
         own=$(password_of "REDIS_$role")
         # Redis keeps SHA-256 sums only: the password itself is in no file and in no list of processes.
         sum=$(printf %s "${own:-$password}" | sha256sum | cut -d ' ' -f 1)

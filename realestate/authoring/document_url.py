@@ -16,6 +16,8 @@ _URL_KEYS = ("url", "link", "href", "path", "canonicalUrl", "canonical_url", "sh
 _ID_KEYS = ("id", "ref", "legacyResourceId", "adId", "ad_id", "listingId", "propertyId", "classifiedId", "code", "uuid")
 #: How many objects are searched. A document's own id is near its top; further down are those of its photos and seller.
 _MOST_OBJECTS = 200
+#: For a portal of any site: a path without an id, as an id in it would be a sign of a listing.
+_INVENTED_PATH = "/unknown"
 #: Invented ids, in the lengths and letters that portals use.
 _INVENTED_IDS = ("10000000", "1000000", "100000", "1", "a1b2c3", "XX0000000000")
 
@@ -32,6 +34,8 @@ def url_of_listing(spider: Any, document: str, file_name: str = "") -> tuple[str
     for ref in _INVENTED_IDS:
         if url := url_of_ref(spider, ref):
             return url, False
+    if spider.any_host:
+        return urljoin(spider.site, _INVENTED_PATH), False
     raise BrokenPage("no URL can be made up for it; give one with --url")
 
 

@@ -1,7 +1,7 @@
 """`realestate crawl` and `work`: crawl on this machine, be a worker of the fleet."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from realestate.jobs.fleet import State
     from realestate.jobs.local import Ending, Progress
     from realestate.jobs.order import JobOrder
+    from realestate.jobs.state import JobState
 
 
 class Mode(StrEnum):
@@ -93,7 +94,7 @@ def crawl(
     workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     json: JsonFlag = False,
 ) -> None:
-    """Crawl one portal on this machine and show the progress. If it was stopped, the next call continues it."""
+    """Crawl one portal on this machine and show the progress. If it was stopped, the same command continues it."""
     from realestate.cli import terminal
 
     order = job_desk.read_checked(
@@ -144,7 +145,7 @@ def _check_store(url: str) -> None:
 
 
 def _crawl(order: "JobOrder", *, workers: int, show: "Callable[[Progress], None]") -> CrawlOutcome:
-    """Continue with what is waiting, or else start the job."""
+    """Continue with what is waiting. Start the job, unless it is waiting already."""
     from realestate import environment, settings
     from realestate.cli.connections import connect_redis, connected
     from realestate.cli.pauses import why_stopped
@@ -169,9 +170,10 @@ def _crawl(order: "JobOrder", *, workers: int, show: "Callable[[Progress], None]
         before = look(server, portal)
         _end_pause(addresses.redis_url, portal, before)
         stored_before = _stored(addresses.store_url, portal)
-        if is_narrow or before.finished:
-            with closing(open_store(addresses.store_url)) as store:
-                JobDesk(store, server, settings.SIMULATOR_URL).submit(order)
+        with closing(open_store(addresses.store_url)) as store:
+            desk = JobDesk(store, server, settings.SIMULATOR_URL)
+            if before.finished or not _is_waiting(order, desk.unfinished(portal), is_narrow=is_narrow):
+                desk.submit(order)
         env = environment.changed(REDIS_URL=addresses.redis_url, STORE_URL=addresses.store_url)
         running = local.start_workers([portal], workers, env, logs)
         try:
@@ -199,6 +201,23 @@ def _crawl(order: "JobOrder", *, workers: int, show: "Callable[[Progress], None]
         logs=logs,
         stopped="" if ending == "finished" else why_stopped(after.rate_limit),
     )
+
+
+def _is_waiting(order: "JobOrder", unfinished: "Sequence[JobState]", *, is_narrow: bool) -> bool:
+    """Whether requests of the same crawl wait already. A UsageError if a person paused one of the portal's jobs: it
+    would never end."""
+    from realestate.cli.errors import UsageError
+    from realestate.jobs.order import is_same_crawl, read_order
+
+    for job in unfinished:
+        if job.paused:
+            raise UsageError(
+                f"job {job.job} of {job.portal} is paused: `realestate jobs resume {job.job}` continues it,"
+                f" `realestate jobs cancel {job.job}` ends it"
+            )
+    if not unfinished:
+        return not is_narrow  # seeds that somebody pushed by hand
+    return any(is_same_crawl(order, read_order(job.order or {})) for job in unfinished)
 
 
 def _check_portal(order: "JobOrder") -> bool:
@@ -286,7 +305,7 @@ def _print_outcome(outcome: CrawlOutcome) -> None:
     )
     if outcome.stopped:
         print(f"{outcome.portal} is {outcome.stopped}")
-        print(f"`realestate crawl {outcome.portal}` tries again at once; its requests are kept")
+        print("the same command tries again at once; the requests are kept")
     elif outcome.failed:
         print(f"nothing was stored; `realestate deadletters list {outcome.portal}` shows why")
     print(f"logs of the workers: {outcome.logs}")

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from realestate.cli.help_page import command_group
 from realestate.cli.options import DryRunFlag, JsonFlag, NewestOption, PortalArgument
 
 if TYPE_CHECKING:
     from realestate.queue.dead_letters import DeadLetter
 
-app = typer.Typer(
-    help="Requests that failed for good: list, show, replay, drop.", no_args_is_help=True, rich_markup_mode=None
-)
+app = command_group("Requests that failed for good: list, show, replay, drop.")
 
 ReasonOption = Annotated[
     str | None, typer.Option("--reason", help="Only with this reason: http, download, parse, seed …")
@@ -132,7 +131,7 @@ def _print_table(found: "Sequence[DeadLetter]") -> None:
         ]
         for each in found
     ]
-    terminal.print_columns(["id", "at", "reason", "what and error"], rows, left=3)
+    terminal.print_columns(["id", "at", "reason", "what and error"], rows, left=3, empty="no dead letter matches")
 
 
 def _what(letter: "DeadLetter") -> str:

@@ -148,7 +148,7 @@ def simulate(
 
 def _print_addresses(addresses: dict[str, str]) -> None:
     for name, address in addresses.items():
-        print(f"{name:<10} {address}", flush=True)
+        print(f"{name:<12} {address}", flush=True)
     proxies = [address for name, address in addresses.items() if name.startswith("proxy")]
     if proxies:
         print(f"export PROXIES='{','.join(proxies)}'", flush=True)

@@ -94,14 +94,27 @@ def exporter(
             served.stop()
 
 
-def health(json: JsonFlag = False) -> None:
-    """Say in one line for each part whether the fleet is healthy. The exit code is 1 if a part is not."""
-    from realestate.cli import terminal
-    from realestate.cli.connections import kept
+def health(
+    role: Annotated[
+        str | None,
+        typer.Option(metavar="ROLE", help="Only what this process needs: worker, timetable, watch, web or exporter."),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Say in one line for each part whether the fleet is healthy. The exit code is 1 if a part is not.
 
-    with kept() as addresses, fleet_reader(addresses) as reader:
-        samples = reader.read()
-        parts = parts_of(samples, reader.errors)
+    With --role it is the health check of a container: a worker is healthy if it serves a portal and reaches its
+    servers."""
+    from realestate.cli import terminal
+
+    if role is None:
+        from realestate.cli.connections import kept
+
+        with kept() as addresses, fleet_reader(addresses) as reader:
+            samples = reader.read()
+            parts = parts_of(samples, reader.errors)
+    else:
+        parts = _parts_of_role(role)
     is_healthy = all(part.is_healthy for part in parts)
     if json:
         terminal.print_json({"healthy": is_healthy, "parts": [asdict(part) for part in parts]})
@@ -109,6 +122,16 @@ def health(json: JsonFlag = False) -> None:
         for part in parts:
             print(f"{'ok   ' if part.is_healthy else 'FAULT'}  {part.name:<10} {part.text}")
     raise typer.Exit(0 if is_healthy else 1)
+
+
+def _parts_of_role(role: str) -> "Sequence[Part]":
+    from realestate.cli.errors import UsageError
+    from realestate.cli.role_health import Role, parts_of_role
+
+    names = [str(each) for each in Role]
+    if role not in names:
+        raise UsageError(f"--role {role!r}: the roles are {', '.join(names)}")
+    return parts_of_role(Role(role))
 
 
 def parts_of(samples: "Samples", errors: dict[str, str]) -> "Sequence[Part]":

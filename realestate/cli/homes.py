@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from realestate.cli.help_page import command_group
 from realestate.cli.options import JsonFlag
 
 if TYPE_CHECKING:
@@ -13,11 +14,7 @@ if TYPE_CHECKING:
 
     from realestate.storage import FullStore
 
-app = typer.Typer(
-    help="Show and correct which adverts are the same home. Needs the extra `analysis`.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_group("Show and correct which adverts are the same home. Needs the extra `analysis`.")
 
 HomeArgument = Annotated[str, typer.Argument(help="The id of a home, or one of its adverts as portal/ref.")]
 FirstListing = Annotated[str, typer.Argument(help="An advert, as portal/ref.")]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from realestate.cli.help_page import command_group
 from realestate.cli.options import JsonFlag, NewestOption, PortalOption
 
 if TYPE_CHECKING:
@@ -16,10 +17,8 @@ if TYPE_CHECKING:
     from realestate.storage.orders import StoredOrder
     from realestate.storage.store import Job, JobKey, Store
 
-app = typer.Typer(
-    help="Jobs: list, show, cancel, pause, resume and retry them; see their searches; apply what one found gone.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = command_group(
+    "Jobs: list, show, cancel, pause, resume and retry them; see their searches; apply what one found gone."
 )
 JobArgument = Annotated[
     str, typer.Argument(help="The id of a job, as `realestate jobs list` shows it, or its beginning.")
@@ -241,7 +240,7 @@ def _portal_of(store: "Store", job: str) -> str:
 
 # ----- the old name, removed in 0.3
 
-old_app = typer.Typer(help="The old name of `realestate jobs`.", no_args_is_help=True, rich_markup_mode=None)
+old_app = command_group("The old name of `realestate jobs`.")
 old_app.command("list")(list_jobs)
 old_app.command()(parts)
 old_app.command()(apply)
@@ -319,7 +318,7 @@ def print_jobs(
         ]
         for job in jobs
     ]
-    terminal.print_columns(header, rows, left=4)
+    terminal.print_columns(header, rows, left=4, empty="no jobs yet; `realestate crawl <portal>` starts one")
 
 
 def _result(job: "Job") -> str:
@@ -337,19 +336,19 @@ def print_parts(parts: "Sequence[Part]") -> None:
     children: dict[str | None, list[Part]] = {}
     for part in parts:
         children.setdefault(part.parent, []).append(part)
-    table = terminal.plain_table("search", "results", "in parts")
+    rows: list[list[str]] = []
 
     def add(part: "Part", depth: int) -> None:
         below = children.get(part.search, [])
         results = "?" if part.total is None else str(part.total)
         in_parts = str(sum(each.total or 0 for each in below)) if part.is_split else ""
-        table.add_row("  " * depth + part.search, results, in_parts)
+        rows.append([results, in_parts, "  " * depth + part.search])
         for each in below:
             add(each, depth + 1)
 
     for part in children.get(None, []):
         add(part, 0)
-    terminal.console.print(table)
+    terminal.print_columns(["results", "in parts", "search"], rows, left=0)
 
 
 def print_submitted(submitted: "Submitted") -> None:

@@ -5,16 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from realestate.cli.help_page import command_group
 from realestate.cli.options import JsonFlag
 
 if TYPE_CHECKING:
     from realestate.exports.lake import Synced
 
-app = typer.Typer(
-    help="The data as Apache Iceberg tables, for those who outgrow one database.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_group("The data as Apache Iceberg tables, for those who outgrow one database.")
 
 
 @app.command(epilog="Example: realestate lake sync --to /data/lake")

@@ -23,13 +23,14 @@ def history(
 ) -> None:
     """Show all events and all prices of one listing."""
     from realestate.cli import terminal
-    from realestate.cli.connections import opened_store
+    from realestate.cli.connections import check_portals, opened_store
     from realestate.cli.errors import UsageError
 
     with opened_store() as store:
         events = store.history(portal, ref)
         prices = store.prices(portal, ref)
     if not events:
+        check_portals([portal])
         raise UsageError(f"{portal} has no listing {ref!r}")
     if json:
         terminal.print_json({"events": [asdict(each) for each in events], "prices": [asdict(each) for each in prices]})
@@ -92,11 +93,17 @@ def print_history(events: "Sequence[Event]", prices: "Sequence[PriceSeen]") -> N
 
     for event in events:
         print(f"{event.at:%Y-%m-%d %H:%M}  {event.type:<22} {_details(event)}")
-    table = terminal.plain_table("seen", "price", "where", "")
-    for each in prices:
-        doubt = "suspect, not confirmed yet" if each.suspect else ""
-        table.add_row(f"{each.at:%Y-%m-%d %H:%M}", _price(asdict(each)), each.source, doubt)
-    terminal.console.print(table)
+    rows = [
+        [
+            f"{each.at:%Y-%m-%d %H:%M}",
+            _price(asdict(each)),
+            each.source,
+            "suspect, not confirmed yet" if each.suspect else "",
+        ]
+        for each in prices
+    ]
+    print()
+    terminal.print_columns(["seen", "price", "where", ""], rows, left=3, empty="no price was seen")
 
 
 def print_events(found: "Sequence[Numbered]") -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from realestate.cli.help_page import command_group
 from realestate.cli.options import JsonFlag, NewestOption
 
 if TYPE_CHECKING:
@@ -13,11 +14,7 @@ if TYPE_CHECKING:
     from realestate.storage import FullStore
     from realestate.storage.outbox import Notification
 
-app = typer.Typer(
-    help="The outbox of alerts, reports and webhooks: list, send, retry, test.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_group("The outbox of alerts, reports and webhooks: list, send, retry, test.")
 
 StateOption = Annotated[
     Literal["waiting", "sent", "failed"] | None, typer.Option("--state", help="Only in this state.")
@@ -152,4 +149,5 @@ def _print_table(found: "Sequence[Notification]") -> None:
         ]
         for each in found
     ]
-    terminal.print_columns(["id", "at", "state", "attempts", "topic", "title"], rows, left=3)
+    header = ["id", "at", "state", "attempts", "topic", "title"]
+    terminal.print_columns(header, rows, left=3, empty="no notification was written yet")

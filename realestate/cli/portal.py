@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from realestate.cli.help_page import command_group
 from realestate.cli.options import JsonFlag, PortalArgument
 
 if TYPE_CHECKING:
     from realestate.authoring.field_coverage import Coverage
 
-app = typer.Typer(
-    help="Write a portal, record its pages, test its parser.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_group("Write a portal, record its pages, test its parser.")
 
 
 class Kind(StrEnum):
@@ -198,10 +195,11 @@ def _print_json(value: Any) -> None:
 def _print_coverage(found: "Coverage") -> None:
     from realestate.cli import terminal
 
-    table = terminal.plain_table("field", "recorded %", "live %", "")
-    for share in found.shares:
-        table.add_row(share.name, _percent(share.recorded), _percent(share.live), "lost?" if share.is_lost else "")
-    terminal.console.print(table)
+    rows = [
+        [share.name, _percent(share.recorded), _percent(share.live), "lost?" if share.is_lost else ""]
+        for share in found.shares
+    ]
+    terminal.print_columns(["field", "recorded %", "live %", ""], rows)
     for line in found.unread:
         print(f"could not be parsed: {line}")
     print(f"{found.portal}: {found.live} live listings, {found.recorded} recorded")
@@ -229,10 +227,11 @@ def portals(json: JsonFlag = False) -> None:
     if json:
         terminal.print_json([asdict(row) for row in rows])
         return
-    table = terminal.plain_table("portal", "site", "country", "collects", "filters at the site")
-    for row in rows:
-        table.add_row(row.name, row.site.partition("://")[2], row.country, row.collects, ", ".join(row.filters) or "–")
-    terminal.console.print(table)
+    cells = [
+        [row.name, row.site.partition("://")[2], row.country or "–", row.collects, ", ".join(row.filters) or "–"]
+        for row in rows
+    ]
+    terminal.print_columns(["portal", "site", "country", "collects", "filters at the site"], cells, left=4)
     print("Other filters of `crawl` (--operation, --type, --city) are checked on each result.")
 
 

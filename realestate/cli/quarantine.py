@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from realestate.cli.help_page import command_group
 from realestate.cli.options import DryRunFlag, JsonFlag, NewestOption, PortalOption
 
 if TYPE_CHECKING:
     from realestate.jobs.release import Outcome
     from realestate.storage.maintenance import FullStore, InQuarantine
 
-app = typer.Typer(
-    help="Listings that failed validation: list, show, release, drop.", no_args_is_help=True, rich_markup_mode=None
-)
+app = command_group("Listings that failed validation: list, show, release, drop.")
 
 #: A beginning of an id is compared with so many ids, the newest.
 MANY = 100_000
@@ -125,23 +124,16 @@ def _entries(store: "FullStore", ids: Sequence[str]) -> "list[InQuarantine]":
 
 
 def _print_entries(counts: Mapping[str, Mapping[str, int]], entries: "Sequence[InQuarantine]") -> None:
-    from rich.markup import escape
-
     from realestate.cli import terminal
 
     for portal, faults in counts.items():
         listed = ", ".join(f"{fault} {count}" for fault, count in faults.items())
-        terminal.console.print(f"{portal}: {listed}", highlight=False, markup=False)
-    if not entries:
-        print("no entry in quarantine matches")
-        return
-    table = terminal.plain_table("id", "at", "listing", "errors")
-    for entry in entries:
-        # Texts of pages may contain square brackets, which rich would take for markup.
-        listing = escape(f"{entry.portal}/{entry.ref}")
-        errors = escape("\n".join(entry.errors))
-        table.add_row(entry.id, f"{entry.at:%Y-%m-%d %H:%M}", listing, errors)
-    terminal.console.print(table)
+        print(f"{portal}: {listed}")
+    rows = [
+        [entry.id, f"{entry.at:%Y-%m-%d %H:%M}", f"{entry.portal}/{entry.ref}", "; ".join(entry.errors)]
+        for entry in entries
+    ]
+    terminal.print_columns(["id", "at", "listing", "errors"], rows, left=3, empty="no entry in quarantine matches")
 
 
 def _print_outcomes(outcomes: "Sequence[Outcome]", *, dry_run: bool) -> None:

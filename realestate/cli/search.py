@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from realestate.cli.help_page import command_group
 from realestate.cli.options import JsonFlag
 
 if TYPE_CHECKING:
     from realestate.storage.searches import Search, SearchStore
 
-app = typer.Typer(
-    help="Saved searches: messages about new listings, prices and what is gone.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_group("Saved searches: messages about new listings, prices and what is gone.")
 
 NameArgument = Annotated[str, typer.Argument(help="The name of the search, or the beginning of its id.")]
 #: How long `watch` waits for events before it looks for messages that are to be sent again.
@@ -81,7 +78,8 @@ def list_searches(json: JsonFlag = False) -> None:
         ]
         for each in found
     ]
-    terminal.print_columns(["id", "state", "name", "events", "notifies", "filter"], rows, left=5)
+    header = ["id", "state", "name", "events", "notifies", "filter"]
+    terminal.print_columns(header, rows, left=5, empty="no saved search; `realestate search save --help` shows how")
 
 
 @app.command(epilog='Example: realestate search show "cheap 2 rooms"')

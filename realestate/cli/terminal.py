@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,6 +24,12 @@ _WIDTH_OF_A_PIPE = 10_000
 
 console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_PIPE)
 _progress_console = Console(stderr=True)
+#: Between two columns.
+_GAP = "  "
+#: If the other columns take at most this share of a line, a long last column stays beside them.
+_NARROW = 0.4
+#: Before the columns that follow below their row.
+_BELOW = "    "
 #: How often progress is printed where stderr is no terminal.
 _LINE_SECONDS = 5.0
 _ENCODER = msgspec.json.Encoder(decimal_format="number", enc_hook=str)
@@ -34,22 +41,38 @@ def print_json(value: Any, *, indent: int = 2) -> None:
     print((msgspec.json.format(text, indent=indent) if indent else text).decode())
 
 
-def print_columns(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
-    """Print columns of text. The first `left` columns and the last one are aligned at the left. Nothing is ever cut: a
-    narrow terminal breaks the lines itself, and a text that was cut could not be copied."""
+def print_columns(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, empty: str = "") -> None:
+    """Print columns of text, or if there are no rows the text `empty`, on stderr.
+
+    The first `left` columns and the last one are aligned at the left. Nothing is ever cut, because a text that was cut
+    could not be copied. On a terminal that is too narrow, the columns that do not fit follow below each row."""
+    if not rows and empty:
+        print(empty, file=sys.stderr)
+        return
+    for line in columns(header, rows, left=left, width=console.width):
+        print(line)
+
+
+def columns(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, width: int) -> list[str]:
+    """The lines of `print_columns` for a terminal of this width."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     last = len(widths) - 1
+    ends = list(accumulate(widths, lambda end, each: end + len(_GAP) + each))
+    beside = max(1, sum(end <= width for end in ends))
+    if beside == last and ends[last - 1] <= width * _NARROW:
+        beside = len(widths)  # the terminal breaks the long text
+    lines = []
     for row in (header, *rows):
         cells = [
-            cell.ljust(width) if place < left or place == last else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(size) if place < left or place == last else cell.rjust(size)
+            for place, (cell, size) in enumerate(zip(row, widths, strict=True))
         ]
-        print("  ".join(cells).rstrip())
-
-
-def plain_table(*columns: str) -> Table:
-    """A table without lines."""
-    return Table(*columns, box=None, header_style="dim")
+        lines.append(_GAP.join(cells[:beside]).rstrip())
+        if row is not header and beside <= last:
+            named = [f"{name} {cell}" for name, cell in zip(header[beside:last], row[beside:last], strict=True)]
+            below = ", ".join(filter(None, [*named, row[last]]))
+            lines += [_BELOW + below] if below else []
+    return lines
 
 
 def number_table(first: str, *numbers: str) -> Table:

@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from realestate.cli.help_page import command_group
 from realestate.cli.options import JsonFlag
 
 if TYPE_CHECKING:
     from realestate.jobs.timetable.entries import Entry
     from realestate.storage.occurrences import Occurrence
 
-app = typer.Typer(
-    help="The timetable: run it, list its entries, see what comes next.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_group("The timetable: run it, list its entries, see what comes next.")
 FileOption = Annotated[
     Path | None, typer.Option("--file", help="The timetable; by default TIMETABLE, or timetable.toml in this folder.")
 ]

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from realestate.cli.help_page import command_group
 from realestate.cli.options import JsonFlag
 
 if TYPE_CHECKING:
     from realestate.cli.connections import Addresses
     from realestate.monitoring.channels import Channels
 
-app = typer.Typer(help="Alerts that fire: list, silence.", no_args_is_help=True, rich_markup_mode=None)
+app = command_group("Alerts that fire: list, silence.")
 
 #: How long settled messages stay is checked this often.
 _CLEAN_SECONDS = 3600.0

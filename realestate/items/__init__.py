@@ -32,7 +32,7 @@ Money = Annotated[Decimal, Meta(extra_json_schema={"minimum": 0.01, "maximum": 9
 SquareMetres = Annotated[float, Meta(gt=0, le=1e9)]
 Count = Annotated[int, Meta(ge=0, le=1000)]
 #: A time with a time zone. Validators of JSON Schema need not check formats, so a pattern demands the offset.
-Moment = Annotated[datetime, Meta(tz=True, extra_json_schema={"pattern": r"(Z|[+-]\d\d:\d\d(:\d\d)?)$"})]
+ZonedTime = Annotated[datetime, Meta(tz=True, extra_json_schema={"pattern": r"(Z|[+-]\d\d:\d\d(:\d\d)?)$"})]
 Address = Annotated[str, Meta(pattern="^https?://")]
 
 
@@ -193,22 +193,22 @@ class Listing:
 
     # --- time
 
-    posted_at: Moment | None = None
+    posted_at: ZonedTime | None = None
     """When the advert was created, as the portal says."""
 
-    updated_at: Moment | None = None
+    updated_at: ZonedTime | None = None
     """When the advert was last changed, as the portal says."""
 
-    first_seen_at: Moment | None = None
+    first_seen_at: ZonedTime | None = None
     """When it was first seen. Set by the store."""
 
-    last_seen_at: Moment | None = None
+    last_seen_at: ZonedTime | None = None
     """When it was last seen on any page. Set by the store."""
 
-    last_fetched_at: Moment | None = None
+    last_fetched_at: ZonedTime | None = None
     """When its detail page was last fetched. Set by the store."""
 
-    delisted_at: tuple[Moment, Moment] | None = None
+    delisted_at: tuple[ZonedTime, ZonedTime] | None = None
     """When it was last seen, and when it was first known to be gone. Set by the store."""
 
     # --- state

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from realestate.items import Address, Currency, Moment, Text, is_storable_time, plain
+from realestate.items import Address, Currency, Text, ZonedTime, is_storable_time, plain
 
 #: Stored with all its decimals: a share may cost less than a cent.
 Money = Annotated[Decimal, Meta(extra_json_schema={"exclusiveMinimum": 0, "maximum": 1e12})]
@@ -67,7 +67,7 @@ class Quote:
     volume: Pieces | None = None
     """Number of shares traded on the day of the quote."""
 
-    quoted_at: Moment | None = None
+    quoted_at: ZonedTime | None = None
     """Time of the quote, as the market says."""
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import Any
 
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 
@@ -27,15 +28,21 @@ LONGEST_RESTART_SECONDS = 300.0
 
 def ending_of(crawler: Crawler) -> str:
     """Why the crawl ended."""
-    reason = crawler.stats.get_value("finish_reason") if crawler.stats is not None else None
-    return str(reason or "not started")
+    return str(_stats_of(crawler).get("finish_reason") or "not started")
 
 
 def ended_well(crawler: Crawler) -> bool:
     """Whether the crawl did its work, and all its feeds were written."""
-    stats = crawler.stats.get_stats() if crawler.stats is not None else {}
-    has_lost_feed = any(name.startswith("feedexport/failed_count/") for name in stats)
+    has_lost_feed = any(name.startswith("feedexport/failed_count/") for name in _stats_of(crawler))
     return ending_of(crawler) in GOOD_ENDINGS and not has_lost_feed
+
+
+def _stats_of(crawler: Crawler) -> dict[str, Any]:
+    """The statistics; none if the crawl failed before Scrapy made them, for example because of a wrong setting."""
+    try:
+        return crawler.stats.get_stats()
+    except RuntimeError:
+        return {}
 
 
 class PortalCrawls:

@@ -107,18 +107,22 @@ class JobProgress:
     done: int
     left: int
     dead: int
+    workers: int
+    """Workers that serve its portal."""
 
     def __str__(self) -> str:
         if not self.is_open and not self.left:
             return "not in the queue any more"
         what = "checking what it did not find" if self.is_checking else "crawling"
+        if not self.workers:
+            what = "waiting for a worker"
         dead = f", {self.dead:,} dead letters" if self.dead else ""
         return f"{what}: {self.done:,} requests done, {self.left:,} left{dead}"
 
 
 def job_progress(server: "Redis", portal: str, job: str) -> JobProgress:
     """Read from Redis how far a job is."""
-    value, left, counts = in_one_step(server, lambda commands: _read_job(commands, portal, job))
+    value, left, counts, workers = in_one_step(server, lambda commands: _read_job(commands, portal, job))
     opened = read_open_job(value) if value else None
     sums = sum_counts(counts)
     return JobProgress(
@@ -127,6 +131,7 @@ def job_progress(server: "Redis", portal: str, job: str) -> JobProgress:
         done=sums.get("done", 0),
         left=left,
         dead=sums.get("dead", 0),
+        workers=workers,
     )
 
 
@@ -154,3 +159,4 @@ def _read_job(commands: Any, portal: str, job: str) -> None:
     commands.hget(keys.open_jobs(portal), job)
     commands.scard(keys.job(portal, job))
     commands.hgetall(keys.counts(portal, job))
+    commands.hlen(keys.heartbeats(portal))

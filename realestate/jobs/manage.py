@@ -116,6 +116,11 @@ class JobDesk:
         records = self.store.jobs(portal, limit)
         return self._states(orders, records)[:limit]
 
+    def unfinished(self, portal: str) -> list[JobState]:
+        """The submitted jobs of the portal that have not ended."""
+        states = [self.show(each.job, portal) for each in self.store.orders(portal, MANY, unended=True)]
+        return [each for each in states if not each.is_over]
+
     def show(self, job: str, portal: str | None = None) -> JobState:
         """The state of one job. Its cost depends neither on the length of the queue nor on the number of old jobs.
         Raises NoSuchJobId; JobConflict if two portals have a job of this name and none was given."""

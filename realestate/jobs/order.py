@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from hashlib import blake2b
 from typing import Annotated, Any, Literal
@@ -187,6 +187,9 @@ def check_order(order: JobOrder, simulator: str | None) -> CheckedOrder:
         urls = scoped_urls(order.portal, order.scope, simulator) if parts else seed_urls(order.portal, simulator)
     except ValueError as error:
         raise BadOrder(f"{error}; {_allowed(order.portal)}") from error
+    for url in urls[:1]:  # all searches are on the portal's site, which may be on this machine
+        if reason := why_refused(order.portal, url, simulator, any_page=True):
+            raise BadOrder(reason)
     is_everything = not parts and order.pages is None
     return CheckedOrder(order, urls, is_everything, sorted(parts.keys() - spider.site_filters()))
 
@@ -231,6 +234,15 @@ def _check_pages(order: JobOrder) -> None:
         raise BadOrder(f"pages {order.pages} is not a range: the first page is at least 1 and at most the last{shown}")
     if order.mode == "refresh":
         raise BadOrder("a refresh reads no search pages: leave out pages")
+
+
+def is_same_crawl(order: JobOrder, other: JobOrder) -> bool:
+    """Whether both fetch the same, whoever ordered it, how urgently, and whatever follows."""
+
+    def crawled(order: JobOrder) -> JobOrder:
+        return replace(order, priority=0, deadline=None, key=None, page_size=None, then=())
+
+    return crawled(order) == crawled(other)
 
 
 def job_id_of(key: str) -> str:

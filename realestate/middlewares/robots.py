@@ -30,6 +30,7 @@ from realestate.middlewares.bans import BanRules, read_ban_rules
 from realestate.middlewares.retry import STATUS_POLICIES, policy_for_exception, retry_after_seconds
 from realestate.parsing import robots_texts
 from realestate.queue import outage
+from realestate.queue.credentials import without_credentials
 from realestate.queue.engine import LEASE
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.packing import put_off
@@ -351,7 +352,7 @@ class RobotsMiddleware:
             self.stats.inc_value(f"robotstxt/exception_count/{type(error).__name__}")
             if fleet is not None and not isinstance(error, IgnoreRequest):
                 fleet.feedback.request_failed(request, policy_for_exception(error).fault, "robots.txt", 0.0)
-            return Fetched(None, type(error).__name__)
+            return Fetched(None, without_credentials(str(error)).partition("\n")[0] or type(error).__name__)
         self.stats.inc_value("robotstxt/response_count")
         self.stats.inc_value(f"robotstxt/response_status_count/{response.status}")
         ban_kind = self.ban_rules.kind_of(response.status, response.url, response.body, was_redirected=was_redirected)

@@ -18,6 +18,7 @@ from scrapy.statscollectors import StatsCollector
 
 from realestate import __version__
 from realestate.monitoring.logs import format_lines
+from realestate.queue.connection import DEFAULT_URL
 from realestate.queue.credentials import without_credentials
 from realestate.queue.log_context import WHOLE_PROCESS
 from realestate.queue.workers import process_name
@@ -191,19 +192,19 @@ def _configuration(settings: BaseSettings, rates: Mapping[str, float | None]) ->
         "worker/started": f"realestate {__version__}, Scrapy {scrapy.__version__}, Python {platform.python_version()},"
         f" process {process_name()}",
         "worker/portals": f"{len(rates)}: {', '.join(rates)}",
-        "worker/redis": _address(settings["REDIS_URL"]),
+        "worker/redis": _address(settings["REDIS_URL"], f"REDIS_URL is not set, so {DEFAULT_URL} is used"),
         "worker/store": _address(settings["STORE_URL"]),
         "worker/rate_limit": _rate_limits(settings.getfloat("RATE_LIMIT"), rates),
         "worker/proxies": _proxies(settings),
         "worker/user_agent": f"{settings['USER_AGENT']}; robots.txt is {robots}",
         "worker/sites": _address(settings["SIMULATOR_URL"]) if settings["SIMULATOR_URL"] else "the real sites",
-        "worker/snapshots": f"{_address(settings['SNAPSHOTS_URL'])}, {sample:.0%} of pages",
+        "worker/snapshots": f"{_address(settings['SNAPSHOTS_URL'])}, {sample * 100:g}% of pages",
         "worker/acceleration": "on" if settings.getbool("ACCELERATE") else "off",
     }
 
 
-def _address(url: object) -> str:
-    return without_credentials(str(url)) if url else "not set"
+def _address(url: object, missing: str = "not set") -> str:
+    return without_credentials(str(url)) if url else missing
 
 
 def _rate_limits(rate: float, rates: Mapping[str, float | None]) -> str:

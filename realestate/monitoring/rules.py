@@ -20,7 +20,7 @@ Severity = Literal["critical", "warning"]
 Labels = tuple[str, ...]
 
 #: Where each rule has a section.
-RUNBOOK = "docs/monitoring.md"
+RUNBOOK = "docs/runbook.md"
 _HEAD = """\
 # The alert rules for Prometheus, made from realestate/monitoring/rules.toml: change them there, then run `make alerts`.
 # They use the metrics of `realestate exporter` (docs/metrics.md).

@@ -39,16 +39,16 @@ from multidict import CIMultiDict
 from realestate.simulator import linkage, ports
 from realestate.simulator.adversary import PROFILES, Adversary, Visit
 from realestate.simulator.adversary.sending import send
+from realestate.simulator.conditional import unless_known
 from realestate.simulator.days import Changes
 from realestate.simulator.history import Event, History
-from realestate.simulator.others import OTHERS, Stand
+from realestate.simulator.others import OTHERS, OtherSite
 from realestate.simulator.portals import PORTALS
 from realestate.simulator.proxies import Proxy, forwarding, kinds
-from realestate.simulator.site import JSON, Answer, Site
+from realestate.simulator.site import JSON, Response, Site
 from realestate.simulator.sites import SITES
 from realestate.simulator.stats import Stats
 from realestate.simulator.traps import Traps
-from realestate.simulator.versions import unless_known
 from realestate.simulator.weather import WEATHERS, Weather, seconds_to_wait, showing, weathered
 from realestate.simulator.world import World
 
@@ -110,32 +110,32 @@ class Simulator:
 
     def portal(self, name: str) -> Handler:
         """Handles the requests to one portal."""
-        site: Site | Stand = self.others[name] if name in OTHERS else self.sites[name]
+        site: Site | OtherSite = self.others[name] if name in OTHERS else self.sites[name]
         stats = self.stats[name]
         adversary = self.adversaries.get(name)
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if request.method in ("GET", "HEAD"):
-                answer = site.answer(request.raw_path, headers=request.headers)
+                response = site.response(request.raw_path, headers=request.headers)
             elif request.method == "POST" and isinstance(site, Site) and site.takes_posts:
-                answer = site.answer(request.raw_path, headers=request.headers, body=await request.read())
+                response = site.response(request.raw_path, headers=request.headers, body=await request.read())
             else:
-                answer = Answer("other", b"Method not allowed", 405)
+                response = Response("other", b"Method not allowed", 405)
             if latency := self.latency.get(name):
                 await asyncio.sleep(latency)
             weather = self.weather.get(name, "fine")
             if weather != "fine":
-                await asyncio.sleep(seconds_to_wait(weather, answer))
-                answer = weathered(weather, answer, site.base + site.index)
-            answer = unless_known(answer, request.headers)
+                await asyncio.sleep(seconds_to_wait(weather, response))
+                response = weathered(weather, response, site.base + site.index)
+            response = unless_known(response, request.headers)
             address = request.remote or ""
-            if adversary is None or answer.kind == "robots":
-                stats.count(address, answer.status, answer.kind)
-                return self._response(answer)
+            if adversary is None or response.kind == "robots":
+                stats.count(address, response.status, response.kind)
+                return self._response(response)
             visit = Visit(address, request.raw_path, request.headers)
-            treatment = adversary.treat(visit, answer, self.clock())
-            stats.count(address, treatment.status, answer.kind)
-            return await send(request, self._response(treatment.answer), treatment.manner)
+            treatment = adversary.treat(visit, response, self.clock())
+            stats.count(address, treatment.status, response.kind)
+            return await send(request, self._response(treatment.response), treatment.manner)
 
         return handle
 
@@ -146,7 +146,7 @@ class Simulator:
             case "GET", ["_stats"]:
                 return self._json(self._seen())
             case "GET", ["_adversary"]:
-                return self._json(self._deeds())
+                return self._json(self._adversary_counts())
             case "GET", ["_day"]:
                 return self._json(self._today())
             case "POST", ["_day", "advance"]:
@@ -234,7 +234,7 @@ class Simulator:
             seen[name]["clients"] = adversary.clients()
         return {**seen, "refusals": {name: stats.refusals for name, stats in self.stats.items()}}
 
-    def _deeds(self) -> dict[str, Any]:
+    def _adversary_counts(self) -> dict[str, Any]:
         return {
             "profile": self.adversity.profile,
             "seed": self.world.seed,
@@ -242,13 +242,13 @@ class Simulator:
             "proxies": [proxy.as_record() for proxy in self.proxies],
         }
 
-    def _response(self, answer: Answer) -> web.Response:
-        headers = self._prepared(answer.content_type)
-        if answer.location is not None or answer.set_cookie is not None or answer.extra is not None:
-            extra = {"Location": answer.location, "Set-Cookie": answer.set_cookie, **(answer.extra or {})}
+    def _response(self, response: Response) -> web.Response:
+        headers = self._prepared(response.content_type)
+        if response.location is not None or response.set_cookie is not None or response.extra is not None:
+            extra = {"Location": response.location, "Set-Cookie": response.set_cookie, **(response.extra or {})}
             headers = headers.copy()
             headers.update({name: value for name, value in extra.items() if value is not None})
-        return web.Response(body=answer.body, status=answer.status, headers=headers)
+        return web.Response(body=response.body, status=response.status, headers=headers)
 
     def _json(self, value: object, status: int = 200) -> web.Response:
         return web.Response(body=msgspec.json.encode(value), status=status, headers=self._prepared(JSON))

@@ -33,7 +33,7 @@ NO_HEADERS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class Response:
     """A response, independent of HTTP: its content, and the kind of request it belongs to."""
 
     kind: Kind
@@ -46,7 +46,7 @@ class Answer:
     """Further headers."""
 
 
-class Question(NamedTuple):
+class Request(NamedTuple):
     """A request, independent of HTTP, for portals where the URL alone is not enough."""
 
     path: str
@@ -96,15 +96,15 @@ class Site(ABC):
     def __init__(self, world: World, base: str) -> None:
         self.world = world
         self.base = base
-        self._pages: dict[str, Answer] = {}
+        self._pages: dict[str, Response] = {}
         self._kept_at: dict[Advert, str] = {}
         self._dated: dict[Advert, tuple[str, datetime]] = {}
         self._searches: dict[Query, Found] = {}
         self._showing: Showing = all_of_it
 
-    def answer(
+    def response(
         self, target: str, cookie: str = "", headers: Mapping[str, str] = NO_HEADERS, body: bytes | None = None
-    ) -> Answer:
+    ) -> Response:
         """Return the response to a request target, i.e. a path with its query, as it was received."""
         page = self._pages.get(target) if body is None else None
         return page if page is not None else self._slow_answer(target, headers or {"cookie": cookie}, body)
@@ -132,7 +132,7 @@ class Site(ABC):
             self._pages.pop(self._kept_at.pop(advert, ""), None)
 
     @abstractmethod
-    def route(self, asked: Question) -> Answer | None:
+    def route(self, request: Request) -> Response | None:
         """Return the response, or None if the portal has no such page."""
 
     @abstractmethod
@@ -151,7 +151,7 @@ class Site(ABC):
         """Return its id as the portal writes it."""
         return str(advert.ref)
 
-    def page(self, advert: Advert) -> Answer:
+    def page(self, advert: Advert) -> Response:
         """Return the advert's page from the cache, or render it."""
         path = self.path(advert)
         page = self._pages.get(path)
@@ -159,7 +159,7 @@ class Site(ABC):
             if len(self._pages) >= PAGES_KEPT:
                 del self._pages[next(iter(self._pages))]
             body = self.render(advert)
-            page = self._pages[path] = Answer("listing", body, extra=self._version(advert, body))
+            page = self._pages[path] = Response("listing", body, extra=self._version(advert, body))
             self._kept_at[advert] = path
         return page
 
@@ -180,9 +180,9 @@ class Site(ABC):
         """Return the adverts that searches can find, the last changed first."""
         return self.world.listed(self.portal)
 
-    def moved(self, advert: Advert) -> Answer:
+    def moved(self, advert: Advert) -> Response:
         """Return a redirect to the canonical URL of an advert."""
-        return Answer("listing", b"", 301, location=self.base + self.path(advert))
+        return Response("listing", b"", 301, location=self.base + self.path(advert))
 
     def _version(self, advert: Advert, body: bytes) -> Mapping[str, str] | None:
         """Return the header with the validator, if the portal has one. Last-Modified is when this body was new."""
@@ -200,24 +200,24 @@ class Site(ABC):
         ref = self.ref(advert)
         if advert.gone is None:
             return Sight(ref, self.truth(advert))
-        answer = self.answer(self.path(advert))
-        if answer.status != HTTPStatus.OK:
-            return Sight(ref, None, "redirect" if answer.location else "410" if answer.status == 410 else "404")
+        response = self.response(self.path(advert))
+        if response.status != HTTPStatus.OK:
+            return Sight(ref, None, "redirect" if response.location else "410" if response.status == 410 else "404")
         return Sight(ref, self.truth(advert), "marker")
 
     def robots(self) -> bytes:
         """Return its robots.txt."""
         return ROBOTS
 
-    def _slow_answer(self, target: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
+    def _slow_answer(self, target: str, headers: Mapping[str, str], body: bytes | None) -> Response:
         path, _, query = target.partition("?")
         path = unquote(path)
         if path == "/robots.txt":
-            return Answer("robots", self.robots(), content_type=TEXT)
+            return Response("robots", self.robots(), content_type=TEXT)
         if path.startswith(PRIVATE):
-            return Answer("other", b"<title>Account</title>")
-        answer = self.route(Question(path, dict(parse_qsl(query)), headers, body))
-        return answer or Answer("other", b"<title>404</title><h1>Not found</h1>", 404)
+            return Response("other", b"<title>Account</title>")
+        response = self.route(Request(path, dict(parse_qsl(query)), headers, body))
+        return response or Response("other", b"<title>404</title><h1>Not found</h1>", 404)
 
 
 def whole_number(text: str | None) -> int | None:

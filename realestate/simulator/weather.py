@@ -9,15 +9,17 @@
     half_empty      searches find only half of the adverts, always the same half, and count only those
     half_pages      searches count all adverts but show only the first half: later pages are empty
     slow_search     searches take SLOW_SECONDS
+    new_layout      listings of emlak and immoweb have another class or key where the address or the area was
 
 It lasts until it is changed. It changes neither the truth nor the day.
 """
 
+from dataclasses import replace
 from typing import Literal, get_args
 from zlib import crc32
 
 from realestate.simulator.adverts import Advert
-from realestate.simulator.site import Answer, Found, Showing, all_of_it
+from realestate.simulator.site import Found, Response, Showing, all_of_it
 
 Weather = Literal[
     "fine",
@@ -29,9 +31,13 @@ Weather = Literal[
     "half_empty",
     "half_pages",
     "slow_search",
+    "new_layout",
 ]
 WEATHERS: tuple[Weather, ...] = get_args(Weather)
 SLOW_SECONDS = 2.0
+
+#: What a new layout calls differently: the class of the address on emlak, the key of the area on immoweb.
+_RENAMED = ((b"map-address", b"place-box"), (b'"netHabitableSurface"', b'"livingSurface"'))
 
 _CHALLENGE = b"""<!DOCTYPE html><html><head><title>Just a moment...</title></head><body>
 <h1>Security check</h1><p>Please show that you are not a robot.</p>
@@ -41,26 +47,34 @@ _ERROR = b"<!DOCTYPE html><html><head><title>Oops</title></head><body><h1>Someth
 _GONE = b"<title>404</title><h1>Not found</h1>"
 
 
-def weathered(weather: Weather, answer: Answer, index: str) -> Answer:
+def weathered(weather: Weather, response: Response, index: str) -> Response:
     """The response in this weather. `index` is the address for redirects."""
-    is_listing = answer.kind == "listing"
-    is_search = answer.kind == "search"
+    is_listing = response.kind == "listing"
+    is_search = response.kind == "search"
     match weather:
         case "down":
-            return Answer(answer.kind, _UNAVAILABLE, 503)
+            return Response(response.kind, _UNAVAILABLE, 503)
         case "blocked":
-            return Answer(answer.kind, _CHALLENGE, 403)
+            return Response(response.kind, _CHALLENGE, 403)
         case "error_page" if is_listing or is_search:
-            return Answer(answer.kind, _ERROR)
+            return Response(response.kind, _ERROR)
         case "all_404" if is_listing:
-            return Answer(answer.kind, _GONE, 404)
+            return Response(response.kind, _GONE, 404)
         case "all_redirected" if is_listing:
-            return Answer(answer.kind, b"", 302, location=index)
-    return answer
+            return Response(response.kind, b"", 302, location=index)
+        case "new_layout" if is_listing:
+            return replace(response, body=_renamed(response.body))
+    return response
 
 
-def seconds_to_wait(weather: Weather, answer: Answer) -> float:
-    return SLOW_SECONDS if weather == "slow_search" and answer.kind == "search" else 0.0
+def _renamed(body: bytes) -> bytes:
+    for old, new in _RENAMED:
+        body = body.replace(old, new)
+    return body
+
+
+def seconds_to_wait(weather: Weather, response: Response) -> float:
+    return SLOW_SECONDS if weather == "slow_search" and response.kind == "search" else 0.0
 
 
 def showing(weather: Weather) -> Showing:

@@ -44,7 +44,7 @@ class GenericSpider(PortalSpider):
     terms = "https://www.example.org/"
     checked_on = date(2026, 11, 15)
     paging = Links()
-    parser_version = 2
+    parser_version = 3
 
     @classmethod
     def is_of(cls, site: str, url: str) -> bool:

@@ -21,6 +21,7 @@ from realestate.demo.truth import compare_stored
 from realestate.jobs.fleet import look
 from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
+from realestate.queue import keys
 from realestate.queue.connection import connect_blocking
 from realestate.storage import WHOLE, Store, open_store
 from tests.mongodb import MongoProcess
@@ -245,6 +246,7 @@ def _finish(fleet: Fleet, jobs: _Jobs, report: Report) -> None:
             report.pages += sum(_done(server.hgetall(key)) for key in counted)
             if dead := look(server, portal).dead:
                 report.faults.append(f"{portal}: {dead} dead letters")
+        _wait_until_started(fleet, server, report)
     if any(codes := fleet.stop()):
         report.faults.append(f"stopped workers ended with codes {codes}")
     store = open_store(fleet.store_url)
@@ -252,6 +254,21 @@ def _finish(fleet: Fleet, jobs: _Jobs, report: Report) -> None:
         _compare(store, fleet, jobs, report)
     finally:
         store.close()
+
+
+def _wait_until_started(fleet: Fleet, server: Any, report: Report) -> None:
+    """Wait for the first heartbeat of each worker: one that is still importing its modules dies of SIGTERM."""
+    deadline = time.monotonic() + PATIENCE
+    while missing := {each.pid for each in fleet.workers} - _processes_with_heartbeats(server):
+        if time.monotonic() > deadline:
+            report.faults.append(f"workers without a heartbeat: {sorted(missing)}")
+            return
+        time.sleep(0.25)
+
+
+def _processes_with_heartbeats(server: Any) -> set[int]:
+    names = [name.decode() for portal in PORTALS for name in server.hkeys(keys.heartbeats(portal))]
+    return {int(name.split(":")[-2]) for name in names}
 
 
 def _done(counts: Any) -> int:

@@ -118,9 +118,23 @@ def test_a_document_that_cannot_be_parsed_is_one_line_of_error(portal: str, docu
 def test_a_page_of_a_portal_with_sitemaps_is_not_called_a_broken_sitemap(document: bytes) -> None:
     with pytest.raises(AuthoringError) as given:
         parse("generic", document)
-    assert str(given.value) == "extract: no URL can be made up for it; give one with --url"
+    assert str(given.value) == "extract: the page has no data about a home that we can read"
     with pytest.raises(AuthoringError, match="discover: the sitemap is cut short"):
         parse("generic", b"<urlset><url>")
+
+
+def test_a_page_of_any_site_needs_no_address() -> None:
+    """`generic` makes its ids from the URL: for a page without one, a URL without an id is made up."""
+    listing = (
+        b"<h1>Stone house for sale in Leeds</h1><dl><dt>Price</dt><dd>GBP 250,000</dd><dt>Bedrooms</dt><dd>3</dd></dl>"
+    )
+    parsed = parse("generic", b"<!DOCTYPE html>" + listing)
+    assert parsed.values["listing"]["price"] == 250000
+    assert parsed.is_made_up
+    assert "made up" in parsed.notes[0]
+    results = "".join(f"<h2>House {n}</h2><p>GBP {n}50,000</p>" for n in range(1, 20))
+    with pytest.raises(AuthoringError, match="the page shows several homes"):
+        parse("generic", f"<!DOCTYPE html><h1>Houses for sale</h1>{results}".encode())
 
 
 def test_the_command_prints_json(tmp_path: Path) -> None:

@@ -112,6 +112,8 @@ def test_an_unfinished_job_says_what_it_is_doing(
     server.hset(keys.open_jobs("emlak"), "5f0c", '{"mode": "full"}')
     server.sadd(keys.job("emlak", "5f0c"), "a", "b")
     server.hset(keys.counts("emlak", "5f0c"), mapping={"discover:done": 3, "extract:done": 1500, "extract:dead": 1})
+    assert "waiting for a worker: 1,503 requests done, 2 left, 1 dead letters" in run("jobs", "list").stdout
+    server.hset(keys.heartbeats("emlak"), "host:1:emlak", "{}")
     assert "crawling: 1,503 requests done, 2 left, 1 dead letters" in run("jobs", "list").stdout
     server.hset(keys.open_jobs("emlak"), "5f0c", '{"mode": "full", "checking": true}')
     assert "checking what it did not find: " in run("jobs", "list").stdout
@@ -136,10 +138,10 @@ def test_a_job_is_found_by_the_beginning_of_its_id(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_searches_of_a_job_are_printed_with_their_parts() -> None:
-    lines = run("jobs", "parts", "5f0c").stdout.splitlines()
-    assert [line.split()[-1] for line in lines[1:]] == ["12", "5", "7"], (
-        "the sum of the parts beside the results of the whole"
-    )
+    header, whole, *parts = run("jobs", "parts", "5f0c").stdout.splitlines()
+    assert header.split() == ["results", "in", "parts", "search"]
+    assert whole.split()[1] == "12", "the sum of the parts beside the results of the whole"
+    assert [line.split()[0] for line in parts] == ["5", "7"]
     assert [part["total"] for part in json.loads(run("jobs", "parts", "5f0c", "--json").stdout)] == [12, 5, 7]
 
 

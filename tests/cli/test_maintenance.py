@@ -102,7 +102,7 @@ def test_quarantine_is_listed_with_counts(store: FullStore, run: Run) -> None:
     assert run("quarantine", "list", "--portal", "emlak", "--json").json["faults"] == {"emlak": {"price": 1}}
     values = run("quarantine", "list", "--fault", "rooms", "--json").json
     assert sorted(entry["ref"] for entry in values["entries"]) == ["1", "2"]
-    assert "no entry in quarantine matches" in run("quarantine", "list", "--ref", "9").out
+    assert "no entry in quarantine matches" in run("quarantine", "list", "--ref", "9").err
 
 
 def test_an_entry_is_shown_with_its_raw_page(store: FullStore, run: Run, raw: Path, tmp_path: Path) -> None:

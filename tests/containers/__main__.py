@@ -71,7 +71,7 @@ def main() -> int:
             folder = Path(name)
             with Engine(folder / "docker", CACHE) as engine:
                 provide(engine, CACHE, arguments.mirror)
-                story = Story(engine, folder / "project", _free_port(), arguments.listings)
+                story = Story(engine, folder / "project", _free_port(), _free_port(), arguments.listings)
                 story.prepare()
                 play(story, short=arguments.short)
     except CheckFailed as error:

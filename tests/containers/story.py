@@ -9,15 +9,21 @@ import shutil
 import time
 from pathlib import Path
 from typing import Any
+from urllib.request import ProxyHandler, build_opener
 
 from redis import Redis
 
+from realestate.web.keys import new_key
 from tests.containers.commands import CheckFailed, expect, run, say, until
 from tests.containers.engine import Engine
 
 ROOT = Path(__file__).parents[2]
 PROJECT = "realestatecheck"
 REDIS_PASSWORD = "check-redis"
+#: What runs beside the workers after `up -d`.
+#: A key of the web app, and its entry in API_KEYS.
+API_KEY = new_key("check", "read")
+ROLES = ("worker", "timetable", "watch", "searches", "web")
 PORTALS = ("bina", "emlak", "immoweb", "lalafo", "tap")
 #: Prints one line of JSON per portal: what the store has, compared with the truth.
 COMPARE = """
@@ -35,10 +41,11 @@ with closing(open_store(settings.STORE_URL)) as store:
 
 
 class Story:
-    def __init__(self, engine: Engine, folder: Path, redis_port: int, listings: int) -> None:
+    def __init__(self, engine: Engine, folder: Path, redis_port: int, web_port: int, listings: int) -> None:
         self.engine = engine
         self.folder = folder
         self.redis_port = redis_port
+        self.web_port = web_port
         self.listings = listings
 
     def prepare(self) -> None:
@@ -54,7 +61,10 @@ class Story:
                     "POSTGRES_PASSWORD=check-postgres",
                     f"REDIS_PASSWORD={REDIS_PASSWORD}",
                     "REDIS_WORKER_PASSWORD=check-worker",
+                    "REDIS_EXPORTER_PASSWORD=check-exporter",
                     f"REDIS_PORT={self.redis_port}",
+                    f"WEB_PORT={self.web_port}",
+                    f"API_KEYS={API_KEY[1]}",
                     f"DEMO_LISTINGS={self.listings}",
                     "WORKERS=2",
                     "SIMULATOR_URL=http://simulator:8800",
@@ -84,6 +94,10 @@ class Story:
 
     def running(self, service: str) -> int:
         return sum(each["State"] == "running" for each in self.containers(service))
+
+    def is_healthy(self, service: str) -> bool:
+        containers = self.containers(service)
+        return bool(containers) and all(each["Health"] == "healthy" for each in containers)
 
     def stored(self, service: str) -> list[dict[str, Any]]:
         printed = self.inside(service, "python", "-c", COMPARE % (PORTALS,), check=False)
@@ -127,6 +141,11 @@ class Story:
         simulator = self.containers("simulator")[0]["ID"]
         self.engine.docker("network", "connect", "--alias", "simulator", f"{PROJECT}_outside", simulator)
         expect(self.running("worker") == 3, "three workers run")
+        for service in ROLES:
+            until(lambda service=service: self.is_healthy(service), f"{service} to be healthy", 240, every=5)  # type: ignore[misc]
+        say(f"ok: {', '.join(ROLES)} are healthy")
+        with build_opener(ProxyHandler({})).open(f"http://127.0.0.1:{self.web_port}/", timeout=20) as page:
+            expect("<html" in page.read().decode(), "the pages are at the published port of this machine")
         portals = json.loads(self._from_simulator("/_portals"))
         search = self._seeds("immoweb")
         with self.redis() as server:
@@ -169,17 +188,16 @@ class Story:
         say("Redis is restarted")
         self.compose("stop", "postgres", timeout=120)
         time.sleep(5)
-        expect(
-            "BAD" in self.inside("redis", "true", check=False) + self._doctor(), "a worker without a store is unhealthy"
-        )
+        expect("FAULT  store" in self._health(), "a worker without a store is unhealthy")
         self.compose("start", "postgres", timeout=120)
         say("PostgreSQL was stopped and started")
         until(lambda: self.is_complete("worker"), "the crawl of the fleet", 500, every=5)
         self.expect_truth("worker", "fleet")
 
-    def _doctor(self) -> str:
+    def _health(self) -> str:
         ids = [each["ID"] for each in self.containers("worker") if each["State"] == "running"]
-        return self.engine.docker("exec", ids[0], "realestate", "doctor", check=False, timeout=120)
+        command = ("realestate", "health", "--role", "worker")
+        return self.engine.docker("exec", ids[0], *command, check=False, timeout=120)
 
     def afterwards(self) -> None:
         pages = self.compose(

@@ -1,6 +1,7 @@
 """The manifests are valid, name what exists, and a wrong field in them is caught."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,6 +15,8 @@ from typer.main import get_command
 from realestate import __version__
 from realestate.cli import app
 from realestate.environment import SECRETS
+from realestate.monitoring.catalogue import ALL as CATALOGUE
+from realestate.monitoring.catalogue import exported_name
 from tests.variables import variables_read
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +25,15 @@ KUBERNETES = "1.37"
 MANIFESTS = sorted(path for path in FOLDER.rglob("*.yaml") if path.name != "kustomization.yaml")
 OVERLAYS = ("base", "small", "production")
 #: Kinds of operators; their schemas are not part of Kubernetes.
-OPERATORS = {"ScaledObject"}
+OPERATORS = {"ScaledObject": "keda", "ServiceMonitor": "prometheus", "PodMonitor": "prometheus"}
+#: Where their definitions are in the cache of Go's modules, and the command that downloads them.
+DEFINITIONS = {
+    "keda": ("github.com/kedacore/keda/v2@v2.17.2", "config/crd/bases/keda.sh_*.yaml"),
+    "prometheus": (
+        "github.com/prometheus-operator/prometheus-operator@v0.83.0",
+        "example/prometheus-operator-crd/monitoring.coreos.com_*.yaml",
+    ),
+}
 CACHE = Path.home() / ".cache" / "realestate" / "tools"
 
 
@@ -88,12 +99,16 @@ def test_the_autoscaler_without_keda_is_a_component_of_production(tmp_path: Path
     assert "ScaledObject" not in kinds
 
 
-def keda_schemas(folder: Path) -> Path:
-    """JSON Schemas for kubeconform, made of the definitions in KEDA's Go module. Skips the test without it."""
-    modules = sorted((Path.home() / "go/pkg/mod/github.com/kedacore/keda").glob("v2@*/config/crd/bases/keda.sh_*.yaml"))
-    if not modules:
-        pytest.skip("there is no Go module of KEDA: go mod download github.com/kedacore/keda/v2@v2.17.2")
-    for path in modules:
+def schemas_of(operator: str, folder: Path) -> Path:
+    """JSON Schemas for kubeconform, made of the definitions in the operator's Go module. Skips the test without it."""
+    module, pattern = DEFINITIONS[operator]
+    # Only the kinds that we have: PyYAML cannot read some of the others.
+    own = {f"{kind.lower()}s" for kind in OPERATORS}
+    cached = sorted((Path.home() / "go/pkg/mod" / module).glob(pattern))
+    found = [path for path in cached if path.stem.rpartition("_")[2] in own]
+    if not found:
+        pytest.skip(f"there is no Go module of the operator: go mod download {module}")
+    for path in found:
         definition = yaml.safe_load(path.read_text("utf-8"))
         kind = definition["spec"]["names"]["kind"].lower()
         for version in definition["spec"]["versions"]:
@@ -114,21 +129,61 @@ def _forbid_unknown(schema: dict[str, Any]) -> None:
         _forbid_unknown(schema["items"])
 
 
-@pytest.mark.parametrize("planted", [None, ("pollingInterval", "often"), ("maxReplicas", 3)])
-def test_the_scaled_object_fits_the_definition_of_keda(tmp_path: Path, planted: tuple[str, Any] | None) -> None:
+def conforms(document: dict[str, Any], folder: Path) -> bool:
+    """Whether the document fits the definition of its operator."""
     program = shutil.which("kubeconform") or shutil.which("kubeconform", path=str(CACHE))
     if program is None:
         pytest.skip("there is no kubeconform: go install github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0")
-    schemas = keda_schemas(tmp_path)
-    (scaled,) = documents((FOLDER / "production" / "scaling.yaml").read_text("utf-8"))
-    if planted:
-        scaled["spec"][planted[0]] = planted[1]
-    (tmp_path / "scaled.yaml").write_text(yaml.safe_dump(scaled), "utf-8")
+    schemas = schemas_of(OPERATORS[document["kind"]], folder)
+    (folder / "document.yaml").write_text(yaml.safe_dump(document), "utf-8")
     location = f"{schemas}/{{{{.ResourceKind}}}}_{{{{.ResourceAPIVersion}}}}.json"
-    done = subprocess.run(
-        [program, "-strict", "-schema-location", location, tmp_path / "scaled.yaml"], capture_output=True
-    )
-    assert done.returncode == (1 if planted else 0), done.stdout + done.stderr
+    command = [program, "-strict", "-schema-location", location, str(folder / "document.yaml")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    return done.returncode == 0
+
+
+OF_OPERATORS = [document for _, document in ALL if document["kind"] in OPERATORS]
+
+
+@pytest.mark.parametrize("document", OF_OPERATORS, ids=lambda document: document["kind"])
+def test_what_operators_read_fits_their_definition_and_a_wrong_field_is_caught(
+    tmp_path: Path, document: dict[str, Any]
+) -> None:
+    assert conforms(document, tmp_path)
+    assert not conforms({**document, "spec": {**document["spec"], "maxReplicas": 3}}, tmp_path)
+
+
+@pytest.mark.parametrize("planted", [("pollingInterval", "often"), ("triggers", [{"type": "prometheus"}])])
+def test_a_wrong_value_in_the_scaled_object_is_caught(tmp_path: Path, planted: tuple[str, Any]) -> None:
+    (scaled,) = (document for document in OF_OPERATORS if document["kind"] == "ScaledObject")
+    assert not conforms({**scaled, "spec": {**scaled["spec"], planted[0]: planted[1]}}, tmp_path)
+
+
+def test_autoscalers_ask_for_a_metric_that_is_exported() -> None:
+    (scaled,) = (document for document in OF_OPERATORS if document["kind"] == "ScaledObject")
+    (trigger,) = scaled["spec"]["triggers"]
+    (asked,) = re.findall(r"realestate_\w+", trigger["metadata"]["query"])
+    (hpa,) = (document for _, document in ALL if document["kind"] == "HorizontalPodAutoscaler")
+    assert asked == hpa["spec"]["metrics"][0]["external"]["metric"]["name"]
+    assert asked in {exported_name(metric) for metric in CATALOGUE}
+
+
+def test_monitors_and_policies_select_pods_with_that_port() -> None:
+    ports = {
+        pod["metadata"]["labels"]["app.kubernetes.io/component"]: {port["name"] for port in container.get("ports", [])}
+        for pod in pods()
+        for container in pod["spec"]["containers"]
+    }
+    for document in OF_OPERATORS:
+        if document["kind"] != "ScaledObject":
+            component = document["spec"]["selector"]["matchLabels"]["app.kubernetes.io/component"]
+            assert "metrics" in ports[component]
+
+
+def test_the_timetable_of_the_cluster_is_valid() -> None:
+    own = (FOLDER / "base" / "timetable.toml").read_text("utf-8").splitlines()[1:]
+    assert own == (ROOT / "docker" / "config" / "timetable.toml").read_text("utf-8").splitlines()[1:]
 
 
 def test_a_lost_exporter_does_not_scale_down() -> None:
@@ -144,11 +199,14 @@ def test_the_commands_of_the_pods_exist() -> None:
     ours = [
         container for pod in pods() for container in pod["spec"]["containers"] if container["image"] == "realestate"
     ]
-    assert len(ours) >= 3
+    assert len(ours) >= 8
     for container in ours:
         program, *words = container["args"]
         assert program == "realestate"
-        known.commands[words[0]].make_context(words[0], words[1:])
+        found = known
+        while hasattr(found, "commands"):
+            found = found.commands[words.pop(0)]
+        found.make_context("realestate", words)
 
 
 def test_pods_may_do_no_more_than_they_need() -> None:
@@ -172,7 +230,7 @@ def test_secrets_come_by_reference_as_files() -> None:
     assert not [path for path, document in ALL if document["kind"] == "Secret"]
     for pod in pods():
         for container in pod["spec"]["containers"]:
-            names = {each["name"]: each["value"] for each in container.get("env", [])}
+            names = {each["name"]: each.get("value", "") for each in container.get("env", [])}
             assert not set(names) & SECRETS
             assert all(value.startswith("/run/secrets/") for name, value in names.items() if name.endswith("_FILE"))
             assert {name for name in names if name.removesuffix("_FILE") not in {*variables_read()}} <= {

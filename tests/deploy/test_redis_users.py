@@ -1,5 +1,7 @@
 """The Redis users of docker/redis/users.acl: each role can do its work, and nothing else."""
 
+import asyncio
+import json
 import os
 import re
 import subprocess
@@ -10,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from fastapi.testclient import TestClient
 from redis import Redis
 from redis.exceptions import NoPermissionError
 
@@ -17,7 +20,12 @@ from realestate.demo.truth import compare_stored
 from realestate.jobs.submit import submit
 from realestate.jobs.work import seed_urls
 from realestate.queue.connection import connect_blocking
+from realestate.queue.dead_letters import DeadLetters
+from realestate.storage import open_store
 from realestate.storage.postgres import PostgresStore
+from realestate.web.app import create_app
+from realestate.web.keys import new_key, read_keys
+from realestate.web.pages.operations import with_queue
 from tests.end_to_end.conftest import Simulate, shared_simulators, simulate
 from tests.redis_process import RedisProcess
 
@@ -78,9 +86,51 @@ def test_a_whole_crawl_needs_no_more_than_a_worker_may_do(
         assert compare_stored(store, simulator, portal).right
     for words in (["pause", "emlak", "--reason", "x"], ["resume", "emlak"], ["deadletters", "list", "emlak"]):
         assert run_command(words, env).returncode == 0
+    # A job is cancelled while it waits: the timetable may cancel (`overlap = "replace"`); workers remove its requests.
+    submitted = run_command(["submit", "immoweb", "--json"], env)
+    assert submitted.returncode == 0, submitted.stderr
+    cancelled = json.loads(submitted.stdout)["job"]
+    as_timetable = {**env, "REDIS_URL": login_as("timetable")}
+    assert run_command(["jobs", "cancel", cancelled], as_timetable).returncode == 0
+    assert run_command(["work", "immoweb", "--until-done"], env).returncode == 0
     status = run_command(["status"], {**env, "REDIS_URL": login_as("exporter")})
     assert refusals(login_as("default")) == []
     assert status.returncode == 0, status.stdout
+    assert refusals(login_as("default")) == []
+
+
+def test_the_pages_need_no_more_than_web_may_do(login_as: LoginAs, store: PostgresStore, store_url: str) -> None:
+    url = login_as("web")
+    key, entry = new_key("test", "operate")
+    app = create_app(lambda: open_store(store_url), url, api_keys=read_keys(entry), rate_limit="1000/minute")
+    with TestClient(app, headers={"authorization": f"Bearer {key}"}) as client:
+        answer = client.post("/api/v1/jobs", json={"portal": "immoweb"})
+        assert answer.status_code in (200, 201, 202), answer.text
+        job = answer.json()["job"]
+        for path in ("jobs", f"jobs/{job}", "deadletters/immoweb", "portals"):
+            assert client.get(f"/api/v1/{path}").status_code == 200, path
+        cancelled = client.post(f"/api/v1/jobs/{job}/cancel")
+        assert cancelled.status_code == 200, refusals(login_as("default"))
+        assert client.get("/").status_code in (200, 303)
+
+    async def act() -> None:
+        await with_queue(url, "immoweb", lambda queue: queue.pause("test", "test"))
+        await with_queue(url, "immoweb", lambda queue: queue.resume())
+        await with_queue(url, "immoweb", lambda queue: DeadLetters(queue).newest(5))
+        await with_queue(url, "immoweb", lambda queue: DeadLetters(queue).replay([bytes(16)], 1))
+        await with_queue(url, "immoweb", lambda queue: DeadLetters(queue).drop([bytes(16)]))
+
+    asyncio.run(act())
+    assert refusals(login_as("default")) == []
+
+
+def test_the_watch_and_the_exporter_only_read(login_as: LoginAs, store: PostgresStore, store_url: str) -> None:
+    with connect_blocking(login_as("timetable")) as server:
+        submit(server, "immoweb", ["https://www.immoweb.be/en/search-results/house/for-sale?countries=BE&page=1"])
+    env = {"REDIS_URL": login_as("exporter"), "STORE_URL": store_url}
+    assert run_command(["watch", "--once"], env).returncode == 0
+    watched = run_command(["health", "--role", "watch"], env)
+    assert watched.returncode == 0, watched.stdout
     assert refusals(login_as("default")) == []
 
 

@@ -63,7 +63,7 @@ def test_a_portal_that_sends_ban_pages_is_no_dead_end(
     assert "immoweb is paused since" in banned.text()
     assert "most pages are ban pages" in banned.text()
     assert "workers try again at" in banned.text()
-    assert "`realestate crawl immoweb` tries again at once" in banned.text()
+    assert "the same command tries again at once" in banned.text()
     shown = json.loads(run(env, "status", "--json").stdout)
     assert shown["portals"]["immoweb"]["rate_limit"].startswith("paused: most pages are ban pages")
 
@@ -101,6 +101,29 @@ def test_a_portal_without_a_readable_robots_txt_is_no_dead_end(
     assert "emlak is waiting for its robots.txt, which cannot be fetched: ban page" in refused.stdout
 
     simulated.weather("emlak", "fine")
+    done = run(env, "crawl", "emlak", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["kept"] == 60
+
+
+def test_a_crawl_is_not_replaced_by_a_smaller_one_that_was_stopped(
+    laptop: dict[str, str], simulate_alone: Simulate
+) -> None:
+    simulated = simulate_alone(60)
+    env = {**laptop, "SIMULATOR_URL": simulated.url, "RATE_LIMIT": "0", "RETRY_DELAY_SECONDS": "0.1"}
+    simulated.weather("emlak", "blocked")
+    for _ in range(2):
+        stopped = run(env, "crawl", "emlak", "--limit", "5")
+        assert stopped.returncode == 1
+        assert "the same command tries again at once" in stopped.stdout
+    simulated.weather("emlak", "fine")
+    (job,) = json.loads(run(env, "jobs", "list", "--json").stdout)  # the same command is the same job
+    assert "waiting for a worker" in job["doing"]
+    assert run(env, "jobs", "pause", job["job"]).returncode == 0
+    refused = run(env, "crawl", "emlak")
+    assert refused.returncode == 2
+    assert f"`realestate jobs resume {job['job']}` continues it" in refused.stderr
+    assert run(env, "jobs", "resume", job["job"]).returncode == 0
     done = run(env, "crawl", "emlak", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["kept"] == 60

@@ -60,22 +60,29 @@ def shown_dead_letters(redis_url: str, spider: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_redis_spider_survives_the_kill_of_a_worker(
-    shop: Shop, redis_url: str, server: Redis, tmp_path: Path
+@pytest.mark.parametrize(
+    ("spider", "seeds"),
+    [
+        pytest.param("books", "bookshop:start_urls", id="RedisSpider"),
+        pytest.param("catalogue", "catalogue:start_urls", id="RedisCrawlSpider"),
+    ],
+)
+def test_a_spider_survives_the_kill_of_a_worker(
+    spider: str, seeds: str, shop: Shop, redis_url: str, server: Redis, tmp_path: Path
 ) -> None:
     options = ("-a", "shelf=fiction", "-s", f"RATE_LIMIT={RATE}", "-s", "MAX_IDLE_TIME_BEFORE_CLOSE=2")
-    server.rpush("bookshop:start_urls", f"{shop.url}/page/0", json.dumps({"url": f"{shop.url}/page/1"}))
+    server.rpush(seeds, f"{shop.url}/page/0", json.dumps({"url": f"{shop.url}/page/1"}))
     with ExitStack() as stack:
         workers = [
-            stack.enter_context(crawling("books", redis_url, tmp_path / f"{number}.log", *options))
+            stack.enter_context(crawling(spider, redis_url, tmp_path / f"{number}.log", *options))
             for number in range(2)
         ]
-        until(lambda: server.hlen(keys.heartbeats("books")) == 2, "two workers")
-        until(lambda: len(delivered(server, "books")) >= 10, "the middle of the crawl")
+        until(lambda: server.hlen(keys.heartbeats(spider)) == 2, "two workers")
+        until(lambda: len(delivered(server, spider)) >= 10, "the middle of the crawl")
         killed, survivor = workers
         killed.process.send_signal(signal.SIGKILL)
         assert survivor.process.wait(PATIENCE) == 0, "it closes by itself when nothing is left"
-    books = delivered(server, "books")
+    books = delivered(server, spider)
     assert {book["url"] for book in books} == shop.books, "every book at least once"
     assert {book["shelf"] for book in books} == {"fiction"}, "-a"
     assert shop.clients == {"bookshop-crawler"}, "her own downloader middleware"
@@ -84,9 +91,9 @@ def test_a_redis_spider_survives_the_kill_of_a_worker(
     assert len(again) <= 8, "only what the killed worker had begun is fetched twice"
     assert fetched["/book/broken"] >= 3, "RETRY_TIMES = 2"
     assert shop.most_per_second() <= RATE * 1.2 + 1, "one rate limit for both workers"
-    (dead,) = shown_dead_letters(redis_url, "books")
+    (dead,) = shown_dead_letters(redis_url, spider)
     assert (dead["reason"], dead["url"]) == ("http", f"{shop.url}/book/broken")
-    assert server.hlen(keys.requests("books")) == 1, "nothing but the dead letter is left"
+    assert server.hlen(keys.requests(spider)) == 1, "nothing but the dead letter is left"
 
 
 def test_a_crawl_spider_keeps_its_options(shop: Shop, redis_url: str, server: Redis, tmp_path: Path) -> None:

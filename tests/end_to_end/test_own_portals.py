@@ -214,6 +214,7 @@ def test_an_address_of_this_machine_is_refused_with_the_setting_that_allows_it(a
         ("portal", "record", "mysite", f"{site}/homes/1001", "--as", "listing-x"),
         ("portal", "record", "generic", f"{site}/homes/1001", "--as", "listing-x"),
         ("crawl", "generic", f"{site}/homes/1001"),
+        ("crawl", "mysite"),
         ("submit", "generic", f"{site}/homes/1001"),
     ):
         done = author.realestate(*command)

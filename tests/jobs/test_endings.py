@@ -5,9 +5,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from scrapy import Spider
+from scrapy.crawler import Crawler
 
 from realestate.jobs import endings
-from realestate.jobs.endings import PortalCrawls
+from realestate.jobs.endings import PortalCrawls, ended_well, ending_of
 
 
 class FakeProcess:
@@ -70,3 +72,9 @@ def test_the_last_portal_that_fails_ends_the_process(monkeypatch: pytest.MonkeyP
         assert crawls.failed == {"a"}, "so the exit code is 1"
 
     asyncio.run(act())
+
+
+def test_a_crawl_that_failed_before_it_had_statistics_did_not_end_well() -> None:
+    crawler = Crawler(Spider)
+    assert ending_of(crawler) == "not started"
+    assert not ended_well(crawler)

@@ -32,7 +32,7 @@ from tests.monitoring.receiver import Receiver
 
 ROOT = Path(__file__).parents[2]
 RULES_FILE = ROOT / "deploy" / "prometheus" / "alerts.yml"
-DOC = (ROOT / "docs" / "monitoring.md").read_text("utf-8")
+DOC = (ROOT / "docs" / "runbook.md").read_text("utf-8")
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 RULES = {rule.name: rule for rule in rules()}
 STEP = 60.0

@@ -175,9 +175,9 @@ def in_the_manner(manner: Manner, check: Callable[[str, bytes], Awaitable[None]]
 
     async def go(simulator: Simulator) -> None:
         adversary = simulator.adversaries["emlak"]
-        adversary.treat = lambda visit, answer, now: Treatment(answer, manner)  # type: ignore[method-assign]
+        adversary.treat = lambda visit, response, now: Treatment(response, manner)  # type: ignore[method-assign]
         url = page(simulator)
-        await check(url, simulator.sites["emlak"].answer(url.removeprefix(simulator.bases["emlak"])).body)
+        await check(url, simulator.sites["emlak"].response(url.removeprefix(simulator.bases["emlak"])).body)
 
     meet("gentle", go)
 

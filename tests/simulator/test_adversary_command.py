@@ -20,11 +20,11 @@ def test_the_command_prints_the_proxies_for_a_shell_and_its_profile(tmp_path: Pa
     options = ("--adversary", "strict", "--proxies", "8", "--proxy-password", "s3cret")
     with simulator_process(log, 20, 1, *options) as control:
         (line,) = re.findall(r"^export PROXIES='(\S+)'$", log.read_text(), re.MULTILINE)
-        with build_opener(ProxyHandler({})).open(f"{control}/_adversary", timeout=30) as answer:
-            state = json.loads(answer.read())
+        with build_opener(ProxyHandler({})).open(f"{control}/_adversary", timeout=30) as response:
+            state = json.loads(response.read())
         fine = [url for url, proxy in zip(line.split(","), state["proxies"], strict=True) if proxy["kind"] == "fine"]
-        with build_opener(ProxyHandler({"http": fine[0]})).open(f"{control}/_portals", timeout=30) as answer:
-            assert set(json.loads(answer.read())) >= set(state["portals"]) == set(PORTALS)
+        with build_opener(ProxyHandler({"http": fine[0]})).open(f"{control}/_portals", timeout=30) as response:
+            assert set(json.loads(response.read())) >= set(state["portals"]) == set(PORTALS)
     assert (state["profile"], len(fine)) == ("strict", 7)
     assert [proxy["address"] for proxy in state["proxies"]] == [f"127.0.0.{number}" for number in range(2, 10)]
     assert line.split(",")[0].startswith("http://simulator:s3cret@127.0.0.1:")

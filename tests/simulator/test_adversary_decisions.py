@@ -9,11 +9,11 @@ from multidict import CIMultiDict
 
 from realestate.simulator.adversary import PROFILES, Adversary, Visit
 from realestate.simulator.adversary.adversary import LOOP_PATH, NEW_LAYOUT, SPELL_BEGINS, SPELL_ENDS, Treatment
-from realestate.simulator.site import Answer
+from realestate.simulator.site import Response
 
 BASE = "http://portal.test"
 HONEST = CIMultiDict({"User-Agent": "us/1 (+mailto:us@example.org)", "Accept": "text/html", "Accept-Language": "en"})
-PAGE = Answer("listing", b'<html><body class="home">' + b"a home " * 500 + b"</body></html>")
+PAGE = Response("listing", b'<html><body class="home">' + b"a home " * 500 + b"</body></html>")
 
 
 def adversary(profile: str, *, seed: int = 3, listings: int = 10**9) -> Adversary:
@@ -28,14 +28,14 @@ class Crawl:
         self.adversary = adversary
         self._steps = count()
 
-    def ask(self, target: str, address: str = "127.0.0.2", answer: Answer = PAGE) -> Treatment:
+    def ask(self, target: str, address: str = "127.0.0.2", response: Response = PAGE) -> Treatment:
         step = next(self._steps)
-        return self.adversary.treat(Visit(address, target, HONEST), answer, step * 10.0 + step * 7 % 5)
+        return self.adversary.treat(Visit(address, target, HONEST), response, step * 10.0 + step * 7 % 5)
 
 
 def outcome(treatment: Treatment) -> tuple[Any, ...]:
-    answer = treatment.answer
-    return treatment.manner, answer.status, answer.body, answer.location, answer.extra
+    response = treatment.response
+    return treatment.manner, response.status, response.body, response.location, response.extra
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -80,23 +80,23 @@ def test_a_repeated_request_gets_the_page() -> None:
 
 def test_a_redirect_loop_never_ends_but_the_first_url_works_when_requested_again() -> None:
     crawl = Crawl(adversary("hostile"))
-    first = next(f"/{n}" for n in count() if LOOP_PATH in (crawl.ask(f"/{n}").answer.location or ""))
-    nowhere = Answer("other", b"not found", 404)
+    first = next(f"/{n}" for n in count() if LOOP_PATH in (crawl.ask(f"/{n}").response.location or ""))
+    nowhere = Response("other", b"not found", 404)
     target, seen = LOOP_PATH + "a", []
     for _ in range(30):
-        led = crawl.ask(target, answer=nowhere).answer
+        led = crawl.ask(target, response=nowhere).response
         assert (led.status, led.location is not None) == (302, True)
         target = str(led.location).removeprefix(BASE)
         seen.append(target)
     assert set(seen) == {LOOP_PATH + "a", LOOP_PATH + "b"}
-    assert any(crawl.ask(first).answer.status == 200 for _ in range(5))
+    assert any(crawl.ask(first).response.status == 200 for _ in range(5))
 
 
 def test_profiles_without_these_faults_have_no_loops_and_no_login_page() -> None:
-    nowhere = Answer("other", b"not found", 404)
+    nowhere = Response("other", b"not found", 404)
     for profile in ("gentle", "normal"):
         crawl = Crawl(adversary(profile))
-        assert [crawl.ask(target, answer=nowhere).answer for target in (LOOP_PATH + "a", "/login")] == [nowhere] * 2
+        assert [crawl.ask(target, response=nowhere).response for target in (LOOP_PATH + "a", "/login")] == [nowhere] * 2
 
 
 def test_for_some_time_half_of_the_pages_are_empty_and_later_the_layout_changes() -> None:
@@ -104,7 +104,7 @@ def test_for_some_time_half_of_the_pages_are_empty_and_later_the_layout_changes(
     crawl = Crawl(adversary("hostile", listings=listings))
     empty, relaid = [], []
     for number in range(1, listings + 1):
-        body = crawl.ask(f"/{number}.html").answer.body
+        body = crawl.ask(f"/{number}.html").response.body
         empty += [number] if b"<main></main>" in body else []
         relaid += [number] if b"r2-home" in body else []
     spell = (SPELL_ENDS - SPELL_BEGINS) * listings
@@ -116,8 +116,8 @@ def test_for_some_time_half_of_the_pages_are_empty_and_later_the_layout_changes(
 
 
 def test_a_response_without_a_body_is_not_damaged() -> None:
-    crawl, moved = Crawl(adversary("hostile")), Answer("listing", b"", 301, location="/elsewhere")
-    feedback = {crawl.ask(f"/{number}", answer=moved).manner for number in range(2_000)}
+    crawl, moved = Crawl(adversary("hostile")), Response("listing", b"", 301, location="/elsewhere")
+    feedback = {crawl.ask(f"/{number}", response=moved).manner for number in range(2_000)}
     assert feedback == {"whole", "reset"}
 
 

@@ -35,7 +35,7 @@ async def get(proxy: str, url: str) -> tuple[int, bytes]:
 def page(simulator: Simulator) -> tuple[str, bytes]:
     site = simulator.sites["emlak"]
     path = site.path(simulator.world.listed("emlak")[0])
-    return site.base + path, site.answer(path).body
+    return site.base + path, site.response(path).body
 
 
 def of_kind(simulator: Simulator, kind: str) -> list[Proxy]:

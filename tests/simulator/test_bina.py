@@ -22,9 +22,9 @@ def asked(site: Site, *, hash: str = HASH, **variables: Any) -> dict[str, Any]:
         "extensions": {"persistedQuery": {"version": 1, "sha256Hash": hash}},
     }
     query = {"operationName": "SearchItems", **{name: json.dumps(each) for name, each in parameters.items()}}
-    answer = site.answer(f"/graphql?{urlencode(query)}")
-    assert (answer.status, answer.kind) == (200, "search")
-    found: dict[str, Any] = json.loads(answer.body)
+    response = site.response(f"/graphql?{urlencode(query)}")
+    assert (response.status, response.kind) == (200, "search")
+    found: dict[str, Any] = json.loads(response.body)
     return found
 
 
@@ -73,9 +73,9 @@ def test_filters_find_a_part(bina: Site, filter: dict[str, Any]) -> None:
 
 
 def test_an_unknown_query_hash_is_an_error_and_not_an_empty_response(bina: Site) -> None:
-    answer = asked(bina, hash="0" * 64)
-    assert "data" not in answer
-    assert answer["errors"][0]["message"] == "PersistedQueryNotFound"
+    response = asked(bina, hash="0" * 64)
+    assert "data" not in response
+    assert response["errors"][0]["message"] == "PersistedQueryNotFound"
 
 
 @pytest.mark.parametrize("variables", [{"first": 17}, {"cursor": "?"}, {"filter": {"price_from": 1}}], ids=str)
@@ -109,13 +109,13 @@ def test_pages_of_the_old_form_have_the_elements_that_parsers_read(bina: Site, s
 
 
 def test_the_sitemap_names_every_advert(bina: Site) -> None:
-    index = bina.answer("/uploads/sitemaps/sitemap_items.xml").body.decode()
+    index = bina.response("/uploads/sitemaps/sitemap_items.xml").body.decode()
     shards = re.findall("<loc>(.*?)</loc>", index)
     assert len(shards) == -(-len(bina.world.listed("bina")) // SHARD_SIZE)
     places = [
         place
         for shard in shards
-        for place in re.findall("<loc>(.*?)</loc>", bina.answer(shard.removeprefix(bina.base)).body.decode())
+        for place in re.findall("<loc>(.*?)</loc>", bina.response(shard.removeprefix(bina.base)).body.decode())
     ]
     assert set(places) == {row["url"] for row in bina.truths()}
 
@@ -123,9 +123,9 @@ def test_the_sitemap_names_every_advert(bina: Site) -> None:
 def test_telephones_are_sent_only_to_the_script_of_the_page(bina: Site) -> None:
     advert = next(each for each in bina.world.listed("bina") if facts_of(each).form == "old")
     address = f"{bina.path(advert)}/phones?source_link=x&trigger_button=main"
-    assert bina.answer(address).status == 422
+    assert bina.response(address).status == 422
     node = LexborHTMLParser(bina.page(advert).body).css_first("meta[name=csrf-token]")
     assert node is not None
     headers = {"x-requested-with": "XMLHttpRequest", "x-csrf-token": node.attributes["content"] or ""}
-    assert json.loads(bina.answer(address, headers=headers).body) == {"phones": list(facts_of(advert).phones)}
-    assert bina.answer(address, headers={**headers, "x-csrf-token": "other"}).status == 422
+    assert json.loads(bina.response(address, headers=headers).body) == {"phones": list(facts_of(advert).phones)}
+    assert bina.response(address, headers={**headers, "x-csrf-token": "other"}).status == 422

@@ -33,15 +33,15 @@ def removed_by(simulator: Simulator, portal: str, how: str) -> Advert:
 
 def test_a_page_is_rendered_once_until_it_changes(simulator: Simulator) -> None:
     site = simulator.sites["immoweb"]
-    before = {advert: site.answer(site.path(advert)).body for advert in simulator.world.listed("immoweb")}
-    assert all(site.answer(site.path(advert)).body is body for advert, body in before.items())
+    before = {advert: site.response(site.path(advert)).body for advert in simulator.world.listed("immoweb")}
+    assert all(site.response(site.path(advert)).body is body for advert, body in before.items())
     changes = simulator.advance()["portals"]["immoweb"]
     touched = {ref for refs in changes.values() for ref in refs}
     for advert, body in before.items():
         if str(advert.ref) in changes["price_changed"]:
-            assert site.answer(site.path(advert)).body != body
+            assert site.response(site.path(advert)).body != body
         elif str(advert.ref) not in touched and not advert.home.is_project:  # whose homes are on its page
-            assert site.answer(site.path(advert)).body is body
+            assert site.response(site.path(advert)).body is body
 
 
 def test_a_page_does_not_depend_on_when_it_is_first_asked_for(simulator: Simulator) -> None:
@@ -72,9 +72,9 @@ def test_immoweb_responds_404_or_410_for_a_removed_advert(simulator: Simulator) 
     site = simulator.sites["immoweb"]
     for how in ("404", "410"):
         advert = removed_by(simulator, "immoweb", how)
-        assert site.answer(site.path(advert)).status == int(how)
-        assert site.answer(f"/en/classified/{advert.ref}").status == int(how)
-    assert site.answer("/en/classified/21999999").status == 404
+        assert site.response(site.path(advert)).status == int(how)
+        assert site.response(f"/en/classified/{advert.ref}").status == int(how)
+    assert site.response("/en/classified/21999999").status == 404
 
 
 def test_a_sold_home_keeps_its_page_for_some_days(
@@ -85,20 +85,20 @@ def test_a_sold_home_keeps_its_page_for_some_days(
         advert = removed_by(simulator, "immoweb", "sold")
         shown = 0
         while advert.gone == "sold" and shown < SOLD_DAYS:
-            page = site.answer(site.path(advert))
+            page = site.response(site.path(advert))
             assert page.status == 200
             assert embedded(page.body)["flags"]["isSoldOrRented"] is True
             simulator.advance()
             shown += 1
-    assert advert.gone is None or site.answer(site.path(advert)).status == 404
+    assert advert.gone is None or site.response(site.path(advert)).status == 404
 
 
 def test_emlak_redirects_a_removed_advert_to_the_search_or_says_it_expired(simulator: Simulator) -> None:
     site = simulator.sites["emlak"]
     redirected = removed_by(simulator, "emlak", "redirect")
-    assert site.answer(site.path(redirected)).location == f"{site.base}/elanlar/?ann_type=3"
+    assert site.response(site.path(redirected)).location == f"{site.base}/elanlar/?ann_type=3"
     expired = removed_by(simulator, "emlak", "expired")
-    page = site.answer(site.path(expired))
+    page = site.response(site.path(expired))
     assert page.status == 200
     assert "Bu elanın vaxtı bitib" in page.body.decode()
 
@@ -109,7 +109,7 @@ def test_a_returned_advert_has_its_page_again(simulator: Simulator) -> None:
         while not returned:
             returned = simulator.advance()["portals"][name]["returned"]
         for advert in (each for each in simulator.world.listed(name) if site.ref(each) in returned):
-            page = site.answer(site.path(advert))
+            page = site.response(site.path(advert))
             assert page.status == 200
             assert "Bu elanın vaxtı bitib" not in page.body.decode()
             assert b'"isSoldOrRented":true' not in page.body
@@ -121,13 +121,13 @@ def test_a_page_that_moved_leaves_no_old_copy_behind(simulator: Simulator) -> No
     moved = 0
     for _ in range(10):
         before = {advert: site.path(advert) for advert in simulator.world.listed("emlak")}
-        assert all(site.answer(path).status == 200 for path in before.values())
+        assert all(site.response(path).status == 200 for path in before.values())
         simulator.advance()
         for advert, path in before.items():
             if advert.gone is None and site.path(advert) != path:
                 moved += 1
-                answer = site.answer(path)
-                assert (answer.status, answer.location) == (301, site.base + site.path(advert))
+                response = site.response(path)
+                assert (response.status, response.location) == (301, site.base + site.path(advert))
     assert moved
 
 
@@ -141,7 +141,7 @@ def test_every_search_shows_the_price_of_the_page(
         page, found = embedded(immoweb.page(advert).body), item(advert)
         assert found["price"].items() >= page["price"].items()
         assert found["flags"] == page["displayFlags"]
-    cards = b"".join(emlak.answer(f"/elanlar/?page={number}").body for number in range(1, 13)).decode()
+    cards = b"".join(emlak.response(f"/elanlar/?page={number}").body for number in range(1, 13)).decode()
     marks = {"month": " / ay", "day": " / gün", None: ""}
     for advert in simulator.world.listed("emlak"):
         card = cards.partition(f'<h6 class="title"><a href="{emlak.path(advert)}">')[2].partition("</div>")[0]

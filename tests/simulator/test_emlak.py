@@ -32,7 +32,7 @@ def number(written: str | None) -> float | None:
 
 def cards(site: Site, query: str) -> list[tuple[str, str, bool]]:
     """Address, price and whether it is pinned, of each card."""
-    page = LexborHTMLParser(site.answer(f"/elanlar/?{query}").body)
+    page = LexborHTMLParser(site.response(f"/elanlar/?{query}").body)
     found = []
     for card in page.css("div.ticket-list > div.ticket"):
         link, price = card.css_first("h6.title a"), card.css_first("p.price")
@@ -140,15 +140,15 @@ def test_only_the_search_page_shows_the_period_of_a_rent(emlak: Site, adverts: l
 
 
 def test_a_page_past_the_end_is_the_last_one_again(emlak: Site) -> None:
-    last = emlak.answer("/elanlar/?ann_type=3&page=20").body
-    assert emlak.answer("/elanlar/?ann_type=3&page=21").body == last
-    assert emlak.answer("/elanlar/?ann_type=3&page=99999999999999999999").body == last
+    last = emlak.response("/elanlar/?ann_type=3&page=20").body
+    assert emlak.response("/elanlar/?ann_type=3&page=21").body == last
+    assert emlak.response("/elanlar/?ann_type=3&page=99999999999999999999").body == last
     assert "Növbəti →".encode() not in last
-    assert "Növbəti →".encode() in emlak.answer("/elanlar/?ann_type=3&page=19").body
+    assert "Növbəti →".encode() in emlak.response("/elanlar/?ann_type=3&page=19").body
 
 
 def test_the_count_filters_and_orders_are_honoured(emlak: Site, adverts: list[Advert]) -> None:
-    body = emlak.answer("/elanlar/?ann_type=1&price_min=50000&price_max=90000&sort_type=3").body
+    body = emlak.response("/elanlar/?ann_type=1&price_min=50000&price_max=90000&sort_type=3").body
     asked = [a for a in adverts if a.home.operation == "sale" and 50_000 <= a.asking <= 90_000]
     assert text(LexborHTMLParser(body), "h1.title span") == f"/ {len(asked)} elan tapıldı"
     found = cards(emlak, "ann_type=1&price_min=50000&price_max=90000&sort_type=3")
@@ -160,15 +160,15 @@ def test_other_spellings_of_a_url_redirect_to_the_right_one(emlak: Site, adverts
     for advert in adverts[:50]:
         right = emlak.path(advert)
         for wrong in (f"/{advert.ref}-x.html", f"/satilir-menzil-s{advert.ref}.html"):
-            answer = emlak.answer(wrong)
-            assert (answer.status, answer.location) == (301, emlak.base + right)
-        assert emlak.answer(right).status == 200
+            response = emlak.response(wrong)
+            assert (response.status, response.location) == (301, emlak.base + right)
+        assert emlak.response(right).status == 200
         assert right.isascii()
 
 
 def test_a_removed_advert_redirects_to_the_search_with_a_message(emlak: Site) -> None:
-    answer = emlak.answer("/1-satilir.html")
-    assert (answer.status, answer.location) == (302, f"{emlak.base}/elanlar/?ann_type=3")
-    cookie = (answer.set_cookie or "").partition(";")[0]
-    assert b"Elan tap\xc4\xb1lmad\xc4\xb1" in emlak.answer("/elanlar/?ann_type=3", cookie).body
-    assert b"Elan tap\xc4\xb1lmad\xc4\xb1" not in emlak.answer("/elanlar/?ann_type=3").body
+    response = emlak.response("/1-satilir.html")
+    assert (response.status, response.location) == (302, f"{emlak.base}/elanlar/?ann_type=3")
+    cookie = (response.set_cookie or "").partition(";")[0]
+    assert b"Elan tap\xc4\xb1lmad\xc4\xb1" in emlak.response("/elanlar/?ann_type=3", cookie).body
+    assert b"Elan tap\xc4\xb1lmad\xc4\xb1" not in emlak.response("/elanlar/?ann_type=3").body

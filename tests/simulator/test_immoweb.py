@@ -65,7 +65,7 @@ def at(document: Any, path: str) -> Any:
 
 
 def search(site: Site, query: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(site.answer(f"/en/search-results/{query}").body)
+    found: dict[str, Any] = json.loads(site.response(f"/en/search-results/{query}").body)
     return found
 
 
@@ -73,9 +73,9 @@ def ids(site: Site, query: str) -> Counter[int]:
     """How often each advert is on the pages of a search, the promoted ones left out."""
     seen: Counter[int] = Counter()
     page = 1
-    while (answer := search(site, f"{query}&page={page}"))["results"]:
-        first = int(answer["hasPremiumPosition"])
-        seen.update(result["id"] for result in answer["results"][first:])
+    while (response := search(site, f"{query}&page={page}"))["results"]:
+        first = int(response["hasPremiumPosition"])
+        seen.update(result["id"] for result in response["results"][first:])
         page += 1
     return seen
 
@@ -230,19 +230,19 @@ def test_new_projects_come_with_new_homes_and_the_same_whenever_they_are_looked_
 
 
 def test_promoted_results_repeat_an_advert_that_may_not_match(immoweb: Site, adverts: list[Advert]) -> None:
-    answer = search(immoweb, "house/for-sale?countries=BE&maxPrice=250000&page=1")
-    assert answer["hasPremiumPosition"]
-    assert len(answer["results"]) == 1 + min(30, answer["totalItems"])
-    assert answer["results"][0]["id"] in {advert.ref for advert in adverts}
+    response = search(immoweb, "house/for-sale?countries=BE&maxPrice=250000&page=1")
+    assert response["hasPremiumPosition"]
+    assert len(response["results"]) == 1 + min(30, response["totalItems"])
+    assert response["results"][0]["id"] in {advert.ref for advert in adverts}
 
 
 def test_filters_and_orders_are_honoured(immoweb: Site) -> None:
-    answer = search(immoweb, "house/for-sale?minPrice=200000&maxPrice=400000&orderBy=cheapest&page=2")
-    prices = [result["price"]["mainValue"] for result in answer["results"] if result["price"]["mainValue"]]
+    response = search(immoweb, "house/for-sale?minPrice=200000&maxPrice=400000&orderBy=cheapest&page=2")
+    prices = [result["price"]["mainValue"] for result in response["results"] if result["price"]["mainValue"]]
     assert prices == sorted(prices)
     assert all(200_000 <= price <= 400_000 for price in prices)
-    answer = search(immoweb, "apartment/for-rent?postalCodes=BE-9000,1000&minSurface=40&maxSurface=90&page=1")
-    for result in answer["results"][1:]:
+    response = search(immoweb, "apartment/for-rent?postalCodes=BE-9000,1000&minSurface=40&maxSurface=90&page=1")
+    for result in response["results"][1:]:
         assert result["property"]["location"]["postalCode"] in ("9000", "1000")
         assert 40 <= result["property"]["netHabitableSurface"] <= 90
 
@@ -275,10 +275,10 @@ def test_other_spellings_of_a_url_redirect_to_the_right_one(immoweb: Site, adver
     for advert in adverts:
         right = immoweb.path(advert)
         for wrong in (f"/en/classified/{advert.ref}", right.replace("/for-", "/nicely-for-")):
-            answer = immoweb.answer(wrong)
-            assert (answer.status, answer.location) == (301, immoweb.base + right)
-        assert immoweb.answer(right).status == 200
-        assert immoweb.answer(unquote(right)).status == 200
+            response = immoweb.response(wrong)
+            assert (response.status, response.location) == (301, immoweb.base + right)
+        assert immoweb.response(right).status == 200
+        assert immoweb.response(unquote(right)).status == 200
 
 
 def test_accents_in_an_address_are_percent_encoded(immoweb: Site, adverts: list[Advert]) -> None:

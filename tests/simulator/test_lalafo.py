@@ -20,15 +20,15 @@ ROOT = "category_id=2029&expand=url"
 
 
 def feed(site: Site, query: str, headers: Mapping[str, str] = HEADERS) -> dict[str, Any]:
-    answer = site.answer(f"/api/search/v3/feed/search?{query}", headers=headers)
-    assert answer.status == 200
-    found: dict[str, Any] = json.loads(answer.body)
+    response = site.response(f"/api/search/v3/feed/search?{query}", headers=headers)
+    assert response.status == 200
+    found: dict[str, Any] = json.loads(response.body)
     return found
 
 
 def details(site: Site, ref: int, headers: Mapping[str, str] = HEADERS) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(
-        site.answer(f"/api/search/v3/feed/details/{ref}?expand=url", headers=headers).body
+        site.response(f"/api/search/v3/feed/details/{ref}?expand=url", headers=headers).body
     )
     return found
 
@@ -75,7 +75,7 @@ def test_the_truth_equals_the_values_of_the_details(lalafo: Site, adverts: list[
 
 def test_without_the_headers_of_its_application_the_api_returns_no_data(lalafo: Site, adverts: list[Advert]) -> None:
     for path in ("search?category_id=2029", f"details/{adverts[0].ref}"):
-        assert lalafo.answer(f"/api/search/v3/feed/{path}").status == 417
+        assert lalafo.response(f"/api/search/v3/feed/{path}").status == 417
     assert feed(lalafo, ROOT, HEADERS | {"country-id": "12"})["_meta"]["totalCount"] == 0
     az, ru = (details(lalafo, adverts[0].ref, HEADERS | {"language": each})["params"] for each in ("az_AZ", "ru_RU"))
     assert [param["id"] for param in az] == [param["id"] for param in ru]
@@ -88,13 +88,13 @@ def test_the_feed_finds_every_advert_newest_first_and_more_than_was_asked_for(
     seen: Counter[int] = Counter()
     order: list[int] = []
     for page in range(1, 11):
-        answer = feed(lalafo, f"{ROOT}&sort_by=newest&per-page=40&page={page}")
-        paid = 4 if answer["_meta"]["feed"] == "ppv-category" else 0
-        assert len(answer["items"]) == 40 + paid
-        assert all(item["is_ppv"] for item in answer["items"][:paid])
-        seen.update(item["id"] for item in answer["items"][paid:])
-        order += [item["created_time"] for item in answer["items"][paid:]]
-        assert ("next" in answer["_links"]) == (page < 10)
+        response = feed(lalafo, f"{ROOT}&sort_by=newest&per-page=40&page={page}")
+        paid = 4 if response["_meta"]["feed"] == "ppv-category" else 0
+        assert len(response["items"]) == 40 + paid
+        assert all(item["is_ppv"] for item in response["items"][:paid])
+        seen.update(item["id"] for item in response["items"][paid:])
+        order += [item["created_time"] for item in response["items"][paid:]]
+        assert ("next" in response["_links"]) == (page < 10)
     assert seen == Counter(advert.ref for advert in adverts)
     assert order == sorted(order, reverse=True)
 
@@ -114,11 +114,11 @@ def test_only_the_parameter_with_a_hyphen_is_used(lalafo: Site) -> None:
 
 
 def test_past_the_end_the_feed_is_filled_with_other_adverts(lalafo: Site) -> None:
-    answer = feed(lalafo, f"{ROOT}&per-page=40&page=11")
-    assert "next" not in answer["_links"]
-    assert answer["_meta"]["currentPage"] > answer["_meta"]["pageCount"]
-    assert 1423 in {item["category_id"] for item in answer["items"]}
-    assert details(lalafo, answer["items"][-1]["id"])["category_id"] == 1423
+    response = feed(lalafo, f"{ROOT}&per-page=40&page=11")
+    assert "next" not in response["_links"]
+    assert response["_meta"]["currentPage"] > response["_meta"]["pageCount"]
+    assert 1423 in {item["category_id"] for item in response["items"]}
+    assert details(lalafo, response["items"][-1]["id"])["category_id"] == 1423
 
 
 def test_a_query_shows_and_counts_a_limited_number_of_adverts(lalafo: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def test_leaves_cities_and_prices_share_out_the_whole(lalafo: Site, adverts: lis
 
 def test_the_page_carries_the_answer_it_was_made_of(lalafo: Site, adverts: list[Advert]) -> None:
     def queries(path: str) -> dict[str, Any]:
-        found = re.search(rb'<script id="__NEXT_DATA__"[^>]*>(.*?)</script>', lalafo.answer(path).body, re.DOTALL)
+        found = re.search(rb'<script id="__NEXT_DATA__"[^>]*>(.*?)</script>', lalafo.response(path).body, re.DOTALL)
         assert found is not None
         state = json.loads(found[1])["props"]["pageProps"]["dehydratedState"]
         return {query["queryKey"][0]: query["state"]["data"] for query in state["queries"]}
@@ -158,9 +158,9 @@ def test_the_page_carries_the_answer_it_was_made_of(lalafo: Site, adverts: list[
 def test_any_slug_leads_to_the_right_address(lalafo: Site, adverts: list[Advert]) -> None:
     for advert in adverts[:20]:
         for wrong in (f"/baku/ads/x-id-{advert.ref}", f"/azerbaijan/ads/id-{advert.ref}"):
-            answer = lalafo.answer(wrong)
-            assert (answer.status, answer.location) == (301, lalafo.base + lalafo.path(advert))
-        assert lalafo.answer(lalafo.path(advert)).status == 200
+            response = lalafo.response(wrong)
+            assert (response.status, response.location) == (301, lalafo.base + lalafo.path(advert))
+        assert lalafo.response(lalafo.path(advert)).status == 200
 
 
 def test_a_removed_advert_is_unknown_or_no_longer_active(simulator: Simulator) -> None:
@@ -168,10 +168,10 @@ def test_a_removed_advert_is_unknown_or_no_longer_active(simulator: Simulator) -
     for _ in range(4):
         for ref, how in simulator.advance()["portals"]["lalafo"]["removed"].items():
             ways.add(how)
-            answer = site.answer(f"/api/search/v3/feed/details/{ref}", headers=HEADERS)
-            page = site.answer(site.path(simulator.world.adverts["lalafo"][int(ref)]))
-            assert answer.status == page.status == (404 if how == "404" else 200)
-            assert how == "404" or json.loads(answer.body)["status_id"] == 7
+            response = site.response(f"/api/search/v3/feed/details/{ref}", headers=HEADERS)
+            page = site.response(site.path(simulator.world.adverts["lalafo"][int(ref)]))
+            assert response.status == page.status == (404 if how == "404" else 200)
+            assert how == "404" or json.loads(response.body)["status_id"] == 7
     assert ways == {"404", "deactivated"}
 
 

@@ -314,7 +314,7 @@ def test_pages_are_served_about_as_fast_as_a_constant_answer() -> None:
         async with running(World(1, 40)) as simulator:
             site = simulator.sites["immoweb"]
             paths = [site.path(advert) for advert in simulator.world.listed("immoweb")] * 5
-            async with constant(site.answer(paths[0]).body) as peer:
+            async with constant(site.response(paths[0]).body) as peer:
                 ours, theirs = [], []
                 for _ in range(5):
                     ours.append(await seconds_for(site.base, paths))

@@ -42,7 +42,7 @@ def test_search_answers_have_every_key_of_the_real_ones_and_no_other(immoweb: Si
     found: set[str] = set()
     for deal in ("for-sale", "for-rent"):
         target = f"/en/search-results/house-and-apartment/{deal}?countries=BE{FILTERS}"
-        found.update(paths(json.loads(immoweb.answer(target).body)))
+        found.update(paths(json.loads(immoweb.response(target).body)))
     assert found == shape("immoweb_search")
 
 
@@ -50,7 +50,7 @@ def test_details_of_lalafo_have_every_key_of_the_real_ones_and_no_other(lalafo: 
     found: set[str] = set()
     for advert in lalafo.world.listed("lalafo"):
         target = f"/api/search/v3/feed/details/{advert.ref}?expand=url"
-        found.update(paths(json.loads(lalafo.answer(target, headers={"device": "pc"}).body)))
+        found.update(paths(json.loads(lalafo.response(target, headers={"device": "pc"}).body)))
     assert found == shape("lalafo_details")
 
 
@@ -62,26 +62,26 @@ def test_advert_pages_of_emlak_have_the_elements_that_parsers_read(emlak: Site, 
 
 @pytest.mark.parametrize("selector", sorted(shape("emlak_search")))
 def test_search_pages_of_emlak_have_the_elements_that_parsers_read(emlak: Site, selector: str) -> None:
-    pages = (emlak.answer(f"/elanlar/?ann_type=3&page={number}").body for number in range(1, 6))
+    pages = (emlak.response(f"/elanlar/?ann_type=3&page={number}").body for number in range(1, 6))
     assert any(LexborHTMLParser(page).css_first(selector) for page in pages)
 
 
 @pytest.mark.parametrize("selector", sorted(shape("tap_detail")))
 def test_advert_pages_of_tap_have_the_elements_that_parsers_read(tap: Site, selector: str) -> None:
-    pages = (tap.answer(tap.path(advert)).body for advert in tap.world.listed("tap"))
+    pages = (tap.response(tap.path(advert)).body for advert in tap.world.listed("tap"))
     assert any(LexborHTMLParser(page).css_first(selector) for page in pages)
 
 
 @pytest.mark.parametrize("selector", sorted(shape("tap_search")))
 def test_search_pages_of_tap_have_the_elements_that_parsers_read(tap: Site, selector: str) -> None:
-    page = tap.answer("/elanlar/dasinmaz-emlak/menziller").body
+    page = tap.response("/elanlar/dasinmaz-emlak/menziller").body
     assert LexborHTMLParser(page).css_first(selector)
 
 
 def test_the_older_search_page_carries_its_results_in_an_attribute(immoweb: Site) -> None:
     query = "house/for-sale?countries=BE&page=1&orderBy=newest"
-    found = LexborHTMLParser(immoweb.answer(f"/en/search/{query}").body).css_first("iw-search")
-    answer = json.loads(immoweb.answer(f"/en/search-results/{query}").body)
+    found = LexborHTMLParser(immoweb.response(f"/en/search/{query}").body).css_first("iw-search")
+    response = json.loads(immoweb.response(f"/en/search-results/{query}").body)
     assert found is not None
-    assert json.loads(found.attributes[":results"] or "") == answer["results"]
-    assert found.attributes[":result-count"] == str(answer["totalItems"])
+    assert json.loads(found.attributes[":results"] or "") == response["results"]
+    assert found.attributes[":result-count"] == str(response["totalItems"])

@@ -20,9 +20,9 @@ SEARCH = """query($f: AdFilterInput, $n: Int, $a: String) { adSearch(filters: $f
 
 def graphql(site: Site, query: str, **variables: Any) -> Any:
     body = json.dumps({"query": query, "variables": variables}).encode()
-    answer = site.answer("/graphql", body=body)
-    assert answer.status == 200
-    return json.loads(answer.body)
+    response = site.response("/graphql", body=body)
+    assert response.status == 200
+    return json.loads(response.body)
 
 
 def ads(site: Site, **variables: Any) -> Any:
@@ -30,7 +30,7 @@ def ads(site: Site, **variables: Any) -> Any:
 
 
 def cache(site: Site, advert: Advert) -> dict[str, Any]:
-    script = LexborHTMLParser(site.answer(site.path(advert)).body).css_first("script#__NEXT_DATA__")
+    script = LexborHTMLParser(site.response(site.path(advert)).body).css_first("script#__NEXT_DATA__")
     return {} if script is None else json.loads(script.text())["props"]["pageProps"]["apolloState"]
 
 
@@ -43,7 +43,7 @@ def test_both_forms_of_a_page_have_the_true_values(tap: Site, adverts: list[Adve
     forms: Counter[str] = Counter()
     for advert in adverts:
         truth, state = tap.truth(advert), cache(tap, advert)
-        page = LexborHTMLParser(tap.answer(tap.path(advert)).body)
+        page = LexborHTMLParser(tap.response(tap.path(advert)).body)
         title: Any = page.css_first("h1")
         assert title.text() == truth["title"]
         if state:
@@ -116,7 +116,7 @@ def test_a_query_for_something_unknown_is_an_error_with_a_message(tap: Site, que
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"query": 7}', b"\xff", b'{"query":"' + b"{a" * 9000 + b'"}'])
 def test_every_invalid_post_gets_an_error_response(tap: Site, body: bytes) -> None:
-    assert "errors" in json.loads(tap.answer("/graphql", body=body).body)
+    assert "errors" in json.loads(tap.response("/graphql", body=body).body)
 
 
 def test_filters_find_nothing_from_another_source(tap: Site) -> None:
@@ -126,10 +126,10 @@ def test_filters_find_nothing_from_another_source(tap: Site) -> None:
 
 def test_telephones_are_sent_in_both_ways(tap: Site, adverts: list[Advert]) -> None:
     ref = adverts[0].ref
-    old = tap.answer(f"/ads/{ref}/phones", body=b"")
+    old = tap.response(f"/ads/{ref}/phones", body=b"")
     assert old.status == 422
     headers = {"x-csrf-token": "uydurma-nisan", "x-requested-with": "XMLHttpRequest"}
-    phones = json.loads(tap.answer(f"/ads/{ref}/phones", headers=headers, body=b"").body)["phones"]
+    phones = json.loads(tap.response(f"/ads/{ref}/phones", headers=headers, body=b"").body)["phones"]
     state = next(state for advert in adverts if (state := cache(tap, advert)))
     query = "mutation($id: ID) { createCall(adId: $id, source: DESKTOP) { entity } }"
     key = [key for key in state if key.startswith("Ad:")][-1]
@@ -143,16 +143,16 @@ def test_an_advert_can_be_removed_in_every_way(simulator: Simulator) -> None:
     for _ in range(6):
         simulator.advance()
     for advert in simulator.world.gone("tap"):
-        answer = site.answer(site.path(advert))
-        is_marked = answer.status == 200 and b'"status":"EXPIRED"' in answer.body
-        ways["expired" if is_marked else str(answer.status)] += 1
+        response = site.response(site.path(advert))
+        is_marked = response.status == 200 and b'"status":"EXPIRED"' in response.body
+        ways["expired" if is_marked else str(response.status)] += 1
     assert set(ways) == {"404", "410", "expired"}
-    assert site.answer("/elanlar/dasinmaz-emlak/menziller/1").status == 404
+    assert site.response("/elanlar/dasinmaz-emlak/menziller/1").status == 404
 
 
 def test_any_category_path_leads_to_the_advert(tap: Site, adverts: list[Advert]) -> None:
-    answer = tap.answer(f"/elanlar/elektronika/x/{adverts[0].ref}")
-    assert (answer.status, answer.location) == (301, tap.base + tap.path(adverts[0]))
+    response = tap.response(f"/elanlar/elektronika/x/{adverts[0].ref}")
+    assert (response.status, response.location) == (301, tap.base + tap.path(adverts[0]))
 
 
 def test_a_page_of_the_older_form_says_today_only_today() -> None:
@@ -160,7 +160,7 @@ def test_a_page_of_the_older_form_says_today_only_today() -> None:
     site = Tap(world, "http://tap.test")
 
     def today() -> set[Advert]:
-        return {advert for advert in world.listed("tap") if b"Bug\xc3\xbcn" in site.answer(site.path(advert)).body}
+        return {advert for advert in world.listed("tap") if b"Bug\xc3\xbcn" in site.response(site.path(advert)).body}
 
     world.advance()
     site.forget(world.listed("tap"))
@@ -175,7 +175,7 @@ def test_a_page_of_the_older_form_says_today_only_today() -> None:
 def test_the_older_list_is_endless_by_links(tap: Site) -> None:
     target, seen = "/elanlar/dasinmaz-emlak/menziller", set[str]()
     while target:
-        page = LexborHTMLParser(tap.answer(target).body)
+        page = LexborHTMLParser(tap.response(target).body)
         seen |= {link.attributes["href"] or "" for link in page.css(".products-i > a.products-link")}
         following = page.css_first('div.pagination a[href*="cursor="]')
         target = (following.attributes["href"] or "") if following else ""

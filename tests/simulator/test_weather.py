@@ -67,11 +67,11 @@ class Visitor:
         return {what: (await self.get(path))[0] for what, path in self.pages.items()}
 
     async def truth(self) -> list[bytes]:
-        answers = []
+        responses = []
         for path in ("", "/events"):
             async with self._session.get(f"{self.control}/_truth/{self._portal}{path}") as response:
-                answers.append(await response.read())
-        return answers
+                responses.append(await response.read())
+        return responses
 
     async def search(self, page: int) -> tuple[int, list[str]]:
         """The total shown, and the refs or addresses shown, without what is promoted."""
@@ -81,13 +81,13 @@ class Visitor:
             return await self._search_tap(page)
         _, body, _ = await self.get(SEARCHES[self._portal].format(page))
         if self._portal == "immoweb":
-            answer = json.loads(body)
-            shown = answer["results"][int(answer["hasPremiumPosition"]) :]
-            return answer["totalItems"], [str(result["id"]) for result in shown]
+            response = json.loads(body)
+            shown = response["results"][int(response["hasPremiumPosition"]) :]
+            return response["totalItems"], [str(result["id"]) for result in shown]
         if self._portal == "lalafo":
-            answer = json.loads(body)
-            items = answer["items"][4 if answer["_meta"]["feed"] == "ppv-category" else 0 :]
-            return answer["_meta"]["totalCount"], [str(item["id"]) for item in items]
+            response = json.loads(body)
+            items = response["items"][4 if response["_meta"]["feed"] == "ppv-category" else 0 :]
+            return response["_meta"]["totalCount"], [str(item["id"]) for item in items]
         parsed = LexborHTMLParser(body)
         count = parsed.css_first("h1.title span")
         assert count is not None
@@ -98,9 +98,9 @@ class Visitor:
         """Each page leads to the next, and the last one to nothing; the first begins with what is promoted."""
         self._cursor = self._cursor if page > 1 else None
         _, body, _ = await self.get(search_of_bina(self._cursor))
-        answer = json.loads(body)["data"]["itemsConnection"]
-        self._cursor = answer["pageInfo"]["endCursor"] or self._cursor
-        return answer["totalCount"], [edge["node"]["id"] for edge in answer["edges"]][-SIZES["bina"] :]
+        response = json.loads(body)["data"]["itemsConnection"]
+        self._cursor = response["pageInfo"]["endCursor"] or self._cursor
+        return response["totalCount"], [edge["node"]["id"] for edge in response["edges"]][-SIZES["bina"] :]
 
     async def _search_tap(self, page: int) -> tuple[int, list[str]]:
         after = b64encode(str((page - 1) * SIZES["tap"]).encode()).decode()
@@ -109,8 +109,8 @@ class Visitor:
         )
         parameters = {"query": query, "variables": {"n": SIZES["tap"], "a": after}}
         async with self._session.post(self.site.base + "/graphql", json=parameters) as response:
-            answer = (await response.json())["data"]["ads"]
-        return answer["totalCount"], [node["path"] for node in answer["nodes"]]
+            response = (await response.json())["data"]["ads"]
+        return response["totalCount"], [node["path"] for node in response["nodes"]]
 
     async def all_pages(self) -> tuple[int, list[list[str]]]:
         """The total, and what each page shows, as many pages as the total needs."""

@@ -31,8 +31,8 @@ for site in simulator.sites.values():
         digest.update(repr(site.truth(advert)).encode())
     digest.update(repr(simulator.events(site.portal)).encode())
 for target in ("/en/search-results/house-and-apartment/for-sale", "/en/search/office/for-rent"):
-    digest.update(simulator.sites["immoweb"].answer(target).body)
-digest.update(simulator.sites["emlak"].answer("/elanlar/").body)
+    digest.update(simulator.sites["immoweb"].response(target).body)
+digest.update(simulator.sites["emlak"].response("/elanlar/").body)
 print(digest.hexdigest())
 """
 

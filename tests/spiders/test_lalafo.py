@@ -400,8 +400,8 @@ def test_a_search_with_more_than_the_portal_shows_is_found_whole(monkeypatch: py
     while waiting:
         search = waiting.pop()
         asked += 1
-        answer = site.answer(urldefrag(search).url.removeprefix(site.base), headers=HEADERS)
-        results = spider.parse_search(response(answer.body, search))
+        page = site.response(urldefrag(search).url.removeprefix(site.base), headers=HEADERS)
+        results = spider.parse_search(response(page.body, search))
         is_long = paging.is_first(search) and (results.total or 0) > (paging.reach or 0)
         parts = list(results.searches)
         if is_long:

@@ -87,6 +87,8 @@ def read_timetable(path: Path, simulator: str | None) -> tuple[Entry, ...]:
     """The entries of a file. Raises BadTimetable: one line."""
     try:
         content = path.read_text("utf-8")
+    except FileNotFoundError as error:
+        raise BadTimetable(f"there is no file {path}; docs/timetable.md shows one") from error
     except (OSError, UnicodeDecodeError) as error:
         raise BadTimetable(f"{path} cannot be read: {error}") from error
     return parse_timetable(content, str(path), simulator)

@@ -11,6 +11,7 @@ from typing import Any
 
 from realestate.parsing import coordinates, prices, schemaorg
 from realestate.parsing.unknown_pages import (
+    cities,
     countries,
     headline,
     json_fields,
@@ -60,6 +61,8 @@ class Reading:
 def read(text: str, url: str) -> Reading:
     """Return what a page says about a home; or that it is about none, or about many."""
     document = Document(text, url)
+    in_united_states = places.in_united_states([*document.titles, document.title or "", *labels.near_heading(document)])
+    document.address_country = in_united_states.get("country")
     subjects = {name: nodes.subject(document, found) for name, found in document.nodes.items()}
     subject = _joined(subjects)
     rows = labels.rows(document)
@@ -79,6 +82,7 @@ def read(text: str, url: str) -> Reading:
     said["title"] = {
         **json_fields.usual_values(document, json_objects.every_object(data)),
         **places.code_and_city(near, document.language, country),
+        **in_united_states,
         **headline.counts_and_sizes(document),
     }
     reading = Reading("listing", country=country)
@@ -87,11 +91,12 @@ def read(text: str, url: str) -> Reading:
     _set_type(reading, document, said, subject.nodes)
     _set_operation(reading, document, said, subject.nodes)
     _set_price(reading, document, said)
+    _set_city(reading, document)
     _set_charges(reading)
     _set_title(reading, document, said)
     _set_sizes(reading)
     _leave_out_what_does_not_fit(reading)
-    is_home = _is_about_a_home(reading) or (reading.is_gone and nodes.type_of_node(subject.nodes) is not None)
+    is_home = _is_about_a_home(reading, document) or (reading.is_gone and nodes.type_of_node(subject.nodes) is not None)
     return reading if is_home else Reading("other")
 
 
@@ -222,6 +227,25 @@ def _set_price(reading: Reading, document: Document, said: Mapping[str, dict[str
     reading.sources["price"] = best[0]
 
 
+def _set_city(reading: Reading, document: Document) -> None:
+    """A large city that the breadcrumbs and titles name, if nothing else says the city; and its country.
+
+    A country that nothing says is that of the language and the currency: Spanish and euros are used in Spain only."""
+    currency = reading.price.currency
+    if "city" in reading.fields:
+        found = cities.find([str(reading.fields["city"])], [], reading.country, currency)
+    else:
+        titles = [*document.titles, *headline.below_heading(document)]
+        found = cities.find(headline.breadcrumb_names(document), titles, reading.country, currency)
+        if found:
+            reading.fields["city"] = found.name
+            reading.sources["city"] = "title"
+    if reading.country is None:
+        by_code = countries.of_postal_code(str(reading.fields.get("postal_code", "")), currency)
+        by_language = countries.of_language(document.language, currency)
+        reading.country = by_code or (found.country if found else None) or by_language
+
+
 def _set_charges(reading: Reading) -> None:
     """Charges have the currency of the price: those of another currency are left out, as a listing has one currency."""
     charges = reading.fields.pop("charges", None)
@@ -280,16 +304,26 @@ def _leave_out_what_does_not_fit(reading: Reading) -> None:
         left_out = (*left_out, "plot_m2")
     if fields.get("bedrooms") == 0 and kind != "apartment":  # a studio has none; elsewhere 0 means unknown
         left_out = (*left_out, "bedrooms")
-    street = str(fields.get("street", ""))
-    if street and street.split(",", maxsplit=1)[0].strip() in (fields.get("city"), fields.get("region")):
+    if "street" in fields and not _is_street(str(fields["street"]), reading):
         left_out = (*left_out, "street")
     for name in left_out:
         fields.pop(name, None)
         reading.sources.pop(name, None)
 
 
-def _is_about_a_home(reading: Reading) -> bool:
-    """Whether enough is known. A type in a description, or a price alone, may be about anything."""
+def _is_street(text: str, reading: Reading) -> bool:
+    """Whether a text is more than places: "Warsaw, Wola", "07609 Cala Blava, Spain" are no streets."""
+    fields = reading.fields
+    first = text.split(",", maxsplit=1)[0].strip()
+    places_named = {vocabulary.words(str(fields[name])) for name in ("city", "region", "district") if name in fields}
+    is_place = vocabulary.words(first) in places_named or cities.is_city(first, reading.country)
+    code = str(fields.get("postal_code", ""))
+    return not is_place and not (code and first.startswith(code))
+
+
+def _is_about_a_home(reading: Reading, document: Document) -> bool:
+    """Whether enough is known. A type in a description, or a price alone, may be about anything. A page without any
+    title has to say more."""
     fields = reading.fields
     sources = reading.sources
     is_typed = fields["property_type"] != "other" and sources["property_type"] not in (
@@ -301,7 +335,8 @@ def _is_about_a_home(reading: Reading) -> bool:
     details = [name for name in _DETAILS if name in fields or (name == "price" and reading.price.amount is not None)]
     is_data = any(sources.get(name) in _DATA for name in details)
     known = len(details) + is_typed + (reading.operation is not None)
-    return "title" in fields and (is_typed or has_size) and bool(details) and (is_data or known >= _FEWEST_FACTS)
+    is_named = "title" in fields or (not document.titles and known > _FEWEST_FACTS)
+    return is_named and (is_typed or has_size) and bool(details) and (is_data or known >= _FEWEST_FACTS)
 
 
 def _opengraph(document: Document) -> dict[str, Any]:
@@ -335,5 +370,6 @@ def _country(document: Document, said: Mapping[str, dict[str, Any]]) -> str | No
     named = countries.code(document.graph.get("og:country-name")) or countries.code(
         document.graph.get("og:country_name")
     )
-    is_us = places.is_in_united_states([*document.titles, document.title or ""])
-    return named or document.host_country or ("US" if is_us else None) or document.locale_country
+    crumbs = {code for each in headline.breadcrumb_names(document) if (code := countries.of_name(each))}
+    in_breadcrumbs = crumbs.pop() if len(crumbs) == 1 else None
+    return named or in_breadcrumbs or document.home_country

@@ -55,6 +55,8 @@ class Document:
         self.graph = {name: content[:_LONGEST_TEXT] for name, content in html.opengraph(self.page).items()}
         self.titles_in_data: list[str] = []
         """Titles that the page's data has. They are known when the data has been read."""
+        self.address_country: str | None = None
+        """The country of an address in the page's titles or near its heading."""
 
     @cached_property
     def addresses(self) -> list[str]:
@@ -87,6 +89,11 @@ class Document:
             if re.fullmatch("[a-z]{2}", end) and end not in _NO_COUNTRY:
                 return _COUNTRIES.get(end, end.upper())
         return None
+
+    @property
+    def home_country(self) -> str | None:
+        """The country of the host name, of an address in the texts, or of the page's locale."""
+        return self.host_country or self.address_country or self.locale_country
 
     @cached_property
     def title(self) -> str | None:

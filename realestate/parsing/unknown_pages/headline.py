@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from realestate.parsing import areas, prices
 from realestate.parsing.property_types import PropertyType
 from realestate.parsing.text import line
-from realestate.parsing.unknown_pages import nodes, values, vocabulary
+from realestate.parsing.unknown_pages import labels, nodes, values, vocabulary
 from realestate.parsing.unknown_pages.document import Document
 
 #: Rooms by the name of a flat.
@@ -17,6 +17,8 @@ _PORTUGUESE_TYPE = re.compile(r"(?<![^ ])t([0-9])(?![^ ])")
 _FRENCH_TYPE = re.compile(r"(?<![^ ])[tf]([1-9])(?![^ ])")
 _TURKISH_ROOMS = re.compile(r"(?<![^ ])(\d)\+([01])(?![^ ])")
 _LONGEST_DESCRIPTION = 400
+#: So many texts below the heading may be the address.
+_BELOW = 6
 #: Types that a description or an address names only if the home is one. A home may have a room, or a garage.
 _SURE_TYPES = ("apartment", "house", "land", "commercial", "office")
 #: A shorter title is not taken instead of a longer one that ends with it: "Reserved • House with a garden".
@@ -151,6 +153,17 @@ def _breadcrumbs(document: Document) -> list[str]:
         selector = '[class*="breadcrumb" i] a, nav[aria-label*="breadcrumb" i] a'
         texts = [text for each in document.page.css(selector)[:12] if (text := line(each.text()))]
     return texts
+
+
+def breadcrumb_names(document: Document) -> list[str]:
+    """The texts of the breadcrumbs, without addresses."""
+    return [each for each in _breadcrumbs(document) if "/" not in each]
+
+
+def below_heading(document: Document) -> list[str]:
+    """The texts directly below the heading, where many pages have the address."""
+    start = labels.heading(document)
+    return [each.text for each in document.blocks[start + 1 : start + _BELOW]] if start else []
 
 
 def _first_sentence(text: str | None) -> str | None:

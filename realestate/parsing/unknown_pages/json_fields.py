@@ -235,7 +235,7 @@ def _price(document: Document, by_key: dict[str, Any]) -> prices.Price | None:
     )
     currency = currencies.code(named)
     if isinstance(asked, str) and not asked.replace(".", "", 1).isdecimal():
-        found = values.price(asked, document.host_country or document.locale_country)
+        found = values.price(asked, document.home_country)
         return found if found.amount is not None else None
     if currency is None or isinstance(asked, bool) or not isinstance(asked, int | float | str):
         return None

@@ -13,6 +13,8 @@ _LONGEST_LABEL = 60
 _DATES = ("posted_at", "updated_at")
 _NEAR_HEADING = 60
 _NEAR_ROW = 5
+#: A shorter text is not a heading, even if a title begins with it.
+_SHORTEST_HEADING = 10
 _LONGEST_VALUE = 160
 #: A field with so many different values is that of many homes.
 _MANY = 3
@@ -36,16 +38,16 @@ class Row(NamedTuple):
 
 def rows(document: Document) -> list[Row]:
     """Return what all rows of the page say, in their order, up to the heading above other homes."""
-    heading = _heading(document)
+    start = heading(document)
     found = [row for block in range(end(document)) for row in _rows_of(document, block)]
     others = {row.block for row in found if row.field not in _DATES}
-    return [row for row in found if row.field not in _DATES or _is_date_of_home(row, others, heading)]
+    return [row for row in found if row.field not in _DATES or _is_date_of_home(row, others, start)]
 
 
-def _is_date_of_home(row: Row, others: set[int], heading: int) -> bool:
+def _is_date_of_home(row: Row, others: set[int], start: int) -> bool:
     """Whether a date is near the heading or in a table with other rows. Elsewhere it is that of an article."""
     near = range(row.block - _NEAR_ROW, row.block + _NEAR_ROW + 1)
-    return row.block <= heading + _NEAR_HEADING or not others.isdisjoint(near)
+    return row.block <= start + _NEAR_HEADING or not others.isdisjoint(near)
 
 
 def fields(found: list[Row]) -> dict[str, Any]:
@@ -60,7 +62,7 @@ def fields(found: list[Row]) -> dict[str, Any]:
 
 def end(document: Document) -> int:
     """The block where the listings of other homes begin."""
-    for at in range(_heading(document), len(document.blocks)):
+    for at in range(heading(document), len(document.blocks)):
         text = document.blocks[at].text
         if len(text) <= _LONGEST_LABEL and vocabulary.begins_list_of_similar(text):
             return at
@@ -69,19 +71,27 @@ def end(document: Document) -> int:
 
 def near_heading(document: Document) -> list[str]:
     """Return the texts around the page's heading, and the smaller headings below it."""
-    heading = _heading(document)
-    texts = [block.text for block in document.blocks[max(0, heading - 5) : heading + 20]]
-    below = document.blocks[heading : heading + 60]
+    start = heading(document)
+    texts = [block.text for block in document.blocks[max(0, start - 5) : start + 20]]
+    below = document.blocks[start : start + 60]
     return texts + [block.text for block in below if document.elements[block.element].tag in ("h2", "h3", "h4")]
 
 
-def _heading(document: Document) -> int:
-    """The block of the page's heading; 0 without one."""
-    return next((at for at in range(len(document.blocks)) if _is_heading(document, at)), 0)
+def heading(document: Document) -> int:
+    """Return the block of the page's heading: the first `h1`, or the text with which a title begins; 0 without one."""
+    blocks = document.blocks
+    first = next((at for at, each in enumerate(blocks) if document.elements[each.element].tag == "h1"), None)
+    if first is not None:
+        return first
+    titles = [vocabulary.words(each) for each in document.titles]
+    return next((at for at, each in enumerate(blocks) if _begins_a_title(each.text, titles)), 0)
 
 
-def _is_heading(document: Document, at: int) -> bool:
-    return document.elements[document.blocks[at].element].tag == "h1"
+def _begins_a_title(text: str, titles: list[str]) -> bool:
+    if not _SHORTEST_HEADING <= len(text) <= _LONGEST_VALUE:
+        return False
+    short = vocabulary.words(text)
+    return any(title.startswith(short) for title in titles)
 
 
 def _rows_of(document: Document, at: int) -> Iterator[Row]:

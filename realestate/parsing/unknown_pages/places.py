@@ -37,18 +37,32 @@ _CODE_AND_CITY = re.compile(
 _LANGUAGES = frozenset({"de", "fr", "it", "es", "nl", "pl", "da", "sv", "no", "fi", "cs", "sk"})
 #: In these languages a city may have four digits; elsewhere four digits are a year or a house number.
 _FOUR_DIGITS = frozenset({"AT", "CH", "BE", "NL", "DK", "NO", "LU", "HU"})
-#: Addresses of states in titles: ", CA 94115".
-_UNITED_STATES = re.compile(
-    r", ?(?:A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]"
-    r"|W[AIVY]) \d{5}\b"
+_STATE = (
+    r"(?P<state>A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT"
+    r"|V[AT]|W[AIVY])"
 )
+#: "350 N Forest #20, Casper, WY 82609". The street may stand elsewhere.
+_UNITED_STATES = re.compile(
+    r"(?:^|(?P<street>\d[^,]{2,60}), ?|, ?)"
+    rf"(?P<city>[^\W\d_][^\d,;|()/:#]{{1,40}}), ?{_STATE} (?P<code>\d{{5}})(?!\d)"
+)
+
+
+#: "…, Berlin (10178)": a city and the postal code behind it.
+_CITY_AND_CODE = re.compile(r"(?:^|, ?|\b(?:in|à|a|en) )(?P<city>[^\W\d_][^\d,;|()/:]{1,30}?) \((?P<code>\d{5})\)")
 
 
 def code_and_city(texts: list[str], language: str, country: str | None) -> dict[str, Any]:
     """Return the postal code and the city that the texts near the heading name, if they name exactly one."""
     if language not in _LANGUAGES:
         return {}
-    found = {(each["code"], each["city"].strip()) for text in texts for each in _CODE_AND_CITY.finditer(text[:300])}
+    patterns = (_CODE_AND_CITY, _CITY_AND_CODE)
+    found = {
+        (each["code"], each["city"].strip())
+        for text in texts
+        for pattern in patterns
+        for each in pattern.finditer(text[:300])
+    }
     fit = {
         (code, name)
         for code, name in found
@@ -65,6 +79,11 @@ def _is_currency(name: str) -> bool:
     return currencies.code(name.split(maxsplit=1)[0]) is not None
 
 
-def is_in_united_states(texts: list[str]) -> bool:
-    """Return whether a title has an address with a state's code and its postal code."""
-    return any(_UNITED_STATES.search(each[:300]) for each in texts)
+def in_united_states(texts: list[str]) -> dict[str, Any]:
+    """Return the address of texts that end with a state and its postal code, if they name one postal code."""
+    found = [each for text in texts if (each := _UNITED_STATES.search(text[:300]))]
+    if len({each["code"] for each in found}) != 1:
+        return {}
+    streets = [each["street"].strip() for each in found if each["street"]]
+    known = {"city": found[0]["city"].strip(), "region": found[0]["state"], "postal_code": found[0]["code"]}
+    return {**known, "country": "US", **({"street": streets[0]} if streets else {})}

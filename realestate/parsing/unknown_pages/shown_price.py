@@ -1,13 +1,14 @@
 """The price as the page shows it, for pages that have it nowhere else: the price near the heading."""
 
 from realestate.parsing import prices
-from realestate.parsing.unknown_pages import values
+from realestate.parsing.unknown_pages import labels, values
 from realestate.parsing.unknown_pages.document import Document
 
 #: How far from the heading the price may be, in texts.
 _BEFORE = 25
 _AFTER = 60
 _LONGEST = 60
+_TIMES_HIGHER = 100
 _MARKS = (
     "price",
     "preis",
@@ -26,9 +27,11 @@ _MARKS = (
 
 
 def find(document: Document, country: str | None) -> prices.Price | None:
-    """Return the first price near the heading whose element is named after it; or the only price there is near it."""
+    """Return the first price near the heading whose element is named after it; or the only price there is near it.
+
+    Prices per square metre may stand beside the price of a sale: it is by far the highest."""
     blocks = document.blocks
-    heading = next((at for at, each in enumerate(blocks) if document.elements[each.element].tag == "h1"), 0)
+    heading = labels.heading(document)
     marked: list[prices.Price] = []
     others: list[prices.Price] = []
     for at in range(max(0, heading - _BEFORE), min(len(blocks), heading + _AFTER)):
@@ -37,7 +40,9 @@ def find(document: Document, country: str | None) -> prices.Price | None:
             (marked if _is_marked(document, at) else others).append(found)
     if marked:
         return marked[0]
-    return others[0] if len({each.amount for each in others}) == 1 else None
+    ranked = sorted({each.amount for each in others if each.amount is not None}, reverse=True)
+    is_clear = len(ranked) == 1 or (len(ranked) > 1 and ranked[0] >= _TIMES_HIGHER * ranked[1])
+    return next(each for each in others if each.amount == ranked[0]) if is_clear else None
 
 
 def _price_at(document: Document, at: int, country: str | None) -> prices.Price | None:

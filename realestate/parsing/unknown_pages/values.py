@@ -21,6 +21,8 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _ENERGY_CLASS = re.compile(r"(?<![A-Za-z+])([A-G](?:\+{1,4}|[1-3])?)(?![A-Za-z+\d])")
 _KWH = re.compile(rf"({numbers.DIGITS})\s?kwh", re.IGNORECASE)
 _UNIT_OF_LABEL = re.compile(areas.UNIT)
+#: What Mexican pages write for pesos: "MN 1,500,000".
+_MONEDA_NACIONAL = re.compile(r"(?<![^\W\d_])M\.?N\.?(?![^\W\d_])")
 _PLAIN_NUMBER = re.compile(r"\d[\d.,]*")
 _GROUND = frozenset(
     {"piano terra", "bajo", "planta baja", "terreo", "parter", "parterre", "erdgeschoss", "eg", "zemin", "zemin kat"}
@@ -111,6 +113,8 @@ def energy_class(text: object) -> str | None:
 def price(text: str | None, country: str | None) -> prices.Price:
     """Return the price of a text that names its currency. "$" and "kr" are the country's own; without one, nothing."""
     home = currencies.of_country(country)
+    if home == "MXN" and text:
+        text = _MONEDA_NACIONAL.sub("MXN", text)
     found = prices.parse(text, home or currencies.NONE)
     if text and home is None and currencies.is_shared(text):
         return prices.Price()
@@ -175,7 +179,7 @@ def _energy_use(text: str, _label: str, _: "Document") -> dict[str, Any]:
 
 
 def _price(text: str, _label: str, document: "Document") -> dict[str, Any]:
-    found = price(text, document.host_country or document.locale_country)
+    found = price(text, document.home_country)
     return {"price": found} if found.amount is not None else {}
 
 

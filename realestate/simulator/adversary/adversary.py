@@ -12,14 +12,14 @@ from functools import cached_property, partial
 from random import Random
 from typing import Any, Literal, NamedTuple
 
-from realestate.simulator.adversary.ban_pages import KINDS, LOGIN, LOGIN_PATH, wall
+from realestate.simulator.adversary.ban_pages import KINDS, LOGIN, LOGIN_PATH, ban_page
 from realestate.simulator.adversary.counts import Tally, total
 from realestate.simulator.adversary.damage import bomb, emptied, garbled, relaid
 from realestate.simulator.adversary.header_checks import objection
 from realestate.simulator.adversary.limits import Limits, Refusal
 from realestate.simulator.adversary.profiles import PROFILES, Fault
 from realestate.simulator.adverts import dice
-from realestate.simulator.site import Answer
+from realestate.simulator.site import Response
 
 Manner = Literal["whole", "reset", "truncated", "drip", "too_long", "too_short"]
 """How a response is sent. The lengths are those of Content-Length."""
@@ -45,13 +45,13 @@ class Visit(NamedTuple):
 class Treatment:
     """The response to a request, and how it is sent."""
 
-    answer: Answer
+    response: Response
     manner: Manner = "whole"
 
     @property
     def status(self) -> int:
         """The status that the client gets, or 0 if it gets no response."""
-        return 0 if self.manner == "reset" else self.answer.status
+        return 0 if self.manner == "reset" else self.response.status
 
 
 class Adversary:
@@ -68,27 +68,27 @@ class Adversary:
         self._let_in = 0
         self._relaid = 0
         if "bomb" in self._profile.faults:
-            bomb(Answer("other", b""))  # made now: it takes a second, in which no other request gets a response
+            bomb(Response("other", b""))  # made now: it takes a second, in which no other request gets a response
 
     @cached_property
     def _listings(self) -> int:
         return self._size()
 
-    def treat(self, visit: Visit, answer: Answer, now: float) -> Treatment:
+    def treat(self, visit: Visit, response: Response, now: float) -> Treatment:
         """Decide how this client gets the response."""
         tally = self._tallies[visit.address]
         tally.requests += 1
         refusal = self._refusal(visit, now)
         if refusal is not None:
             tally.refuse(refusal)
-            return Treatment(_refused(answer, refusal))
+            return Treatment(_refused(response, refusal))
         self._let_in += 1
         self._asked[visit.address, visit.target] += 1
         fault, rolled = self._fault(visit)
-        if fault is None or not (answer.body or fault in _WITHOUT_BODY):
-            return Treatment(self._as_laid_out(answer))
+        if fault is None or not (response.body or fault in _WITHOUT_BODY):
+            return Treatment(self._as_laid_out(response))
         tally.faults[fault] += 1
-        return self._treatment(fault, visit, answer, rolled)
+        return self._treatment(fault, visit, response, rolled)
 
     def clients(self) -> dict[str, Any]:
         """By address."""
@@ -125,42 +125,42 @@ class Adversary:
         ends = SPELL_ENDS * self._listings
         return self._profile.has_empty_spell and begins <= self._let_in < ends
 
-    def _as_laid_out(self, answer: Answer) -> Answer:
+    def _as_laid_out(self, response: Response) -> Response:
         if not self._profile.changes_layout or self._let_in < NEW_LAYOUT * self._listings:
-            return answer
+            return response
         self._relaid += 1
-        return relaid(answer)
+        return relaid(response)
 
-    def _treatment(self, fault: Fault, visit: Visit, answer: Answer, rolled: Random) -> Treatment:
+    def _treatment(self, fault: Fault, visit: Visit, response: Response, rolled: Random) -> Treatment:
         match fault:
             case "server_error":
                 status = rolled.choice(SERVER_ERRORS)
-                return Treatment(Answer(answer.kind, f"<title>{status}</title><h1>It is us</h1>".encode(), status))
+                return Treatment(Response(response.kind, f"<title>{status}</title><h1>It is us</h1>".encode(), status))
             case "challenge" if visit.target == LOGIN_PATH:
-                return Treatment(Answer(answer.kind, LOGIN))
+                return Treatment(Response(response.kind, LOGIN))
             case "challenge":
-                return Treatment(wall(rolled.choice(KINDS), answer.kind, self._base))
+                return Treatment(ban_page(rolled.choice(KINDS), response.kind, self._base))
             case "redirect_loop":
                 onward = "b" if visit.target == f"{LOOP_PATH}a" else "a"
-                return Treatment(Answer(answer.kind, b"", 302, location=f"{self._base}{LOOP_PATH}{onward}"))
+                return Treatment(Response(response.kind, b"", 302, location=f"{self._base}{LOOP_PATH}{onward}"))
             case "bomb":
-                return Treatment(bomb(answer))
+                return Treatment(bomb(response))
             case "encoding":
-                return Treatment(garbled(answer, rolled))
+                return Treatment(garbled(response, rolled))
             case "empty":
-                return Treatment(emptied(answer))
+                return Treatment(emptied(response))
             case "length":
-                return Treatment(self._as_laid_out(answer), rolled.choice(("too_long", "too_short")))
-        return Treatment(self._as_laid_out(answer), fault)
+                return Treatment(self._as_laid_out(response), rolled.choice(("too_long", "too_short")))
+        return Treatment(self._as_laid_out(response), fault)
 
 
 #: Faults that are possible for a response without content.
 _WITHOUT_BODY: frozenset[Fault] = frozenset({"server_error", "reset", "challenge", "redirect_loop"})
 
 
-def _refused(answer: Answer, refusal: Refusal) -> Answer:
+def _refused(response: Response, refusal: Refusal) -> Response:
     if refusal.status == 429:
         words = b"<title>Too many requests</title><h1>Slow down</h1>"
         extra = {"Retry-After": str(refusal.retry_after)}
-        return Answer(answer.kind, words, 429, extra=extra)
-    return Answer(answer.kind, b"<title>Forbidden</title><h1>You are not welcome</h1>", 403)
+        return Response(response.kind, words, 429, extra=extra)
+    return Response(response.kind, b"<title>Forbidden</title><h1>You are not welcome</h1>", 403)

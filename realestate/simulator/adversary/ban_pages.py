@@ -3,7 +3,7 @@ a variable, a class) are those of real ban pages."""
 
 from collections.abc import Mapping
 
-from realestate.simulator.site import Answer, Kind
+from realestate.simulator.site import Kind, Response
 
 LOGIN_PATH = "/login"
 
@@ -13,7 +13,7 @@ def _page(title: str, body: str, head: str = "") -> bytes:
     return f"{shell}\n<body>\n{body}\n</body></html>\n".encode()
 
 
-WALLS: Mapping[str, bytes] = {
+BAN_PAGES: Mapping[str, bytes] = {
     "datadome": _page(
         "simulated.example",
         "<p id='cmsg'>The invented gate wants a look at your machine.</p>",
@@ -69,11 +69,11 @@ WALLS: Mapping[str, bytes] = {
 LOGIN = _page("Sign in", "<form method='post'><input name='user'><input name='password' type='password'></form>")
 
 #: Every kind of ban page. To the login page the client is redirected.
-KINDS = (*WALLS, "login")
+KINDS = (*BAN_PAGES, "login")
 
 
-def wall(kind: str, asked: Kind, base: str) -> Answer:
+def ban_page(kind: str, requested: Kind, base: str) -> Response:
     """A ban page instead of the response."""
     if kind == "login":
-        return Answer(asked, b"", 302, location=base + LOGIN_PATH)
-    return Answer(asked, WALLS[kind])
+        return Response(requested, b"", 302, location=base + LOGIN_PATH)
+    return Response(requested, BAN_PAGES[kind])

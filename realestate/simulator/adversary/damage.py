@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 
-from realestate.simulator.site import HTML, Answer
+from realestate.simulator.site import HTML, Response
 
 #: The size of a decompressed bomb. Compressed it is a thousandth of that.
 BOMB_BYTES = 128 * 1024 * 1024
@@ -22,29 +22,29 @@ _ASSIGNED = re.compile(rb"^(\s*window\.\w+) = ", re.MULTILINE)
 _NOTICE = b'<div class="r2-notice" role="status">We have a new look.</div><div id="r2-app" data-release="2">'
 
 
-def emptied(answer: Answer) -> Answer:
+def emptied(response: Response) -> Response:
     """Return the page without its content."""
-    return replace(answer, body=_EMPTY_HTML if answer.content_type == HTML else b"{}")
+    return replace(response, body=_EMPTY_HTML if response.content_type == HTML else b"{}")
 
 
-def garbled(answer: Answer, dice: Random) -> Answer:
+def garbled(response: Response, dice: Random) -> Response:
     """Return a body whose encoding is not the one of its header, or ends in the middle."""
     match dice.choice(("not_gzip", "half_gzip", "damaged_gzip", "utf_16")):
         case "not_gzip":
-            return replace(answer, extra=_GZIP)
+            return replace(response, extra=_GZIP)
         case "half_gzip":
-            packed = gzip.compress(answer.body, 6, mtime=0)
-            return replace(answer, body=packed[: len(packed) // 2], extra=_GZIP)
+            packed = gzip.compress(response.body, 6, mtime=0)
+            return replace(response, body=packed[: len(packed) // 2], extra=_GZIP)
         case "damaged_gzip":
-            packed = gzip.compress(answer.body, 6, mtime=0)
+            packed = gzip.compress(response.body, 6, mtime=0)
             middle = len(packed) // 2
-            return replace(answer, body=packed[:middle] + bytes(8) + packed[middle + 8 :], extra=_GZIP)
-    media_type = answer.content_type.partition(";")[0]
-    return replace(answer, content_type=f"{media_type}; charset=utf-16")
+            return replace(response, body=packed[:middle] + bytes(8) + packed[middle + 8 :], extra=_GZIP)
+    media_type = response.content_type.partition(";")[0]
+    return replace(response, content_type=f"{media_type}; charset=utf-16")
 
 
-def bomb(answer: Answer) -> Answer:
-    return replace(answer, body=_bomb(), extra=_GZIP)
+def bomb(response: Response) -> Response:
+    return replace(response, body=_bomb(), extra=_GZIP)
 
 
 @cache
@@ -57,10 +57,10 @@ def _bomb() -> bytes:
     return b"".join((*packed, packer.flush()))
 
 
-def relaid(answer: Answer) -> Answer:
+def relaid(response: Response) -> Response:
     """Return the page in a new layout: with the same data under the same names, but with other HTML."""
-    if answer.content_type != HTML or answer.status != 200:
-        return answer
-    body = _BODY.sub(rb"\g<0>" + _NOTICE, answer.body, count=1).replace(b"</body>", b"</div></body>")
+    if response.content_type != HTML or response.status != 200:
+        return response
+    body = _BODY.sub(rb"\g<0>" + _NOTICE, response.body, count=1).replace(b"</body>", b"</div></body>")
     body = _ASSIGNED.sub(rb"\1=", body, count=1)
-    return replace(answer, body=_CLASS.sub(rb"\1r2-\2 \2", body))
+    return replace(response, body=_CLASS.sub(rb"\1r2-\2 \2", body))

@@ -11,8 +11,8 @@ from realestate.simulator.bina import truth
 from realestate.simulator.bina.facts import facts_of
 from realestate.simulator.bina.oldpage import old_page, token
 from realestate.simulator.bina.page import advert_page, photo_paths
-from realestate.simulator.bina.search import answer
-from realestate.simulator.site import JSON, Answer, Question, Site
+from realestate.simulator.bina.search import response
+from realestate.simulator.site import JSON, Request, Response, Site
 
 _ITEM = re.compile(r"/items/(\d{1,9})(/phones|/)?", re.ASCII)
 _SHARD = re.compile(r"/uploads/sitemaps/sitemap_items(\d{0,4})\.xml", re.ASCII)
@@ -28,23 +28,23 @@ class Bina(Site):
     portal = "bina"
     index = "/items/all"
 
-    def route(self, asked: Question) -> Answer | None:
-        if asked.path == "/graphql":
-            return Answer("search", answer(asked.query, self.found), content_type=JSON)
-        if match := _SHARD.fullmatch(asked.path):
+    def route(self, request: Request) -> Response | None:
+        if request.path == "/graphql":
+            return Response("search", response(request.query, self.found), content_type=JSON)
+        if match := _SHARD.fullmatch(request.path):
             return self._sitemap(int(match[1]) if match[1] else None)
-        if _GRID.fullmatch(asked.path):
-            return Answer("search", GRID)
-        match = _ITEM.fullmatch(asked.path)
+        if _GRID.fullmatch(request.path):
+            return Response("search", GRID)
+        match = _ITEM.fullmatch(request.path)
         if match is None:
             return None
         advert = self.world.adverts[self.portal].get(int(match[1]))
         if advert is None or advert.gone is not None:
             status = 410 if advert is not None and advert.gone == "410" else 404
-            return Answer("listing", "<title>404</title><h1>Elan tapılmadı</h1>".encode(), status)
+            return Response("listing", "<title>404</title><h1>Elan tapılmadı</h1>".encode(), status)
         if match[2] == "/":
             return self.moved(advert)
-        return self._phones(advert, asked) if match[2] else self.page(advert)
+        return self._phones(advert, request) if match[2] else self.page(advert)
 
     def path(self, advert: Advert) -> str:
         return f"/items/{advert.ref}"
@@ -63,14 +63,14 @@ class Bina(Site):
         old = (each for each in self.world.adverts[self.portal].values() if facts_of(each).form == "old")
         super().forget({*adverts, *old})
 
-    def _phones(self, advert: Advert, asked: Question) -> Answer:
+    def _phones(self, advert: Advert, request: Request) -> Response:
         """Return the telephones, if the request has the token of the page and the header of scripts."""
-        sent = (asked.headers.get("x-requested-with"), asked.headers.get("x-csrf-token"))
+        sent = (request.headers.get("x-requested-with"), request.headers.get("x-csrf-token"))
         if sent != ("XMLHttpRequest", token(advert)):
-            return Answer("other", b"<title>422</title>", 422)
-        return Answer("other", msgspec.json.encode({"phones": facts_of(advert).phones}), content_type=JSON)
+            return Response("other", b"<title>422</title>", 422)
+        return Response("other", msgspec.json.encode({"phones": facts_of(advert).phones}), content_type=JSON)
 
-    def _sitemap(self, number: int | None) -> Answer | None:
+    def _sitemap(self, number: int | None) -> Response | None:
         refs = [each.ref for each in self.shown().adverts]
         shards = [refs[start : start + SHARD_SIZE] for start in range(0, len(refs), SHARD_SIZE)]
         if number is None:
@@ -81,7 +81,7 @@ class Bina(Site):
         return _xml("urlset", "url", [f"{self.base}/items/{ref}" for ref in shards[number - 1]])
 
 
-def _xml(root: str, each: str, places: list[str]) -> Answer:
+def _xml(root: str, each: str, places: list[str]) -> Response:
     body = "".join(f"<{each}><loc>{place}</loc></{each}>\n" for place in places)
     text = f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} {_NAMESPACE}>\n{body}</{root}>\n'
-    return Answer("search", text.encode(), content_type=XML)
+    return Response("search", text.encode(), content_type=XML)

@@ -5,8 +5,8 @@ from html import escape
 
 from realestate.simulator.adverts import Advert, dice
 from realestate.simulator.bina.categories import CATEGORIES
-from realestate.simulator.bina.chrome import FOOT
 from realestate.simulator.bina.facts import Facts, area_text, facts_of, grouped
+from realestate.simulator.bina.footer import FOOT
 from realestate.simulator.bina.page import photo_paths
 from realestate.simulator.bina.truth import BAKU, LONG_AGO
 

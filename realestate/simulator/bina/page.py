@@ -8,8 +8,8 @@ import msgspec
 
 from realestate.simulator.adverts import Advert, dice
 from realestate.simulator.bina.categories import CATEGORIES, CITIES, LOCATIONS
-from realestate.simulator.bina.chrome import FOOT
 from realestate.simulator.bina.facts import Facts, facts_of
+from realestate.simulator.bina.footer import FOOT
 from realestate.simulator.bina.search import area, company, location, price
 from realestate.simulator.bina.truth import centre, updated_in_baku
 

@@ -48,7 +48,7 @@ class Search:
             (self.leased, home.operation == "rent"),
             (self.daily, advert.rent_period == "day"),
         )
-        return all(asked is None or asked == value for asked, value in wanted) and all(
+        return all(wish is None or wish == value for wish, value in wanted) and all(
             _within(number, least, most)
             for number, least, most in (
                 (advert.asking, self.price_from, self.price_to),
@@ -73,7 +73,7 @@ class Refused(Exception):
     """A GraphQL request that the portal cannot process."""
 
 
-def answer(query: Mapping[str, str], found: Callable[[Search], Found]) -> bytes:
+def response(query: Mapping[str, str], found: Callable[[Search], Found]) -> bytes:
     try:
         data: dict[str, Any] = {"data": {"itemsConnection": _connection(query, found)}}
     except Refused as error:

@@ -3,8 +3,8 @@
 from html import escape
 
 from realestate.simulator.adverts import Advert, dice
-from realestate.simulator.emlak.chrome import FOOT, head
 from realestate.simulator.emlak.facts import KINDS, Facts, area_text, facts_of, grouped
+from realestate.simulator.emlak.frame import FOOT, head
 from realestate.simulator.emlak.truth import BAKU, is_renewed
 
 ON_REQUEST = "Razılaşma ilə"

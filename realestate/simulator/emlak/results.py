@@ -7,8 +7,8 @@ from typing import Any
 
 from realestate.items import RentPeriod
 from realestate.simulator.adverts import Advert
-from realestate.simulator.emlak.chrome import FOOT, head
 from realestate.simulator.emlak.facts import facts_of, grouped
+from realestate.simulator.emlak.frame import FOOT, head
 from realestate.simulator.emlak.page import ON_REQUEST, raised
 from realestate.simulator.site import Found, page_number, whole_number
 
@@ -39,7 +39,7 @@ class Search:
     price_max: int | None
 
     @classmethod
-    def asked(cls, query: Mapping[str, str]) -> "Search":
+    def of(cls, query: Mapping[str, str]) -> "Search":
         ann_type = query.get("ann_type", "3")
         sort_type = query.get("sort_type", "0")
         return cls(

@@ -14,7 +14,7 @@ from realestate.simulator.immoweb.page import advert_page, search_page
 from realestate.simulator.immoweb.projects import Projects
 from realestate.simulator.immoweb.query import DEALS, TYPES, Search
 from realestate.simulator.immoweb.results import results_page
-from realestate.simulator.site import JSON, Answer, Question, Site
+from realestate.simulator.site import JSON, Request, Response, Site
 from realestate.simulator.world import World
 
 _SEARCH = re.compile(r"/en/(search|search-results)/([a-z-]+)/([a-z-]+)")
@@ -43,12 +43,12 @@ class Immoweb(Site):
         changed = list(adverts)
         super().forget([*changed, *self.projects.of(changed)])
 
-    def route(self, asked: Question) -> Answer | None:
-        if match := _CLASSIFIED.fullmatch(asked.path):
-            return self._classified(asked.path, int(match[1]))
-        match = _SEARCH.fullmatch(asked.path)
+    def route(self, request: Request) -> Response | None:
+        if match := _CLASSIFIED.fullmatch(request.path):
+            return self._classified(request.path, int(match[1]))
+        match = _SEARCH.fullmatch(request.path)
         if match and match[2] in TYPES and match[3] in DEALS:
-            return self._search(match[1], Search.asked(match[2], match[3], asked.query), asked.query)
+            return self._search(match[1], Search.of(match[2], match[3], request.query), request.query)
         return None
 
     def path(self, advert: Advert) -> str:
@@ -64,11 +64,11 @@ class Immoweb(Site):
     def render(self, advert: Advert) -> bytes:
         return advert_page(advert, self.base + self.path(advert), classified(advert, self.projects.units(advert)))
 
-    def _classified(self, path: str, ref: int) -> Answer:
+    def _classified(self, path: str, ref: int) -> Response:
         advert = self.world.adverts[self.portal].get(ref)
         if advert is None or self._is_gone(advert):
             status = 410 if advert is not None and advert.gone == "410" else 404
-            return Answer("listing", b"<title>Page not found</title><h1>This page is gone</h1>", status)
+            return Response("listing", b"<title>Page not found</title><h1>This page is gone</h1>", status)
         if quote(path) != self.path(advert):
             return self.moved(advert)
         return self.page(advert)
@@ -77,8 +77,8 @@ class Immoweb(Site):
         is_shown_as_sold = advert.gone == "sold" and self.world.day - advert.gone_on_day < SOLD_DAYS
         return advert.gone is not None and not is_shown_as_sold
 
-    def _search(self, form: str, search: Search, query: Mapping[str, str]) -> Answer:
-        answer = results_page(search, query, self.found(search), self.shown().adverts)
+    def _search(self, form: str, search: Search, query: Mapping[str, str]) -> Response:
+        response = results_page(search, query, self.found(search), self.shown().adverts)
         if form == "search":
-            return Answer("search", search_page(answer))
-        return Answer("search", msgspec.json.encode(answer), content_type=JSON)
+            return Response("search", search_page(response))
+        return Response("search", msgspec.json.encode(response), content_type=JSON)

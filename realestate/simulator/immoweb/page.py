@@ -52,14 +52,14 @@ def advert_page(advert: Advert, url: str, document: dict[str, Any]) -> bytes:
     return b"".join((_before(advert, facts, url), embedded, b";", _shown(advert, facts), _TAIL))
 
 
-def search_page(answer: dict[str, Any]) -> bytes:
+def search_page(response: dict[str, Any]) -> bytes:
     """Return a search page of the older form: the results are JSON in an attribute."""
-    results = escape(msgspec.json.encode(answer["results"]).decode(), quote=True)
+    results = escape(msgspec.json.encode(response["results"]).decode(), quote=True)
     return (
         f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{escape(answer["labellizedSearch"])}</title>{_STYLE}</head>
+<html lang="en"><head><meta charset="utf-8"><title>{escape(response["labellizedSearch"])}</title>{_STYLE}</head>
 <body><header><ul class="main-nav">{_MENU}</ul></header><main>
-<iw-search :results='{results}' :result-count='{answer["totalItems"]}'></iw-search>
+<iw-search :results='{results}' :result-count='{response["totalItems"]}'></iw-search>
 """.encode()
         + _TAIL
     )

@@ -56,7 +56,7 @@ class Search:
     order: str
 
     @classmethod
-    def asked(cls, kind: str, deal: str, query: Mapping[str, str]) -> "Search":
+    def of(cls, kind: str, deal: str, query: Mapping[str, str]) -> "Search":
         codes = (code.strip().removeprefix("BE-") for code in query.get("postalCodes", "").split(","))
         order = query.get("orderBy", "relevance")
         return cls(

@@ -13,7 +13,7 @@ from realestate.simulator.lalafo.categories import tree
 from realestate.simulator.lalafo.facts import CITIES, ROOT
 from realestate.simulator.lalafo.feed import Search, feed_page
 from realestate.simulator.lalafo.page import advert_page, search_page
-from realestate.simulator.site import JSON, Answer, Found, Kind, Question, Site
+from realestate.simulator.site import JSON, Found, Kind, Request, Response, Site
 
 _API = "/api/search/v3/feed/"
 _TREE = "/api/proxy/catalog/v3/categories/tree"
@@ -27,28 +27,28 @@ class Lalafo(Site):
     portal = "lalafo"
     index = "/azerbaijan/nedvizhimost"
 
-    def route(self, asked: Question) -> Answer | None:
-        if asked.path.startswith(_API) or asked.path == _TREE:
-            return self._api(asked)
-        if match := _ADVERT.fullmatch(asked.path):
-            return self._advert(asked.path, int(match[1]))
-        match = _LIST.fullmatch(asked.path)
-        return self._list(match[1], asked.query) if match else None
+    def route(self, request: Request) -> Response | None:
+        if request.path.startswith(_API) or request.path == _TREE:
+            return self._api(request)
+        if match := _ADVERT.fullmatch(request.path):
+            return self._advert(request.path, int(match[1]))
+        match = _LIST.fullmatch(request.path)
+        return self._list(match[1], request.query) if match else None
 
-    def _api(self, asked: Question) -> Answer:
+    def _api(self, request: Request) -> Response:
         """Return a response of the API. The headers must name the application and the country."""
-        match = _DETAILS.fullmatch(asked.path)
-        if asked.headers.get("device") not in ("pc", "mobile"):
-            return Answer("listing" if match else "search", b'{"name":"Expectation Failed","status":417}', 417, JSON)
+        match = _DETAILS.fullmatch(request.path)
+        if request.headers.get("device") not in ("pc", "mobile"):
+            return Response("listing" if match else "search", b'{"name":"Expectation Failed","status":417}', 417, JSON)
         if match:
-            return self._details(int(match[1]), asked.query, asked.headers)
-        if asked.path == _TREE:
-            return Answer("search", msgspec.json.encode(tree()), 200, JSON)
-        if asked.path != _API + "search":
+            return self._details(int(match[1]), request.query, request.headers)
+        if request.path == _TREE:
+            return Response("search", msgspec.json.encode(tree()), 200, JSON)
+        if request.path != _API + "search":
             return _json("other", {"name": "Not Found", "status": 404}, 404)
-        is_here = asked.headers.get("country-id") == str(document.COUNTRY)
-        found = self.found(Search.asked(asked.query)) if is_here else Found([], 0)
-        return _json("search", feed_page(asked.query, found, self.shown().adverts))
+        is_here = request.headers.get("country-id") == str(document.COUNTRY)
+        found = self.found(Search.of(request.query)) if is_here else Found([], 0)
+        return _json("search", feed_page(request.query, found, self.shown().adverts))
 
     def path(self, advert: Advert) -> str:
         return document.path(advert)
@@ -60,30 +60,30 @@ class Lalafo(Site):
         others = [filler.furniture(filler.FIRST + (advert.ref + number) % filler.COUNT) for number in range(_OTHERS)]
         return advert_page(document.details(advert), others)
 
-    def _details(self, ref: int, asked: Mapping[str, str], headers: Mapping[str, str]) -> Answer:
+    def _details(self, ref: int, request: Mapping[str, str], headers: Mapping[str, str]) -> Response:
         if filler.FIRST <= ref < filler.FIRST + filler.COUNT:
             return _json("listing", filler.furniture(ref))
         advert = self.world.adverts[self.portal].get(ref)
         if advert is None or advert.gone == "404":
             return _json("listing", {"name": "Not Found", "message": "Ad not found", "status": 404}, 404)
         data = document.details(advert, in_russian=headers.get("language") != "az_AZ")
-        if "url" not in asked.get("expand", "").split(","):
+        if "url" not in request.get("expand", "").split(","):
             del data["url"]
         return _json("listing", data)
 
-    def _advert(self, path: str, ref: int) -> Answer:
+    def _advert(self, path: str, ref: int) -> Response:
         advert = self.world.adverts[self.portal].get(ref)
         if advert is None or advert.gone == "404":
-            return Answer("listing", b"<title>404</title><h1>Elan tap\xc4\xb1lmad\xc4\xb1</h1>", 404)
+            return Response("listing", b"<title>404</title><h1>Elan tap\xc4\xb1lmad\xc4\xb1</h1>", 404)
         return self.page(advert) if path == self.path(advert) else self.moved(advert)
 
-    def _list(self, place: str, asked: Mapping[str, str]) -> Answer:
+    def _list(self, place: str, request: Mapping[str, str]) -> Response:
         """Return a search page of the website, which has filters in its path and another page size."""
         city = next((number for number, alias in CITIES.values() if alias == place), None)
-        query = {**asked, "category_id": str(ROOT), "expand": "url", "per-page": "20"}
+        query = {**request, "category_id": str(ROOT), "expand": "url", "per-page": "20"}
         query |= {} if city is None else {"city_id": str(city)}
-        return Answer("search", search_page(feed_page(query, self.found(Search.asked(query)), self.shown().adverts)))
+        return Response("search", search_page(feed_page(query, self.found(Search.of(query)), self.shown().adverts)))
 
 
-def _json(kind: Kind, data: dict[str, Any], status: int = 200) -> Answer:
-    return Answer(kind, msgspec.json.encode(data), status, JSON)
+def _json(kind: Kind, data: dict[str, Any], status: int = 200) -> Response:
+    return Response(kind, msgspec.json.encode(data), status, JSON)

@@ -39,7 +39,7 @@ class Search:
     order: str
 
     @classmethod
-    def asked(cls, query: Mapping[str, str]) -> "Search":
+    def of(cls, query: Mapping[str, str]) -> "Search":
         order = query.get("sort_by", "default")
         return cls(
             category=whole_number(query.get("category_id")),

@@ -29,11 +29,11 @@ def advert_page(document: dict[str, Any], others: list[dict[str, Any]]) -> bytes
     return _page(document["title"], f"<h1>{escape(document['title'])}</h1>", queries)
 
 
-def search_page(answer: dict[str, Any]) -> bytes:
-    links = "".join(f'<a href="{item["url"]}">{escape(item["title"])}</a>\n' for item in answer["items"])
+def search_page(response: dict[str, Any]) -> bytes:
+    links = "".join(f'<a href="{item["url"]}">{escape(item["title"])}</a>\n' for item in response["items"])
     queries = [
         _query(["categories", 13], {"id": 2029, "children": []}),
-        _query(["listing", 13, "az_AZ"], {"pages": [answer], "pageParams": [None]}),
+        _query(["listing", 13, "az_AZ"], {"pages": [response], "pageParams": [None]}),
     ]
     return _page("Daşınmaz əmlak", links, queries)
 

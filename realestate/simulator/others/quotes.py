@@ -7,10 +7,10 @@ from html import escape
 from random import Random
 
 from realestate.items.others import Quote
-from realestate.simulator.others.stand import Stand
+from realestate.simulator.others.other_site import OtherSite
 
 
-class Quotes(Stand):
+class Quotes(OtherSite):
     portal = "finance"
     index = "/quotes?page=1"
     path = "/quotes"

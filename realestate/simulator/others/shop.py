@@ -7,14 +7,14 @@ from html import escape
 from random import Random
 
 from realestate.items.others import Product
-from realestate.simulator.others.stand import Stand
+from realestate.simulator.others.other_site import OtherSite
 
 _WORDS = ("Kettle", "Lamp", "Chair & table", 'Rug "Sahara"', "Mug <large>", "Clock", "Shelf", "Çaydan", "Étagère")
 _SORTS = ("plain", "blue", "oak", "small", "large")
 FIRST = 1000
 
 
-class Shop(Stand):
+class Shop(OtherSite):
     portal = "ecommerce"
     index = "/products?page=1"
     path = "/products"

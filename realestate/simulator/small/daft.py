@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from realestate.simulator.adverts import Advert
 from realestate.simulator.site import Found
 from realestate.simulator.small.facts import Facts, facts_of
-from realestate.simulator.small.site import DWELLINGS, TRADE, SmallSite, grouped, next_page, slug
+from realestate.simulator.small.small_portal import DWELLINGS, TRADE, SmallSite, grouped, next_page, slug
 
 DUBLIN = ZoneInfo("Europe/Dublin")
 ACRE = Decimal("4046.8564224")

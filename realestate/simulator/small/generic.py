@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from realestate.simulator.adverts import Advert
-from realestate.simulator.site import ROBOTS, XML, Answer, Found, Question
+from realestate.simulator.site import ROBOTS, XML, Found, Request, Response
 from realestate.simulator.small.facts import Facts, facts_of
-from realestate.simulator.small.site import SmallSite, next_page
+from realestate.simulator.small.small_portal import SmallSite, next_page
 
 FORMS = ("json-ld", "microdata", "next", "opengraph")
 KINDS = {"house": "House", "apartment": "Apartment"}
@@ -26,11 +26,11 @@ class Generic(SmallSite):
     page_size = 50_000
     currency = "GBP"
 
-    def route(self, asked: Question) -> Answer | None:
-        if asked.path == "/sitemap.xml":
+    def route(self, request: Request) -> Response | None:
+        if request.path == "/sitemap.xml":
             shown = self.shown()
-            return Answer("search", self.results(shown, 0, shown.adverts), content_type=XML)
-        return super().route(asked)
+            return Response("search", self.results(shown, 0, shown.adverts), content_type=XML)
+        return super().route(request)
 
     def robots(self) -> bytes:
         return ROBOTS + f"Sitemap: {self.base}/sitemap.xml\n".encode()
@@ -65,7 +65,7 @@ class Generic(SmallSite):
         form = FORMS[advert.ref % 4]
         home = advert.home
         known: dict[str, Any] = {
-            "country": "GB" if form in ("json-ld", "microdata") else "ZZ",
+            "country": "GB",
             "geo_precision": "approximate" if facts.is_mapped else None,
             "seller_type": None,
             "agency_name": None,
@@ -119,7 +119,7 @@ def _document(advert: Advert, facts: Facts) -> dict[str, Any]:
         "price": None if price is None else {"amount": price, "currency": "GBP"},
         "bedrooms": facts.bedrooms,
         "areaM2": facts.area_m2,
-        "address": {"city": home.place.city},
+        "address": {"city": home.place.city, "country": "GB"},
         "location": {"lat": home.latitude, "lng": home.longitude} if facts.is_mapped else None,
     }
 
@@ -131,6 +131,7 @@ def _graph(advert: Advert, facts: Facts) -> str:
         "og:title": facts.title,
         "og:description": " ".join(facts.paragraphs),
         "og:locality": home.place.city,
+        "og:country-name": "United Kingdom",
         "place:location:latitude": home.latitude if facts.is_mapped else "",
         "place:location:longitude": home.longitude if facts.is_mapped else "",
         "product:price:amount": "" if price is None else price,

@@ -7,7 +7,7 @@ from typing import Any
 from realestate.simulator.adverts import Advert
 from realestate.simulator.site import Found
 from realestate.simulator.small.facts import Facts, facts_of
-from realestate.simulator.small.site import DWELLINGS, TRADE, SmallSite, grouped, next_page
+from realestate.simulator.small.small_portal import DWELLINGS, TRADE, SmallSite, grouped, next_page
 
 KINDS = {
     "detached": ("Detached house", "house"),

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from realestate.simulator.adverts import Advert
 from realestate.simulator.site import Found
 from realestate.simulator.small.facts import Facts, facts_of
-from realestate.simulator.small.site import SmallSite, grouped, next_page, slug
+from realestate.simulator.small.small_portal import SmallSite, grouped, next_page, slug
 
 WARSAW = ZoneInfo("Europe/Warsaw")
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"

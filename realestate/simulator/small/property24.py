@@ -10,7 +10,7 @@ import msgspec
 from realestate.simulator.adverts import Advert
 from realestate.simulator.site import Found
 from realestate.simulator.small.facts import Facts, facts_of
-from realestate.simulator.small.site import DWELLINGS, TRADE, SmallSite, grouped, slug
+from realestate.simulator.small.small_portal import DWELLINGS, TRADE, SmallSite, grouped, slug
 
 JOHANNESBURG = ZoneInfo("Africa/Johannesburg")
 KINDS = {

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from realestate.simulator.adverts import Advert
 from realestate.simulator.site import Found
 from realestate.simulator.small.facts import Facts, facts_of
-from realestate.simulator.small.site import TRADE, SmallSite, grouped, next_page, slug
+from realestate.simulator.small.small_portal import TRADE, SmallSite, grouped, next_page, slug
 
 VIENNA = ZoneInfo("Europe/Vienna")
 KINDS = {

@@ -21,13 +21,13 @@ class _Body(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Operation:
     text: str
     variables: Mapping[str, Any]
     selection: Selection
 
     @classmethod
-    def read(cls, body: bytes) -> "Question":
+    def read(cls, body: bytes) -> "Operation":
         try:
             parsed = msgspec.json.decode(body, type=_Body)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

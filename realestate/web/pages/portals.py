@@ -93,15 +93,15 @@ class Fleet:
 
 
 def _worker(name: str, names: Sequence[tuple[str, str]], states: Mapping[str, State]) -> Worker:
-    beats = [states[portal].workers[worker] for portal, worker in names]
-    active_at = max(beat.active_at for beat in beats)
+    heartbeats = [states[portal].workers[worker] for portal, worker in names]
+    active_at = max(heartbeat.active_at for heartbeat in heartbeats)
     return Worker(
         name=name,
         portals=sorted({portal for portal, _ in names}),
-        pages=sum(beat.pages for beat in beats),
-        pages_per_second=sum(beat.pages_per_second for beat in beats),
-        stored=sum(beat.stored for beat in beats),
-        unstored=sum(beat.unstored for beat in beats),
+        pages=sum(heartbeat.pages for heartbeat in heartbeats),
+        pages_per_second=sum(heartbeat.pages_per_second for heartbeat in heartbeats),
+        stored=sum(heartbeat.stored for heartbeat in heartbeats),
+        unstored=sum(heartbeat.unstored for heartbeat in heartbeats),
         active_at=datetime.fromtimestamp(active_at, UTC) if active_at else None,
     )
 

@@ -4,21 +4,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 
-from realestate.simulator.site import Answer
+from realestate.simulator.site import Response
 
 NOT_MODIFIED = 304
 
 
-def unless_known(answer: Answer, headers: Mapping[str, str]) -> Answer:
+def unless_known(response: Response, headers: Mapping[str, str]) -> Response:
     """Return the response, or a 304 if the headers show that the client has it. An ETag counts before a date."""
-    sent = answer.extra or {}
-    if answer.status != 200:
-        return answer
+    sent = response.extra or {}
+    if response.status != 200:
+        return response
     if (known := headers.get("If-None-Match")) is not None:
         same = sent.get("ETag") in [each.strip().removeprefix("W/") for each in known.split(",")]
     else:
         same = _is_since(sent.get("Last-Modified"), headers.get("If-Modified-Since"))
-    return replace(answer, body=b"", status=NOT_MODIFIED) if same else answer
+    return replace(response, body=b"", status=NOT_MODIFIED) if same else response
 
 
 def _is_since(changed: str | None, known: str | None) -> bool:

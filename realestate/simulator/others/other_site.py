@@ -10,14 +10,14 @@ from urllib.parse import parse_qsl, unquote
 
 from realestate.items.others import Other, other_record
 from realestate.simulator.adverts import dice
-from realestate.simulator.site import ROBOTS, TEXT, Answer, page_number
+from realestate.simulator.site import ROBOTS, TEXT, Response, page_number
 
 #: The share of items that change in a day, and the share that is new.
 CHANGED_A_DAY = 0.1
 NEW_A_DAY = 0.02
 
 
-class Stand(ABC):
+class OtherSite(ABC):
     """One site at one base address, as it is today. Its items are kept in the order of its list."""
 
     portal: ClassVar[str]
@@ -33,18 +33,18 @@ class Stand(ABC):
         self.items: dict[str, Any] = {}
         self._add(count, now)
 
-    def answer(self, target: str, cookie: str = "", headers: Mapping[str, str] | None = None) -> Answer:
+    def response(self, target: str, cookie: str = "", headers: Mapping[str, str] | None = None) -> Response:
         """Return the response to a request target, i.e. a path with its query, as it was received."""
         path, _, query = target.partition("?")
         path = unquote(path)
         if path == "/robots.txt":
-            return Answer("robots", ROBOTS, content_type=TEXT)
+            return Response("robots", ROBOTS, content_type=TEXT)
         if path == self.path:
-            return Answer("search", self._document(self._list(dict(parse_qsl(query)))))
+            return Response("search", self._document(self._list(dict(parse_qsl(query)))))
         item = self.items.get(path.removeprefix(f"{self.path}/")) if path.startswith(f"{self.path}/") else None
         if item is None:
-            return Answer("listing", b"<title>404</title><h1>Not found</h1>", 404)
-        return Answer("listing", self._document(self.render(item)))
+            return Response("listing", b"<title>404</title><h1>Not found</h1>", 404)
+        return Response("listing", self._document(self.render(item)))
 
     def truths(self) -> Iterator[dict[str, Any]]:
         return (other_record(item) for item in list(self.items.values()))

@@ -11,7 +11,7 @@ import msgspec
 
 from realestate.items import Listing
 from realestate.simulator.adverts import Advert
-from realestate.simulator.site import Answer, Found, Question, Site, one_space, whole_number
+from realestate.simulator.site import Found, Request, Response, Site, one_space, whole_number
 from realestate.simulator.small.facts import Facts, facts_of
 
 DWELLINGS = ("house", "apartment", "land")
@@ -44,13 +44,13 @@ class SmallSite(Site):
     newest: ClassVar[str] = "date"
     currency: ClassVar[str]
 
-    def route(self, asked: Question) -> Answer | None:
-        if asked.path in self.searches:
-            search = Search(*self.searches[asked.path], self.newest)
-            begin = self.begin(whole_number(asked.query.get(self.page_parameter)))
+    def route(self, request: Request) -> Response | None:
+        if request.path in self.searches:
+            search = Search(*self.searches[request.path], self.newest)
+            begin = self.begin(whole_number(request.query.get(self.page_parameter)))
             found = self.found(search)
-            return Answer("search", self.results(found, begin, found.adverts[begin : begin + self.page_size]))
-        match = self.advert_path.fullmatch(asked.path)
+            return Response("search", self.results(found, begin, found.adverts[begin : begin + self.page_size]))
+        match = self.advert_path.fullmatch(request.path)
         return self._advert(self.number(match[1])) if match else None
 
     def begin(self, page: int | None) -> int:
@@ -100,12 +100,12 @@ class SmallSite(Site):
     def pictures(self, advert: Advert, host: str) -> list[str]:
         return [f"https://{host}/{advert.ref}/{number}.jpg" for number in range(facts_of(advert).photos)]
 
-    def _advert(self, number: int) -> Answer:
+    def _advert(self, number: int) -> Response:
         advert = self.world.adverts[self.portal].get(number)
         if advert is None or advert.gone == "404":
-            return Answer("listing", LOST, 404)
+            return Response("listing", LOST, 404)
         if advert.gone == "410":
-            return Answer("listing", LOST, 410)
+            return Response("listing", LOST, 410)
         return self.page(advert)
 
 

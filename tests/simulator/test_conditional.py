@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from realestate.simulator import World
-from realestate.simulator.site import Answer
+from realestate.simulator.conditional import unless_known
+from realestate.simulator.site import Response
 from realestate.simulator.sites import SITES
-from realestate.simulator.versions import unless_known
 
 ASKED = {"immoweb": ("ETag", "If-None-Match"), "emlak": ("Last-Modified", "If-Modified-Since")}
 ETAG, OLD, NEW = '"a"', "Mon, 05 Oct 2026 07:00:00 GMT", "Tue, 06 Oct 2026 07:00:00 GMT"
@@ -16,7 +16,7 @@ ETAG, OLD, NEW = '"a"', "Mon, 05 Oct 2026 07:00:00 GMT", "Tue, 06 Oct 2026 07:00
 
 def statuses(site: Any, known: dict[str, str], header: str) -> Iterator[tuple[str, int]]:
     for path, version in known.items():
-        yield path, unless_known(site.answer(path), {header: version}).status
+        yield path, unless_known(site.response(path), {header: version}).status
 
 
 @pytest.mark.parametrize("portal", ASKED)
@@ -25,14 +25,14 @@ def test_a_page_is_not_modified_until_it_is(portal: str) -> None:
     site = SITES[portal](world, "http://x.example")
     named, header = ASKED[portal]
     adverts = list(world.listed(portal))
-    before = {site.path(advert): site.answer(site.path(advert)) for advert in adverts}
-    known = {path: (answer.extra or {})[named] for path, answer in before.items()}
+    before = {site.path(advert): site.response(site.path(advert)) for advert in adverts}
+    known = {path: (response.extra or {})[named] for path, response in before.items()}
     assert {status for _, status in statuses(site, known, header)} == {304}
     changes = world.advance()[portal]
     site.forget(advert for some in changes.values() for advert in some)
     after = dict(statuses(site, known, header))
     for path, status in after.items():
-        same = site.answer(path).body == before[path].body
+        same = site.response(path).body == before[path].body
         assert (status == 304) <= same, "what has changed is never called unmodified"
     assert list(after.values()).count(304) > 30
     assert list(after.values()).count(200) > 0
@@ -58,6 +58,6 @@ def test_a_page_is_not_modified_until_it_is(portal: str) -> None:
 def test_only_a_conditional_request_for_the_current_version_gets_304(
     sent: dict[str, str] | None, asked: dict[str, str], status: int
 ) -> None:
-    answer = unless_known(Answer("listing", b"body", extra=sent), asked)
-    assert (answer.status, answer.body) == (status, b"" if status == 304 else b"body")
-    assert unless_known(Answer("listing", b"gone", 404, extra=sent), asked).status == 404
+    response = unless_known(Response("listing", b"body", extra=sent), asked)
+    assert (response.status, response.body) == (status, b"" if status == 304 else b"body")
+    assert unless_known(Response("listing", b"gone", 404, extra=sent), asked).status == 404

@@ -1,0 +1,60 @@
+"""What the commands print on a narrow terminal: help pages and tables, with nothing cut."""
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from realestate.cli import app
+from realestate.cli.terminal import columns, print_columns
+
+GROUPS = [
+    name
+    for name, command in typer.main.get_command(app).commands.items()  # type: ignore[attr-defined]
+    if hasattr(command, "commands")
+]
+HEADER = ["job", "portal", "new", "result"]
+ROWS = [["eb7a4635f35a", "immoweb", "20", "not complete, at most 20 listings"], ["b94b045fe1ad", "tap", "1,020", ""]]
+
+
+@pytest.mark.parametrize("words", [[], *([group] for group in GROUPS)], ids=lambda words: " ".join(words) or "all")
+def test_a_help_page_cuts_no_sentence_and_fits_80_columns(words: list[str]) -> None:
+    page = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}).output
+    commands = page.partition("Options:")[2].splitlines()
+    assert len(commands) > 3
+    assert [line for line in commands if line.endswith(("...", "…"))] == []
+    assert max(map(len, commands)) <= 80
+
+
+def test_columns_that_fit_stay_side_by_side() -> None:
+    assert columns(HEADER, ROWS, left=2, width=80) == [
+        "job           portal     new  result",
+        "eb7a4635f35a  immoweb     20  not complete, at most 20 listings",
+        "b94b045fe1ad  tap      1,020",
+    ]
+
+
+def test_columns_that_do_not_fit_follow_below_their_row() -> None:
+    assert columns(HEADER, ROWS, left=2, width=40) == [
+        "job           portal     new",
+        "eb7a4635f35a  immoweb     20",
+        "    not complete, at most 20 listings",
+        "b94b045fe1ad  tap      1,020",
+    ]
+    assert columns(HEADER, ROWS, left=2, width=25) == [
+        "job           portal",
+        "eb7a4635f35a  immoweb",
+        "    new 20, not complete, at most 20 listings",
+        "b94b045fe1ad  tap",
+        "    new 1,020",
+    ]
+
+
+def test_a_long_text_stays_beside_a_few_short_columns() -> None:
+    url = "https://www.immoweb.be/en/search-results/house/for-sale?countries=BE&page=1"
+    assert columns(["results", "search"], [["4", url]], left=0, width=80)[1] == f"      4  {url}"
+
+
+def test_a_table_without_rows_is_a_sentence_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    print_columns(HEADER, [], empty="no jobs yet")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "no jobs yet\n")
