@@ -49,7 +49,7 @@ locals {
       healthCheck = contains(keys(local.health), component) ? {
         command     = ["CMD", "realestate", "health", "--role", local.health[component]]
         interval    = 60
-        timeout     = 25
+        timeout     = 45
         startPeriod = 60
         retries     = 3
       } : null

@@ -186,9 +186,9 @@ def _market_table(outcome: "Outcome") -> "Table":
 
     table = Table(title="The market: median asking prices", title_justify="left")
     for name in ("city", "district", "operation"):
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for name in ("listings", "price", "per m²"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", overflow="fold")
     groups = sorted({(row.country, row.operation) for row in outcome.market}, reverse=True)
     for group in groups:
         rows = [row for row in outcome.market if (row.country, row.operation) == group]

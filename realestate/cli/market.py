@@ -109,14 +109,12 @@ def _print(rows: "Sequence[MarketWeek]") -> None:
     place = ", ".join(filter(None, (last.district, last.city, last.country)))
     period = f" a {last.rent_period}" if last.rent_period else ""
     print(f"{last.property_type} for {last.operation}, {place}; prices in {last.currency}{period}, counted by home")
-    heads = ("week", "median", "quartiles", "a m²", "index", "stock", "new", "gone", "months", "days", "cut", "yield")
-    table = terminal.number_table(*heads)
-    for row in rows:
-        spread = f"{row.price_low:,.0f}-{row.price_high:,.0f}" if row.price_low and row.price_high else ""
-        table.add_row(
+    header = ("week", "median", "quartiles", "a m²", "index", "stock", "new", "gone", "months", "days", "cut", "yield")
+    cells = [
+        [
             f"{row.week:%Y-%m-%d}",
             _number(row.median_price),
-            spread,
+            f"{row.price_low:,.0f}-{row.price_high:,.0f}" if row.price_low and row.price_high else "",
             _number(row.median_price_per_m2),
             _number(row.price_index, 1),
             str(row.stock),
@@ -126,8 +124,10 @@ def _print(rows: "Sequence[MarketWeek]") -> None:
             _number(row.median_days_on_market),
             _percent(row.cut_share),
             _percent(row.gross_yield),
-        )
-    terminal.console.print(table)
+        ]
+        for row in rows
+    ]
+    terminal.print_columns(header, cells, last_is_text=False)
     print(f"median price  {sparkline([row.median_price for row in rows])}")
     print(f"price index   {sparkline([row.price_index for row in rows])}")
 

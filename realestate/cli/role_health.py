@@ -3,18 +3,13 @@
 It reads little: it runs in each container every half minute, also beside a database with millions of listings.
 """
 
-import socket
 from enum import StrEnum
-from typing import TYPE_CHECKING
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, build_opener
 
 from realestate.cli.exporter import PORT as EXPORTER_PORT
 from realestate.cli.exporter import Part
 from realestate.cli.serve import PORT as WEB_PORT
-
-if TYPE_CHECKING:
-    from redis import Redis
 
 #: A server that does not respond within so many seconds is not healthy.
 WAIT_SECONDS = 10.0
@@ -31,54 +26,48 @@ class Role(StrEnum):
 
 
 def parts_of_role(role: Role) -> list[Part]:
-    """What the role needs, and whether its process on this machine responds."""
+    """What the role needs, and whether its process on this machine responds.
+
+    It loads no spider, which would take longer than everything else."""
     from realestate import settings
 
-    if role is Role.WEB:
-        return [_page("web", f"http://127.0.0.1:{WEB_PORT}/healthz")]
-    if role is Role.EXPORTER:
-        return [_page("exporter", f"http://127.0.0.1:{settings.METRICS_PORT or EXPORTER_PORT}/readyz")]
+    match role:
+        case Role.WEB:
+            return [_page("web", f"http://127.0.0.1:{WEB_PORT}/healthz")]
+        case Role.EXPORTER:
+            return [_page("exporter", f"http://127.0.0.1:{settings.METRICS_PORT or EXPORTER_PORT}/readyz")]
+        case Role.WORKER:
+            return [_worker(settings.METRICS_PORT), _redis(settings.REDIS_URL), _store(settings.STORE_URL)]
+        case _:
+            return [_redis(settings.REDIS_URL), _store(settings.STORE_URL)]
 
-    from realestate.cli.connections import running_addresses
 
-    addresses = running_addresses()
-    return [*_redis(addresses.redis_url, is_worker=role is Role.WORKER), _store(addresses.store_url)]
+def _worker(metrics_port: int) -> Part:
+    """A worker that serves no portal is not healthy, whatever else works."""
+    if not metrics_port:
+        return Part("worker", False, "METRICS_PORT is not set: a worker is asked there")
+    return _page("worker", f"http://127.0.0.1:{metrics_port}/readyz")
 
 
-def _redis(url: str, *, is_worker: bool) -> list[Part]:
+def _redis(url: str | None) -> Part:
     from realestate.queue.connection import connect_blocking
     from realestate.queue.redis_client import REDIS_ERRORS, Waiting, error_text
 
+    if not url:
+        return Part("redis", False, "REDIS_URL is not set")
     try:
         with connect_blocking(url, Waiting(first_seconds=0.0, seconds=0.0)) as server:
             server.ping()
-            return [Part("redis", True, "reachable"), *([_worker(server)] if is_worker else [])]
     except (*REDIS_ERRORS, ValueError) as error:
-        return [Part("redis", False, error_text(error))]
+        return Part("redis", False, error_text(error))
+    return Part("redis", True, "reachable")
 
 
-def _worker(server: "Redis") -> Part:
-    """A worker without a heartbeat serves no portal, whatever else works."""
-    from realestate.jobs.work import all_portals
-    from realestate.queue import keys
-
-    here = f"{socket.gethostname()}:".encode()
-    served = [
-        portal
-        for portal in all_portals()
-        if any(name.startswith(here) for name in _names(server.hkeys(keys.heartbeats(portal))))
-    ]
-    return Part("worker", bool(served), f"serves {', '.join(served)}" if served else "no worker here serves a portal")
-
-
-def _names(found: object) -> list[bytes]:
-    assert isinstance(found, list)
-    return found
-
-
-def _store(url: str) -> Part:
+def _store(url: str | None) -> Part:
     from realestate.storage import StoreError, open_store
 
+    if not url:
+        return Part("store", False, "STORE_URL is not set")
     try:
         store = open_store(url)
         try:

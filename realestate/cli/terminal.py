@@ -41,46 +41,59 @@ def print_json(value: Any, *, indent: int = 2) -> None:
     print((msgspec.json.format(text, indent=indent) if indent else text).decode())
 
 
-def print_columns(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, empty: str = "") -> None:
+def print_columns(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    left: int = 1,
+    last_is_text: bool = True,
+    empty: str = "",
+) -> None:
     """Print columns of text, or if there are no rows the text `empty`, on stderr.
 
-    The first `left` columns and the last one are aligned at the left. Nothing is ever cut, because a text that was cut
-    could not be copied. On a terminal that is too narrow, the columns that do not fit follow below each row."""
+    The first `left` columns and a last one with text are aligned at the left. Nothing is ever cut, because a text that
+    was cut could not be copied. On a terminal that is too narrow, the columns that do not fit follow below each row."""
     if not rows and empty:
         print(empty, file=sys.stderr)
         return
-    for line in columns(header, rows, left=left, width=console.width):
+    for line in columns(header, rows, left=left, last_is_text=last_is_text, width=console.width):
         print(line)
 
 
-def columns(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, width: int) -> list[str]:
+def columns(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, width: int, last_is_text: bool = True
+) -> list[str]:
     """The lines of `print_columns` for a terminal of this width."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     last = len(widths) - 1
     ends = list(accumulate(widths, lambda end, each: end + len(_GAP) + each))
     beside = max(1, sum(end <= width for end in ends))
-    if beside == last and ends[last - 1] <= width * _NARROW:
+    if last_is_text and beside == last and ends[last - 1] <= width * _NARROW:
         beside = len(widths)  # the terminal breaks the long text
     lines = []
     for row in (header, *rows):
         cells = [
-            cell.ljust(size) if place < left or place == last else cell.rjust(size)
+            cell.ljust(size) if place < left or (place == last and last_is_text) else cell.rjust(size)
             for place, (cell, size) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append(_GAP.join(cells[:beside]).rstrip())
         if row is not header and beside <= last:
-            named = [f"{name} {cell}" for name, cell in zip(header[beside:last], row[beside:last], strict=True)]
-            below = ", ".join(filter(None, [*named, row[last]]))
-            lines += [_BELOW + below] if below else []
+            # A text needs no name, a number does.
+            below = [
+                cell if place == last and last_is_text else f"{header[place]} {cell}"
+                for place, cell in enumerate(row)
+                if place >= beside and cell
+            ]
+            lines += [_BELOW + ", ".join(below)] if below else []
     return lines
 
 
 def number_table(first: str, *numbers: str) -> Table:
     """A table whose first column is text, and whose other columns are numbers."""
     table = Table()
-    table.add_column(first)
+    table.add_column(first, overflow="fold")
     for name in numbers:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", overflow="fold")
     return table
 
 

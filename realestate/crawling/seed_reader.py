@@ -72,7 +72,7 @@ class SeedReader:
         fleet = self.spider.fleet
         if found is not None:
             seed, nonce = found
-            if self._restarts.is_hopeless(seed):
+            if self._restarts.has_failed_too_often(seed):
                 self._refuse(seed, error)
                 await fleet.remove_seed(nonce)
                 return

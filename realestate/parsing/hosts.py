@@ -22,6 +22,8 @@ _PRIVATE = (IPv6Network("fec0::/10"), IPv6Network("64:ff9b:1::/48"))
 _PRIVATE_NAME = re.compile(
     r"(?:.*\.)?(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa|test|invalid|onion)|[^.]*"
 )
+#: No host name is longer. Encoding a longer one would take long.
+_LONGEST_HOST = 253
 #: Other characters in a host name are understood differently by us and by a proxy.
 _NAME = re.compile(r"[a-z0-9._-]+")
 #: A host that ends in a number is an IP address in some spelling, or invalid.
@@ -55,8 +57,9 @@ def is_public_host(host: str) -> bool:
 def is_public_address(url: str) -> bool:
     """Whether the host of a URL may be public, by its name alone. Also for a name in letters other than ASCII."""
     try:
-        return is_public_host((urlsplit(url).hostname or "").encode("idna").decode())
-    except UnicodeError:
+        host = urlsplit(url).hostname or ""
+        return len(host) <= _LONGEST_HOST and is_public_host(host.encode("idna").decode())
+    except ValueError:  # also UnicodeError: the host is no name
         return False
 
 
@@ -85,7 +88,7 @@ def site_of(url: str) -> str:
 def _registered_domain(host: str) -> str:
     """Return "" for an IP address, for `localhost`, and for a public suffix itself."""
     host = host.rstrip(".")
-    if not host or is_ip_address(host):
+    if not host or len(host) > _LONGEST_HOST or is_ip_address(host):
         return ""
     try:
         host = host.encode("idna").decode()

@@ -446,7 +446,7 @@ class Fleet:
         logger.error("queue/too_slow: portal=%s url=%s: %s; it is abandoned", self.spider.name, held.url, error)
         self.stats.inc_value("queue/dead/too_slow")
         key = f"{held.lease.id.hex()}:{held.lease.token}"
-        self.pages.forget(key)
+        self.pages.drop(key)
         self.ledger.end(key, "dead", held.detail)
 
     def _give_up_page(self, reason: Reason, error: str, request: Request) -> None:

@@ -86,7 +86,7 @@ class Pages:
             self._pages[key] = Page(response.request, response)
             self._enter(key)
 
-    def forget(self, key: str) -> None:
+    def drop(self, key: str) -> None:
         """The page is abandoned: what it still yields is not counted."""
         self._pages.pop(key, None)
 

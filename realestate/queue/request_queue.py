@@ -296,7 +296,7 @@ class RequestQueue:
         granted, left = await self.run("grant", job=job, page=page, wanted=wanted, limit=limit, keep=keep)
         return int(granted), int(left)
 
-    async def forget(self, job: str, identity: Identity | None = None) -> None:
+    async def drop_fingerprints(self, job: str, identity: Identity | None = None) -> None:
         """Delete the job's fingerprint of this request, or of all requests if `identity` is None."""
         if identity is not None:
             remove = self.server.hdel if self.limits.last_seen else self.server.srem

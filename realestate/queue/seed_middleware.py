@@ -61,7 +61,7 @@ class SeedMiddleware:
                     yield request
             else:
                 await idle.wait()
-            await self._forget(fleet)
+            await self._drop_fingerprints(fleet)
         finally:
             fleet.stop_serving()
 
@@ -123,10 +123,10 @@ class SeedMiddleware:
             logger.warning("queue/setting_ignored: %s: a RedisSpider uses MAX_IDLE_TIME_BEFORE_CLOSE", name)
         return float(spider.max_idle_time) or None
 
-    async def _forget(self, fleet: Fleet) -> None:
+    async def _drop_fingerprints(self, fleet: Fleet) -> None:
         """The crawl is over. Without SCHEDULER_PERSIST the next one fetches the same pages again."""
         if not self.crawler.settings.getbool("SCHEDULER_PERSIST"):
-            await fleet.queue.forget(NO_JOB)
+            await fleet.queue.drop_fingerprints(NO_JOB)
 
 
 class Idle:

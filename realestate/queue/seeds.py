@@ -200,7 +200,7 @@ class ReaderRestarts:
         self._delay = FIRST_RESTART_SECONDS
         self._failures.pop(seed, None)
 
-    def is_hopeless(self, seed: bytes) -> bool:
+    def has_failed_too_often(self, seed: bytes) -> bool:
         """Count a failure of this seed. Whether it has failed too often to be tried again."""
         self._failures[seed] += 1
         if self._failures[seed] < SEED_TRIES:

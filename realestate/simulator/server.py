@@ -96,7 +96,7 @@ class Simulator:
         self._histories = {name: History(name) for name in PORTALS}
         self._last_look: dict[str, int] = {}
         world.at_night = self._look
-        world.in_the_morning = self._forget
+        world.in_the_morning = self._drop_pages
         self._headers: dict[str, CIMultiDict[str]] = {}
         if adversity.profile is not None:
             for name, site in self.sites.items():
@@ -207,9 +207,9 @@ class Simulator:
                 self._last_look[name] = self.world.day
                 self._histories[name].look(self.world.day, self.sites[name].sights())
 
-    def _forget(self, portal: str, changes: Changes) -> None:
+    def _drop_pages(self, portal: str, changes: Changes) -> None:
         # the response for a removed advert may still change: the page of a sold home disappears after some days
-        self.sites[portal].forget((*chain.from_iterable(changes.values()), *self.world.gone(portal)))
+        self.sites[portal].drop_pages((*chain.from_iterable(changes.values()), *self.world.gone(portal)))
 
     def _change_weather(self, portal: str, body: bytes) -> web.Response:
         try:

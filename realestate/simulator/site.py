@@ -125,7 +125,7 @@ class Site(ABC):
         self._searches.clear()
         self._showing = showing
 
-    def forget(self, adverts: Iterable[Advert]) -> None:
+    def drop_pages(self, adverts: Iterable[Advert]) -> None:
         """Drop these pages and every search from the cache. An edit may have moved a page."""
         self._searches.clear()
         for advert in adverts:

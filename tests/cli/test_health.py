@@ -2,15 +2,15 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from prometheus_client import CollectorRegistry
 from redis import Redis
 
-from realestate.queue import keys
+from realestate.monitoring.endpoint import Endpoint, Ready
 from realestate.storage.postgres import PostgresStore
 from tests.redis_fleet import free_port
 
@@ -30,12 +30,28 @@ def env(redis_url: str, server: Redis, store_url: str, store: PostgresStore, tmp
     return {"REDIS_URL": redis_url, "STORE_URL": store_url, "REALESTATE_HOME": str(tmp_path)}
 
 
-def test_a_worker_is_healthy_while_it_serves_a_portal(env: dict[str, str], server: Redis) -> None:
-    assert health("worker", env) == (1, {"redis": True, "worker": False, "store": True})
-    server.hset(keys.heartbeats("immoweb"), "another-machine:1:abc", "{}")
-    assert health("worker", env) == (1, {"redis": True, "worker": False, "store": True})
-    server.hset(keys.heartbeats("immoweb"), f"{socket.gethostname()}:1:abc", "{}")
-    assert health("worker", env) == (0, {"redis": True, "worker": True, "store": True})
+def test_a_worker_is_healthy_while_it_serves_a_portal(env: dict[str, str]) -> None:
+    serving = [False]
+    endpoint = Endpoint.start(free_port(), "127.0.0.1", CollectorRegistry(), lambda: Ready(serving[0]))
+    assert endpoint is not None
+    env["METRICS_PORT"] = str(endpoint.port)
+    try:
+        assert health("worker", env) == (1, {"worker": False, "redis": True, "store": True})
+        serving[0] = True
+        assert health("worker", env) == (0, {"worker": True, "redis": True, "store": True})
+        assert health("worker", env | NOWHERE) == (1, {"worker": True, "redis": False, "store": False})
+    finally:
+        endpoint.stop()
+    assert health("worker", env) == (1, {"worker": False, "redis": True, "store": True})
+
+
+def test_a_health_check_loads_no_spider(env: dict[str, str]) -> None:
+    """It runs every minute in each container: with all spiders it would take several times as long."""
+    code = (
+        "import sys; from realestate.cli.role_health import Role, parts_of_role; parts_of_role(Role('worker'));"
+        "assert not {'scrapy.crawler', 'realestate.crawling', 'realestate.spiders'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, check=True, timeout=120)
 
 
 def test_the_timetable_is_healthy_while_it_reaches_its_servers(env: dict[str, str]) -> None:

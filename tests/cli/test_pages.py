@@ -49,6 +49,18 @@ def test_columns_that_do_not_fit_follow_below_their_row() -> None:
     ]
 
 
+def test_a_number_that_follows_below_its_row_has_its_name() -> None:
+    header = ["week", "median", "yield"]
+    rows = [["2026-11-02", "180,000", "4 %"], ["2026-11-09", "181,000", ""]]
+    assert columns(header, rows, left=1, last_is_text=False, width=80)[1] == "2026-11-02  180,000    4 %"
+    assert columns(header, rows, left=1, last_is_text=False, width=20) == [
+        "week         median",
+        "2026-11-02  180,000",
+        "    yield 4 %",
+        "2026-11-09  181,000",
+    ]
+
+
 def test_a_long_text_stays_beside_a_few_short_columns() -> None:
     url = "https://www.immoweb.be/en/search-results/house/for-sale?countries=BE&page=1"
     assert columns(["results", "search"], [["4", url]], left=0, width=80)[1] == f"      4  {url}"

@@ -142,7 +142,7 @@ class Story:
         self.engine.docker("network", "connect", "--alias", "simulator", f"{PROJECT}_outside", simulator)
         expect(self.running("worker") == 3, "three workers run")
         for service in ROLES:
-            until(lambda service=service: self.is_healthy(service), f"{service} to be healthy", 240, every=5)  # type: ignore[misc]
+            until(lambda service=service: self.is_healthy(service), f"{service} to be healthy", 400, every=5)  # type: ignore[misc]
         say(f"ok: {', '.join(ROLES)} are healthy")
         with build_opener(ProxyHandler({})).open(f"http://127.0.0.1:{self.web_port}/", timeout=20) as page:
             expect("<html" in page.read().decode(), "the pages are at the published port of this machine")

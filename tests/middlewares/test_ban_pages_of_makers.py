@@ -125,6 +125,88 @@ def test_a_ban_page_is_recognised_with_any_status(name: str, status: int) -> Non
     assert RULES.kind_of(status, URL, page(title, body, head)) == kind
 
 
+#: What walls say in many languages: kind -> titles, and texts of the page.
+SAID: dict[str, tuple[list[str], list[str]]] = {
+    "captcha": (
+        ["Let's verify you're human", "Verify that you are human"],
+        [
+            "Please complete the security check to access portal.example",
+            "We have detected suspicious activity from your connection",
+            "Our systems detected automated behavior",
+            "Please solve this puzzle so we know you are a real person",
+            "We want to make sure it is actually you and not a robot",
+            "Something about your browser made us think you might be a bot",
+            "Slide to verify",
+            "Bitte bestätigen Sie, dass Sie ein Mensch sind",
+            "Vérifiez que vous êtes humain",
+            "Verifica que eres humano",
+            "Verifica di essere umano",
+            "Verifique se você é humano",
+            "Potwierdź, że jesteś człowiekiem",
+            "Bevestig dat u een mens bent",
+            "İnsan olduğunuzu doğrulayın",
+            "Olağan dışı erişim tespit ettik",
+            "Ověřte, že jste člověk",
+            "Bekräfta att du är en människa",
+            "Igazolja, hogy nem robot",
+            "Підтвердіть, що ви не робот",
+            "请完成安全验证",
+        ],
+    ),
+    "refused": (
+        [
+            "Zugriff blockiert",
+            "Přístup odepřen",
+            "Prístup odmietnutý",
+            "Hozzáférés megtagadva",
+            "Достъпът е отказан",
+            "Доступ заборонено",
+            "Tilgang nektet",
+            "Απαγορεύεται η πρόσβαση",
+            "Prieiga uždrausta",
+            "アクセスが拒否されました",
+            "访问被拒绝",
+            "تم رفض الوصول",
+            "Bot Protection",
+            "Access temporarily restricted",
+        ],
+        [
+            "¡Vaya! Estamos recibiendo muchas peticiones tuyas en poco tiempo",
+            "Zu viele Anfragen von Ihrer IP-Adresse",
+            "Trop de requêtes",
+            "Troppe richieste",
+            "Muitas solicitações",
+            "Zbyt wiele żądań",
+            "Te veel verzoeken",
+            "Prea multe cereri",
+            "Příliš mnoho požadavků",
+            "Слишком много запросов с вашего адреса",
+            "Çok fazla istek gönderdiniz",
+            "Your request could not be processed. Please note that your reference ID is 1",
+            "Access Denied",
+            "403 Forbidden",
+        ],
+    ),
+    "queue": (
+        ["Warteschlange", "File d'attente"],
+        ["Sie befinden sich in der Warteschlange", "Estás en la cola", "Your estimated wait time is 5 minutes"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_what_walls_say_is_recognised_in_many_languages(kind: str) -> None:
+    titles, texts = SAID[kind]
+    assert [each for each in titles if RULES.kind_of(200, URL, page(each)) != kind] == []
+    assert [each for each in texts if RULES.kind_of(200, URL, page("Portal", f"<p>{each}</p>")) != kind] == []
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_a_listing_may_contain_the_same_words(kind: str) -> None:
+    for text in SAID[kind][1]:
+        assert RULES.kind_of(200, URL, page("Flat with two rooms", f"<h1>Flat</h1><p>{text}</p>{PROSE}")) is None
+
+
 #: Marks in scripts and addresses. A page that only loads such a script is an ordinary one.
 LOADED = [name for name, (kind, _, _, head) in MAKERS.items() if head and "_cf_chl_opt" not in head]
 

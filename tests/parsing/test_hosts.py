@@ -2,7 +2,7 @@
 
 import pytest
 
-from realestate.parsing.hosts import is_public_host, is_public_ip
+from realestate.parsing.hosts import is_public_address, is_public_host, is_public_ip
 
 
 @pytest.mark.parametrize("address", ["1.1.1.1", "2606:4700::1111", "[2606:4700::1111]", "64:ff9b::101:101"])
@@ -76,3 +76,10 @@ def test_public_names(host: str) -> None:
 )
 def test_names_that_are_not_public(host: str) -> None:
     assert not is_public_host(host)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://[::1", "https://a]b/x", f"https://{'a.' * 50_000}example.com/", "https://\udcff/"]
+)
+def test_an_address_without_a_possible_host_is_not_public(url: str) -> None:
+    assert not is_public_address(url)

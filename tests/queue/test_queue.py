@@ -333,9 +333,9 @@ def test_a_paused_portal_leases_nothing_until_it_is_resumed(run: Run) -> None:
 def test_a_request_removed_from_the_duplicate_filter_can_be_crawled_again(run: Run) -> None:
     async def act(queue: RequestQueue) -> list[bool]:
         first = await queue.push([request("a"), request("b"), request("a", job="other")])
-        await queue.forget("j", identify("j", b"a", BUCKETS))
+        await queue.drop_fingerprints("j", identify("j", b"a", BUCKETS))
         one = await queue.push([request("a"), request("b")])
-        await queue.forget("j")
+        await queue.drop_fingerprints("j")
         return first + one + await queue.push([request("a"), request("b"), request("a", job="other")])
 
     assert run(act) == [True, True, True, True, False, True, True, False]
@@ -346,7 +346,7 @@ def test_all_jobs_of_a_portal_can_share_one_duplicate_filter(run: Run) -> None:
         shared = identify("", b"a", BUCKETS)
         one, other = (Pushed.of(shared, 0, job, "extract", b"a") for job in ("one", "other"))
         known = await queue.push([one]) + await queue.push([other])
-        await queue.forget("any", shared)
+        await queue.drop_fingerprints("any", shared)
         return known + await queue.push([other])
 
     assert run(act, scope="portal") == [True, False, True]
@@ -360,7 +360,7 @@ def test_a_duplicate_filter_with_times_says_when_a_request_was_last_seen(run: Ru
         seconds, _ = await queue.server.time()
         age = seconds - (await queue.last_seen("j", seen) or 0)
         life = await queue.server.ttl(keys.seen(queue.portal, "j", seen.bucket))
-        await queue.forget("j", seen)
+        await queue.drop_fingerprints("j", seen)
         return [before, answers, 0 <= age < 60, life > 0, await queue.last_seen("j", seen)]
 
     assert run(act, last_seen=True) == [None, [True, False], True, True, None]

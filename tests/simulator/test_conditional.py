@@ -29,7 +29,7 @@ def test_a_page_is_not_modified_until_it_is(portal: str) -> None:
     known = {path: (response.extra or {})[named] for path, response in before.items()}
     assert {status for _, status in statuses(site, known, header)} == {304}
     changes = world.advance()[portal]
-    site.forget(advert for some in changes.values() for advert in some)
+    site.drop_pages(advert for some in changes.values() for advert in some)
     after = dict(statuses(site, known, header))
     for path, status in after.items():
         same = site.response(path).body == before[path].body

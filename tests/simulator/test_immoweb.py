@@ -201,7 +201,7 @@ def test_homes_of_a_project_that_is_gone_are_found_by_searches() -> None:
         world.advance()
         if lost := [advert for advert in projects if advert.gone is not None and site.projects.units(advert)]:
             break
-    site.forget(())
+    site.drop_pages(())
     shown = ids(site, "house-and-apartment/for-sale?countries=BE")
     assert all(shown[unit.ref] == 1 for unit in site.projects.units(lost[0]))
     assert not any(shown[unit.ref] for each in projects if each.gone is None for unit in site.projects.units(each))

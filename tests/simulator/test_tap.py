@@ -163,10 +163,10 @@ def test_a_page_of_the_older_form_says_today_only_today() -> None:
         return {advert for advert in world.listed("tap") if b"Bug\xc3\xbcn" in site.response(site.path(advert)).body}
 
     world.advance()
-    site.forget(world.listed("tap"))
+    site.drop_pages(world.listed("tap"))
     updated = {advert: advert.updated_at for advert in today()}
     world.advance()
-    site.forget(())
+    site.drop_pages(())
     unchanged = {advert for advert in updated if advert.gone is None and advert.updated_at == updated[advert]}
     assert unchanged
     assert not today() & unchanged

@@ -58,10 +58,10 @@ class Bina(Site):
             return old_page(advert, self.base, self.world.now)
         return advert_page(advert, self.base)
 
-    def forget(self, adverts: Iterable[Advert]) -> None:
+    def drop_pages(self, adverts: Iterable[Advert]) -> None:
         """Drop all pages of the old form from the cache, because they say "today"."""
         old = (each for each in self.world.adverts[self.portal].values() if facts_of(each).form == "old")
-        super().forget({*adverts, *old})
+        super().drop_pages({*adverts, *old})
 
     def _phones(self, advert: Advert, request: Request) -> Response:
         """Return the telephones, if the request has the token of the page and the header of scripts."""

@@ -38,10 +38,10 @@ class Immoweb(Site):
         hidden = self.projects.hidden()
         return [advert for advert in super().searched() if advert not in hidden]
 
-    def forget(self, adverts: Iterable[Advert]) -> None:
+    def drop_pages(self, adverts: Iterable[Advert]) -> None:
         """Drop changed pages from the cache, and those of their projects, which show their homes."""
         changed = list(adverts)
-        super().forget([*changed, *self.projects.of(changed)])
+        super().drop_pages([*changed, *self.projects.of(changed)])
 
     def route(self, request: Request) -> Response | None:
         if match := _CLASSIFIED.fullmatch(request.path):

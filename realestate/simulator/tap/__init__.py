@@ -40,10 +40,10 @@ class Tap(Site):
         old = facts_of(advert).has_old_form
         return page.old_page(advert, self.world.now) if old else page.next_page(advert)
 
-    def forget(self, adverts: Iterable[Advert]) -> None:
+    def drop_pages(self, adverts: Iterable[Advert]) -> None:
         """Drop all pages of the old form from the cache, because they say "today"."""
         old = (each for each in self.world.adverts[self.portal].values() if facts_of(each).has_old_form)
-        super().forget({*adverts, *old})
+        super().drop_pages({*adverts, *old})
 
     def _posted(self, request: Request, body: bytes) -> Response | None:
         if request.path == "/graphql":

@@ -117,7 +117,7 @@ class Homes:
         return list({tuple(getattr(each, name) for name in series): each for each in self.market_weeks()}.values())
 
 
-def forget_listing(database: Database[Document], portal: str, ref: str) -> int:
+def remove_from_home(database: Database[Document], portal: str, ref: str) -> int:
     """Remove an erased listing from its home, with what names it. Return the number of adverts removed: 0 or 1."""
     name = f"{portal}/{ref}"
     of_the_listing = {"portal": portal, "ref": ref}

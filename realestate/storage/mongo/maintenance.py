@@ -26,7 +26,7 @@ from realestate.storage.mongo.change import (
 from realestate.storage.mongo.connection import Connection, Document, Documents, bulk, pages, pieces, server_time
 from realestate.storage.mongo.documents import id_of, packed, page_of, stored_time, unpacked
 from realestate.storage.mongo.event_log import LISTINGS, Log, recover_all
-from realestate.storage.mongo.homes import forget_listing
+from realestate.storage.mongo.homes import remove_from_home
 from realestate.storage.mongo.read import CARDS, VALIDATORS, drop_cards, drop_validators
 from realestate.storage.mongo.schema import COLLECTIONS, DEAD_AFTER, INDEXES, finish_restore, left_behind, make_indexes
 from realestate.storage.mongo.write import OTHERS
@@ -166,7 +166,7 @@ def _erase(database: Database[Document], portal: str, ref: str, at: datetime) ->
     removed |= remove_aside(database, [(portal, ref)])
     removed[VALIDATORS] = drop_validators(database, [id])
     removed[CARDS] = drop_cards(database, [id])
-    removed["home_listings"] = forget_listing(database, portal, ref)
+    removed["home_listings"] = remove_from_home(database, portal, ref)
     name = mark_name("listing", erased_name(portal, ref))
     database["erased"].update_one({"_id": name}, {"$unset": {"under_way": ""}})
     return removed

@@ -38,7 +38,7 @@ _BEGIN = """
 """
 _CLEAR = "DELETE FROM home_links; DELETE FROM home_listings; DELETE FROM homes; DELETE FROM home_runs"
 #: Listings that were erased since the run began.
-_FORGET = f"DELETE FROM home_listings WHERE {is_erased('home_listings')}"
+_DROP_ERASED = f"DELETE FROM home_listings WHERE {is_erased('home_listings')}"
 #: The columns of a home that a filter can ask for.
 _WANTED_HOMES = ("country", "city", "district", "operation", "property_type", "is_active")
 
@@ -58,7 +58,7 @@ class Homes(Statements):
             copy(cursor, "COPY home_listings (portal, ref, home) FROM STDIN", members)
             links = ((each.home, each.a, each.b, each.score, _reasons(each)) for each in clustered.links)
             copy(cursor, "COPY home_links (home, a, b, score, reasons) FROM STDIN", links)
-            cursor.execute(_FORGET)
+            cursor.execute(_DROP_ERASED)
             cursor.execute(
                 f"INSERT INTO home_runs ({', '.join(_RUN)}) VALUES ({', '.join(f'%({name})s' for name in _RUN)})", run
             )
