@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 REDIS_VERSION_MIN = (6, 2)
 #: Clocks that differ by more seconds make times in the history, in pauses and in logs hard to compare.
 SKEW_SECONDS = 5.0
-#: A worker keeps this many connections to the database for each portal: one writes, one reads the usual prices.
-CONNECTIONS_PER_PORTAL = 2
+#: A worker keeps two connections to the database; for moments, when it reads the usual prices, it has a few more.
+CONNECTIONS_PER_WORKER = 8
 
 
 @dataclass(frozen=True)
@@ -217,14 +217,13 @@ def _store_warnings(url: str, clocks: dict[str, float]) -> list[Finding]:
         clocks["the database"] = state.now.timestamp() - (before + time.time()) / 2
     finally:
         store.close()
-    needed = CONNECTIONS_PER_PORTAL * len(portals())
-    if state.free_connections is None or state.free_connections >= needed:
+    if state.free_connections is None or state.free_connections >= CONNECTIONS_PER_WORKER:
         return []
     return [
         Finding(
             "store",
-            f"{state.free_connections} connections are free; a worker of all portals needs {needed}",
-            "raise max_connections of PostgreSQL, or let each worker serve fewer portals",
+            f"{state.free_connections} connections are free; a worker needs up to {CONNECTIONS_PER_WORKER}",
+            "raise max_connections of PostgreSQL, or run fewer workers",
             is_warning=True,
         )
     ]

@@ -132,6 +132,10 @@ def ban_pages(fleet: Fleet) -> None:
     fleet.worker()
 
 
+def portal_stopped(fleet: Fleet) -> None:
+    fleet.on_queue(lambda queue: queue.pause("a ban page: cloudflare", "host:4711", 1800))
+
+
 def dead_letters_up(fleet: Fleet) -> None:
     fleet.dead()
 
@@ -227,6 +231,7 @@ SITUATIONS: dict[str, Callable[[Fleet], None]] = {
         field_vanished,
         pages_refused,
         ban_pages,
+        portal_stopped,
         dead_letters_up,
         job_incomplete,
         delisting_withheld,

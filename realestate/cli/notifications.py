@@ -1,6 +1,7 @@
 """`realestate notifications`: the outbox. List, send, retry and test."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -92,6 +93,27 @@ def retry(
         chosen = [whole_id(id, failed, "failed message") for id in ids] if ids else list(failed)
         count = store.retry_notifications(chosen)
     print(f"{count} will be sent again")
+
+
+@app.command(epilog="Example: realestate notifications report")
+def report() -> None:
+    """Send a report to the operators now: what is new, changed and gone since the last daily one."""
+    from datetime import UTC, datetime
+
+    from realestate.cli.connections import connected
+    from realestate.cli.errors import UsageError
+    from realestate.cli.exporter import fleet_reader
+    from realestate.monitoring.delivery import Sender
+    from realestate.monitoring.reports import report_now
+    from realestate.storage import open_store
+
+    channels = operator_channels()
+    if not channels.operators:
+        raise UsageError("NOTIFY_URLS is not set: there is no receiver (docs/monitoring.md has examples)")
+    with connected() as addresses, fleet_reader(addresses) as reader, closing(open_store(addresses.store_url)) as store:
+        count = report_now(store, channels, reader.read(), datetime.now(UTC))
+        Sender(store, channels).send_due()
+    print(f"reported to {count} addresses")
 
 
 @app.command("test", epilog="Example: realestate notifications test")

@@ -89,8 +89,27 @@ def _reported(old: State | None, today: str, last: int) -> State:
     return {**(old or {}), "day": today, "after": last}
 
 
+def report_now(store: ReportStore, channels: Channels, samples: Samples, now: datetime) -> int:
+    """Send a report of the time since the last daily one. Return to how many addresses; at most once in a minute."""
+    state = store.change_state(_DAY, lambda old: old or {"day": "", "after": store.last_event()})
+    assert state is not None
+    return notify_operators(
+        store,
+        channels,
+        topic="report:now",
+        dedupe_key=f"report:now:{now:%Y-%m-%dT%H:%M}",
+        title=f"realestate: since the last daily report, until {now:%Y-%m-%d %H:%M} UTC",
+        body="\n".join(_lines_of_portals(store, samples, int(state["after"]))),
+    )
+
+
 def _day_text(store: ReportStore, samples: Samples, after: int) -> str:
-    """For each portal: new, changed, gone, errors, rate, what is stored."""
+    lines = _lines_of_portals(store, samples, after)
+    return "\n".join([*lines, "If this message does not come one day, no alert would come either."])
+
+
+def _lines_of_portals(store: ReportStore, samples: Samples, after: int) -> list[str]:
+    """For each portal: new, changed, gone, errors, what is stored."""
     by_portal: dict[str, Counter[str]] = {}
     for key, counts in store.event_counts(after).items():
         by_portal.setdefault(key.portal, Counter()).update(counts)
@@ -107,4 +126,4 @@ def _day_text(store: ReportStore, samples: Samples, after: int) -> str:
         errors = f"{failed / pages:.1%} errors of {pages:,.0f} pages" if pages else "no pages"
         total = stored.get((portal,), 0)
         lines.append(f"{portal}: {_counted(by_portal.get(portal, Counter()))}; {errors}; {total:,.0f} stored")
-    return "\n".join([*lines, "If this message does not come one day, no alert would come either."])
+    return lines

@@ -73,6 +73,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     text: str
     remedy: str
     when: tuple[Condition, ...]
+    keep: str = "0m"
+    """It fires for so long after it last held."""
 
     @property
     def link(self) -> str:
@@ -104,6 +106,7 @@ def rules() -> tuple[Rule, ...]:
             if unknown := {*condition.by, *condition.where} - {*known}:
                 raise ValueError(f"{rule.name}: {condition.metric} has no label {', '.join(unknown)}")
         seconds(rule.for_)
+        seconds(rule.keep)
     return tuple(found)
 
 
@@ -125,10 +128,12 @@ def _prometheus_rule(rule: Rule) -> dict[str, Any]:
         lambda found: "{{ $value }}" if found[1] == "value" else f"{{{{ $labels.{found[1]} }}}}", rule.text
     )
     remedy = value.sub(lambda found: f"{{{{ $labels.{found[1]} }}}}", rule.remedy)
+    kept = {"keep_firing_for": rule.keep} if seconds(rule.keep) else {}
     return {
         "alert": rule.name,
         "expr": joined.join(condition.promql() for condition in rule.when),
         "for": rule.for_,
+        **kept,
         "labels": {"severity": rule.severity},
         "annotations": {"summary": text, "remedy": remedy, "runbook": rule.link},
     }
@@ -146,14 +151,23 @@ class Evaluator:
                 self._windows[metric] = max(self._windows.get(metric, 0.0), span)
         self._history: dict[tuple[str, Labels], deque[tuple[float, float]]] = {}
         self._since: dict[tuple[str, Labels], float] = {}
+        self._fired: dict[tuple[str, Labels], tuple[float, Match]] = {}
 
     def evaluate(self, samples: Samples, now: float) -> list[Match]:
-        """The rules that fire now: all their conditions have held for as long as `for`."""
+        """The rules that fire now: all their conditions have held for as long as `for`, or did so within `keep`."""
         self._remember(samples, now)
         matches = [match for rule in self._rules for match in self._matches(rule, samples, now)]
         holding = {(match.rule.name, tuple(match.labels.values())): match for match in matches}
         self._since = {key: self._since.get(key, now) for key in holding}
-        return [match for key, match in holding.items() if now - self._since[key] >= seconds(match.rule.for_)]
+        for key, match in holding.items():
+            if now - self._since[key] >= seconds(match.rule.for_):
+                self._fired[key] = now, match
+        self._fired = {
+            key: (at, match)
+            for key, (at, match) in self._fired.items()
+            if at == now or now - at < seconds(match.rule.keep)
+        }
+        return [match for _, match in self._fired.values()]
 
     def _remember(self, samples: Samples, now: float) -> None:
         for metric, window in self._windows.items():

@@ -63,14 +63,16 @@ def weathered(weather: Weather, response: Response, index: str) -> Response:
         case "all_redirected" if is_listing:
             return Response(response.kind, b"", 302, location=index)
         case "new_layout" if is_listing:
-            return replace(response, body=_renamed(response.body))
+            return _renamed(response)
     return response
 
 
-def _renamed(body: bytes) -> bytes:
+def _renamed(response: Response) -> Response:
+    """The page with other names. It is another version, so it has not the header of the usual one."""
+    body = response.body
     for old, new in _RENAMED:
         body = body.replace(old, new)
-    return body
+    return replace(response, body=body, extra=None) if body != response.body else response
 
 
 def seconds_to_wait(weather: Weather, response: Response) -> float:

@@ -65,7 +65,7 @@ def test_too_few_connections_are_a_warning(
     _played(monkeypatch, store_url, ServerState(datetime.now(UTC), free))
     found = warnings()
     assert len(found) == expected
-    assert all("3 connections are free; a worker of all portals needs " in warning for warning in found)
+    assert all("3 connections are free; a worker needs up to " in warning for warning in found)
 
 
 def test_a_clock_that_differs_is_a_warning(monkeypatch: pytest.MonkeyPatch, store_url: str) -> None:

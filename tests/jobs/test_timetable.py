@@ -73,7 +73,7 @@ def test_the_shipped_example_has_the_day_parts() -> None:
     ]
     per_hour = Counter(due.hour for due in found if due.date() == midnight.date())
     assert [per_hour[hour] for hour in (0, 1, 7, 8, 18, 19, 23)] == [12, 2, 2, 30, 30, 12, 12]
-    assert {entry.task for entry in read_timetable(EXAMPLE, None)} == {None, "retain", "upkeep", "backup"}
+    assert {entry.task for entry in read_timetable(EXAMPLE, None)} == {None, "retain", "upkeep", "backup", "report"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from realestate.monitoring.catalogue import BY_NAME, exported_name
 from realestate.monitoring.channels import Channels
 from realestate.monitoring.delivery import Sender
 from realestate.monitoring.fleet_metrics import Samples
-from realestate.monitoring.reports import report_day, report_jobs
+from realestate.monitoring.reports import report_day, report_jobs, report_now
 from realestate.monitoring.rules import (
     Condition,
     Evaluator,
@@ -90,7 +90,7 @@ def test_each_rule_fires_stays_silent_and_resolves(name: str) -> None:
     totals: dict[tuple[str, tuple[str, ...]], float] = {}
     step = max(STEP, windows(rule) / 20)
     fired = []
-    phases = [(False, 5), (True, bad_ticks(rule) + 25), (False, 30)]
+    phases = [(False, 5), (True, bad_ticks(rule) + 25), (False, 30 + int(seconds(rule.keep) // step))]
     now = 0.0
     for is_bad, ticks in phases:
         for _ in range(ticks):
@@ -119,6 +119,15 @@ def test_the_time_that_a_rule_waits_begins_anew() -> None:
         assert bool(found) == fires
 
 
+def test_a_rule_goes_on_as_long_as_it_says_after_it_last_held() -> None:
+    evaluator = Evaluator([RULES["portal_stopped"]])
+    minutes = 60.0
+    course = [(0, 1, True), (30, 0, True), (35, 1, True), (74, 0, True), (76, 0, False), (80, 0, False)]
+    for at, paused, fires in course:
+        found = evaluator.evaluate({"realestate_portal_paused": {("tap", "worker"): float(paused)}}, at * minutes)
+        assert bool(found) == fires, at
+
+
 def test_the_expression_for_prometheus() -> None:
     condition = Condition(
         metric="realestate_fleet_pages",
@@ -143,7 +152,7 @@ def _series(metric: str, labels: tuple[str, ...]) -> str:
 
 def _prometheus_test(rule: Rule) -> dict[str, Any]:
     """Quiet, bad, quiet again; each phase longer than the windows of the rule."""
-    length = int(max(windows(rule) / 60, 20) * 1.2) + bad_ticks(rule)
+    length = int(max(windows(rule) / 60, seconds(rule.keep) / 60, 20) * 1.2) + bad_ticks(rule)
     series = []
     good, bad = course(rule, False), course(rule, True)
     for metric, labels in bad:
@@ -253,6 +262,15 @@ def test_each_job_is_reported_once(store: PostgresStore, receiver: Receiver) -> 
     assert [report_jobs(store, channels, before) for _ in range(3)] == [1, 0, 0]
     Sender(store, channels).send_due()
     assert "not complete: a page failed" in receiver.accepted[0]["body"]
+
+
+def test_a_report_can_be_asked_for(store: PostgresStore, receiver: Receiver) -> None:
+    channels = Channels([receiver.url])
+    samples: Samples = {"realestate_stored_listings": {("tap",): 12}}
+    assert [report_now(store, channels, samples, NOW) for _ in range(2)] == [1, 0], "a repetition is the same report"
+    Sender(store, channels).send_due()
+    (message,) = receiver.accepted
+    assert message["body"].startswith("tap: 0 new, 0 back")
 
 
 def test_the_day_is_reported_once(store: PostgresStore, receiver: Receiver) -> None:

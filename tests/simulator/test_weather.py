@@ -142,6 +142,7 @@ FINE = {"robots": 200, "search": 200, "listing": 200, "moved": 301}
         ("all_redirected", {"listing": 302, "moved": 302}),
         ("half_empty", {}),
         ("half_pages", {}),
+        ("new_layout", {}),
     ],
 )
 def test_each_kind_answers_as_it_says_until_it_is_fine_again(portal: str, kind: str, statuses: dict[str, int]) -> None:

@@ -20,7 +20,7 @@ Overlap = Literal["skip", "queue", "replace"]
 #: Which occurrences are started that are found late, because no process ran: none, the latest, or all of them.
 CatchUp = Literal["none", "latest", "all"]
 #: What an entry may run, beside submitting a job.
-Task = Literal["retain", "upkeep", "backup"]
+Task = Literal["retain", "upkeep", "backup", "report"]
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 

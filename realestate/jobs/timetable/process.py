@@ -62,7 +62,7 @@ def _tick_on(file: TimetableFile, runner: Runner, desk: JobDesk) -> None:
 
 def run_task(entry: Entry, env: Mapping[str, str]) -> str | None:
     """Run the command of a task in a process of its own. Returns its last line if it failed."""
-    arguments = [str(entry.task)]
+    arguments = ["notifications", "report"] if entry.task == "report" else [str(entry.task)]
     if entry.folder is not None:
         Path(entry.folder).mkdir(parents=True, exist_ok=True)
         arguments.append(str(Path(entry.folder) / f"realestate-{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}.zip"))
