@@ -36,7 +36,7 @@ def measure(
         list[str] | None,
         typer.Argument(
             help="What to measure: adversary, crawl, growth, homes, operations, out, parse, queue, scale, startup,"
-            " store; all by default."
+            " store, web; all by default."
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that it works, not how fast.")] = False,

@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "scrapy_commands": {"jobs", "queue"},
     "exports": {"storage"},
     "searches": {"monitoring", "storage"},
-    "web": {"items", "jobs", "queue", "searches", "storage"},
+    "web": {"items", "jobs", "queue", "searches", "storage", "exports", "monitoring"},
     "doctor": {"settings", "embedded", "jobs", "queue", "storage", "private_files"},
     "demo": {"settings", "environment", "embedded", "jobs", "queue", "storage", "items"},
     "cli": {

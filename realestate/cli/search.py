@@ -39,28 +39,16 @@ def save(
     from realestate.cli import terminal
     from realestate.cli.connections import opened_store
     from realestate.cli.errors import UsageError
-    from realestate.monitoring.addresses import BadAddress
-    from realestate.searches.channels import channel_of
-    from realestate.storage.query import QueryError, parse_filter
-    from realestate.storage.searches import EVENTS, LONGEST_NAME
+    from realestate.searches.check import BadSearch, Receivers, check_search
 
     wanted = tuple(dict.fromkeys(each.strip() for each in on.split(",") if each.strip()))
-    types = tuple(each for each in EVENTS if each in wanted)
-    if unknown := [each for each in wanted if each not in types] or ([] if wanted else [on]):
-        raise UsageError(f"--on {unknown[0]!r} is not an event of a search: use some of {', '.join(EVENTS)}")
-    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
-        raise UsageError(f"a name has 1 to {LONGEST_NAME} characters on one line")
-    addresses = tuple(dict.fromkeys(notify or ()))
+    receivers = Receivers(settings.WEBHOOK_SECRET, settings.ALLOW_PRIVATE_ADDRESSES)
     try:
-        parse_filter(where)
-        for address in addresses:
-            channel_of(address, settings.WEBHOOK_SECRET, may_be_private=settings.ALLOW_PRIVATE_ADDRESSES)
-    except QueryError as error:
-        raise UsageError(f"--where: {error}") from error
-    except BadAddress as error:
-        raise UsageError(f"--notify: {error}") from error
+        search = check_search(name, where, notify or (), receivers, wanted)
+    except BadSearch as error:
+        raise UsageError(_said_by(error.field) + str(error)) from error
     with opened_store() as store:
-        saved = store.save_search(name, where, types, addresses)
+        saved = search.save(store)
     if json:
         terminal.print_json(_record(saved))
     else:
@@ -182,6 +170,11 @@ def watch(
             may_be_private=settings.ALLOW_PRIVATE_ADDRESSES,
             once=once,
         )
+
+
+def _said_by(field: str) -> str:
+    """What an error about this field begins with: the option that is wrong."""
+    return "" if field == "name" else f"--{field}{' ' if field == 'on' else ': '}"
 
 
 def _found(store: "SearchStore", name: str) -> "Search":

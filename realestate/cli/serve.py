@@ -24,13 +24,6 @@ def serve(
         str | None, typer.Option("--new-key", metavar="NAME", help="Print a new API key and its entry, and exit.")
     ] = None,
     operate: Annotated[bool, typer.Option("--operate", help="The new key may also operate, not only read.")] = False,
-    keys_optional: Annotated[
-        bool,
-        typer.Option(
-            "--keys-optional",
-            help="Listen on any --host without API_KEYS: for a container whose port is published on 127.0.0.1 only.",
-        ),
-    ] = False,
 ) -> None:
     """Serve the API and the web app, on this machine only unless API_KEYS is set and --host says otherwise."""
     import uvicorn
@@ -38,13 +31,14 @@ def serve(
     from realestate import settings
     from realestate.cli.connections import connected
     from realestate.cli.errors import print_note
+    from realestate.searches.check import Receivers
     from realestate.storage import FullStore, open_store
     from realestate.web.app import create_app
 
     if new_key is not None:
         _print_new_key(new_key, may_operate=operate)
         return
-    keys = _keys(host, are_optional=keys_optional)
+    keys = _keys(host)
     with connected(demo_home() if demo else None) as addresses:
 
         def open_one() -> FullStore:
@@ -62,6 +56,8 @@ def serve(
             rate_limit=settings.API_RATE_LIMIT,
             tiles=_tiles(),
             simulator=settings.SIMULATOR_URL,
+            timetable=settings.TIMETABLE,
+            receivers=Receivers(settings.WEBHOOK_SECRET, settings.ALLOW_PRIVATE_ADDRESSES),
         )
         config = uvicorn.Config(
             app, host=host, port=port, log_config=None, server_header=False, timeout_graceful_shutdown=2
@@ -72,7 +68,7 @@ def serve(
             uvicorn.Server(config).run(sockets=[listening])
 
 
-def _keys(host: str, *, are_optional: bool) -> "Mapping[str, Key]":
+def _keys(host: str) -> "Mapping[str, Key]":
     """The keys of API_KEYS. A UsageError if they are wrong, or if there are none and others could reach the server."""
     from realestate import settings
     from realestate.cli.errors import UsageError
@@ -82,7 +78,7 @@ def _keys(host: str, *, are_optional: bool) -> "Mapping[str, Key]":
         keys = read_keys(settings.API_KEYS)
     except BadKeys as error:
         raise UsageError(str(error)) from error
-    if not keys and not are_optional and not _is_this_machine(host):
+    if not keys and not _is_this_machine(host):
         raise UsageError(
             f"without API_KEYS everybody who reaches {host} could operate the fleet: make a key with"
             " `realestate serve --new-key NAME`, or listen on 127.0.0.1"

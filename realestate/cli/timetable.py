@@ -45,13 +45,11 @@ def list_entries(file: FileOption = None, json: JsonFlag = False) -> None:
     from realestate.cli import terminal
     from realestate.cli.job_desk import job_desk
     from realestate.queue import keys
+    from realestate.storage.occurrences import last_of
 
     entries = _entries(file)
     with job_desk() as desk:
-        last = {
-            each.name: next((one for one in desk.store.occurrences(each.name, 20) if one.decision != "begins"), None)
-            for each in entries
-        }
+        last = {each.name: last_of(desk.store, each.name) for each in entries}
         error: Any = desk.server.get(keys.TIMETABLE_ERROR)
     now = datetime.now(UTC)
     if json:
@@ -64,7 +62,7 @@ def list_entries(file: FileOption = None, json: JsonFlag = False) -> None:
                 str(each.zone),
                 f"{next(each.due_after(now)).astimezone(each.zone):%Y-%m-%d %H:%M}",
                 each.what,
-                _outcome(last[each.name]),
+                one.outcome if (one := last[each.name]) else "-",
             ]
             for each in entries
         ]
@@ -122,20 +120,5 @@ def _fields(entry: "Entry", now: datetime, last: "Occurrence | None") -> dict[st
         "does": entry.what,
         "overlap": entry.overlap,
         "catch_up": entry.catch_up,
-        "last": None if last is None else {"due_at": last.due_at, "outcome": _outcome(last), "job": last.job},
+        "last": None if last is None else {"due_at": last.due_at, "outcome": last.outcome, "job": last.job},
     }
-
-
-def _outcome(occurrence: "Occurrence | None") -> str:
-    """What became of an occurrence."""
-    if occurrence is None:
-        return "-"
-    at = f"{occurrence.due_at:%m-%d %H:%M} UTC"
-    if occurrence.error:
-        return f"{at} failed: {occurrence.error}"
-    if occurrence.decision == "skipped":
-        return f"{at} skipped: {occurrence.reason}"
-    late = f", {occurrence.reason}" if occurrence.reason else ""
-    if occurrence.done_at is None:
-        return f"{at} is being started{late}"
-    return f"{at} job {occurrence.job}{late}" if occurrence.job else f"{at} done{late}"

@@ -283,3 +283,6 @@ class HomesStore(Protocol):
 
     def market_weeks(self, wanted: MarketFilter = MarketFilter()) -> Sequence[MarketWeek]:  # noqa: B008
         """Market figures, by place, type, operation and week."""
+
+    def newest_market_weeks(self) -> Sequence[MarketWeek]:
+        """The newest week of each place, type, operation, currency and rent period, in this order."""

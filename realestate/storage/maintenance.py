@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from realestate.items import Listing
+from realestate.storage.coverage import CoverageStore
 from realestate.storage.errors import StoreError
 from realestate.storage.export import ExportStore
 from realestate.storage.history import State
@@ -209,6 +210,7 @@ class FullStore(
     SearchStore,
     HomesStore,
     PlaceStore,
+    CoverageStore,
     Protocol,
 ):
     """A store with all its commands, which can be searched."""

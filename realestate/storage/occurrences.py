@@ -29,6 +29,19 @@ class Occurrence:
     error: str | None = None
     """Why its work failed."""
 
+    @property
+    def outcome(self) -> str:
+        """What became of it, in words."""
+        at = f"{self.due_at:%m-%d %H:%M} UTC"
+        if self.error:
+            return f"{at} failed: {self.error}"
+        if self.decision == "skipped":
+            return f"{at} skipped: {self.reason}"
+        late = f", {self.reason}" if self.reason else ""
+        if self.done_at is None:
+            return f"{at} is being started{late}"
+        return f"{at} job {self.job}{late}" if self.job else f"{at} done{late}"
+
 
 class Occurrences(Protocol):
     """The part of a store that keeps occurrences. Every call is safe to repeat."""
@@ -50,3 +63,8 @@ class Occurrences(Protocol):
 
     def occurrence_done(self, entry: str, due_at: datetime, job: str | None = None, error: str | None = None) -> None:
         """Record that its job was submitted, or that its work was done or failed."""
+
+
+def last_of(store: Occurrences, entry: str) -> Occurrence | None:
+    """The last occurrence of an entry about which somebody decided whether it starts."""
+    return next((each for each in store.occurrences(entry, 20) if each.decision != "begins"), None)

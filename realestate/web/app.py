@@ -4,6 +4,7 @@ import copy
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -15,6 +16,7 @@ from starlette.exceptions import HTTPException
 
 from realestate import __version__
 from realestate.queue.redis_client import REDIS_ERRORS, error_text
+from realestate.searches.check import PUBLIC_RECEIVERS, Receivers
 from realestate.storage import FullStore
 from realestate.storage.errors import StoreError
 from realestate.storage.query import QueryError
@@ -48,6 +50,8 @@ def create_app(
     rate_limit: str = "",
     tiles: Tiles | None = None,
     simulator: str | None = None,
+    timetable: Path | None = None,
+    receivers: Receivers = PUBLIC_RECEIVERS,
 ) -> FastAPI:
     """Return the application. It connects to the store when a request first needs it.
 
@@ -71,7 +75,16 @@ def create_app(
     app.state.services = services
     add_feeds(app, services.stores)
     app.state.security = Security(api_keys or {}, rate_limit, redis_url)
-    add_pages(app, services.stores.ask, redis_url, keys=api_keys, tiles=tiles, simulator=simulator)
+    add_pages(
+        app,
+        services.stores.ask,
+        redis_url,
+        keys=api_keys,
+        tiles=tiles,
+        simulator=simulator,
+        timetable=timetable,
+        receivers=receivers,
+    )
     app.add_api_route("/healthz", healthz, methods=["GET"], include_in_schema=False)
     app.include_router(api.router)
     app.add_middleware(Limits)

@@ -13,6 +13,7 @@ from urllib.request import ProxyHandler, build_opener
 
 from redis import Redis
 
+from realestate.web.keys import new_key
 from tests.containers.commands import CheckFailed, expect, run, say, until
 from tests.containers.engine import Engine
 
@@ -20,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 PROJECT = "realestatecheck"
 REDIS_PASSWORD = "check-redis"
 #: What runs beside the workers after `up -d`.
+#: A key of the web app, and its entry in API_KEYS.
+API_KEY = new_key("check", "read")
 ROLES = ("worker", "timetable", "watch", "searches", "web")
 PORTALS = ("bina", "emlak", "immoweb", "lalafo", "tap")
 #: Prints one line of JSON per portal: what the store has, compared with the truth.
@@ -61,6 +64,7 @@ class Story:
                     "REDIS_EXPORTER_PASSWORD=check-exporter",
                     f"REDIS_PORT={self.redis_port}",
                     f"WEB_PORT={self.web_port}",
+                    f"API_KEYS={API_KEY[1]}",
                     f"DEMO_LISTINGS={self.listings}",
                     "WORKERS=2",
                     "SIMULATOR_URL=http://simulator:8800",

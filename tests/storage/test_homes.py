@@ -153,3 +153,7 @@ def test_market_figures_are_replaced_from_a_week_on(store: FullStore) -> None:
     assert store.market_weeks(MarketFilter(since=WEEK.week)) == [changed]
     assert store.market_weeks(MarketFilter(city="Bakı", operation="sale", district="")) == [older, changed]
     assert store.market_weeks(MarketFilter(city="")) == []
+    assert store.newest_market_weeks() == [changed]
+    rent = replace(older, operation="rent", rent_period="month")
+    store.save_market([older, rent, changed], older.week)
+    assert store.newest_market_weeks() == [rent, changed]

@@ -23,9 +23,10 @@ PAGES = {
     "baku": BAKU,
     "market": "/market",
     "operations": "/operations",
+    "coverage": "/operations/coverage/bina",
 }
 #: The pictures of the README: page, width, height, dark.
-SHOWN = {"listings": (BAKU, 1280, 800, False), "overview": ("/", 1280, 720, True)}
+SHOWN = {"listings": (BAKU, 1440, 1000, False), "overview": ("/", 1440, 760, True)}
 
 
 def settle(page: Page) -> None:
@@ -47,6 +48,15 @@ def take(browser: Browser, url: str, to: Path, width: int, height: int, *, dark:
     print(to)
 
 
+def first_listing(browser: Browser, address: str) -> str:
+    """The path of the first listing of a search."""
+    page = browser.new_page()
+    page.goto(address + BAKU)
+    path = page.locator("#results tbody a").first.get_attribute("href")
+    page.close()
+    return path or "/"
+
+
 def main() -> None:
     home = settings.REALESTATE_HOME / "demo"
     path = path_of_browser()
@@ -56,7 +66,7 @@ def main() -> None:
         app = create_app(lambda: PostgresStore(own.store_url), own.redis_url)
         browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         with serving(app) as address:
-            for name, page in PAGES.items():
+            for name, page in {**PAGES, "listing": first_listing(browser, address)}.items():
                 for width in (360, 1920):
                     for dark in (False, True):
                         to = FOLDER / f"{name}-{width}-{'dark' if dark else 'light'}.png"

@@ -9,6 +9,7 @@ listing is replaced by a tombstone (see `change.tombstone`).
 
 from realestate.storage.mongo.backup import BackupCollections
 from realestate.storage.mongo.connection import Connection
+from realestate.storage.mongo.coverage import Coverage
 from realestate.storage.mongo.export import ExportedCollections, LakeReader
 from realestate.storage.mongo.homes import Homes
 from realestate.storage.mongo.jobs import Jobs, Planning, StoredOccurrences, StoredOrders
@@ -25,6 +26,7 @@ class MongoStore(
     Releases,
     OtherKinds,
     Places,
+    Coverage,
     PageValidators,
     Jobs,
     Planning,

@@ -111,6 +111,11 @@ class Homes:
         with self.connection.database() as database:
             return _market_rows(database, asked)
 
+    def newest_market_weeks(self) -> Sequence[MarketWeek]:
+        # They come in the order of their series, and of one the newest is the last.
+        series = _ORDER[:-1]
+        return list({tuple(getattr(each, name) for name in series): each for each in self.market_weeks()}.values())
+
 
 def remove_from_home(database: Database[Document], portal: str, ref: str) -> int:
     """Remove an erased listing from its home, with what names it. Return the number of adverts removed: 0 or 1."""

@@ -2,6 +2,7 @@
 
 from realestate.storage.postgres.backup import BackupTables
 from realestate.storage.postgres.connection import Connection
+from realestate.storage.postgres.coverage import Coverage
 from realestate.storage.postgres.export import ExportedTables, LakeReader
 from realestate.storage.postgres.homes import Homes
 from realestate.storage.postgres.jobs import Jobs, Planning, StoredOccurrences, StoredOrders
@@ -16,6 +17,7 @@ class PostgresStore(
     Releases,
     OtherKinds,
     Places,
+    Coverage,
     PageValidators,
     Jobs,
     Planning,

@@ -27,7 +27,8 @@ from realestate.storage.postgres.rows import copy
 _HOME = tuple(each.name for each in fields(Home))
 _MARKET = tuple(each.name for each in fields(MarketWeek))
 _RUN = tuple(each.name for each in fields(HomesRun))
-_MARKET_ORDER = "country, city, district, operation, property_type, currency, rent_period, week"
+_SERIES = "country, city, district, operation, property_type, currency, rent_period"
+_MARKET_ORDER = f"{_SERIES}, week"
 #: A run may take longer than other statements. What is there already stays visible until the commit.
 _BEGIN = """
     BEGIN;
@@ -124,6 +125,12 @@ class Homes(Statements):
             f" ORDER BY {_MARKET_ORDER}"
         )
         return [MarketWeek(**dict(zip(_MARKET, row, strict=True))) for row in self._ask(statement, asked)]
+
+    def newest_market_weeks(self) -> Sequence[MarketWeek]:
+        statement = (
+            f"SELECT DISTINCT ON ({_SERIES}) {', '.join(_MARKET)} FROM market_weekly ORDER BY {_SERIES}, week DESC"
+        )
+        return [MarketWeek(**dict(zip(_MARKET, row, strict=True))) for row in self._ask(statement, {})]
 
 
 def _home(row: Sequence[Any]) -> Home:

@@ -1,10 +1,12 @@
 """Adds the pages to the server."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from fastapi import FastAPI
 
 from realestate.queue.connection import connect_blocking
+from realestate.searches.check import PUBLIC_RECEIVERS, Receivers
 from realestate.web.keys import Key
 from realestate.web.pages import (
     access,
@@ -13,6 +15,7 @@ from realestate.web.pages import (
     routes_market,
     routes_operations,
     routes_overview,
+    routes_searches,
     static,
 )
 from realestate.web.pages.sessions import Sessions, signers_of
@@ -24,6 +27,7 @@ ROUTERS = (
     access.router,
     routes_overview.router,
     routes_listings.router,
+    routes_searches.router,
     routes_listing.router,
     routes_market.router,
     routes_operations.router,
@@ -38,12 +42,13 @@ def add_pages(
     keys: Mapping[str, Key] | None = None,
     tiles: Tiles | None = None,
     simulator: str | None = None,
+    timetable: Path | None = None,
+    receivers: Receivers = PUBLIC_RECEIVERS,
 ) -> None:
     """Add all pages, the sign-in and the static files. Without keys everybody is signed in."""
     server = connect_blocking(redis_url) if redis_url else None
-    app.state.web = Web(
-        Site(ask, server, simulator), redis_url or "", Sessions(signers_of(keys or {})), keys or {}, tiles
-    )
+    site = Site(ask, server, simulator, timetable)
+    app.state.web = Web(site, redis_url or "", Sessions(signers_of(keys or {})), keys or {}, tiles, receivers)
     for each in ROUTERS:
         app.include_router(each)
     app.add_exception_handler(access.SignInNeeded, access.to_sign_in)

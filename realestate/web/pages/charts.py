@@ -29,6 +29,8 @@ class Chart:
     band: tuple[int, int] | None = None
     marks: Sequence[tuple[float, str]] = field(default=())
     """Times with a word, such as `delisted`."""
+    limits: tuple[float, float] | None = None
+    """The lowest and the highest value of the axis; by default those of the values, with some room."""
 
     def as_data(self) -> dict[str, Any]:
         return {
@@ -46,6 +48,7 @@ class Chart:
             ],
             "band": self.band,
             "marks": list(self.marks),
+            "limits": self.limits,
         }
 
     @property

@@ -113,7 +113,8 @@ def legend(limits: Mapping[str, Sequence[float]], operation: str | None, fmt: Fo
         steps = [{"colour": colour, "label": name} for colour, name in zip(COLOURS, names, strict=True)]
         return {"title": f"{title}, within {' and '.join(sorted(limits))} each", "steps": steps, "note": note}
     ((currency, own),) = limits.items()
-    names = [f"< {fmt.number(own[0])}", *(f"≥ {fmt.number(limit)}" for limit in own)] if own else []
+    # Each colour begins at the number below its left edge.
+    names = ["", *(fmt.number(limit) for limit in own)] if own else []
     steps = [{"colour": _colour(place, own), "label": name} for place, name in enumerate(names)]
     return {"title": f"{title}, {currency}", "steps": steps, "note": note}
 

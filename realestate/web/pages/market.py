@@ -2,19 +2,29 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from realestate.storage import FullStore
 from realestate.storage.homes import MarketFilter, MarketWeek
+from realestate.storage.query import Comparison, Filter
+from realestate.storage.store import MarketRow
 from realestate.web.pages.charts import Chart, Series
+from realestate.web.pages.filters import address as listings_address
+from realestate.web.pages.site import Ask
 
 #: Weeks that are shown.
 WEEKS = 104
 #: Places of the table.
 PLACES = 300
+#: Places of today's market.
+PLACES_TODAY = 60
+#: A median of fewer listings is not shown, as in the weekly figures.
+FEWEST = 5
+#: How the store calls a place that is not known.
+UNKNOWN = "?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,33 +118,63 @@ class Market:
         return [None if value is None else change(float(value)) for value in found]
 
 
-def read_market(store: FullStore, wanted: MarketFilter, series: dict[str, str], today: date) -> Market:
-    """The places that match, and the series that is asked for; by default that with the most homes."""
-    every = store.market_weeks(wanted)
-    newest: dict[Chosen, MarketWeek] = {}
-    for each in every:
-        key = Chosen.of(each)
-        if key not in newest or newest[key].week < each.week:
-            newest[key] = each
-    places = sorted(newest.values(), key=_by_size)
-    chosen = _chosen(newest, places, series)
-    since = today - timedelta(weeks=WEEKS)
-    weeks = [each for each in every if chosen is not None and Chosen.of(each) == chosen and each.week >= since]
-    shown = [each for each in places if each.stock or each.median_price is not None]
-    return Market(shown[:PLACES], chosen if weeks else None, sorted(weeks, key=lambda each: each.week))
+def read_market(
+    ask: Ask, newest: Sequence[MarketWeek], wanted: MarketFilter, series: dict[str, str], today: date
+) -> Market:
+    """The places that match, and the series that is asked for; by default that with the most homes. `newest` is the
+    newest week of each series."""
+    places = {Chosen.of(each): each for each in sorted(newest, key=_by_size) if _matches(each, wanted)}
+    chosen = _chosen(places, series)
+    weeks = ask(lambda store: _weeks(store, chosen, today)) if chosen else []
+    shown = [each for each in places.values() if each.stock or each.median_price is not None]
+    return Market(shown[:PLACES], chosen if weeks else None, weeks)
+
+
+def _matches(week: MarketWeek, wanted: MarketFilter) -> bool:
+    names = ("country", "operation", "property_type")
+    return all(getattr(wanted, name) in (None, getattr(week, name)) for name in names)
+
+
+def _weeks(store: FullStore, chosen: Chosen, today: date) -> list[MarketWeek]:
+    """The weeks of one series, the oldest first."""
+    wanted = MarketFilter(
+        country=chosen.country,
+        city=chosen.city,
+        district=chosen.district,
+        operation=chosen.operation,
+        property_type=chosen.property_type,
+        since=today - timedelta(weeks=WEEKS),
+    )
+    return [each for each in store.market_weeks(wanted) if Chosen.of(each) == chosen]
+
+
+def today_of(rows: Iterable[MarketRow], country: str, operation: str) -> Sequence[MarketRow]:
+    """Today's medians of the places that match, those with the most listings first. Of few listings none is shown."""
+    found = [
+        each
+        for each in rows
+        if each.listings >= FEWEST and country in ("", each.country) and operation in ("", each.operation)
+    ]
+    return found[:PLACES_TODAY]
+
+
+def listings_of(row: MarketRow) -> str:
+    """The address of the listings of a place."""
+    wanted = {"country": row.country, "city": row.city, "district": row.district}
+    known = [Comparison(name, "=", (value,)) for name, value in wanted.items() if value != UNKNOWN]
+    return listings_address(Filter((*known, Comparison("operation", "=", (row.operation,)))))
 
 
 def _by_size(week: MarketWeek) -> tuple[Any, ...]:
     return (-week.stock, week.country, week.city, week.district, week.property_type, week.operation)
 
 
-def _chosen(newest: dict[Chosen, MarketWeek], places: Iterable[MarketWeek], series: dict[str, str]) -> Chosen | None:
-    if series:
-        blank = dict.fromkeys((each.name for each in fields(Chosen)), "")
-        asked = Chosen(**{**blank, **series})
-        if asked in newest:
-            return asked
-    return next((Chosen.of(each) for each in places), None)
+def _chosen(places: Mapping[Chosen, MarketWeek], series: dict[str, str]) -> Chosen | None:
+    """The series that is asked for: where an address names only some of its fields, the largest that has them."""
+    for each in places:
+        if all(getattr(each, name) == value for name, value in series.items()):
+            return each
+    return next(iter(places), None)
 
 
 def as_csv(weeks: Iterable[MarketWeek]) -> str:

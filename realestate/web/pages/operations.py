@@ -1,8 +1,8 @@
-"""Operations: the queue of each portal by stage, workers, proxies, jobs, dead letters and quarantine."""
+"""Operations: queues by stage, workers, proxies, jobs, the timetable, field coverage, dead letters and quarantine."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from realestate.jobs.state import JobState
@@ -12,10 +12,13 @@ from realestate.queue.dead_letters import DeadLetter, DeadLetters
 from realestate.queue.redis_client import REDIS_ERRORS, briefly
 from realestate.queue.request_queue import QueueSettings, RequestQueue
 from realestate.storage import StoreError
+from realestate.storage.coverage import FieldCoverage
 from realestate.storage.maintenance import InQuarantine
 from realestate.web.pages.jobs import newest_jobs
 from realestate.web.pages.portals import Fleet
+from realestate.web.pages.quality import by_portal
 from realestate.web.pages.site import Site
+from realestate.web.pages.timetable import NO_TIMETABLE, Timetable
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -63,6 +66,9 @@ class Operations:
     letters: Sequence[Letter] = ()
     entries: Sequence[InQuarantine] = ()
     faults: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    timetable: Timetable = NO_TIMETABLE
+    coverage: Mapping[str, Sequence[FieldCoverage]] | None = None
+    """The days of each portal; None while they are counted."""
 
     @property
     def dead(self) -> int:
@@ -79,12 +85,21 @@ class Operations:
 
 def read_operations(site: Site, fleet: Fleet) -> Operations:
     """All but the dead letters."""
+    found = Operations(fleet, stages_left(site.server, fleet))
     try:
         entries = site.ask(lambda store: store.quarantined(limit=ENTRIES))
         faults = site.ask(lambda store: store.faults())
     except StoreError:
-        return Operations(fleet, stages_left(site.server, fleet))
-    return Operations(fleet, stages_left(site.server, fleet), newest_jobs(site, JOBS), (), entries, faults)
+        return found
+    days = site.coverage.soon()
+    return replace(
+        found,
+        jobs=newest_jobs(site, JOBS),
+        entries=entries,
+        faults=faults,
+        timetable=site.timetable.get(),
+        coverage=None if days is None else by_portal(days),
+    )
 
 
 def stages_left(server: "Redis | None", fleet: Fleet) -> Mapping[str, Mapping[str, int]]:

@@ -1,17 +1,20 @@
 """The overview: what runs, what each portal has, what changed today, and what needs attention."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from realestate.jobs.state import JobState
+from realestate.monitoring.alerts import open_alerts, silences
 from realestate.storage import FullStore, StoreError
 from realestate.storage.event_counts import Changes
 from realestate.storage.history import Event
+from realestate.web.pages.formats import Formats
 from realestate.web.pages.jobs import newest_jobs
-from realestate.web.pages.portals import Fleet, Portal
+from realestate.web.pages.portals import Fleet, Health, Portal
+from realestate.web.pages.quality import by_portal, quality_of
 from realestate.web.pages.site import Site
 
 #: The newest jobs and events that are shown.
@@ -37,10 +40,25 @@ class EventLine:
 
 
 @dataclass(frozen=True, slots=True)
+class AlertLine:
+    """An alert that fires: what is wrong, and what to do."""
+
+    key: str
+    severity: str
+    text: str
+    remedy: str
+    since: datetime
+    is_silenced: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     fleet: Fleet
-    jobs: Sequence[JobState]
-    events: Sequence[EventLine]
+    jobs: Sequence[JobState] = ()
+    events: Sequence[EventLine] = ()
+    alerts: Sequence[AlertLine] = ()
+    quality: Mapping[str, Health | None] = field(default_factory=dict)
+    """The data of each portal in words."""
 
     @property
     def changes(self) -> Changes:
@@ -71,13 +89,38 @@ def _is_busy(portal: Portal) -> bool:
     return state is not None and (not state.finished or bool(state.dead) or state.rate_limit.paused)
 
 
-def read_overview(site: Site) -> Overview:
+def read_overview(site: Site, fmt: Formats) -> Overview:
     fleet = site.fleet.get()
     try:
-        events = site.ask(_newest)
+        events, alerts = site.ask(lambda store: (_newest(store), alert_lines(store)))
     except StoreError:
-        return Overview(fleet, (), ())
-    return Overview(fleet, newest_jobs(site, JOBS), events)
+        return Overview(fleet)
+    return Overview(fleet, newest_jobs(site, JOBS), events, alerts, _quality(site, fleet, fmt))
+
+
+def _quality(site: Site, fleet: Fleet, fmt: Formats) -> Mapping[str, Health | None]:
+    days = by_portal(site.coverage.soon() or ())
+    return {
+        each.name: quality_of(days.get(each.name, ()), each.listings or 0, each.quarantined or 0, fmt)
+        for each in fleet.portals
+    }
+
+
+def alert_lines(store: FullStore) -> list[AlertLine]:
+    """The alerts that `realestate watch` found, the critical ones first, the silenced ones last."""
+    quiet = silences(store, datetime.now(UTC))
+    found = [
+        AlertLine(
+            key=each.key,
+            severity=each.severity,
+            text=each.title.removeprefix(f"{each.severity}: "),
+            remedy=each.body.partition("\n")[0],
+            since=datetime.fromisoformat(each.since),
+            is_silenced=any(each.key.startswith(beginning) for beginning in quiet),
+        )
+        for each in open_alerts(store)
+    ]
+    return sorted(found, key=lambda each: (each.is_silenced, each.severity != "critical", each.since, each.key))
 
 
 def _newest(store: FullStore) -> list[EventLine]:

@@ -46,6 +46,7 @@ def environment() -> Environment:
         iso=_iso,
         weblink=weblink,
         date_of=_date_of,
+        with_code=_with_code,
     )
     return made
 
@@ -58,6 +59,14 @@ def _date_of(seconds: float) -> str:
     return formats.day(datetime.fromtimestamp(seconds, UTC))
 
 
+def _with_code(text: str) -> Markup:
+    """A text in which commands stand between backticks."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
+    )
+
+
 def weblink(address: str | None) -> str:
     """The address if a browser may follow it: never `javascript:` and the like. Empty otherwise."""
     try:
@@ -65,6 +74,11 @@ def weblink(address: str | None) -> str:
     except ValueError:
         return ""
     return address or "" if scheme in ("http", "https") else ""
+
+
+def formats_of(request: Request) -> formats.Formats:
+    """How the reader of a page writes numbers."""
+    return formats.Formats.of(request.headers.get("accept-language", ""))
 
 
 def fragment(request: Request, template: str, session: Session, **values: Any) -> str:
@@ -101,7 +115,7 @@ def html_response(request: Request, html: str, status: int, content_security_pol
 
 
 def _context(request: Request, session: Session | None) -> dict[str, Any]:
-    shown = formats.Formats.of(request.headers.get("accept-language", ""))
+    shown = formats_of(request)
     now = datetime.now(UTC)
 
     def ago(at: datetime | None) -> str:

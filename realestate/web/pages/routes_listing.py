@@ -6,9 +6,8 @@ from fastapi import APIRouter, Request, Response
 
 from realestate.web.pages import listing as model
 from realestate.web.pages.access import Reader
-from realestate.web.pages.formats import Formats
 from realestate.web.pages.policy import origins, policy
-from realestate.web.pages.render import page
+from realestate.web.pages.render import formats_of, page
 from realestate.web.pages.web import web_of
 
 router = APIRouter(include_in_schema=False)
@@ -27,7 +26,7 @@ def show(request: Request, portal: str, ref: str, session: Reader) -> Response:
     if found is None:
         text = f"There is no listing {ref!r} of {portal}. It may have been erased."
         return page(request, "problem.html", session, status=404, title="No such listing", text=text)
-    fmt = Formats.of(request.headers.get("accept-language", ""))
+    fmt = formats_of(request)
     now = datetime.now(UTC)
     return page(
         request,

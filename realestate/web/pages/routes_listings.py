@@ -1,21 +1,24 @@
 """The routes of the listings: the page, and what its map loads."""
 
 from dataclasses import replace
+from itertools import chain
 from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import RedirectResponse
+from fastapi.responses import RedirectResponse, StreamingResponse
 
+from realestate.exports import FORMATS, FormatName, MissingExtra, WrongExport
 from realestate.storage import FullStore
 from realestate.storage.query import DEFAULT_SORT, EVERYTHING, Box, Filter, Polygon, QueryError, parse_box, parse_filter
+from realestate.web.pages import exports
 from realestate.web.pages import filters as shown
 from realestate.web.pages import map as maps
 from realestate.web.pages.access import Reader
 from realestate.web.pages.formats import Formats
 from realestate.web.pages.listings import Listings, read_listings
 from realestate.web.pages.policy import origins, policy
-from realestate.web.pages.render import page
+from realestate.web.pages.render import formats_of, page
 from realestate.web.pages.web import web_of
 
 router = APIRouter(include_in_schema=False)
@@ -26,9 +29,17 @@ Text = Annotated[str, Query(max_length=9000)]
 
 
 @router.get("/listings")
-def show(request: Request, session: Reader, where: Text = "", sort: str = DEFAULT_SORT, cursor: str = "") -> Response:
+def show(
+    request: Request,
+    session: Reader,
+    where: Text = "",
+    sort: str = DEFAULT_SORT,
+    cursor: str = "",
+    did: str = "",
+    kind: str = "good",
+) -> Response:
     web = web_of(request)
-    fmt = Formats.of(request.headers.get("accept-language", ""))
+    fmt = formats_of(request)
     given = {name: value for name, value in request.query_params.items() if name in FORM_FIELDS}
     found: Listings | None = None
     error = ""
@@ -60,15 +71,37 @@ def show(request: Request, session: Reader, where: Text = "", sort: str = DEFAUL
         facets=shown.shown_facets(found.facets, filter, sort) if found else [],
         without_area=shown.written(_without_area(filter)),
         tiles=web.tiles,
-        exports=(),
+        exports=[
+            (label, shown.address(filter, path=f"{shown.PATH}/export.{name}")) for name, label in exports.offered()
+        ],
+        searches=web.site.ask(lambda store: store.searches()) if session.may_operate else (),
+        did=session.read(did),
+        kind="bad" if kind == "bad" else "good",
         is_empty_store=web.site.fleet.get().is_empty,
     )
+
+
+@router.get("/listings/export.{format}")
+def export(request: Request, session: Reader, format: FormatName, where: Text = "") -> Response:
+    """The whole selection, not only the page that is shown."""
+    filter = parse_filter(where)
+    parts = exports.streamed(web_of(request).site.ask, filter, format)
+    try:
+        first = next(parts, b"")
+    except (WrongExport, MissingExtra) as problem:
+        return page(request, "problem.html", session, status=422, title="Not exported", text=f"{problem}.")
+    made = FORMATS[format]
+    headers = {
+        "Content-Disposition": f'attachment; filename="listings{made.suffixes[0]}"',
+        "Cache-Control": "private, no-store",
+    }
+    return StreamingResponse(chain([first], parts), headers=headers, media_type=made.media_type)
 
 
 @router.get("/listings/map.json")
 def map_data(request: Request, session: Reader, bbox: str, zoom: float, where: Text = "") -> Response:
     """What the map shows of the matches in a box."""
-    fmt = Formats.of(request.headers.get("accept-language", ""))
+    fmt = formats_of(request)
     try:
         filter = parse_filter(where)
         box = parse_box(bbox)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from realestate.storage.homes import MarketFilter
 from realestate.web.pages.access import Reader
-from realestate.web.pages.market import Chosen, Market, as_csv, read_market
+from realestate.web.pages.market import Chosen, Market, as_csv, listings_of, read_market, today_of
 from realestate.web.pages.render import page
 from realestate.web.pages.web import web_of
 
@@ -35,6 +35,8 @@ def show(request: Request, session: Reader, of: Text = "", operation: Text = "",
         address=address,
         chosen_of=Chosen.of,
         csv=f"/market.csv?{request.url.query}",
+        today=() if found.places else today_of(web_of(request).site.market.get(), of.upper(), operation),
+        listings_of=listings_of,
     )
 
 
@@ -54,7 +56,8 @@ def _read(request: Request, of: str, operation: str, property_type: str) -> Mark
     asked = {name: request.query_params.get(f"in_{name}", "")[:200] for name in SERIES}
     series = {name: value for name, value in asked.items() if value}
     today = datetime.now(UTC).date()
-    return web_of(request).site.ask(lambda store: read_market(store, wanted, series, today))
+    site = web_of(request).site
+    return read_market(site.ask, site.newest_weeks.get(), wanted, series, today)
 
 
 def address(chosen: Chosen, **more: str) -> str:

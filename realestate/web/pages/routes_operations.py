@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -16,7 +16,9 @@ from realestate.jobs.release import release_entries
 from realestate.jobs.work import all_portals
 from realestate.queue.dead_letters import DeadLetters
 from realestate.queue.redis_client import REDIS_ERRORS
+from realestate.storage.coverage import COVERED, FieldCoverage
 from realestate.web.pages import operations as model
+from realestate.web.pages import quality
 from realestate.web.pages.access import Actor, NotAllowed, Operator, log_act
 from realestate.web.pages.jobs import MODES, NoRedis, with_desk
 from realestate.web.pages.live import stream
@@ -30,6 +32,11 @@ MOST_CHOSEN = 500
 REPLAYED_PER_SECOND = 10.0
 #: The fields of the form of a job.
 _ORDERED = ("portal", "mode", "operation", "type", "city", "limit")
+#: What the template of the field coverage calls.
+_COVERAGE: Mapping[str, Any] = {
+    "coverage_fields": tuple(map(quality.word_of, COVERED)),
+    "coverage_cells": quality.cells,
+}
 Chosen = Annotated[list[str] | None, Form(max_length=MOST_CHOSEN)]
 
 
@@ -51,6 +58,7 @@ async def show(request: Request, session: Operator, did: str = "", kind: str = "
         all_portals=all_portals(),
         modes=MODES,
         property_types=get_args(PropertyType),
+        **_COVERAGE,
     )
 
 
@@ -59,10 +67,39 @@ def live(request: Request, session: Operator) -> Response:
     def parts() -> Mapping[str, str]:
         site = web_of(request).site
         found = model.read_operations(site, site.fleet.get())
-        names = ("queues", "workers", "jobs")
-        return {name: fragment(request, f"operations_{name}.html", session, of=found) for name in names}
+        names = ("queues", "workers", "jobs", "timetable", "coverage")
+        return {name: fragment(request, f"operations_{name}.html", session, of=found, **_COVERAGE) for name in names}
 
     return stream(request, parts)
+
+
+@router.get("/operations/coverage/{portal}.csv")
+def download_coverage(request: Request, portal: str, session: Operator) -> Response:
+    headers = {"Content-Disposition": 'attachment; filename="coverage.csv"'}
+    return Response(quality.as_csv(_days_of(request, portal)), headers=headers, media_type="text/csv; charset=utf-8")
+
+
+@router.get("/operations/coverage/{portal}")
+def show_coverage(request: Request, portal: str, session: Operator) -> Response:
+    """The fields of one portal, day by day."""
+    days = _days_of(request, portal)
+    if not days:
+        text = f"No page of {portal[:50]!r} was read in the last {quality.DAYS} days."
+        return page(request, "problem.html", session, status=404, title="Nothing to count", text=text)
+    return page(
+        request,
+        "coverage.html",
+        session,
+        path="/operations",
+        portal=portal,
+        days=days,
+        fields=COVERED,
+        charts=quality.charts(days),
+    )
+
+
+def _days_of(request: Request, portal: str) -> Sequence[FieldCoverage]:
+    return quality.by_portal(web_of(request).site.coverage.get()).get(portal, ())
 
 
 @router.post("/operations/portals/{portal}/pause")

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from realestate.web.pages.access import Reader
 from realestate.web.pages.live import stream
 from realestate.web.pages.overview import read_overview
-from realestate.web.pages.render import fragment, page
+from realestate.web.pages.render import formats_of, fragment, page
 from realestate.web.pages.static import files
 from realestate.web.pages.web import web_of
 
@@ -16,15 +16,15 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/")
 def show(request: Request, session: Reader) -> Response:
-    overview = read_overview(web_of(request).site)
-    return page(request, "overview.html", session, path="/", live="/live/overview", overview=overview, alerts=())
+    overview = read_overview(web_of(request).site, formats_of(request))
+    return page(request, "overview.html", session, path="/", live="/live/overview", overview=overview)
 
 
 @router.get("/live/overview")
 def live(request: Request, session: Reader) -> Response:
     def parts() -> Mapping[str, str]:
-        overview = read_overview(web_of(request).site)
-        return {"overview": fragment(request, "overview_live.html", session, overview=overview, alerts=())}
+        overview = read_overview(web_of(request).site, formats_of(request))
+        return {"overview": fragment(request, "overview_live.html", session, overview=overview)}
 
     return stream(request, parts)
 

@@ -8,6 +8,7 @@ from typing import cast
 
 from fastapi import Request
 
+from realestate.searches.check import PUBLIC_RECEIVERS, Receivers
 from realestate.web.keys import Key
 from realestate.web.pages.sessions import Sessions
 from realestate.web.pages.site import Site
@@ -51,6 +52,7 @@ class Web:
     keys: Mapping[str, Key]
     """Those of API_KEYS, by name; none: everybody is signed in."""
     tiles: Tiles | None = None
+    receivers: Receivers = PUBLIC_RECEIVERS
     wrong_keys: WrongKeys = field(default_factory=WrongKeys)
 
 

@@ -50,7 +50,7 @@ function draw(figure) {
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
     cursor: { drag: { x: true, y: false } },
     scales: {
-      x: { range: (_, low, high) => (high - low < 86400 ? [high - 86400, high + 3600] : [low, high]) },
+      x: { range: (_, low, high) => dates(low, high, data.times) },
       y: { range: (_, low, high) => range(low, high, data) },
     },
     series: [{ label: "Date", value: (_, value) => (value == null ? "–" : date.format(value * 1000)) }, ...series],
@@ -88,8 +88,15 @@ function dateOf(seconds, step) {
   return step >= 86400 || seconds % 86400 === 0 ? shortDate.format(at) : clock.format(at);
 }
 
+// One point stands in the middle of its day: uPlot would give it years.
+function dates(low, high, times) {
+  if (times.length < 2) return [times[0] - 43200, times[0] + 43200];
+  return high - low < 86400 ? [high - 86400, high + 3600] : [low, high];
+}
+
 // Counts begin at 0. A price does not: its changes would not be seen.
 function range(low, high, data) {
+  if (data.limits) return data.limits;
   if (low == null) return [0, 1];
   if (data.series.every((each) => each.kind === "bars")) return [0, Math.max(high * 1.1, 1)];
   const room = high === low ? Math.abs(high) * 0.1 || 1 : (high - low) * 0.15;

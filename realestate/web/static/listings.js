@@ -309,6 +309,10 @@ async function startDrawing() {
     stopDrawing();
     go(withArea(ring.map((corner) => corner.map((degrees) => degrees.toFixed(5)).join(",")).join(";")));
   });
+  drawing.on("change", () => {
+    const area = drawing?.getSnapshot().find(({ geometry }) => geometry.type === "Polygon");
+    box.dataset.corners = area?.properties.committedCoordinateCount ?? 0;
+  });
   drawButton.setAttribute("aria-pressed", "true");
   drawButton.textContent = "Stop drawing";
   box.dataset.drawing = "yes";
@@ -321,6 +325,7 @@ function stopDrawing() {
   drawButton.setAttribute("aria-pressed", "false");
   drawButton.textContent = "Draw an area";
   delete box.dataset.drawing;
+  delete box.dataset.corners;
 }
 
 drawButton?.addEventListener("click", () => (drawing ? stopDrawing() : startDrawing()).catch?.((error) => fail(error.message, error)));

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 from redis import Redis
 
 from realestate import embedded
@@ -15,9 +15,23 @@ from tests.conftest import empty_database
 from tests.web.browser import chromium
 from tests.web.market import fill, fill_market
 from tests.web.server import serving
+from tests.web.states import fill_states
 
+TIMETABLE = """
+[[entry]]
+name = "bina-day"
+cron = "*/10 8-18 * * *"
+zone = "Asia/Baku"
+submit = { portal = "bina", mode = "incremental" }
+
+[[entry]]
+name = "housekeeping"
+cron = "30 3 * * *"
+run = "retain"
+"""
 #: A machine with two cores that draws maps without a graphics card is slow.
 PATIENCE_MS = 45_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass
@@ -52,6 +66,7 @@ def filled_store(services: embedded.Services) -> Iterator[PostgresStore]:
         store.migrate()
         fill(store)
         fill_market(store)
+        fill_states(store)
         yield store
         store.close()
 
@@ -65,9 +80,17 @@ def redis_of_module(services: embedded.Services) -> Iterator[Redis]:
 
 
 @pytest.fixture(scope="module")
-def address(filled_store: PostgresStore, redis_of_module: Redis, services: embedded.Services) -> Iterator[str]:
-    """The address of a server with the market."""
-    with serving(create_app(lambda: PostgresStore(filled_store.url), services.redis_url)) as running:
+def address(
+    filled_store: PostgresStore,
+    redis_of_module: Redis,
+    services: embedded.Services,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[str]:
+    """The address of a server with the market, and with a timetable."""
+    timetable = tmp_path_factory.mktemp("timetable") / "timetable.toml"
+    timetable.write_text(TIMETABLE)
+    app = create_app(lambda: PostgresStore(filled_store.url), services.redis_url, timetable=timetable)
+    with serving(app) as running:
         yield running
 
 

@@ -81,15 +81,17 @@ def test_drawing_an_area_filters(address: str, open_page: Callable[..., Opened])
     before = count_of(page)
     page.get_by_role("button", name="Draw an area").click()
     page.wait_for_selector("#map[data-drawing=yes]")
+    page.locator("#map").evaluate("map => map.scrollIntoView({block: 'center', behavior: 'instant'})")
     box = page.locator("#map canvas").first.bounding_box()
     assert box
     middle_x = box["x"] + box["width"] / 2
     middle_y = box["y"] + box["height"] / 2
-    corners = [(-90, -90), (90, -90), (90, 90), (-90, 90), (-90, -90)]
-    for x, y in corners:
+    for number, (x, y) in enumerate([(-90, -90), (90, -90), (90, 90), (-90, 90)], 1):
         page.mouse.move(middle_x + x, middle_y + y, steps=3)
-        page.wait_for_timeout(300)  # a click soon after another one is a double click, which zooms
         page.mouse.click(middle_x + x, middle_y + y)
+        page.wait_for_selector(f'#map[data-corners="{number}"]')
+    page.mouse.move(middle_x - 90, middle_y - 90, steps=3)
+    page.mouse.click(middle_x - 90, middle_y - 90)
     page.wait_for_url("**polygon**")
     expect(page.locator("h1")).not_to_have_text(f"{before} listings")
     assert 0 < count_of(page) < before

@@ -18,6 +18,7 @@ PAGES = {
     "listing": "/listings/bina/1024",
     "market": "/market",
     "operations": "/operations",
+    "coverage": "/operations/coverage/bina",
     "licences": "/licences",
     "no listing": "/listings/bina/unknown",
     "bad filter": "/listings?where=prize%3C5",
@@ -26,7 +27,7 @@ PAGES = {
 HTML_BYTES = 50_000
 PLAIN_BYTES = 150_000
 HEAVY_BYTES = 900_000
-HEAVY = ("market", "listings", "hostile", "listing", "bad filter")
+HEAVY = ("market", "coverage", "listings", "hostile", "listing", "bad filter")
 
 
 def settle(opened: Opened) -> None:

@@ -1,0 +1,158 @@
+"""The parts of the pages, as they are sent: alerts, data in words, the timetable, field coverage, downloads, today's
+market, and what a page may load."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+import httpx
+import pytest
+
+from realestate import embedded
+from realestate.storage.coverage import COVERED, FieldCoverage
+from realestate.storage.postgres import PostgresStore
+from realestate.storage.query import parse_filter
+from realestate.web.app import create_app
+from realestate.web.pages import map as maps
+from realestate.web.pages.formats import Formats
+from realestate.web.pages.quality import cells, quality_of
+from tests.conftest import empty_database
+from tests.web.market import fill
+from tests.web.server import serving, wait_until
+from tests.web.states import ALERT_TEXT
+
+PAGES = ("/", "/listings", "/listings/bina/1024", "/market", "/operations", "/operations/coverage/bina", "/licences")
+
+
+def text_of(address: str) -> str:
+    """What a reader sees, without markup."""
+    html = httpx.get(address, timeout=60).text
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_nothing_unsafe_and_nothing_from_elsewhere_is_allowed(address: str, path: str) -> None:
+    found = httpx.get(address + path, timeout=60)
+    policy = dict(each.split(" ", 1) for each in found.headers["content-security-policy"].split("; "))
+    assert "unsafe" not in str(policy)
+    assert policy["default-src"] == "'none'"
+    assert {policy[name] for name in ("script-src", "style-src", "connect-src", "worker-src")} == {"'self'"}
+    assert policy["img-src"].split()[:2] == ["'self'", "data:"]
+    # Nothing that the policy would forbid is in the page.
+    assert not re.search(r"<(style|[a-z]+ [^>]*\bon[a-z]+=|[a-z]+ [^>]*\bstyle=)", found.text)
+    assert not re.search(r'<script(?![^>]*(src=|type="application/json"))', found.text)
+
+
+def test_the_overview_tells_of_alerts_and_of_the_data(address: str) -> None:
+    shown = text_of(address)
+    assert ALERT_TEXT in shown
+    assert shown.index(ALERT_TEXT) < shown.index("critical, silenced")  # what is known comes last
+    assert "<code>realestate status</code>" in httpx.get(address).text
+    wait_until(lambda: "price 100 %, area 100 %" in text_of(address).replace("\u00a0", " "), "the fields are counted")
+
+
+def test_the_timetable_has_its_next_times(address: str) -> None:
+    shown = text_of(f"{address}/operations")
+    assert "bina-day incremental bina" in shown
+    assert "Asia/Baku */10 8-18 * * *" in shown
+    assert re.search(r"housekeeping retain \w{3} \d+ \w{3}, 03:30 ", shown)
+
+
+def test_the_fields_of_a_portal_are_shown_by_day(address: str, filled_store: PostgresStore) -> None:
+    wait_until(lambda: "Being counted" not in text_of(f"{address}/operations"), "the fields are counted")
+    assert "Portal Newest day Listings price area rooms" in text_of(f"{address}/operations")
+    rows = list(csv.DictReader(io.StringIO(httpx.get(f"{address}/operations/coverage/bina.csv").text)))
+    assert rows
+    assert [*rows[0]] == ["day", "listings", *COVERED]
+    assert all(int(row["price"]) == int(row["listings"]) for row in rows)
+    assert httpx.get(f"{address}/operations/coverage/nothing").status_code == 404
+
+
+def days_of(*shares: float) -> list[FieldCoverage]:
+    """Days of 100 listings, of which this share has an area."""
+    return [
+        FieldCoverage(
+            "bina",
+            date(2026, 11, 1) + timedelta(days=place),
+            100,
+            dict.fromkeys(COVERED, 100) | {"area_m2": int(share * 100)},
+        )
+        for place, share in enumerate(shares)
+    ]
+
+
+def test_a_field_that_is_missing_from_one_day_on_is_said() -> None:
+    found = quality_of(days_of(0.97, 0.95, 0.4), 300, 0, Formats())
+    assert found is not None
+    assert (found.kind, found.word) == ("bad", "fields are missing")
+    assert found.why == "area: 40\u00a0% on 3 Nov 2026, 96\u00a0% before"
+    fallen = [cell for cell in cells(days_of(0.97, 0.95, 0.4)) if cell.has_fallen]
+    assert [cell.share for cell in fallen] == [0.4]
+    steady = quality_of(days_of(0.97, 0.95, 0.9), 300, 0, Formats())
+    assert steady is not None
+    assert (steady.kind, steady.word) == ("good", "as before")
+    many = quality_of(days_of(0.97, 0.95, 0.9), 300, 100, Formats())
+    assert many is not None
+    assert many.why == "25\u00a0% failed validation and are in quarantine"
+    assert quality_of([], 0, 0, Formats()) is None
+
+
+@pytest.mark.parametrize("where", ["operation=rent", "city=Gent status=any", ""])
+def test_a_download_has_exactly_the_selection(address: str, filled_store: PostgresStore, where: str) -> None:
+    found = httpx.get(f"{address}/listings/export.csv", params={"where": where}, timeout=60)
+    assert found.headers["content-disposition"] == 'attachment; filename="listings.csv"'
+    rows = list(csv.DictReader(io.StringIO(found.text)))
+    assert len(rows) == filled_store.count(parse_filter(where)).number > 0
+    if "rent" in where:
+        assert {row["operation"] for row in rows} == {"rent"}
+    places = httpx.get(f"{address}/listings/export.geojson", params={"where": where}, timeout=60).json()
+    assert len(places["features"]) == len(rows)
+
+
+def test_a_download_that_cannot_be_made_says_so(address: str) -> None:
+    assert httpx.get(f"{address}/listings/export.csv", params={"where": "prize<5"}).status_code == 422
+    assert httpx.get(f"{address}/listings/export.exe").status_code == 422
+
+
+@pytest.fixture(scope="module")
+def without_weeks(services: embedded.Services) -> Iterator[str]:
+    """The address of a server whose store has listings, and no week that is over."""
+    with empty_database(services.store_url) as url:
+        store = PostgresStore(url)
+        store.migrate()
+        fill(store)
+        store.close()
+        with serving(create_app(lambda: PostgresStore(url), services.redis_url)) as running:
+            yield running
+
+
+def test_before_the_first_week_is_over_the_market_is_that_of_today(without_weeks: str) -> None:
+    shown = text_of(f"{without_weeks}/market")
+    assert "this is today's market" in shown.replace("&#39;", "'")
+    assert re.search(r"Muide, Gent BE sale \d+ [\d,]+", shown)
+    assert "Bakı" not in text_of(f"{without_weeks}/market?of=be&operation=sale")
+    html = httpx.get(f"{without_weeks}/market?of=be&operation=sale").text
+    (link,) = re.findall(r'href="(/listings\?[^"]+)" dir="auto">Muide', html)
+    listed = httpx.get(without_weeks + link.replace("&amp;", "&"), timeout=60).text
+    assert "Muide" in listed
+    assert "Ledeberg, Gent" not in listed
+
+
+def test_hexagons_have_the_colour_of_their_median(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maps, "FEW", 10)
+    asked = {"bbox": "-10,35,60,60", "zoom": "8", "where": "status=any"}
+    found = httpx.get(f"{address}/listings/map.json", params=asked, timeout=60).json()
+    assert found["kind"] == "hexagons"
+    colours = {each["properties"]["colour"] for each in found["features"]["features"]}
+    assert colours <= {*maps.COLOURS, maps.UNKNOWN}
+    assert len(colours) > 1
+    for each in found["features"]["features"]:
+        is_unknown = "too few" in each["properties"]["text"]
+        assert (each["properties"]["colour"] == maps.UNKNOWN) == is_unknown
+    assert found["legend"]["title"].startswith("Median price per m²")
+    asked["zoom"] = "13"
+    assert httpx.get(f"{address}/listings/map.json", params=asked, timeout=60).json()["kind"] == "points"
+    assert json.dumps(found).count("null") == 0
