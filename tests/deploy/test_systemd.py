@@ -1,7 +1,6 @@
 """The systemd units: systemd understands them, they are hardened, and their commands exist."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,14 @@ from typer.main import get_command
 
 from realestate import settings
 from realestate.cli import app
+from realestate.cli.role_health import Role
+from realestate.environment import SECRETS
+from tests.deploy.tools import program, skipped_without_tool
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "systemd"
 SERVICES = sorted(FOLDER.glob("*.service"))
+#: What all services share: systemd adds it to each unit whose name begins with `realestate-`.
+COMMON = FOLDER / "realestate-.service.d" / "10-common.conf"
 PROGRAM = "/opt/realestate/bin/realestate"
 #: Of 10; services of Debian have 9 and more.
 EXPOSURE = 1.5
@@ -22,12 +26,15 @@ EXPOSURE = 1.5
 @pytest.fixture
 def units(tmp_path: Path) -> Path:
     """A copy of the units whose program exists."""
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("there is no systemd")
+    with skipped_without_tool():
+        program("systemd-analyze")
     (tmp_path / "realestate").write_text("#!/bin/sh\n", "utf-8")
     (tmp_path / "realestate").chmod(0o755)
-    for path in FOLDER.iterdir():
-        (tmp_path / path.name).write_text(path.read_text("utf-8").replace(PROGRAM, f"{tmp_path}/realestate"), "utf-8")
+    for path in FOLDER.rglob("*.*"):
+        if path.is_file():
+            copy = tmp_path / path.relative_to(FOLDER)
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_text(path.read_text("utf-8").replace(PROGRAM, f"{tmp_path}/realestate"), "utf-8")
     return tmp_path
 
 
@@ -36,7 +43,7 @@ def analyze(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_systemd_understands_every_unit(units: Path) -> None:
-    named = [units / path.name.replace("@.", "@1.") for path in FOLDER.iterdir()]
+    named = [units / path.name.replace("@.", "@1.") for path in FOLDER.glob("*.*") if path.is_file()]
     (units / "realestate-worker@1.service").write_text(
         (units / "realestate-worker@.service").read_text("utf-8"), "utf-8"
     )
@@ -45,9 +52,13 @@ def test_systemd_understands_every_unit(units: Path) -> None:
 
 
 def test_a_wrong_line_in_a_unit_is_seen(units: Path) -> None:
-    path = units / "realestate-retain.service"
-    path.write_text(path.read_text("utf-8").replace("NoNewPrivileges=", "NoNewPrivilege="), "utf-8")
-    assert "NoNewPrivilege" in analyze("verify", path).stderr
+    shared = units / COMMON.relative_to(FOLDER)
+    shared.write_text(shared.read_text("utf-8").replace("NoNewPrivileges=", "NoNewPrivilege="), "utf-8")
+    path = units / "realestate-web.service"
+    path.write_text(path.read_text("utf-8").replace("RestartSec=", "RestartSecs="), "utf-8")
+    seen = analyze("verify", path).stderr
+    assert "NoNewPrivilege" in seen
+    assert "RestartSecs" in seen
 
 
 @pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.stem)
@@ -67,12 +78,29 @@ def test_the_command_of_every_service_exists(path: Path) -> None:
     found.make_context("realestate", words)
 
 
-@pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.stem)
-def test_secrets_are_credentials(path: Path) -> None:
-    text = path.read_text("utf-8")
-    assert "Environment=STORE_URL_FILE=%d/store-url" in text
-    assert "LoadCredential=store-url:/etc/realestate/store-url" in text
-    assert not re.search(r"^Environment=\w*(PASSWORD|SECRET|TOKEN)=", text, re.MULTILINE)
+def test_secrets_are_credentials() -> None:
+    shared = COMMON.read_text("utf-8")
+    for name in ("redis-url", "store-url"):
+        assert f"Environment={name.upper().replace('-', '_')}_FILE=%d/{name}\n" in shared
+        assert f"LoadCredential={name}:/etc/realestate/{name}\n" in shared
+    for path in (COMMON, *SERVICES):
+        text = path.read_text("utf-8")
+        assert not re.search(r"^Environment=\w*(PASSWORD|SECRET|TOKEN|URLS?)=", text, re.MULTILINE), path.name
+        named = dict(re.findall(r"^Environment=(\w+)_FILE=%d/([\w-]+)$", text, re.MULTILINE))
+        assert set(named) <= SECRETS
+        assert set(named.values()) == set(re.findall(r"^LoadCredential=([\w-]+):", text, re.MULTILINE))
+
+
+def test_one_server_has_every_role() -> None:
+    """`systemctl` starts them; the compose file has a service for each of them too."""
+    roles = {path.stem.removeprefix("realestate-").rstrip("@") for path in SERVICES}
+    assert {*map(str, Role), "searches", "retain", "upkeep"} == roles
+
+
+def test_the_pages_and_the_metrics_are_on_this_machine_only() -> None:
+    for name in ("web", "exporter"):
+        text = (FOLDER / f"realestate-{name}.service").read_text("utf-8")
+        assert not re.search(r"--(host|address)", text)
 
 
 def test_a_worker_has_time_to_drain_and_is_started_again() -> None:
