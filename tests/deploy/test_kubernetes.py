@@ -17,6 +17,7 @@ from realestate.cli import app
 from realestate.environment import SECRETS
 from realestate.monitoring.catalogue import ALL as CATALOGUE
 from realestate.monitoring.catalogue import exported_name
+from tests.deploy.tools import definitions, program, skipped_without_tool
 from tests.variables import variables_read
 
 ROOT = Path(__file__).parents[2]
@@ -26,15 +27,6 @@ MANIFESTS = sorted(path for path in FOLDER.rglob("*.yaml") if path.name != "kust
 OVERLAYS = ("base", "small", "production")
 #: Kinds of operators; their schemas are not part of Kubernetes.
 OPERATORS = {"ScaledObject": "keda", "ServiceMonitor": "prometheus", "PodMonitor": "prometheus"}
-#: Where their definitions are in the cache of Go's modules, and the command that downloads them.
-DEFINITIONS = {
-    "keda": ("github.com/kedacore/keda/v2@v2.17.2", "config/crd/bases/keda.sh_*.yaml"),
-    "prometheus": (
-        "github.com/prometheus-operator/prometheus-operator@v0.83.0",
-        "example/prometheus-operator-crd/monitoring.coreos.com_*.yaml",
-    ),
-}
-CACHE = Path.home() / ".cache" / "realestate" / "tools"
 
 
 def documents(text: str) -> list[dict[str, Any]]:
@@ -70,16 +62,16 @@ def test_a_wrong_field_is_caught(path: Path, document: dict[str, Any]) -> None:
         kubernetes_validate.validate(planted, KUBERNETES, strict=True)
 
 
-def built(overlay: str) -> str:
-    if shutil.which("kubectl") is None:
-        pytest.skip("there is no kubectl")
-    command = ["kubectl", "kustomize", str(FOLDER / overlay)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def built(folder: Path) -> str:
+    """What `kubectl kustomize` prints."""
+    with skipped_without_tool():
+        command = ["kubectl", "kustomize"] if shutil.which("kubectl") else [program("kustomize"), "build"]
+    return subprocess.run([*command, str(folder)], capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_each_overlay_is_built_and_valid(overlay: str) -> None:
-    found = core(built(overlay))
+    found = core(built(FOLDER / overlay))
     assert {"Deployment", "PodDisruptionBudget", "NetworkPolicy", "Job"} <= {each["kind"] for each in found}
     for document in found:
         kubernetes_validate.validate(document, KUBERNETES, strict=True)
@@ -87,27 +79,21 @@ def test_each_overlay_is_built_and_valid(overlay: str) -> None:
 
 
 def test_the_autoscaler_without_keda_is_a_component_of_production(tmp_path: Path) -> None:
-    if shutil.which("kubectl") is None:
-        pytest.skip("there is no kubectl")
     shutil.copytree(FOLDER, tmp_path / "kubernetes")
     path = tmp_path / "kubernetes" / "production" / "kustomization.yaml"
     text = path.read_text("utf-8").replace("  - scaling.yaml\n", "") + "components: [../hpa]\n"
     path.write_text(text, "utf-8")
-    done = subprocess.run(["kubectl", "kustomize", path.parent], capture_output=True, text=True, check=True)
-    kinds = [each["kind"] for each in documents(done.stdout)]
+    kinds = [each["kind"] for each in documents(built(path.parent))]
     assert "HorizontalPodAutoscaler" in kinds
     assert "ScaledObject" not in kinds
 
 
 def schemas_of(operator: str, folder: Path) -> Path:
-    """JSON Schemas for kubeconform, made of the definitions in the operator's Go module. Skips the test without it."""
-    module, pattern = DEFINITIONS[operator]
+    """JSON Schemas for kubeconform, made of the definitions in the operator's Go module."""
     # Only the kinds that we have: PyYAML cannot read some of the others.
     own = {f"{kind.lower()}s" for kind in OPERATORS}
-    cached = sorted((Path.home() / "go/pkg/mod" / module).glob(pattern))
-    found = [path for path in cached if path.stem.rpartition("_")[2] in own]
-    if not found:
-        pytest.skip(f"there is no Go module of the operator: go mod download {module}")
+    found = [path for path in definitions(operator) if path.stem.rpartition("_")[2] in own]
+    assert found
     for path in found:
         definition = yaml.safe_load(path.read_text("utf-8"))
         kind = definition["spec"]["names"]["kind"].lower()
@@ -131,13 +117,12 @@ def _forbid_unknown(schema: dict[str, Any]) -> None:
 
 def conforms(document: dict[str, Any], folder: Path) -> bool:
     """Whether the document fits the definition of its operator."""
-    program = shutil.which("kubeconform") or shutil.which("kubeconform", path=str(CACHE))
-    if program is None:
-        pytest.skip("there is no kubeconform: go install github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0")
-    schemas = schemas_of(OPERATORS[document["kind"]], folder)
+    with skipped_without_tool():
+        kubeconform = program("kubeconform")
+        schemas = schemas_of(OPERATORS[document["kind"]], folder)
     (folder / "document.yaml").write_text(yaml.safe_dump(document), "utf-8")
     location = f"{schemas}/{{{{.ResourceKind}}}}_{{{{.ResourceAPIVersion}}}}.json"
-    command = [program, "-strict", "-schema-location", location, str(folder / "document.yaml")]
+    command = [kubeconform, "-strict", "-schema-location", location, str(folder / "document.yaml")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode in (0, 1), done.stderr
     return done.returncode == 0

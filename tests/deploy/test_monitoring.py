@@ -14,6 +14,7 @@ from deploy.grafana.generate import DASHBOARDS, FOLDER, Dashboard, built
 from realestate.cli.exporter import PORT as EXPORTER_PORT
 from realestate.monitoring.catalogue import ALL, exported_name
 from realestate.monitoring.rules import rules
+from tests.deploy.tools import program, skipped_without_tool
 
 ROOT = Path(__file__).parents[2]
 PROMETHEUS = ROOT / "deploy" / "prometheus"
@@ -35,9 +36,9 @@ METRIC = re.compile(r"\b(?:realestate|redis|pg|process)_\w+")
 
 def run(name: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run a tool. Skips the test where it is not installed."""
-    if shutil.which(name) is None:
-        pytest.skip(f"there is no {name}: apt-get install prometheus prometheus-alertmanager")
-    return subprocess.run([name, *map(str, words)], capture_output=True, text=True, timeout=60)
+    with skipped_without_tool():
+        tool = program(name)
+    return subprocess.run([tool, *map(str, words)], capture_output=True, text=True, timeout=60)
 
 
 def expressions(dashboard: Dashboard) -> list[str]:

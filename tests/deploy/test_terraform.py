@@ -19,6 +19,7 @@ from typer.main import get_command
 from realestate.cli import app
 from realestate.cli.role_health import Role
 from realestate.environment import SECRETS
+from tests.deploy.tools import program, skipped_without_tool
 from tests.variables import variables_read
 
 ROOT = Path(__file__).parents[2]
@@ -69,9 +70,22 @@ def test_each_file_can_be_parsed(path: Path) -> None:
     assert parsed(path)
 
 
-def test_the_files_are_formatted() -> None:
-    done = terraform(FOLDER, "fmt", "-check", "-recursive")
-    assert (done.returncode, done.stdout) == (0, "")
+def test_the_files_are_formatted(tmp_path: Path) -> None:
+    """By Terraform, and where there is none, by the formatter of its language."""
+    wrong = tmp_path / "wrong.tf"
+    wrong.write_text('locals {\n  a   = 1\n   b = 2\n}\n', "utf-8")
+    if shutil.which("terraform"):
+        assert (terraform(FOLDER, "fmt", "-check", "-recursive").stdout, terraform(tmp_path, "fmt", "-check").stdout) == (
+            "",
+            "wrong.tf\n",
+        )
+        return
+    with skipped_without_tool():
+        hclfmt = program("hclfmt")
+    files = [*FOLDER.rglob("*.tf"), *FOLDER.rglob("*.hcl")]
+    for paths, changed in (([wrong], True), (files, False)):
+        done = subprocess.run([hclfmt, "-require-no-change", *paths], capture_output=True, text=True, timeout=60)
+        assert (done.returncode != 0) is changed, done.stderr
 
 
 def test_the_configuration_is_valid_and_a_wrong_argument_is_caught(initialised: Path) -> None:
