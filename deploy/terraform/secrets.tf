@@ -7,7 +7,7 @@ locals {
       { STORE_URL = component == "migrate" ? "store-url-migrator" : "store-url-writer" },
       contains(local.reaches_redis, component) ? { REDIS_URL = "redis-url-${local.redis_role_of[component]}" } : {},
       component == "web" ? { API_KEYS = "api-keys" } : {},
-      contains(["watch", "timetable"], component) ? { NOTIFY_URLS = "notify-urls" } : {},
+      contains(["watch", "searches", "timetable"], component) ? { NOTIFY_URLS = "notify-urls" } : {},
     )
   }
   secret_names = toset(flatten([for component in local.components : values(local.secrets[component])]))

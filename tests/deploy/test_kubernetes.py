@@ -224,6 +224,32 @@ def test_secrets_come_by_reference_as_files() -> None:
             }
 
 
+def test_a_pod_has_only_the_secrets_that_it_reads() -> None:
+    """A worker that was taken over must not find the address of the migrator."""
+    seen = 0
+    for pod in pods():
+        files = {
+            str(each["value"]).removeprefix("/run/secrets/realestate/")
+            for container in pod["spec"]["containers"]
+            for each in container.get("env", [])
+            if str(each.get("value")).startswith("/run/secrets/realestate/")
+        }
+        for volume in pod["spec"]["volumes"]:
+            if volume.get("secret", {}).get("secretName") == "realestate":
+                assert {item["key"] for item in volume["secret"]["items"]} == files
+                assert all(item["key"] == item["path"] for item in volume["secret"]["items"])
+                seen += 1
+    assert seen == 8
+
+
+def test_every_process_that_sends_messages_knows_whom_to_send_alerts() -> None:
+    """`watch` and `searches` take what is due from the same outbox."""
+    for pod in pods():
+        if pod["metadata"]["labels"]["app.kubernetes.io/component"] in ("watch", "searches"):
+            (container,) = pod["spec"]["containers"]
+            assert "NOTIFY_URLS_FILE" in {each["name"] for each in container["env"]}
+
+
 def test_a_worker_has_time_to_drain() -> None:
     from realestate import settings
 

@@ -80,6 +80,10 @@ run "each_component_has_its_own_roles_and_secrets" {
     error_message = "a component has the Redis user of its role"
   }
   assert {
+    condition     = local.secrets["watch"]["NOTIFY_URLS"] == "notify-urls" && local.secrets["searches"]["NOTIFY_URLS"] == "notify-urls"
+    error_message = "whatever sends messages must know where alerts go: all take them from one outbox"
+  }
+  assert {
     condition     = toset(keys(aws_iam_role_policy.buckets)) == toset(["worker", "timetable", "web"])
     error_message = "only these read or write buckets"
   }
