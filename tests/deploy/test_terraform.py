@@ -73,12 +73,10 @@ def test_each_file_can_be_parsed(path: Path) -> None:
 def test_the_files_are_formatted(tmp_path: Path) -> None:
     """By Terraform, and where there is none, by the formatter of its language."""
     wrong = tmp_path / "wrong.tf"
-    wrong.write_text('locals {\n  a   = 1\n   b = 2\n}\n', "utf-8")
+    wrong.write_text("locals {\n  a   = 1\n   b = 2\n}\n", "utf-8")
     if shutil.which("terraform"):
-        assert (terraform(FOLDER, "fmt", "-check", "-recursive").stdout, terraform(tmp_path, "fmt", "-check").stdout) == (
-            "",
-            "wrong.tf\n",
-        )
+        assert terraform(tmp_path, "fmt", "-check").stdout == "wrong.tf\n"
+        assert terraform(FOLDER, "fmt", "-check", "-recursive").stdout == ""
         return
     with skipped_without_tool():
         hclfmt = program("hclfmt")
@@ -127,10 +125,10 @@ def test_the_commands_of_the_tasks_exist() -> None:
     known: Any = get_command(app)
     commands = [re.findall(r'"((?:[^"\\]|\\.)*)"', found) for found in LISTS.findall(SERVICES)]
     assert len(commands) == 7
-    for program, *words in commands:
-        if program == "sh":
-            program, *words = words[-1].rpartition("exec ")[2].split()
-        assert program == "realestate"
+    for first, *words in commands:
+        if first == "sh":
+            first, *words = words[-1].rpartition("exec ")[2].split()
+        assert first == "realestate"
         found = known
         while hasattr(found, "commands"):
             found = found.commands[words.pop(0)]

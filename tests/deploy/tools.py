@@ -1,4 +1,5 @@
-"""Programs and definitions that check `deploy/`: those on the PATH, else made of Go modules, once, in a cache.
+"""Programs and definitions that check `deploy/`: those on the PATH, else made once in a cache, without root: of Go
+modules, or unpacked from packages of Debian.
 
 `python -m tests.deploy.tools` gets them before the tests start, which would wait for them otherwise.
 """
@@ -10,17 +11,19 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from realestate.embedded import locks
 
-#: Programs that Go makes in less than a minute. The others are packages of Debian.
+#: Programs that Go makes in less than a minute.
 SOURCES = {
     "kubeconform": "github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0",
     "kustomize": "sigs.k8s.io/kustomize/kustomize/v5@v5.7.1",
     "hclfmt": "github.com/hashicorp/hcl/v2/cmd/hclfmt@v2.24.0",
 }
+#: Programs of packages of Debian. Those of the first two are unpacked; systemd has to be installed.
 PACKAGES = {"promtool": "prometheus", "amtool": "prometheus-alertmanager", "systemd-analyze": "systemd"}
 #: Where a program of SOURCES does the work of another, which Go cannot make.
 IN_PLACE_OF = {"kustomize": "kubectl", "hclfmt": "terraform"}
@@ -54,18 +57,34 @@ def program(name: str) -> str:
     """The path of the program. Raises NoTool."""
     if found := shutil.which(name):
         return found
-    if name not in SOURCES:
+    if name not in (*SOURCES, "promtool", "amtool"):
         raise NoTool(f"there is no {name}" + (f": apt-get install {PACKAGES[name]}" if name in PACKAGES else ""))
-    version = SOURCES[name].rpartition("@")[2]
-    made = CACHE / version / name
+    made = CACHE / SOURCES[name].rpartition("@")[2] / name if name in SOURCES else CACHE / "debian" / name
     if not made.exists():
         made.parent.mkdir(parents=True, exist_ok=True)
-        with locks.taken(CACHE / f"{name}.lock"):
+        with locks.taken(CACHE / f"{name}.lock"), TemporaryDirectory(dir=CACHE) as folder:
             if not made.exists():
-                draft = made.parent / "new"
-                _go("install", "-trimpath", SOURCES[name], folder=draft)
-                (draft / name).replace(made)
+                (_built(name, Path(folder)) if name in SOURCES else _unpacked(name, Path(folder))).replace(made)
     return str(made)
+
+
+def _built(name: str, folder: Path) -> Path:
+    _go("install", "-trimpath", SOURCES[name], folder=folder)
+    return folder / name
+
+
+def _unpacked(name: str, folder: Path) -> Path:
+    """From the package, which is not installed: that needs root, and would start a server."""
+    for command in (["apt-get", "download", PACKAGES[name]], ["dpkg", "-x", f"{PACKAGES[name]}_*.deb", "."]):
+        words = [str(found) for word in command for found in (folder.glob(word) if "*" in word else [word])]
+        try:
+            done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600)
+        except FileNotFoundError:
+            raise NoTool(f"there is no {name}, and no {words[0]} to get it from the package {PACKAGES[name]}") from None
+        if done.returncode != 0:
+            last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+            raise NoTool(f"there is no {name}, and `{' '.join(words)}` failed: {last}")
+    return folder / "usr" / "bin" / name
 
 
 def definitions(operator: str) -> list[Path]:
@@ -92,7 +111,7 @@ def _go(*words: str, folder: Path = CACHE) -> str:
 
 def main() -> None:
     """Get what the tests need, or print why they run without it."""
-    for name in SOURCES:
+    for name in (*SOURCES, "promtool", "amtool"):
         other = shutil.which(IN_PLACE_OF.get(name, ""))
         try:
             print(f"{name} for the tests:", other or program(name))
