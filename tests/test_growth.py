@@ -47,7 +47,18 @@ from realestate.parsing import (
     words,
 )
 from realestate.parsing.unknown_pages import cities, countries, places, reference, values, vocabulary
-from realestate.privacy import contacts, emails, messengers, numbering_plans, phones, precheck, spelled_numbers, strip
+from realestate.privacy import (
+    contacts,
+    digit_groups,
+    emails,
+    messengers,
+    numbering_plans,
+    phone_words,
+    phones,
+    precheck,
+    spelled_numbers,
+    strip,
+)
 from realestate.privacy.errors import clean_error
 from realestate.spiders.immoweb import ImmowebSpider
 from tests.growth import grows_too_fast, seconds
@@ -66,20 +77,20 @@ Reader = Callable[[str], object]
 
 def _runs(text: str) -> None:
     for in_words in (False, True):
-        for run in phones.digit_runs(text, in_words=in_words):
-            list(phones.without_harmless(text, run))
+        for run in digit_groups.digit_runs(text, in_words=in_words):
+            list(digit_groups.without_harmless(text, run))
             phones.may_contain_phone(text, run, PLAN)
 
 
 def _around(text: str) -> None:
     """What is asked about the text before and after one number."""
     middle = len(text) // 2
-    phones.announces_phone(text, middle)
-    phones.may_be_announced(text, middle, middle + 20)
-    phones.announces_reference(text, middle)
-    phones.is_money_or_measure(text, middle, middle + 9)
-    phones.unit_follows(text, middle)
-    phones.harmless_spans(text, 0, len(text))
+    phone_words.announces_phone(text, middle)
+    phone_words.may_be_announced(text, middle, middle + 20)
+    phone_words.announces_reference(text, middle)
+    phone_words.is_money_or_measure(text, middle, middle + 9)
+    phone_words.unit_follows(text, middle)
+    phone_words.harmless_spans(text, 0, len(text))
 
 
 def _table(text: str) -> rows.Rows:
@@ -184,16 +195,16 @@ TEXTS: dict[str, Reader] = {
     "numbering_plans.read_with_code": lambda text: numbering_plans.read_with_code(text, PLAN),
     "numbering_plans.read_bare": lambda text: numbering_plans.read_bare(text, PLAN),
     "numbering_plans.read_announced": lambda text: numbering_plans.read_announced(text, PLAN),
-    "phones.announces_phone": _around,
-    "phones.may_be_announced": _around,
-    "phones.announces_reference": _around,
-    "phones.is_money_or_measure": _around,
-    "phones.unit_follows": _around,
-    "phones.harmless_spans": _around,
-    "phones.digit_runs": _runs,
-    "phones.without_harmless": _runs,
+    "phone_words.announces_phone": _around,
+    "phone_words.may_be_announced": _around,
+    "phone_words.announces_reference": _around,
+    "phone_words.is_money_or_measure": _around,
+    "phone_words.unit_follows": _around,
+    "phone_words.harmless_spans": _around,
+    "digit_groups.digit_runs": _runs,
+    "digit_groups.without_harmless": _runs,
     "phones.may_contain_phone": _runs,
-    "phones.visible": phones.visible,
+    "digit_groups.visible": digit_groups.visible,
     "phones.find": lambda text: phones.find(text, "AZ", in_words=True),
     "precheck.candidates": lambda text: precheck.candidates([text, text]),
     "precheck.may_contain_contact": precheck.may_contain_contact,
@@ -286,7 +297,7 @@ WITHOUT_PAGE = {
     "hosts.public_suffixes",
     "text.cached",
     "numbering_plans.plan_of",
-    *(f"phones.Run.{name}" for name in vars(phones.Run) if not name.startswith("_")),
+    *(f"digit_groups.Run.{name}" for name in vars(digit_groups.Run) if not name.startswith("_")),
 }
 
 PIECES = (

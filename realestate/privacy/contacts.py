@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from realestate.privacy import emails, messengers, phones, precheck, spelled_numbers
+from realestate.privacy.digit_groups import visible
 from realestate.privacy.numbering_plans import PLANS, UNKNOWN_COUNTRY, plan_of
-from realestate.privacy.phones import visible
 
 #: Replaces a contact.
 MARK = "[…]"

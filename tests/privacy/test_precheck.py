@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from realestate.privacy import (
     COUNTRIES,
+    digit_groups,
     emails,
     find_contacts,
     messengers,
@@ -102,8 +103,8 @@ def test_a_text_among_others_is_scrubbed_as_if_it_were_alone(texts: list[str], c
 def test_if_a_run_of_digits_may_contain_no_telephone_no_part_of_it_may(text: str, country: str) -> None:
     """Runs are checked before dates are cut out of them: the cut costs more than the check."""
     plan = plan_of(country)
-    for run in phones.digit_runs(text):
-        for part in phones.without_harmless(text, run):
+    for run in digit_groups.digit_runs(text):
+        for part in digit_groups.without_harmless(text, run):
             assert phones.may_contain_phone(text, run, plan) or not phones.may_contain_phone(text, part, plan)
 
 
