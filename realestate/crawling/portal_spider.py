@@ -12,9 +12,10 @@ from scrapy import Request
 from scrapy.http import Response, TextResponse
 
 from realestate.crawling.page_outcomes import BrokenPage, ItemGone
+from realestate.crawling.page_requests import PRIORITY
 from realestate.crawling.results import AnyLink, Card, Found, Result, Results
 from realestate.crawling.scope import Covers, Scope, selected, slug
-from realestate.crawling.search_spider import PRIORITY, SearchSpider
+from realestate.crawling.search_spider import SearchSpider
 from realestate.crawling.telephones import TelephoneRequests
 from realestate.items import Gone, Listing, Sighting, Sightings, Status, Telephones
 from realestate.parsing.prices import Price

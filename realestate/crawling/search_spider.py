@@ -9,11 +9,9 @@ import logging
 import re
 from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, date, datetime
-from math import ceil
+from datetime import date, datetime
 from typing import Any, ClassVar, Self
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -33,15 +31,16 @@ from realestate.crawling.page_outcomes import (
     PageOutcomes,
     Stage,
 )
-from realestate.crawling.paging import Numbers, Paging, page_range
-from realestate.crawling.results import AnyLink, Found, Link, Result, Results
+from realestate.crawling.page_requests import PageRequests, requested_url, search_of
+from realestate.crawling.paging import Numbers, Paging
+from realestate.crawling.results import AnyLink, Link, Result, Results
 from realestate.crawling.scope import Scope
-from realestate.crawling.search_splitting import Axis, parts_of
+from realestate.crawling.search_reader import SearchReader
+from realestate.crawling.search_splitting import Axis
 from realestate.crawling.seed_reader import SeedReader
 from realestate.crawling.site_address import is_on_site, simulated_portals
-from realestate.crawling.sitemaps import SitemapBudget
-from realestate.crawling.watermark import Newest, SearchProgress, watermark_of
-from realestate.items import Evidence, Part
+from realestate.crawling.watermark import Newest, SearchProgress
+from realestate.items import Evidence
 from realestate.parsing.embedded import at, decoded
 from realestate.parsing.hosts import PRIVATE_ADVICE, is_public_address
 from realestate.parsing.urls import absolute_url, path_match
@@ -50,14 +49,10 @@ from realestate.queue.credentials import without_credentials
 from realestate.queue.fleet import Fleet, fleet_of
 from realestate.queue.page_budget import PageTooSlow
 from realestate.queue.plain_urls import request_to
-from realestate.storage.handle import has_store, provide_store, store_of
+from realestate.storage.handle import has_store, provide_store
 from realestate.storage.no_store import NoStore
 
 logger = logging.getLogger(__name__)
-
-#: Plans come first, so that many workers soon find work. Items' pages come before further search pages: then items are
-#: stored soon, and the queue stays short.
-PRIORITY: dict[Stage, int] = {"plan": 20, "discover": 0, "extract": 10}
 
 
 class SearchSpider(RedisSpider):  # type: ignore[misc]
@@ -131,7 +126,9 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.outcomes = PageOutcomes(self)
+        self.requests = PageRequests(self)
         self.seed_reader = SeedReader(self)
+        self.search_reader = SearchReader(self)
 
     # ----- methods that a portal writes, if the default is not right for it
 
@@ -197,11 +194,11 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     def search_of(self, response: Response) -> str:
         """The URL of the search whose page this is, wherever the site redirected us."""
-        return _search_of(response)
+        return search_of(response)
 
     def is_first(self, response: Response) -> bool:
         """Whether this is the first page of its search."""
-        return self.paging.is_first(_search_of(response))
+        return self.paging.is_first(search_of(response))
 
     # ----- methods that a base class of one kind of item overrides
 
@@ -364,37 +361,11 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
 
     def seed_request(self, seed: seeds.Seed) -> Request:
         """The request that a seed asks for: of an item, or of a search that is planned first."""
-        request: Request
-        if self.ref_of(seed.url):
-            request = self._request_for_page(seed.url)
-        else:
-            request = self._request_for_search(self._seed_search(seed), "plan")
-        changes: dict[str, Any] = dict(seed.own_method)
-        if seed.headers:
-            changes["headers"] = seed.headers
-        if seed.body:
-            changes["body"] = seed.body
-        request = request.replace(priority=request.priority + seed.priority, dont_filter=True, **changes)
-        request.meta.update(seed.meta)
-        request.meta.update(seed.own_priority, **seed.narrowing, mode=seed.mode, scope=seed.scope)
-        if seed.job:
-            request.meta["job"] = seed.job
-        self.crawler.stats.inc_value("seed/taken")
-        return request
-
-    def _seed_search(self, seed: seeds.Seed) -> str:
-        """The page of a search with which a seed begins. Raises BadSeed if it names pages and the site has none."""
-        search = self.search_url(seed.url)
-        if not seed.pages:
-            return search
-        if not isinstance(self.paging, Numbers):
-            raise seeds.BadSeed(f"{self.name} has no numbered pages")
-        first, _ = page_range(seed.pages)
-        return self.paging.page(search, first)
+        return self.requests.of_seed(seed)
 
     def any_request(self, url: str) -> Request:
         """The request for any page of the site, as a crawl would make it. Used by `realestate portal`."""
-        request = self._request_for_page(url) if self.ref_of(url) else self._request_for_search(url, "plan")
+        request = self.requests.for_item(url) if self.ref_of(url) else self.requests.for_search(url, "plan")
         request.meta.update(mode="full")
         return request.replace(dont_filter=True)
 
@@ -403,37 +374,8 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
     ) -> Request:
         """The request for the page of an item that no search page of the job showed."""
         hints = {"rent_period": rent_period} if rent_period else None
-        request = self._request_for_page(url, hints, validators)
+        request = self.requests.for_item(url, hints, validators)
         request.meta.update(job=job, mode=mode)
-        return request
-
-    def _request_for_page(
-        self, url: str, hints: dict[str, Any] | None = None, validators: dict[str, Any] | None = None
-    ) -> Request:
-        """`validators` are known if the page was fetched before: see `middlewares.conditional`."""
-        url = absolute_url(self.site, url)
-        request = self.page_request(url)
-        if request.url != url:
-            request.meta["shown_at"] = url
-        if validators:
-            request.meta["validators"] = validators
-        request.cb_kwargs.update(hints or {})
-        return self._prepared(request, "extract", self.read_page)
-
-    def _request_for_search(self, search: str, stage: Stage, **meta: Any) -> Request:
-        search = urljoin(self.site, search)
-        request = self.search_request(search)
-        request.meta.update(meta)
-        if request.url != search or request.body:
-            request.meta["search"] = search
-        return self._prepared(request, stage, self.read_search)
-
-    def _prepared(self, request: Request, stage: Stage, callback: Any) -> Request:
-        """The portal's own request, changed in place: a copy would parse its URL again, which is slow."""
-        request.callback = callback
-        request.errback = self.on_failure
-        request.priority = PRIORITY[stage]
-        request.meta["stage"] = stage
         return request
 
     # ----- `scrapy parse <url>` and requests without a callback
@@ -446,15 +388,15 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         stage: Stage = "extract" if self.ref_of(self.shown_at(response)) else "plan"
         for made in self.parsed(response, stage, **hints):
             if not isinstance(made, Results):
-                yield made if not isinstance(made, AnyLink) else self._request_for_page(made.url, made.carried)
+                yield made if not isinstance(made, AnyLink) else self.requests.for_item(made.url, made.carried)
                 continue
-            search = _search_of(response)
+            search = search_of(response)
             for part in made.searches:
-                yield self._request_for_search(part, "plan")
-            for request in self._further_pages(search, made, SearchProgress()):
+                yield self.requests.for_search(part, "plan")
+            for request in self.search_reader.further_pages(search, made, SearchProgress()):
                 yield request
             for each in made.found:
-                yield each if not isinstance(each, AnyLink) else self._request_for_page(each.url, each.carried)
+                yield each if not isinstance(each, AnyLink) else self.requests.for_item(each.url, each.carried)
 
     async def _own_response(self, response: Response) -> Response:
         """The response to the portal's own request for this address, if it is another one: many portals have an API."""
@@ -479,199 +421,8 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         for results in self._read(response, response.meta["stage"]):
             self.crawler.stats.inc_value("search/result/unreadable", results.unreadable)
             self.crawler.stats.inc_value("search/cut_short", int(results.is_cut))
-            async for each in self._read_results(results, response):
+            async for each in self.search_reader.read(results, response):
                 yield each
-
-    async def _read_results(self, results: Results, response: Response) -> AsyncIterator[Any]:
-        search = _search_of(response)
-        progress = SearchProgress.from_meta(response.meta.get("walk"))
-        results = replace(results, found=self._followed(results.found, response))
-        sitemap_urls, budget = self._sitemaps(results.searches, response)
-        if response.meta["stage"] == "plan":
-            progress = SearchProgress(until=await self._watermark(search, response))
-            parts = self._parts(search, results, response) if progress.until is None else []
-            for part in parts:
-                yield self._request_for_search(part, "plan", part_of=self.paging.key(search))
-            for url in sitemap_urls:
-                yield self._request_for_sitemap(url, budget, part_of=self.paging.key(search))
-            await self._store_part(search, results, response, is_split=bool(parts or sitemap_urls))
-            if parts:
-                return  # together they show all results of this search
-        if results.searches:
-            return  # the page is a sitemap index, or a robots.txt
-        if "limit" in response.meta:
-            async for each in self._limited_results(results, response, progress):
-                yield each
-            return
-        for request in self._further_pages(search, results, progress, response.meta.get("pages", "")):
-            yield request  # before this page's items: those have to be looked up in the store first
-        async for each in self._items_and_requests(results.found, response):
-            yield each
-
-    def _followed(self, found: Sequence[Any], response: Response) -> list[Any]:
-        """Without the links to other sites. They are neither fetched nor stored."""
-        links = [each.url for each in found if isinstance(each, AnyLink)]
-        own = set(self._own(links, requested_url(response)))
-        return [each for each in found if not isinstance(each, AnyLink) or each.url in own]
-
-    def _own(self, urls: Sequence[str], page: str) -> list[str]:
-        """Those of the URLs on a page that may be fetched. The others are counted, with one line in the log."""
-        own = [url for url in urls if self._follows(url, page)]
-        if len(own) < len(urls):
-            first = next(url for url in urls if not self._follows(url, page))
-            self.crawler.stats.inc_value("link/refused", len(urls) - len(own))
-            logger.warning(
-                "link/refused portal=%s url=%s count=%d first=%r: not a URL of this site",
-                self.name,
-                page,
-                len(urls) - len(own),
-                first[:200],
-            )
-        return own
-
-    def _follows(self, url: str, page: str) -> bool:
-        try:
-            return self.may_follow(url, page)
-        except ValueError:  # it is no URL
-            return False
-
-    def _sitemaps(self, urls: Sequence[str], response: Response) -> tuple[list[str], SitemapBudget]:
-        """The sitemaps that a sitemap index or a robots.txt names, as many as may be read, and the budget of each."""
-        if not urls:
-            return [], SitemapBudget()
-        page = requested_url(response)
-        own = self._own(urls, page)
-        kept, budget = SitemapBudget.from_meta(response.meta).divided(own)
-        if len(kept) < len(own):
-            self.crawler.stats.inc_value("sitemap/left_out", len(own) - len(kept))
-            logger.warning(
-                "sitemap/left_out portal=%s url=%s read=%d left_out=%d: more than %d files or %d levels below a seed",
-                self.name,
-                page,
-                len(kept),
-                len(own) - len(kept),
-                sitemaps.MAX_FILES,
-                sitemaps.MAX_DEPTH,
-            )
-        return kept, budget
-
-    def _request_for_sitemap(self, url: str, budget: SitemapBudget, **meta: Any) -> Request:
-        """Less urgent than the listings of sitemaps that were read: so the queue never holds those of many files."""
-        request = self._request_for_search(url, "plan", **budget.as_meta(), **meta)
-        request.priority = PRIORITY["discover"]
-        return request
-
-    async def _limited_results(
-        self, results: Results, response: Response, progress: SearchProgress
-    ) -> AsyncIterator[Any]:
-        """In a job with a limit, the pages of a search are read one by one, until the limit is used up."""
-        search = _search_of(response)
-        async for each in self._items_and_requests(results.found, response):
-            yield each
-        following = progress.next_page(self.paging, self.newest_first, search, results)
-        if following is not None and not self._is_wanted_page(following, response.meta.get("pages", "")):
-            following = None
-        if following is not None and await self._left_of_limit(response):
-            walk = progress.after(results, self.newest_first).as_meta()
-            yield self._request_for_search(following, "discover", walk=walk)
-
-    def _parts(self, search: str, results: Results, response: Response) -> list[str]:
-        """The parts of a search that has more results than the site shows of one search."""
-        reach = self.paging.reach
-        if results.total is None or reach is None or results.total <= reach:
-            return []
-        if "pages" in response.meta:
-            return []  # a part has other pages
-        if 0 < response.meta.get("limit", 0) <= reach:
-            return []  # one search shows enough
-        parts = parts_of(search, self.axes, results.total, reach, results.prices)
-        if not parts:
-            assert response.request is not None
-            logger.warning(
-                "search/capped %s results=%d readable=%d: the search cannot be split",
-                self.outcomes.fields(response.request),
-                results.total,
-                reach,
-            )
-            self.crawler.stats.inc_value("search/capped")
-        return parts
-
-    def _is_wanted_page(self, search: str, pages: str) -> bool:
-        """Whether the job wants this page. `pages` is its range, "" for all."""
-        if not pages or not isinstance(self.paging, Numbers):
-            return True
-        first, last = page_range(pages)
-        return first <= self.paging.number(search) <= last
-
-    def _further_pages(
-        self, search: str, results: Results, progress: SearchProgress, wanted: str = ""
-    ) -> Iterator[Request]:
-        one_by_one = self.paging.rest(search, results) is None or progress.until is not None
-        if wanted and isinstance(self.paging, Numbers) and not one_by_one:
-            all_pages = self._pages_of_range(search, results, wanted)
-        else:
-            all_pages = progress.next_pages(self.paging, self.newest_first, search, results)
-        pages = self._own([each for each in all_pages if self._is_wanted_page(each, wanted)], search)
-        meta = {"walk": progress.after(results, self.newest_first).as_meta()} if one_by_one else {}
-        for page in pages:
-            yield self._request_for_search(page, "discover", **meta)
-
-    def _pages_of_range(self, search: str, results: Results, wanted: str) -> list[str]:
-        """On the first page of a range, its other pages that the search has."""
-        assert isinstance(self.paging, Numbers)
-        first, last = page_range(wanted)
-        if self.paging.number(search) != first or results.total is None:
-            return []
-        last = min(last, ceil(results.total / self.paging.size), self.paging.most_pages)
-        return [self.paging.page(search, number) for number in range(first + 1, last + 1)]
-
-    async def _watermark(self, search: str, response: Response) -> int | None:
-        """The watermark at which an incremental job stops reading this search; None: it reads all."""
-        if response.meta.get("mode") != "incremental" or self.newest_first is None or "part_of" in response.meta:
-            return None
-        key = self.paging.key(search)
-        value = await store_of(self.crawler).ask(lambda store: store.watermark(self.name, key))
-        return None if value is None else int(value)
-
-    async def _store_part(self, search: str, results: Results, response: Response, *, is_split: bool) -> None:
-        """Store what was found, to prove later that the job read everything, and to set the next watermark."""
-        part = Part(
-            portal=self.name,
-            search=self.paging.key(search),
-            parent=response.meta.get("part_of"),
-            total=results.total,
-            is_split=is_split,
-            newest=watermark_of(results, self.newest_first, datetime.now(UTC)),
-        )
-        await store_of(self.crawler).ask(lambda store: store.keep_part(response.meta["job"], part))
-
-    async def _items_and_requests(self, results: Sequence[Result], response: Response) -> AsyncIterator[Any]:
-        """The items that a page shows, and requests for the pages that have to be fetched."""
-        meta = response.meta
-        items, links = await self.items_and_links(results, meta.get("mode"), meta.get("filter", ""))
-        for item in items:
-            yield item
-        if "limit" in meta:
-            links = list({link.ref: link for link in links}.values())  # a promoted result is on the page twice
-            links = links[: await self._granted(len(links), response)]
-        validators = await self.validators_of(links)
-        for link in links:
-            request = self._request_for_page(link.url, link.carried, validators.get(link.ref))
-            if isinstance(link, Found) and link.card is not None:
-                request.meta["card"] = [link.ref, link.card]  # stored with the page: see `pipelines.store`
-            yield request
-
-    async def _granted(self, wanted: int, response: Response) -> int:
-        """How many of the items that this page shows the job may fetch."""
-        meta = response.meta
-        granted, _ = await self.fleet.grant(meta["job"], _search_of(response), wanted, meta["limit"])
-        return granted
-
-    async def _left_of_limit(self, response: Response) -> int:
-        """How many items the job may still fetch."""
-        meta = response.meta
-        _, left = await self.fleet.grant(meta["job"], _search_of(response), 0, meta["limit"])
-        return left
 
     # ----- what happens to an item's page
 
@@ -690,8 +441,8 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         for each in made:
             if not isinstance(each, AnyLink):
                 yield each
-        links = self._followed([each for each in made if isinstance(each, AnyLink)], response)
-        async for each in self._items_and_requests(links, response):
+        links = self.search_reader.followed([each for each in made if isinstance(each, AnyLink)], response)
+        async for each in self.search_reader.items_and_requests(links, response):
             yield each
 
     def on_failure(self, failure: Failure) -> None:
@@ -785,14 +536,3 @@ class SearchSpider(RedisSpider):  # type: ignore[misc]
         if "shown_at" not in response.meta and not self.ref_of(response.url):
             evidence: Evidence = "marker" if self.redirects_gone else "absent"
             raise ItemGone(f"redirected to {response.url}", evidence)
-
-
-def requested_url(response: Response) -> str:
-    """The URL that was requested, wherever the site redirected us."""
-    meta = response.request.meta if response.request is not None else {}
-    return str(meta.get("redirect_urls", [response.url])[0])
-
-
-def _search_of(response: Response) -> str:
-    """The search whose page was requested, wherever the site redirected us."""
-    return str(response.meta.get("search", requested_url(response)))

@@ -13,7 +13,7 @@ from scrapy.http import HtmlResponse, Response, TextResponse
 
 from realestate.crawling import Links, Results, sitemaps
 from realestate.crawling.page_outcomes import BrokenPage
-from realestate.crawling.search_spider import PRIORITY
+from realestate.crawling.page_requests import PRIORITY
 from realestate.items import Listing, Sightings
 from realestate.spiders.generic import GenericSpider
 from realestate.spiders.immoweb import ImmowebSpider
