@@ -1,7 +1,7 @@
 """Crawls against an adversary: ours beside Scrapy and scrapy-redis, with the same proxies and the same world.
 
 Each profile of `realestate simulate --adversary` has a contest of its own, all at the same time: what takes the time is
-the pace the adversary allows, not the machine. Each crawler has an adversary of its own, of the same seed, and a
+the rate the adversary allows, not the machine. Each crawler has an adversary of its own, of the same seed, and a
 simulated emlak whose listings are all there all the time. Ours is two workers as `realestate crawl` starts them, with
 the shipped settings; its overrides are printed. Peers take a random proxy and a random agent for each request and have
 twice our time (`peers/rotating.py`). The simulator's truth says what is right: of ours every field that is

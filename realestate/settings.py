@@ -358,7 +358,7 @@ LAKE_CATALOG = variable("LAKE_CATALOG")
 #: The S3 server of a lake in a bucket, if it is not Amazon's. boto3 reads this variable by itself.
 LAKE_S3_ENDPOINT = variable("AWS_ENDPOINT_URL")
 #: One address of a saved search gets at most one message in this time.
-SEARCH_PACE_SECONDS = number("SEARCH_PACE_SECONDS", 3)
+SEARCH_MESSAGE_SECONDS = number("SEARCH_MESSAGE_SECONDS", 3)
 #: How often a worker sends a heartbeat.
 HEARTBEAT_SECONDS = 1.0
 #: Whether a worker logs all its statistics when it stops: about 60 lines per portal.

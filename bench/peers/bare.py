@@ -1,4 +1,4 @@
-"""The ceiling: aiohttp and selectolax in a loop, on uvloop. No retries, no pace, no robots.txt, nothing stored."""
+"""The ceiling: aiohttp and selectolax in a loop on uvloop. No retries, no rate limit, no robots.txt, nothing stored."""
 
 import asyncio
 from asyncio import Queue

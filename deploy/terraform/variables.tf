@@ -20,7 +20,7 @@ variable "image" {
 
   validation {
     condition     = can(regex("^[^:@]+[:@].+$", var.image)) && !endswith(var.image, ":latest")
-    error_message = "Name a tag or a digest: with `latest` nobody knows which version runs."
+    error_message = "Name a tag or a digest: `latest` does not say which version runs."
   }
 }
 

@@ -164,7 +164,7 @@ def watch(
     with connected() as addresses:
         watch_searches(
             lambda: open_store(addresses.store_url),
-            pace_seconds=settings.SEARCH_PACE_SECONDS,
+            message_seconds=settings.SEARCH_MESSAGE_SECONDS,
             notify_urls=settings.NOTIFY_URLS,
             webhook_secret=settings.WEBHOOK_SECRET,
             may_be_private=settings.ALLOW_PRIVATE_ADDRESSES,

@@ -83,7 +83,7 @@ def _has_something(found: InRedis) -> bool:
 
 
 def summary_of(state: JobState) -> dict[str, Any]:
-    """What is kept of a job that has ended. Redis forgets its numbers."""
+    """What is kept of a job that has ended: its numbers in Redis expire."""
     pages: Mapping[str, Any] = {stage: asdict(each) for stage, each in state.pages.items()}
     names = ("parts", "new", "changed", "gone", "rate", "requests", "bytes", "proxy_requests")
     return {"pages": pages, **{name: getattr(state, name) for name in names}}

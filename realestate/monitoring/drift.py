@@ -26,7 +26,7 @@ THRESHOLD = 20.0
 BACK_THRESHOLD = 10.0
 #: A field is judged when so many listings of the same kind were read.
 LEAST_HISTORY = 200
-#: Older listings are forgotten: when a kind has so many, its numbers are halved.
+#: Older listings count less and less: when a kind has so many, its numbers are halved.
 LONGEST_HISTORY = 4000
 #: A field that fewer listings have is not watched.
 LEAST_SHARE = 0.05

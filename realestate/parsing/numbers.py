@@ -17,7 +17,7 @@ _GLUED = (
     r"|pcm|pw|pa|otaqlı|otaq|beds?|zi|st|nd|rd|th"
 )
 _NUMBER = re.compile(
-    rf"(?<![\w.,])(?P<sign>-)?(?P<digits>{DIGITS})(?P<spoilt>(?!(?:{_GLUED})(?![^\W\d_]))\w|[.,]\d)?", re.IGNORECASE
+    rf"(?<![\w.,])(?P<sign>-)?(?P<digits>{DIGITS})(?P<cut>(?!(?:{_GLUED})(?![^\W\d_]))\w|[.,]\d)?", re.IGNORECASE
 )
 _BLANK = re.compile(f"[{_BLANKS}]")
 #: Counts, prices and measures have fewer digits.
@@ -33,7 +33,7 @@ _NUMBER_OF_WORD = {name: number for number, name in enumerate(_COUNTS)}
 def first(text: str | None) -> Decimal | None:
     """Return the first number in a text. None if there is none, or if it is in short form ("€1.7K")."""
     found = _NUMBER.search(text) if text else None
-    if not found or found["spoilt"]:
+    if not found or found["cut"]:
         return None
     number = value(found["digits"])
     return -number if number is not None and found["sign"] else number

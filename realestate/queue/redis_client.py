@@ -1,4 +1,4 @@
-"""The clients of Redis. Every command waits until Redis is available: nobody can forget it.
+"""The clients of Redis. Every command waits until Redis is available, whoever sends it.
 
 Redis may restart, fail over, load its data, be out of memory or disk space, or not be there yet. A command whose reply
 was lost is sent again, so each script and each command of ours must be safe to repeat. No other module of the project

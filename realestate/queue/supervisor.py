@@ -1,4 +1,4 @@
-"""Runs a worker as a child process, ends it if a page never lets go of it, and starts it again.
+"""Runs a worker as a child process, ends it if it is stuck in a page, and starts it again.
 
 C code may hold Python's interpreter lock for as long as it likes: then no thread, signal handler or event loop of the
 worker runs. Only another process can end it. The parent

@@ -1,4 +1,4 @@
-"""The addresses of saved searches as channels of the outbox, paced."""
+"""The addresses of saved searches as channels of the outbox, each with a rate limit."""
 
 import time
 from collections.abc import Callable
@@ -11,23 +11,23 @@ from realestate.storage.outbox import Notification
 from realestate.storage.searches import SearchStore
 
 
-class PacedChannels:
+class RateLimitedChannels:
     """Resolves the targets of saved searches (`monitoring.channels.Resolver`).
 
-    One address gets at most one message in `pace_seconds`: chat services refuse more, and so do people. The others wait
-    in the outbox."""
+    One address gets at most one message in `message_seconds`: chat services refuse more, and so do people. The others
+    wait in the outbox."""
 
     def __init__(
         self,
         store: SearchStore,
-        pace_seconds: float,
+        message_seconds: float,
         *,
         webhook_secret: str | None = None,
         may_be_private: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
-        self._pace_seconds = pace_seconds
+        self._message_seconds = message_seconds
         self._webhook_secret = webhook_secret
         self._may_be_private = may_be_private
         self._clock = clock
@@ -43,7 +43,9 @@ class PacedChannels:
         address = self._addresses.get(target)
         if address is None:
             return _Gone()
-        return _Paced(self, target, channel_of(address, self._webhook_secret, may_be_private=self._may_be_private))
+        return _RateLimited(
+            self, target, channel_of(address, self._webhook_secret, may_be_private=self._may_be_private)
+        )
 
     def wait_seconds(self, target: str) -> float:
         """Take the next turn of the target, and return 0; or return how long it must wait."""
@@ -51,7 +53,7 @@ class PacedChannels:
             now = self._clock()
             left = self._next.get(target, now) - now
             if left <= 0:
-                self._next[target] = now + self._pace_seconds
+                self._next[target] = now + self._message_seconds
             return max(left, 0.0)
 
 
@@ -60,15 +62,15 @@ class _Gone:
         raise RefusedForGood("no saved search has this address any more")
 
 
-class _Paced:
-    def __init__(self, channels: PacedChannels, target: str, channel: Channel) -> None:
+class _RateLimited:
+    def __init__(self, channels: RateLimitedChannels, target: str, channel: Channel) -> None:
         self._channels = channels
         self._target = target
         self._channel = channel
 
     def send(self, notification: Notification) -> None:
         if seconds := self._channels.wait_seconds(self._target):
-            raise NotAccepted("it had a message just before: paced", seconds)
+            raise NotAccepted("rate limit: it had a message just before", seconds)
         self._channel.send(notification)
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from realestate.monitoring.channels import Channels
 from realestate.monitoring.delivery import Sender
-from realestate.searches.channels import PacedChannels
+from realestate.searches.channels import RateLimitedChannels
 from realestate.searches.follow import TARGET, Follower
 from realestate.storage import FullStore, StoreAway
 
@@ -22,7 +22,7 @@ AWAY_SECONDS = 5.0
 def watch(
     open_store: Callable[[], FullStore],
     *,
-    pace_seconds: float,
+    message_seconds: float,
     notify_urls: Sequence[str],
     webhook_secret: str | None,
     may_be_private: bool,
@@ -31,19 +31,21 @@ def watch(
     """Send the messages of all saved searches. Returns only with `once`, when nothing is left to do now."""
     with closing(open_store()) as store, closing(open_store()) as outbox:
         store.migrate()
-        paced = PacedChannels(outbox, pace_seconds, webhook_secret=webhook_secret, may_be_private=may_be_private)
+        saved = RateLimitedChannels(
+            outbox, message_seconds, webhook_secret=webhook_secret, may_be_private=may_be_private
+        )
         channels = Channels(
-            notify_urls, webhook_secret=webhook_secret, allow_private=may_be_private, resolvers={TARGET: paced}
+            notify_urls, webhook_secret=webhook_secret, allow_private=may_be_private, resolvers={TARGET: saved}
         )
         sender = Sender(outbox, channels)
         follower = Follower(store)
         if once:
             follower.follow()
-            _send(sender, paced)
+            _send(sender, saved)
             return
         wake = threading.Event()
         # A slow receiver must not hold up the search for further matches.
-        threading.Thread(target=_sending, args=(sender, paced, wake), name="send", daemon=True).start()
+        threading.Thread(target=_sending, args=(sender, saved, wake), name="send", daemon=True).start()
         while True:
             try:
                 if follower.wait(WAIT_SECONDS):
@@ -54,16 +56,16 @@ def watch(
                 threading.Event().wait(AWAY_SECONDS)
 
 
-def _sending(sender: Sender, paced: PacedChannels, wake: threading.Event) -> None:
+def _sending(sender: Sender, saved: RateLimitedChannels, wake: threading.Event) -> None:
     while True:
         try:
-            _send(sender, paced)
+            _send(sender, saved)
         except StoreAway as error:
             logger.warning("search/away: %s", error)
         wake.wait(WAIT_SECONDS)
         wake.clear()
 
 
-def _send(sender: Sender, paced: PacedChannels) -> None:
-    paced.look()
+def _send(sender: Sender, saved: RateLimitedChannels) -> None:
+    saved.look()
     sender.send_due()

@@ -17,7 +17,7 @@ from realestate.storage import open_store
 from tests.end_to_end.conftest import PYTHON, ROOT, Simulate, running, until
 from tests.end_to_end.test_crashes import crowding
 
-#: After the command, a worker may send what its heartbeat, once a second, has not told it yet.
+#: After the command, a worker may send what its heartbeat, once a second, has not had the news yet.
 LAST_SECONDS = 2.0
 
 

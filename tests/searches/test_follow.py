@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from realestate.monitoring.channels import Channels, NotAccepted
 from realestate.monitoring.delivery import Sender
-from realestate.searches.channels import PacedChannels
+from realestate.searches.channels import RateLimitedChannels
 from realestate.searches.feed import feed_of
 from realestate.searches.follow import TARGET, Follower, target_of, would_send
 from realestate.storage import FullStore, open_store
@@ -32,9 +32,9 @@ def save(store: FullStore, name: str, filter: str, *notify: str) -> Search:
 
 
 def send(store: FullStore) -> None:
-    paced = PacedChannels(store, 0, may_be_private=True)
-    paced.look()
-    Sender(store, Channels(resolvers={TARGET: paced})).send_due()
+    channels = RateLimitedChannels(store, 0, may_be_private=True)
+    channels.look()
+    Sender(store, Channels(resolvers={TARGET: channels})).send_due()
 
 
 def received(receiver: Receiver) -> list[tuple[str, str, str]]:
@@ -123,9 +123,9 @@ def test_a_follower_that_dies_before_its_note_repeats_no_message(
     assert len(any_store.notifications()) == 5
 
 
-def test_an_address_is_paced() -> None:
+def test_an_address_has_a_rate_limit() -> None:
     now = 0.0
-    channels = PacedChannels(None, 3, clock=lambda: now)  # type: ignore[arg-type]
+    channels = RateLimitedChannels(None, 3, clock=lambda: now)  # type: ignore[arg-type]
     assert channels.wait_seconds("a") == 0
     assert channels.wait_seconds("a") == 3
     assert channels.wait_seconds("b") == 0
@@ -133,17 +133,17 @@ def test_an_address_is_paced() -> None:
     assert channels.wait_seconds("a") == 0
 
 
-def test_a_paced_message_waits_in_the_outbox(any_store: FullStore, receiver: Receiver) -> None:
+def test_a_message_above_the_rate_limit_waits_in_the_outbox(any_store: FullStore, receiver: Receiver) -> None:
     save(any_store, "one", "rooms>1", receiver.url)
     any_store.write(batch(*pages(3)))
     Follower(any_store).follow()
-    paced = PacedChannels(any_store, 3600, may_be_private=True)
-    paced.look()
-    done = Sender(any_store, Channels(resolvers={TARGET: paced})).send_due()
+    channels = RateLimitedChannels(any_store, 3600, may_be_private=True)
+    channels.look()
+    done = Sender(any_store, Channels(resolvers={TARGET: channels})).send_due()
     assert (done.sent, done.failed) == (1, 0)
     assert sorted(each.state for each in any_store.notifications()) == ["sent", "waiting", "waiting"]
-    with pytest.raises(NotAccepted, match="paced"):
-        paced(target_of(receiver.url)).send(any_store.notifications()[0])
+    with pytest.raises(NotAccepted, match="rate limit"):
+        channels(target_of(receiver.url)).send(any_store.notifications()[0])
 
 
 def test_a_waiting_follower_is_woken_by_an_event(any_store: FullStore, any_url: str) -> None:

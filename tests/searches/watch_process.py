@@ -8,7 +8,7 @@ from realestate.storage import open_store
 print("ready", flush=True)
 watch(
     lambda: open_store(sys.argv[1]),
-    pace_seconds=0,
+    message_seconds=0,
     notify_urls=(),
     webhook_secret=None,
     may_be_private=True,

@@ -41,7 +41,7 @@ _GROUND = frozenset(
 )
 #: The most that a home has of each.
 _MOST = {"rooms": 60, "bedrooms": 40, "bathrooms": 40}
-#: Prices below are those of something else: a fee, a price per night of nobody knows what.
+#: Prices below are those of something else: a fee, or a price per night.
 _LOWEST_PRICE = 10
 _DATE = re.compile(r"(?:19|20)\d\d")
 #: Area limits in square metres.

@@ -35,9 +35,9 @@ def save(
     except NameTaken as error:
         return _back(session, where, f"Not saved: {error}", "bad")
     log_act(session, "search/save", name=saved.name, where=where)
-    whom = f"{len(saved.notify)} {'receiver is' if len(saved.notify) == 1 else 'receivers are'} told"
-    told = f"{whom} by `realestate search watch`" if saved.notify else "its feed has what changes"
-    return _back(session, where, f"The search {saved.name!r} is saved: {told}.")
+    receivers = f"{len(saved.notify)} {'receiver' if len(saved.notify) == 1 else 'receivers'}"
+    effect = f"`realestate search watch` sends messages to {receivers}" if saved.notify else "its feed has what changes"
+    return _back(session, where, f"The search {saved.name!r} is saved: {effect}.")
 
 
 @router.post("/searches/{id}/delete")
