@@ -20,8 +20,8 @@ from bench.rig.race import STUCK_SECONDS
 from bench.rig.site import Site, sites
 from bench.store import write
 from realestate.queue.connection import connect_to
-from realestate.queue.identity import identify
 from realestate.queue.outbox import MAXIMUM
+from realestate.queue.request_ids import identify
 from realestate.queue.request_queue import RequestQueue
 from realestate.storage.history import altered
 

@@ -18,7 +18,7 @@ from realestate.jobs.manage import JobDesk, fingerprint_sets, queue_keep_seconds
 from realestate.jobs.order import JobOrder
 from realestate.queue import job_marks, keys
 from realestate.queue.connection import connect_blocking
-from realestate.queue.fleet import WAKE_UP_SECONDS
+from realestate.queue.intake import WAKE_UP_SECONDS
 from realestate.queue.request_queue import RequestQueue
 from realestate.storage import open_store
 

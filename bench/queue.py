@@ -18,8 +18,8 @@ from bench.rig.stock import Stock
 from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.queue.codec import decode
-from realestate.queue.identity import Identity, buckets_for, identify
 from realestate.queue.outbox import MAXIMUM
+from realestate.queue.request_ids import RequestId, buckets_for, identify
 from realestate.queue.request_queue import Lease, RequestQueue, Settlement
 
 T = TypeVar("T")
@@ -257,7 +257,7 @@ def _look_milliseconds(context: Context, portal: str) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-def _identity(buckets: int, number: int) -> Identity:
+def _identity(buckets: int, number: int) -> RequestId:
     return identify(JOB, number.to_bytes(8, "big"), buckets)
 
 

@@ -23,7 +23,7 @@ from realestate.jobs.state import JobState, NoSuchJobId, state_of
 from realestate.jobs.submit import push_seeds, seeds_of
 from realestate.jobs.work import project_settings
 from realestate.queue import job_marks
-from realestate.queue.identity import buckets_for
+from realestate.queue.request_ids import buckets_for
 from realestate.storage import WHOLE
 from realestate.storage.orders import StoredOrder
 from realestate.storage.store import Job, Store

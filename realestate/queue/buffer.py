@@ -20,7 +20,7 @@ class Buffer:
         """`rate` is the site's rate limit; without one no send slot can be missed."""
         self._leases: deque[tuple[str, Lease]] = deque()
         self._ahead = 0.0
-        self._borne = max(PROMPT_MS, 1000 / rate) if rate else math.inf
+        self._tolerated_ms = max(PROMPT_MS, 1000 / rate) if rate else math.inf
 
     def __len__(self) -> int:
         return len(self._leases)
@@ -57,7 +57,7 @@ class Buffer:
 
     def is_missed(self, lease: Lease) -> bool:
         """Whether its send slot is over. One interval late is allowed: that is one request more in a second."""
-        return self.now() - lease.send_at > self._borne
+        return self.now() - lease.send_at > self._tolerated_ms
 
     def seconds_to_next(self) -> float | None:
         return max(0.0, (self._leases[0][1].send_at - self.now()) / 1000) if self._leases else None

@@ -23,7 +23,7 @@ from realestate.queue.redis_client import (
 )
 from realestate.queue.redis_url import RedisAddress, parse_redis_url
 
-#: Longer than any command of ours blocks (`queue.fleet.WAKE_UP_SECONDS`).
+#: Longer than any command of ours blocks (`queue.intake.WAKE_UP_SECONDS`).
 ANSWER_SECONDS = 15.0
 CONNECT_SECONDS = 5.0
 DEFAULT_URL = "redis://127.0.0.1:6379/0"

@@ -11,7 +11,7 @@ from scrapy.utils.request import RequestFingerprinterProtocol
 from scrapy_redis.dupefilter import RFPDupeFilter
 
 from realestate.queue import keys
-from realestate.queue.identity import Identity, buckets_for, identify
+from realestate.queue.request_ids import RequestId, buckets_for, identify
 from realestate.queue.request_queue import Scope
 
 
@@ -34,7 +34,7 @@ class DupeFilter(RFPDupeFilter):  # type: ignore[misc]
         buckets = buckets_for(settings.getint("DUPEFILTER_EXPECTED"))
         return cls(spider.name, spider.crawler.request_fingerprinter, buckets, settings["DUPEFILTER_SCOPE"])
 
-    def identify(self, request: Request, job: str, *, seed: str | None = None, child: bytes | None = None) -> Identity:
+    def identify(self, request: Request, job: str, *, seed: str | None = None, child: bytes | None = None) -> RequestId:
         """Return the id of a request. The same page in the same job has the same id.
 
         A seed has the id of its name, so that it is fetched even if seen before. A child with dont_filter has the id of
@@ -45,7 +45,7 @@ class DupeFilter(RFPDupeFilter):  # type: ignore[misc]
             return self._by(child or uuid4().bytes, job)
         return self._by(self.fingerprinter.fingerprint(request), "" if self.scope == "portal" else job)
 
-    def _by(self, what: bytes, job: str) -> Identity:
+    def _by(self, what: bytes, job: str) -> RequestId:
         return identify(job, what, self.buckets)
 
     def close(self, reason: str = "") -> None:

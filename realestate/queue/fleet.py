@@ -8,7 +8,6 @@ the outbox.
 import asyncio
 import logging
 import random
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any, TypeVar
@@ -22,15 +21,17 @@ from scrapy.http import Response
 from scrapy.utils.misc import load_object
 from twisted.python.failure import Failure
 
-from realestate.queue import connection, reclaimed, signals
-from realestate.queue.buffer import Buffer, monotonic_ms
-from realestate.queue.codec import MalformedRequest, NotShareable, decode
+from realestate.queue import connection, signals
+from realestate.queue.buffer import Buffer
+from realestate.queue.cancelled_jobs import CancelledJobs
+from realestate.queue.codec import NotShareable
 from realestate.queue.dead_letters import Reason, dead_letter
 from realestate.queue.dupefilter import DupeFilter
 from realestate.queue.engine import LEASE, in_work, wake
 from realestate.queue.feedback import Feedback
-from realestate.queue.job_marks import REMOVED_TOGETHER
+from realestate.queue.intake import WAKE_UP_SECONDS, Intake, is_set
 from realestate.queue.ledger import Held, Hold, Ledger
+from realestate.queue.local_requests import LocalRequests
 from realestate.queue.migrate_keys import migrate_keys
 from realestate.queue.open_jobs import OpenJobs
 from realestate.queue.outbox import Outbox
@@ -41,11 +42,9 @@ from realestate.queue.redis_client import for_ever
 from realestate.queue.refetch import refetch_request
 from realestate.queue.request_queue import (
     HeartbeatReply,
-    Lease,
     Pushed,
     QueueSettings,
     RequestQueue,
-    Taken,
     script_text,
 )
 from realestate.queue.robots import RobotsTexts
@@ -59,8 +58,6 @@ from realestate.queue.workers import worker_name
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-#: An idle worker looks into the queue this often, in case a wake-up was missed.
-WAKE_UP_SECONDS = 5
 #: A process with more portals than this waits for heartbeats to say what there is to do. With fewer, each waits by
 #: itself, and is woken at once.
 FEW_PORTALS = 3
@@ -75,9 +72,6 @@ LEAVING_SECONDS = 20.0
 REGISTER_AGAIN_SECONDS = 5.0
 #: A task that goes on after it was cancelled is cancelled again after this time.
 CANCEL_AGAIN_SECONDS = 0.1
-
-#: A warning is logged for so many different causes why a request cannot be stored.
-MOST_CAUSES = 20
 
 _FLEETS: "WeakKeyDictionary[Crawler, Fleet]" = WeakKeyDictionary()
 
@@ -135,9 +129,7 @@ class Fleet:
         self.serving = False
         self.worker = worker_name()
         self.schemes = Schemes.from_settings(settings)
-        self.buffer_size = 2 * settings.getint("CONCURRENT_REQUESTS")
         self.retry_seconds = settings.getfloat("RETRY_DELAY_SECONDS")
-        self.local: deque[Request] = deque()
         self._tasks: list[asyncio.Task[None]] = []
         self._registered = False
         self._background: set[asyncio.Task[None]] = set()
@@ -151,18 +143,13 @@ class Fleet:
         self.queue.seeds = SeedSource.of_spider(spider, settings)
         self.dupefilter = _dupefilter_class(settings["DUPEFILTER_CLASS"]).from_spider(spider)
         self.seeds = SeedList(self.redis, spider.name, self.worker, self.stats, self.queue.seeds, self._seeds_refused)
-        self.cancelled: frozenset[str] = frozenset()
-        """Jobs whose requests must not be sent any more."""
-        self._removing: set[str] = set()
-        self._local_causes: set[str] = set()
-        self._local_seen: set[bytes] = set()
+        self.cancelled = CancelledJobs(self.queue, self.run_in_background)
         self.has_open_jobs = True
         """Whether the portal may have jobs that are not finished."""
-        self._news = asyncio.Event()
-        """There may be something to take. Set by heartbeats, if this process serves many portals."""
+        self.intake = Intake(self, 2 * settings.getint("CONCURRENT_REQUESTS"), self._wake)
+        self.local = LocalRequests(self.dupefilter, self.stats)
         self._seed_news = asyncio.Event()
-        self._takeable = True
-        self.outbox = Outbox(self.queue, self.stats, self._news.set)
+        self.outbox = Outbox(self.queue, self.stats, self.intake.news.set)
         self.ledger = Ledger(self.outbox.end)
         self.pages = Pages(self.ledger, self._give_up_page, crawler.signals, self.enter_page)
         self.buffer = Buffer(self.queue.limits.rate)
@@ -170,8 +157,9 @@ class Fleet:
         self.jobs = OpenJobs(self.redis, spider.name)
         self.robots = RobotsTexts(self.queue, self.worker)
         background = self.run_in_background
-        self.feedback = Feedback(self.queue, self.worker, self.stats, self.buffer.now, background, self._hand_back)
-        self._hungry = asyncio.Event()
+        self.feedback = Feedback(
+            self.queue, self.worker, self.stats, self.buffer.now, background, self.intake.hand_back
+        )
         register_fleet(crawler, self)
 
     @property
@@ -183,7 +171,7 @@ class Fleet:
 
     def waiting(self) -> int:
         """Requests that this process holds and has not started."""
-        return len(self.buffer) + len(self.local)
+        return len(self.intake)
 
     def has_pending_requests(self) -> bool:
         """Always while it serves: the worker waits for requests and seeds, and `spider_idle` is not sent."""
@@ -191,15 +179,7 @@ class Fleet:
 
     def next_request(self) -> Request | None:
         """The next request whose send slot has come."""
-        if self.local:
-            return self.local.popleft()
-        self._hungry.set()
-        while (ready := self.buffer.pop()) is not None:
-            if request := self._started(*ready):
-                return request
-        if (seconds := self.buffer.seconds_to_next()) is not None:
-            asyncio.get_running_loop().call_later(seconds, self._wake)
-        return None
+        return self.intake.next_request()
 
     def enqueue_request(self, request: Request) -> bool:
         """A page's child, a seed, a leased request that goes on (redirect, retry), or one of this process alone."""
@@ -212,13 +192,14 @@ class Fleet:
             pushed = self.packer.pushed(request)
         except NotShareable as error:
             request.meta.pop(PARENT, None)  # it is counted once, also if it is redirected
-            return self._keep_local(request, error)
+            return self.local.keep(request, error, with_warning=self.serving)
         self._send(request, pushed)
         return True
 
     async def close(self) -> None:
         """Give back what has not been started. Everything that was started is settled by now."""
         self.is_closed = True
+        self.cancelled.close()
         self.stop_serving()
         if self._tasks:
             BUDGET.stop()
@@ -250,7 +231,7 @@ class Fleet:
             BUDGET.shared.add_fleet(FleetRecord(self.spider.name, self.worker))
         self.crawler.signals.send_catch_log(signals.serving)
         self._join_batch()
-        self._tasks = [asyncio.create_task(self._refill()), asyncio.create_task(self.outbox.run())]
+        self._tasks = [asyncio.create_task(self.intake.run()), asyncio.create_task(self.outbox.run())]
         self._known = asyncio.create_task(self._register())
 
     def stop_serving(self) -> None:
@@ -258,7 +239,7 @@ class Fleet:
         if self.serving:
             self.crawler.signals.send_catch_log(signals.stopping)
         self.serving = False
-        self._hand_back()
+        self.intake.hand_back()
 
     def check(self, request: Request) -> None:
         """Raises NotShareable for a request that other workers could not send, ForbiddenScheme for one that nobody may
@@ -272,9 +253,9 @@ class Fleet:
         The worker is registered first, so that others can put its seeds back if it dies.
         """
         await asyncio.shield(self._known)
-        if not self._serves_many or self._seeds_uncounted:
+        if not self.serves_many or self._seeds_uncounted:
             return await self._result_while_open(self.seeds.next(seconds))
-        if not await self._result_while_open(_is_set(self._seed_news, seconds)):
+        if not await self._result_while_open(is_set(self._seed_news, seconds)):
             return None
         self._seed_news.clear()
         found = await self._result_while_open(self.seeds.next(SEED_SECONDS))
@@ -411,7 +392,7 @@ class Fleet:
                 self.queue.batch.add_user()
 
     @property
-    def _serves_many(self) -> bool:
+    def serves_many(self) -> bool:
         """Whether this process serves so many portals that each must not wait for Redis by itself: heartbeats then say
         what there is to do, up to a second later."""
         return self.queue.batch is not None and self.queue.batch.users > FEW_PORTALS
@@ -452,33 +433,6 @@ class Fleet:
     def _give_up_page(self, reason: Reason, error: str, request: Request) -> None:
         self.give_up(reason, error, request, url=request.url)
 
-    def _started(self, key: str, lease: Lease) -> Request | None:
-        if lease.job in self.cancelled or not self.feedback.has_proxy(lease.proxy_id):
-            self.ledger.end(key, "back")
-            return None
-        if (request := self._decoded(key, lease)) is None:
-            return None
-        held = self.ledger.get(key)
-        assert held is not None
-        held.started = True
-        held.url = request.url
-        request.meta[LEASE] = key
-        request.errback = LeasedErrback(self.pages, request.errback)
-        self.feedback.request_sent(request, lease.proxy_id)
-        self.stats.inc_value("queue/taken")
-        return request
-
-    def _decoded(self, key: str, lease: Lease) -> Request | None:
-        try:
-            return decode(lease.payload, self.spider, self.schemes)
-        except MalformedRequest as error:
-            logger.warning("queue/malformed: %s", error)
-            self.stats.inc_value("queue/dead/malformed")
-            value = repr(lease.payload[:500])
-            text = dead_letter("malformed", str(error), job=lease.job, stage=lease.stage, value=value)
-            self.ledger.end(key, "dead", text)
-            return None
-
     def _send(self, request: Request, pushed: Pushed) -> None:
         if parent := self.ledger.get(request.meta.get(PARENT)):
             parent.children.append(pushed)
@@ -502,23 +456,6 @@ class Fleet:
                 self.ledger.end(key, "dead", dead_letter("address", str(error), **what))
             return False
 
-    def _keep_local(self, request: Request, error: NotShareable) -> bool:
-        """Keep a request that only this process can run, unless it has had it before. Say so once for each cause."""
-        if not request.dont_filter:
-            fingerprint = self.dupefilter.fingerprinter.fingerprint(request)
-            if fingerprint in self._local_seen:
-                return False
-            self._local_seen.add(fingerprint)
-        self.stats.inc_value("queue/local")
-        cause = str(error)
-        is_new = self.serving and cause not in self._local_causes and len(self._local_causes) < MOST_CAUSES
-        if is_new:
-            self._local_causes.add(cause)
-        message = "queue/local: %s cannot be stored in Redis and is lost if this worker dies: %s"
-        logger.log(logging.WARNING if is_new else logging.DEBUG, message, request, cause)
-        self.local.append(request)
-        return True
-
     def _go_on(self, request: Request, held: Held) -> None:
         """Return a retry or a delayed request to the queue, where any worker may take it. A delay does not count as a
         retry. A redirect is sent at once, or waits for a send slot if the site or its proxy has a rate limit."""
@@ -536,69 +473,26 @@ class Fleet:
         else:
             if not isinstance(request.errback, LeasedErrback):
                 request.errback = LeasedErrback(self.pages, request.errback)
-            self.local.append(request)
+            self.local.add(request)
             self._wake()
-
-    async def _refill(self) -> None:
-        while True:
-            await self._hungry.wait()
-            self._hungry.clear()
-            wanted = self.buffer_size - len(self.buffer)
-            if not self.serving or wanted <= self.buffer_size // 4:
-                continue
-            try:
-                taken = await self._take(wanted)
-            except Exception:  # if this task ended, the worker would never take requests again
-                logger.exception("queue/not_taken: could not take requests; trying again in 1 s")
-                await asyncio.sleep(1.0)
-                self._hungry.set()
-                continue
-            for lease in taken.leases:
-                self.buffer.add(self.ledger.open(lease), lease)
-            if not self.serving:
-                self._hand_back()  # the worker was stopped meanwhile
-            elif taken.leases:
-                self._wake()
-            if len(taken.leases) < wanted:
-                await self._rest((taken.ask_again_at - self.buffer.now()) / 1000 if taken.ask_again_at > 0 else None)
-                self._hungry.set()
-
-    async def _take(self, wanted: int) -> Taken:
-        """Called by one task only: all leases of the last call are in the ledger before the next call."""
-        mine = [held.lease.id for _, held in self.ledger] + self.outbox.leases()
-        asked_at = monotonic_ms()
-        taken = await self.queue.take(self.worker, wanted, mine)
-        self.stats.inc_value("queue/round_trips")
-        self.buffer.set_clock(taken.now, asked_at)
-        reclaimed.DEAD_WORKERS.found(self.spider.name, taken.reclaimed)
-        return taken
-
-    async def _rest(self, seconds: float | None) -> None:
-        """Wait until there may be more requests to take."""
-        longest = WAKE_UP_SECONDS if seconds is None else min(max(seconds, 0.01), WAKE_UP_SECONDS)
-        if self._serves_many:
-            await _is_set(self._news, longest if self._takeable else None)
-            self._news.clear()
-            return
-        await self.queue.wait_for_wake_up(longest)
 
     def _apply(self, reply: HeartbeatReply) -> None:
         """Give back what has not been sent if the portal is paused or blocked, or if the leases have expired."""
         expired = self._registered and not reply.known
         self._registered = True
         self.stats.set_value("queue/waiting", reply.waiting)
-        self._cancel(reply.cancelled)
+        self.cancelled.update(reply.cancelled)
         self.has_open_jobs = bool(reply.open_jobs)
-        self._takeable = reply.takeable
+        self.intake.is_takeable = reply.takeable
         self._seeds_uncounted = reply.seeds is None
         if reply.takeable:
-            self._news.set()
+            self.intake.news.set()
         if reply.seeds:
             self._seed_news.set()
         if expired:
             self.stats.inc_value("queue/lease/expired")
         if reply.paused or reply.blocked_until > self.buffer.now() or expired:
-            self._hand_back()
+            self.intake.hand_back()
 
     def cancel_unsent(self, request: Request) -> bool:
         """Whether the request's job was cancelled before the request was sent. Its lease then ends."""
@@ -609,29 +503,6 @@ class Fleet:
         self.stats.inc_value("queue/cancelled")
         self.ledger.end(str(key), "back")
         return True
-
-    def _cancel(self, jobs: frozenset[str]) -> None:
-        """Send nothing of these jobs any more, and remove what is left of them in the queue."""
-        self.cancelled = jobs
-        for job in jobs - self._removing:
-            self._removing.add(job)
-            self.run_in_background(partial(self._remove, job), f"removing the cancelled job {job}")
-
-    async def _remove(self, job: str) -> None:
-        """In steps, each followed by a pause of the same length: other commands need Redis too."""
-        try:
-            while not self.is_closed:
-                asked_at = monotonic_ms()
-                removed, _ = await self.queue.remove_job(job, REMOVED_TOGETHER)
-                if not removed:
-                    return  # the rest is leased: the next heartbeat looks again
-                await asyncio.sleep((monotonic_ms() - asked_at) / 1000)
-        finally:
-            self._removing.discard(job)
-
-    def _hand_back(self, proxy_id: str | None = None) -> None:
-        for key in self.buffer.drain(proxy_id):
-            self.ledger.end(key, "back")
 
     def _look_for_swallowed(self) -> None:
         """Give up requests that a middleware swallowed: started, not finished, and nowhere in the engine."""
@@ -675,15 +546,6 @@ class Fleet:
             batch = self.queue.batch
             self.queue.batch = None
             await batch.remove_user()
-
-
-async def _is_set(event: asyncio.Event, seconds: float | None) -> bool:
-    """Wait until it is set, at most so many seconds. Returns whether it is."""
-    try:
-        await asyncio.wait_for(event.wait(), seconds)
-    except TimeoutError:
-        return False
-    return True
 
 
 async def _logged(act: Callable[[], Awaitable[None]], what: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from realestate.queue.identity import child as child_identity
+from realestate.queue.request_ids import child as child_id
 from realestate.queue.request_queue import Lease, Outcome, Pushed, Settlement
 
 
@@ -44,7 +44,7 @@ class Held:
 
     def next_child(self) -> bytes:
         """Identifies the page's next child among those that are not filtered as duplicates."""
-        return child_identity(self.lease.id, len(self.children))
+        return child_id(self.lease.id, len(self.children))
 
 
 class Hold:

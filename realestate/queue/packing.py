@@ -54,9 +54,9 @@ class Packer:
         parent = self.ledger.get(meta.get(PARENT))
         job = meta.get("job", "none")
         child = parent.next_child() if parent else None
-        identity = self.df.identify(request, job, seed=meta.get(SEED), child=child)
+        request_id = self.df.identify(request, job, seed=meta.get(SEED), child=child)
         due = int(self.now() + delay * 1000) if (delay := meta.get(DELAY)) else 0
-        return Pushed.of(identity, request.priority, job, meta.get("stage", "none"), self.payload(request), due)
+        return Pushed.of(request_id, request.priority, job, meta.get("stage", "none"), self.payload(request), due)
 
     def payload(self, request: Request) -> bytes:
         """Return the encoded request. Raises NotShareable for a request that other workers could not send."""

@@ -11,10 +11,10 @@ import msgpack
 from scrapy.settings import BaseSettings
 
 from realestate.queue import keys
-from realestate.queue.identity import Identity, buckets_for
 from realestate.queue.migrate_keys import migrate_keys
 from realestate.queue.proxy_health import KEEP_MS, ONE_AT_A_TIME_MS, START_RATE, ProxyRef
 from realestate.queue.redis_client import AsyncRedis
+from realestate.queue.request_ids import RequestId, buckets_for
 from realestate.queue.script_batch import ScriptBatch
 from realestate.queue.seed_source import SeedSource
 
@@ -82,8 +82,8 @@ class Pushed(NamedTuple):
     payload: bytes
 
     @classmethod
-    def of(cls, identity: Identity, priority: int, job: str, stage: str, payload: bytes, due: int = 0) -> Self:
-        return cls(identity.id, priority, str(job), str(stage), due, identity.bucket, identity.member, payload)
+    def of(cls, request_id: RequestId, priority: int, job: str, stage: str, payload: bytes, due: int = 0) -> Self:
+        return cls(request_id.id, priority, str(job), str(stage), due, request_id.bucket, request_id.member, payload)
 
 
 class Lease(NamedTuple):
@@ -296,20 +296,20 @@ class RequestQueue:
         granted, left = await self.run("grant", job=job, page=page, wanted=wanted, limit=limit, keep=keep)
         return int(granted), int(left)
 
-    async def drop_fingerprints(self, job: str, identity: Identity | None = None) -> None:
-        """Delete the job's fingerprint of this request, or of all requests if `identity` is None."""
-        if identity is not None:
+    async def drop_fingerprints(self, job: str, request_id: RequestId | None = None) -> None:
+        """Delete the job's fingerprint of this request, or of all requests if `request_id` is None."""
+        if request_id is not None:
             remove = self.server.hdel if self.limits.last_seen else self.server.srem
-            await remove(self._memory(job, identity.bucket), identity.member)
+            await remove(self._memory(job, request_id.bucket), request_id.member)
             return
         names = [self._memory(job, bucket) for bucket in range(self.limits.buckets)]
         for begin in range(0, len(names), 1000):
             # `unlink` of a cluster would use a pipeline, which does not wait; all keys are in one slot
             await self.server.execute_command("UNLINK", *names[begin : begin + 1000])
 
-    async def last_seen(self, job: str, identity: Identity) -> int | None:
+    async def last_seen(self, job: str, request_id: RequestId) -> int | None:
         """When the job last requested it, in seconds; only with DUPEFILTER_LAST_SEEN."""
-        seconds: Any = await self.server.hget(self._memory(job, identity.bucket), identity.member)
+        seconds: Any = await self.server.hget(self._memory(job, request_id.bucket), request_id.member)
         return None if seconds is None else int(seconds)
 
     def _memory(self, job: str, bucket: int) -> str:

@@ -16,7 +16,8 @@ from scrapy_redis.spiders import RedisMixin
 
 from realestate.queue.credentials import without_credentials
 from realestate.queue.engine import in_work
-from realestate.queue.fleet import WAKE_UP_SECONDS, Fleet, fleet_of
+from realestate.queue.fleet import Fleet, fleet_of
+from realestate.queue.intake import WAKE_UP_SECONDS
 from realestate.queue.packing import SEED
 from realestate.queue.seeds import ReaderRestarts
 

@@ -161,8 +161,8 @@ def _mistype(advert: Advert, rng: Random) -> None:
 def _change_period(advert: Advert, rng: Random) -> None:
     assert advert.rent_period is not None
     advert.rent_period, factor = PORTALS[advert.portal].other_period[advert.rent_period]
-    # the old number had another meaning, so the portal does not show it as the old price
-    advert.old_price, advert.asking = None, max(1, round(advert.asking * factor))
+    advert.old_price = None  # the old number had another meaning, so the portal does not show it as the old price
+    advert.asking = max(1, round(advert.asking * factor))
 
 
 def _hide_price(advert: Advert, rng: Random) -> None:

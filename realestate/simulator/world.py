@@ -140,7 +140,9 @@ class World:
             removed = self.gone(portal)
             for old in rng.sample(removed, share_of(len(removed), POSTED_ANEW_A_DAY)) if removed else ():
                 again = self._draft_of(portal, self.true_home(old))
-                again.home, again.words, again.agency = old.home, old.words, old.agency
+                again.home = old.home
+                again.words = old.words
+                again.agency = old.agency
                 drafts.append(again)
         return drafts
 

@@ -22,6 +22,7 @@ from realestate import settings
 from realestate.items import Listing
 from realestate.jobs import work
 from realestate.pipelines.store import StorePipeline
+from realestate.queue.fleet import fleet_of
 from realestate.queue.ledger import Held
 from realestate.queue.request_queue import Pushed, RequestQueue, Settlement, Taken
 from realestate.queue.scheduler import Scheduler
@@ -125,8 +126,9 @@ def in_the_batch(acknowledged: bool = False) -> None:
         async def run(self: StorePipeline, items: list[Any]) -> Any:
             if not any(isinstance(each.item, Listing) for each in items):
                 return await write(self, items)
-            outbox = self.crawler.engine.scheduler.fleet.outbox  # type: ignore[union-attr]
-            while acknowledged and len(outbox):
+            fleet = fleet_of(self.crawler)
+            assert fleet is not None
+            while acknowledged and len(fleet.outbox):
                 await asyncio.sleep(0.01)
             die(items=len(items))
 

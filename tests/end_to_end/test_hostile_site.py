@@ -15,7 +15,7 @@ from scrapy import Request
 from realestate.queue import keys
 from realestate.queue.codec import encode
 from realestate.queue.connection import connect_to
-from realestate.queue.identity import Identity
+from realestate.queue.request_ids import RequestId
 from realestate.queue.request_queue import Pushed, QueueSettings, RequestQueue
 from realestate.spiders.generic import GenericSpider
 from realestate.storage.postgres import PostgresStore
@@ -96,7 +96,7 @@ def forge(redis_url: str, url: str) -> None:
             dont_filter=True,
             meta={"stage": "extract", "job": "j"},
         )
-        identity = Identity(b"0123456789", 0, "forged")
+        identity = RequestId(b"0123456789", 0, "forged")
         pushed = Pushed.of(identity, 0, "j", "extract", encode(request, spider))
         await RequestQueue(server, "generic", QueueSettings()).push([pushed])
         await server.aclose()

@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 
 from realestate.queue import keys
-from realestate.queue.fleet import WAKE_UP_SECONDS
+from realestate.queue.intake import WAKE_UP_SECONDS
 from tests.end_to_end.conftest import PYTHON, running, until
 
 PORTAL = '''"""A portal of this test."""

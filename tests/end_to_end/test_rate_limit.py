@@ -17,8 +17,8 @@ from redis import Redis
 from realestate.jobs.fleet import look
 from realestate.queue import codec
 from realestate.queue.connection import connect_to
-from realestate.queue.fleet import WAKE_UP_SECONDS
-from realestate.queue.identity import identify
+from realestate.queue.intake import WAKE_UP_SECONDS
+from realestate.queue.request_ids import identify
 from realestate.queue.request_queue import Lease, Pushed, QueueSettings, RequestQueue, Settlement
 from realestate.settings import HEARTBEAT_SECONDS, RATE_LIMIT_AHEAD_SECONDS
 from realestate.storage.postgres import PostgresStore

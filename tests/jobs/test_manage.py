@@ -17,8 +17,8 @@ from realestate.jobs.manage import JobConflict, JobDesk, NoSuchJobId
 from realestate.jobs.order import JobOrder, job_id_of
 from realestate.queue import keys
 from realestate.queue.connection import connect_blocking, connect_to
-from realestate.queue.identity import identify
 from realestate.queue.open_jobs import OpenJob
+from realestate.queue.request_ids import identify
 from realestate.queue.request_queue import Pushed, QueueSettings, RequestQueue, Settlement
 from realestate.storage import FullStore, open_store
 

@@ -11,7 +11,7 @@ from redis import Redis
 
 from realestate.queue import keys
 from realestate.queue.connection import connect_to
-from realestate.queue.identity import identify
+from realestate.queue.request_ids import identify
 from realestate.queue.request_queue import Lease, Pushed, QueueSettings, RequestQueue, Settlement
 
 HOUR_MS = 3_600_000

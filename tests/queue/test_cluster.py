@@ -12,7 +12,7 @@ from scrapy.statscollectors import StatsCollector
 from realestate.queue import keys
 from realestate.queue.connection import connect_to
 from realestate.queue.dead_letters import DeadLetters, dead_letter
-from realestate.queue.identity import identify
+from realestate.queue.request_ids import identify
 from realestate.queue.request_queue import Lease, Pushed, QueueSettings, RequestQueue, Settlement
 from realestate.queue.seeds import SeedList
 from tests import redis_fleet

@@ -23,7 +23,7 @@ from redis import Redis
 from realestate.queue import keys
 from realestate.queue.connection import connect_to
 from realestate.queue.dead_letters import dead_letter
-from realestate.queue.identity import identify
+from realestate.queue.request_ids import identify
 from realestate.queue.request_queue import Lease, Pushed, QueueSettings, RequestQueue, Settlement
 
 BUCKETS = 4

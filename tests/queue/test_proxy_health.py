@@ -14,7 +14,6 @@ from redis import Redis
 
 from realestate.queue import keys, proxy_health
 from realestate.queue.connection import connect_to
-from realestate.queue.identity import identify
 from realestate.queue.ledger import Ledger
 from realestate.queue.proxy_health import (
     ProxyHealth,
@@ -25,6 +24,7 @@ from realestate.queue.proxy_health import (
     most_are_refused,
     site_limits,
 )
+from realestate.queue.request_ids import identify
 from realestate.queue.request_queue import Pushed, QueueSettings, RequestQueue, Settlement
 
 NOW = 1_000_000.0

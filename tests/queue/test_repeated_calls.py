@@ -13,9 +13,9 @@ from realestate.jobs.submit import submit
 from realestate.queue import keys
 from realestate.queue.connection import connect_blocking, connect_to
 from realestate.queue.dead_letters import DeadLetters, dead_letter
-from realestate.queue.identity import identify
 from realestate.queue.open_jobs import OpenJobs
 from realestate.queue.redis_client import AsyncRedis, BlockingRedis
+from realestate.queue.request_ids import identify
 from realestate.queue.request_queue import Lease, Pushed, QueueSettings, RequestQueue, Settlement
 from realestate.queue.robots import RobotsTexts
 from realestate.queue.seeds import SeedList

@@ -149,7 +149,8 @@ def _checked(raw: _Entry, simulator: str | None) -> Entry:
 
 
 def _duration(text: str) -> timedelta:
-    number, unit = text[:-1], text[-1:]
+    number = text[:-1]
+    unit = text[-1:]
     if not number.isdecimal() or unit not in _UNITS:
         raise ValueError(f"jitter {text!r} is not a duration: write a number and s, m or h, such as 20s")
     return timedelta(seconds=int(number) * _UNITS[unit])

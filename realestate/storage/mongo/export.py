@@ -87,7 +87,8 @@ def _prices(database: Database[Document], table: Table) -> Values:
 
 def _events(database: Database[Document], table: Table) -> Values:
     log = Log(database)
-    after, end = 0, log.end()
+    after = 0
+    end = log.end()
     while found := [each for each in log.read(after, _EVENTS) if each.seq < end]:
         yield [(each.seq, *attrgetter(*table.names[1:])(each.event)) for each in found]
         after = found[-1].seq

@@ -126,5 +126,6 @@ class _Rewriting:
             rows.append(SnapshotRef.of(page, self.file, size, length))
             kept.append(data[offset : offset + length])
             size += length
-        self.rows, self.erased = rows, max(erased, self.erased)
+        self.rows = rows
+        self.erased = max(erased, self.erased)
         return b"".join(kept)

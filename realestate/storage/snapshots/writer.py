@@ -148,7 +148,8 @@ class SnapshotWriter:
         except OSError:
             self._cut_off(page, into)
             raise
-        offset, into.size = into.size, into.size + len(record)
+        offset = into.size
+        into.size += len(record)
         return SnapshotRef.of(page, into.name, offset, len(record))
 
     def flush(self) -> None:

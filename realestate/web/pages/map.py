@@ -156,7 +156,8 @@ def _hexagon(
 ) -> dict[str, Any]:
     corners = [(round(longitude, 5), round(latitude, 5)) for latitude, longitude in cell_to_boundary(cell.cell)]
     if median is None:
-        colour, text = UNKNOWN, "too few prices for a median"
+        colour = UNKNOWN
+        text = "too few prices for a median"
     else:
         colour = colour_of(median.price, limits[median.currency])
         text = f"median {fmt.money(median.price, median.currency)} per m² of {fmt.number(median.listings)}"

@@ -11,17 +11,17 @@ from typing import NamedTuple
 PACKED = 512
 
 
-class Identity(NamedTuple):
+class RequestId(NamedTuple):
     id: bytes
     bucket: int
     member: str
 
 
-def identify(job: str, what: bytes, buckets: int) -> Identity:
+def identify(job: str, what: bytes, buckets: int) -> RequestId:
     digest = blake2b(what, digest_size=10, key=job.encode()[:64]).digest()
     high = int.from_bytes(digest[:2], "big")
     low = int.from_bytes(digest[2:], "big", signed=True)
-    return Identity(digest, high % buckets, str(low))
+    return RequestId(digest, high % buckets, str(low))
 
 
 def child(parent: bytes, ordinal: int) -> bytes:
