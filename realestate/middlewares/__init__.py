@@ -1,1 +1,1 @@
-"""HOW we fetch, and what a request hands on to the next."""
+"""How pages are fetched: proxies, identities, retries, ban detection, robots.txt, and the download handler."""

@@ -1,1 +1,1 @@
-"""WHICH request next: what the fleet shares in Redis."""
+"""The queue in Redis: scheduler, leases, deduplication, rate limits, dead letters. Any Scrapy project can use it."""

@@ -1,1 +1,1 @@
-"""WHERE listings come from: one file a portal."""
+"""The portals: one file each. A long table of words is a file beside it."""

@@ -1,1 +1,1 @@
-"""The API and the web app, over the same questions as the command line."""
+"""The API and the web app. Both read what the commands read."""
