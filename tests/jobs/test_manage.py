@@ -227,6 +227,23 @@ def test_a_cancelled_job_sends_nothing_and_leaves_nothing(desk: JobDesk, worker:
         desk.pause(job)
 
 
+def test_the_memory_of_a_cancelled_job_comes_back_although_others_go_on(
+    desk: JobDesk, worker: Worker, server: Redis
+) -> None:
+    """Redis makes a table smaller little by little, and only while commands look into it."""
+    job = desk.submit(EMLAK).job
+    worker.open(job)
+    worker.push("other", "extract", 20)
+    names = (keys.requests("emlak"), keys.ready("emlak"))
+    before = [server.memory_usage(name) for name in names]
+    for _ in range(6):
+        worker.push(job, "extract", 2000)
+    full = [server.memory_usage(name) for name in names]
+    desk.cancel(job, removed=lambda removed, left: None)
+    for small, large, now in zip(before, full, (server.memory_usage(name) for name in names), strict=True):
+        assert now < small + (large - small) / 20
+
+
 def test_the_mark_alone_keeps_requests_from_being_leased(desk: JobDesk, worker: Worker, server: Redis) -> None:
     job = desk.submit(EMLAK).job
     worker.open(job)

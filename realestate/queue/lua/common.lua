@@ -114,10 +114,16 @@ end
 -- theirs is leased. Jobs that are paused: their requests are set aside, each job's in a sorted set of its own.
 local CANCELLED, REMOVED, PAUSED, ASIDE = key('cancelled_jobs'), key('removed_jobs'), key('paused_jobs'), key('aside_jobs')
 
--- Deletes requests that no worker holds.
+-- Deletes requests that no worker holds. Most have no entry in the smaller lists, which often do not exist.
 local function drop_all(ids)
-  for _, place in ipairs({READY, DELAYED, SUSPECTS}) do all('ZREM', place, ids) end
-  for _, name in ipairs({REQUESTS, TRIES, CRASHES}) do all('HDEL', name, ids) end
+  all('ZREM', READY, ids)
+  all('HDEL', REQUESTS, ids)
+  for _, place in ipairs({DELAYED, SUSPECTS}) do
+    if redis.call('EXISTS', place) == 1 then all('ZREM', place, ids) end
+  end
+  for _, name in ipairs({TRIES, CRASHES}) do
+    if redis.call('EXISTS', name) == 1 then all('HDEL', name, ids) end
+  end
 end
 
 -- Cancels a job: one mark, whatever the length of the queue. `remove_job` then removes its requests in steps.
