@@ -30,14 +30,6 @@ PortalOfJobOption = Annotated[
 WATCH_SECONDS = 1.0
 #: A beginning of an id is compared with so many ids, the newest.
 MANY = 100_000
-#: The columns of `list`, and the types of events that each counts.
-COUNTED: Mapping[str, Sequence[str]] = {
-    "new": ("listed", "appeared"),
-    "price": ("price_changed",),
-    "updated": ("updated", "reserved"),
-    "gone": ("delisted", "sold", "rented"),
-    "back": ("relisted",),
-}
 
 
 @app.command("list", epilog="Example: realestate jobs list --portal emlak")
@@ -303,8 +295,9 @@ def print_jobs(
     jobs: "Sequence[Job]", counts: "Mapping[JobKey, Mapping[str, int]]", doing: "Mapping[JobKey, str]"
 ) -> None:
     from realestate.cli import terminal
+    from realestate.storage.event_counts import EVENT_GROUPS
 
-    header = ["job", "portal", "mode", "started", "ended", "took", *COUNTED, "result"]
+    header = ["job", "portal", "mode", "started", "ended", "took", *EVENT_GROUPS, "result"]
     rows = [
         [
             job.job,
@@ -313,7 +306,7 @@ def print_jobs(
             f"{job.started_at:%Y-%m-%d %H:%M}",
             f"{job.concluded_at:%H:%M}" if job.concluded_at else "-",
             _took(job),
-            *(str(sum(counts[_key(job)].get(type, 0) for type in types)) for types in COUNTED.values()),
+            *(str(sum(counts[_key(job)].get(type, 0) for type in types)) for types in EVENT_GROUPS.values()),
             doing.get(_key(job)) or _result(job),
         ]
         for job in jobs

@@ -35,7 +35,9 @@ def run(file: FileOption = None) -> None:
     print(f"{len(entries)} entries of {_path(file)}; `realestate timetable next` shows what comes")
     env = environment.changed(REDIS_URL=addresses.redis_url, STORE_URL=addresses.store_url)
     checked(
-        lambda: run_on(_path(file), addresses.redis_url, addresses.store_url, settings.SIMULATOR_URL, env),
+        lambda: run_on(
+            _path(file), addresses.redis_url, addresses.store_url, settings.SIMULATOR_URL, env, settings.NOTIFY_URLS
+        ),
     )
 
 

@@ -2,10 +2,11 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from threading import Thread
 
-from realestate.jobs.finish import finish_jobs
+from realestate.jobs.finish import finish_jobs, reporter
 from realestate.jobs.manage import JobDesk
 from realestate.queue import keys
 from realestate.queue.connection import connect_blocking
@@ -22,8 +23,9 @@ LOCK_MS = 4_500
 class FinishThread(Thread):
     """Runs `finish_jobs` every few seconds. A daemon: it never keeps a worker alive."""
 
-    def __init__(self, redis_url: str, store_url: str, simulator: str | None) -> None:
+    def __init__(self, redis_url: str, store_url: str, simulator: str | None, notify_urls: Sequence[str] = ()) -> None:
         super().__init__(name="finish jobs", daemon=True)
+        self._notify_urls = notify_urls
         self._redis_url = redis_url
         self._store_url = store_url
         self._simulator = simulator
@@ -41,7 +43,8 @@ class FinishThread(Thread):
     def _look_on(self) -> None:
         with closing(open_store(self._store_url)) as store, connect_blocking(self._redis_url) as server:
             desk = JobDesk(store, server, self._simulator)
+            report = reporter(store, self._notify_urls)
             while True:
                 if server.set(keys.FINISH_JOBS, 1, nx=True, px=LOCK_MS):
-                    finish_jobs(desk)
+                    finish_jobs(desk, report)
                 time.sleep(LOOK_SECONDS)

@@ -2,15 +2,18 @@
 follows a job. Any number of processes may do it; every step is safe to repeat."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from realestate.jobs.manage import JobConflict, JobDesk, queue_keep_seconds
 from realestate.jobs.order import BadOrder, read_order
 from realestate.jobs.state import InRedis, JobState, read_redis, state_of, why_failed
+from realestate.monitoring.channels import Channels
+from realestate.monitoring.reports import ReportStore, report_job
 from realestate.queue import job_marks
+from realestate.storage import Store
 from realestate.storage.orders import Outcome, StoredOrder
 
 logger = logging.getLogger(__name__)
@@ -25,7 +28,14 @@ REFUSED = "no worker opened it, and none of its seeds is left: they were refused
 LOST = "Redis lost its requests; `realestate jobs retry` starts it again"
 
 Report = Callable[[JobState], object]
-"""Called with a job that has ended, if its order asks for a report. It must be safe to repeat."""
+"""Called with a job that has finished, if its order asks for a report. It must be safe to repeat."""
+
+
+def reporter(store: Store, addresses: Sequence[str]) -> Report:
+    """Writes the report into the outbox, to each of these addresses (NOTIFY_URLS). `realestate watch` sends it, and
+    reports a job only once."""
+    channels = Channels(addresses)
+    return lambda state: report_job(cast("ReportStore", store), channels, state.portal, state.job)
 
 
 def finish_jobs(desk: JobDesk, report: Report | None = None) -> int:

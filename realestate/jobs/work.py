@@ -103,7 +103,8 @@ def _work(names: Sequence[str], settings: Settings) -> int:
     crawls = PortalCrawls(process)
     rates = {name: getattr(spider_class(name), "rate_limit", None) for name in names}
     WORKER_LOG.started(settings, rates)
-    FinishThread(settings["REDIS_URL"], settings["STORE_URL"], settings.get("SIMULATOR_URL")).start()
+    notify_urls = settings.getlist("NOTIFY_URLS")
+    FinishThread(settings["REDIS_URL"], settings["STORE_URL"], settings.get("SIMULATOR_URL"), notify_urls).start()
     for name in names:
         crawls.start(name)
     process.start()

@@ -70,6 +70,7 @@ FLEET = (
     _fleet("fleet_dead_letters", "counter", ("portal",), "Requests given up by all workers."),
     _fleet("stored_listings", "gauge", ("portal",), "Items in the database; read every ten minutes."),
     _fleet("stored_quarantined", "gauge", ("portal",), "Entries in quarantine; read every ten minutes."),
+    _fleet("store_bytes", "gauge", (), "Size of the database; read every ten minutes."),
     _fleet("jobs_open", "gauge", ("portal",), "Submitted jobs that have not ended."),
     _fleet("job_incomplete", "gauge", ("portal",), "1 if the newest finished job did not read every search page."),
     _fleet("delisting_withheld", "gauge", ("portal",), "1 if the newest job would have delisted too much."),

@@ -60,25 +60,32 @@ class QueueAges:
 
 
 class Totals:
-    """Counters of the whole fleet, from those of workers that come and go. They never fall while this process runs."""
+    """Counters of the whole fleet, from those of workers that come and go. They never fall while this process runs.
+
+    They begin at 0: what workers had counted before this process started is not new. Otherwise a restart of the
+    exporter would look like all dead letters of a month within a moment."""
 
     def __init__(self) -> None:
-        self._last: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+        self._known: dict[str, dict[str, dict[_Count, float]]] = {}
+        """portal -> worker -> what it had counted. Workers that are gone stay for a while: one may have been silent
+        only, and go on counting where it was."""
         self.totals: dict[tuple[str, str], dict[str, float]] = {}
         """(metric, portal) -> last label value -> total"""
 
     def update(self, portal: str, workers: Mapping[str, HeartbeatData]) -> None:
-        for worker in [each for each in self._last if each[0] == portal and each[1] not in workers]:
-            del self._last[worker]
+        is_first = portal not in self._known
+        known = self._known.setdefault(portal, {})
+        for metric, label in _COUNTED_FROM_THE_START:
+            self.totals.setdefault((metric, portal), {}).setdefault(label, 0.0)
         for name, heartbeat in workers.items():
-            before = self._last.get((portal, name))
             now = _counts(heartbeat)
-            for key, value in now.items():
-                grown = value - (before or {}).get(key, 0)
-                metric, label = key
+            before = now if is_first else known.pop(name, {})
+            for (metric, label), value in now.items():
                 total = self.totals.setdefault((metric, portal), {})
-                total[label] = total.get(label, 0) + max(0.0, grown)
-            self._last[portal, name] = now
+                total[label] = total.get(label, 0.0) + max(0.0, value - before.get((metric, label), 0.0))
+            known[name] = now
+        while len(known) > len(workers) + _GONE_KEPT:
+            del known[next(iter(known))]
 
     def samples(self, samples: Samples) -> None:
         for (metric, portal), values in self.totals.items():
@@ -87,8 +94,25 @@ class Totals:
                 samples.setdefault(metric, {})[labels] = value
 
 
-def _counts(heartbeat: HeartbeatData) -> dict[tuple[str, str], float]:
-    counts: dict[tuple[str, str], float] = {
+_Count = tuple[str, str]
+"""A metric, and its last label value; "" if it has none but the portal."""
+
+#: Exported as 0 before anything is counted. The increase of a counter that begins with its first ban pages is 0: alert
+#: rules would miss them.
+_COUNTED_FROM_THE_START: Sequence[_Count] = (
+    ("realestate_fleet_responses", ""),
+    ("realestate_fleet_listings_new", ""),
+    ("realestate_fleet_dead_letters", ""),
+    ("realestate_fleet_pages", "ok"),
+    ("realestate_fleet_pages", "failed"),
+    ("realestate_fleet_pages", "banned"),
+)
+#: Workers of a portal that are gone and remembered.
+_GONE_KEPT = 1_000
+
+
+def _counts(heartbeat: HeartbeatData) -> dict[_Count, float]:
+    counts: dict[_Count, float] = {
         ("realestate_fleet_responses", ""): heartbeat.pages,
         ("realestate_fleet_listings_new", ""): heartbeat.new,
         ("realestate_fleet_dead_letters", ""): heartbeat.dead,
@@ -122,7 +146,7 @@ class FleetReader:
         self._store: FullStore | None = None
         self._ages = QueueAges()
         self._totals = Totals()
-        self._counted: tuple[float, Mapping[str, tuple[int, int]]] = (0.0, {})
+        self._counted: tuple[float, Mapping[str, tuple[int, int]], int] = (0.0, {}, 0)
         self.errors: dict[str, str] = {}
         """service -> why it cannot be reached now"""
 
@@ -191,10 +215,11 @@ class FleetReader:
         store = self._store
         now = self._clock()
         if now - self._counted[0] >= COUNT_SECONDS:
-            self._counted = (now, store.counts())
+            self._counted = (now, store.counts(), store.size())
         for portal, (stored, quarantined) in self._counted[1].items():
             _set(samples, "realestate_stored_listings", stored, portal)
             _set(samples, "realestate_stored_quarantined", quarantined, portal)
+        _set(samples, "realestate_store_bytes", self._counted[2])
         open_jobs = Counter(order.portal for order in store.orders(limit=1000, unended=True))
         for portal in self._portals():
             _read_jobs(samples, store, portal)

@@ -2,12 +2,15 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from realestate.monitoring.channels import Channels
 from realestate.monitoring.delivery import notify_operators
 from realestate.monitoring.fleet_metrics import Samples
+from realestate.storage.event_counts import EVENT_GROUPS
+from realestate.storage.orders import StoredOrder
 from realestate.storage.outbox import OutboxStore
 from realestate.storage.states import State, StateStore
 from realestate.storage.store import Job, JobKey, Store
@@ -16,8 +19,10 @@ from realestate.storage.store import Job, JobKey, Store
 HOUR = 6
 _DAY = "report:day"
 _JOBS = "report:jobs"
-#: event -> how a report calls it.
-_SHOWN = {"listed": "new", "relisted": "back", "price_changed": "price changed", "delisted": "gone"}
+#: What a report calls the groups of events.
+_SHOWN = {"new": "new", "back": "back", "price": "price changed", "updated": "updated", "gone": "gone"}
+#: At most so many jobs are looked at, the newest.
+_ORDERS = 10_000
 
 
 @runtime_checkable
@@ -30,20 +35,50 @@ def report_jobs(store: ReportStore, channels: Channels, now: datetime) -> int:
     state = store.change_state(_JOBS, lambda old: old or {"since": now.isoformat(), "after": store.last_event()})
     assert state is not None
     since = datetime.fromisoformat(state["since"])
-    ended = [job for job in store.jobs(limit=100) if job.concluded_at is not None and job.concluded_at > since]
-    if not ended:
+    concluded = [job for job in store.jobs(limit=100) if job.concluded_at is not None]
+    ended = [job for job in concluded if job.concluded_at is not None and job.concluded_at > since]
+    sent = 0
+    if ended:
+        counts = store.event_counts(state["after"])
+        for job in ended:
+            sent += _report_job(store, channels, job, counts.get(JobKey(job.portal, job.job), {}))
+    # A job that failed or was cancelled before it was concluded.
+    known = {(job.portal, job.job) for job in concluded}
+    for order in store.orders(limit=100):
+        is_ended = order.ended_at is not None and order.ended_at > since
+        if is_ended and (order.portal, order.job) not in known:
+            sent += _enqueue(
+                store,
+                channels,
+                order.portal,
+                order.job,
+                f"{order.portal}: job {order.job[:12]} {_ENDED[order.outcome or 'finished']}",
+                order.reason or "no reason is known",
+            )
+    return sent
+
+
+_ENDED = {"finished": "has ended", "failed": "has failed", "cancelled": "was cancelled"}
+
+
+def report_job(store: ReportStore, channels: Channels, portal: str, job: str) -> int:
+    """Report one submitted job that was concluded, unless it was reported."""
+    record = next(iter(store.jobs(portal, 1, job=job)), None)
+    orders = store.orders(jobs=[job])
+    if record is None or record.concluded_at is None or not orders:
         return 0
-    counts = store.event_counts(state["after"])
-    return sum(
-        notify_operators(
-            store,
-            channels,
-            topic="report:job",
-            dedupe_key=f"report:job:{job.portal}:{job.job}",
-            title=f"{job.portal}: job {job.job[:12]} has ended",
-            body=_job_text(job, counts.get(JobKey(job.portal, job.job), {})),
-        )
-        for job in ended
+    counts = store.event_counts(orders[0].events_after)
+    return _report_job(store, channels, record, counts.get(JobKey(portal, job), {}))
+
+
+def _report_job(store: ReportStore, channels: Channels, job: Job, counts: Mapping[str, int]) -> int:
+    title = f"{job.portal}: job {job.job[:12]} has ended"
+    return _enqueue(store, channels, job.portal, job.job, title, _job_text(job, counts))
+
+
+def _enqueue(store: ReportStore, channels: Channels, portal: str, job: str, title: str, body: str) -> int:
+    return notify_operators(
+        store, channels, topic="report:job", dedupe_key=f"report:job:{portal}:{job}", title=title, body=body
     )
 
 
@@ -61,69 +96,106 @@ def _job_text(job: Job, counts: Mapping[str, int]) -> str:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{counts.get(event, 0):,} {shown}" for event, shown in _SHOWN.items())
+    groups = {name: sum(counts.get(type, 0) for type in types) for name, types in EVENT_GROUPS.items()}
+    return ", ".join(f"{groups[name]:,} {shown}" for name, shown in _SHOWN.items())
 
 
 def report_day(store: ReportStore, channels: Channels, samples: Samples, now: datetime) -> int:
     """Send the daily report, if that of today was not sent yet and HOUR has come. It is the self-test of the path:
     if it does not come, no alert would."""
     today = now.date().isoformat()
-    state = store.change_state(_DAY, lambda old: old or {"day": "", "after": store.last_event()})
-    assert state is not None
+    state = _last_report(store)
     if state["day"] == today or now.hour < HOUR:
         return 0
     last = store.last_event()
+    until = store.server_state().now
+    lines = _lines(store, samples, state)
     enqueued = notify_operators(
         store,
         channels,
         topic="report:day",
         dedupe_key=f"report:day:{today}",
         title=f"realestate: the day until {now:%Y-%m-%d %H:%M} UTC",
-        body=_day_text(store, samples, int(state["after"])),
+        body="\n".join([*lines, "If this message does not come one day, no alert would come either."]),
     )
-    store.change_state(_DAY, lambda old: _reported(old, today, last))
+    store.change_state(_DAY, lambda old: {**(old or {}), "day": today, "after": last, "until": until.isoformat()})
     return enqueued
-
-
-def _reported(old: State | None, today: str, last: int) -> State:
-    return {**(old or {}), "day": today, "after": last}
 
 
 def report_now(store: ReportStore, channels: Channels, samples: Samples, now: datetime) -> int:
     """Send a report of the time since the last daily one. Return to how many addresses; at most once in a minute."""
-    state = store.change_state(_DAY, lambda old: old or {"day": "", "after": store.last_event()})
-    assert state is not None
     return notify_operators(
         store,
         channels,
         topic="report:now",
         dedupe_key=f"report:now:{now:%Y-%m-%dT%H:%M}",
         title=f"realestate: since the last daily report, until {now:%Y-%m-%d %H:%M} UTC",
-        body="\n".join(_lines_of_portals(store, samples, int(state["after"]))),
+        body="\n".join(_lines(store, samples, _last_report(store))),
     )
 
 
-def _day_text(store: ReportStore, samples: Samples, after: int) -> str:
-    lines = _lines_of_portals(store, samples, after)
-    return "\n".join([*lines, "If this message does not come one day, no alert would come either."])
+def _last_report(store: ReportStore) -> State:
+    """The day of the last daily report, and what had happened by then."""
+    state = store.change_state(_DAY, lambda old: old or {"day": "", "after": store.last_event()})
+    assert state is not None
+    return state
 
 
-def _lines_of_portals(store: ReportStore, samples: Samples, after: int) -> list[str]:
-    """For each portal: new, changed, gone, errors, what is stored."""
-    by_portal: dict[str, Counter[str]] = {}
-    for key, counts in store.event_counts(after).items():
-        by_portal.setdefault(key.portal, Counter()).update(counts)
+@dataclass(slots=True)
+class _Pages:
+    """The pages of the jobs of a portal that have ended."""
+
+    jobs: int = 0
+    unsuccessful: int = 0
+    """Jobs that failed or were cancelled."""
+    done: int = 0
+    failed: int = 0
+    timed: int = 0
+    """Those of jobs that have a rate."""
+    seconds: float = 0.0
+    """How long these jobs took."""
+
+    def add(self, order: StoredOrder) -> None:
+        self.jobs += 1
+        self.unsuccessful += order.outcome != "finished"
+        summary = order.summary or {}
+        stages = summary.get("pages", {}).values()
+        done = sum(each["done"] for each in stages)
+        self.done += done
+        self.failed += sum(each["failed"] for each in stages)
+        if rate := summary.get("rate"):
+            self.timed += done
+            self.seconds += done / rate
+
+    def __str__(self) -> str:
+        if not self.jobs:
+            return "no submitted job ended"
+        jobs = f"{self.jobs:,} jobs" if self.jobs > 1 else "1 job"
+        if self.unsuccessful:
+            jobs += f" ({self.unsuccessful:,} failed or cancelled)"
+        pages = self.done + self.failed
+        errors = f", {self.failed / pages:.1%} errors" if pages else ""
+        rate = f", {self.timed / self.seconds:.2f} pages/s" if self.seconds else ""
+        return f"{jobs}, {pages:,} pages{errors}{rate}"
+
+
+def _lines(store: ReportStore, samples: Samples, state: State) -> list[str]:
+    """For each portal since the last daily report: what is new, changed and gone, jobs, errors, rate, what is stored.
+    At the end the size of the database."""
+    events: dict[str, Counter[str]] = {}
+    for key, counts in store.event_counts(int(state["after"])).items():
+        events.setdefault(key.portal, Counter()).update(counts)
+    since = datetime.fromisoformat(state["until"]) if "until" in state else None
+    pages: dict[str, _Pages] = {}
+    for order in store.orders(limit=_ORDERS):
+        if order.ended_at is not None and (since is None or order.ended_at > since):
+            pages.setdefault(order.portal, _Pages()).add(order)
     stored = samples.get("realestate_stored_listings", {})
-    responses = samples.get("realestate_fleet_responses", {})
-    lines = []
-    for portal in sorted({*by_portal, *(portal for (portal,) in stored)}):
-        failed = sum(
-            count
-            for (name, outcome), count in samples.get("realestate_fleet_pages", {}).items()
-            if name == portal and outcome in ("failed", "broken", "banned", "too_slow")
-        )
-        pages = responses.get((portal,), 0)
-        errors = f"{failed / pages:.1%} errors of {pages:,.0f} pages" if pages else "no pages"
-        total = stored.get((portal,), 0)
-        lines.append(f"{portal}: {_counted(by_portal.get(portal, Counter()))}; {errors}; {total:,.0f} stored")
+    lines = [
+        f"{portal}: {_counted(events.get(portal, Counter()))}; {pages.get(portal, _Pages())};"
+        f" {stored.get((portal,), 0):,.0f} stored"
+        for portal in sorted({*events, *pages, *(portal for (portal,) in stored)})
+    ]
+    if size := samples.get("realestate_store_bytes", {}).get(()):
+        lines.append(f"database: {size / 1e6:,.1f} MB")
     return lines

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from realestate.storage.history import EventFilter
+from realestate.storage.history import EventFilter, EventType
 from realestate.storage.store import Job, JobKey, Store
 
 #: Events are numbered in the order in which they were stored, nearly that of their times.
@@ -33,6 +33,14 @@ def last_before(store: Store, at: datetime) -> int:
     return first
 
 
+#: What lists of jobs and reports count -> the types of events that it has.
+EVENT_GROUPS: Mapping[str, Sequence[EventType]] = {
+    "new": ("listed", "appeared"),
+    "price": ("price_changed", "price_meaning_changed"),
+    "updated": ("updated", "reserved"),
+    "gone": ("delisted", "sold", "rented"),
+    "back": ("relisted",),
+}
 #: Events that are read at a time.
 _PAGE = 2000
 #: Type of event -> what it counts as. Price changes are counted by their direction.

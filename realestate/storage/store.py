@@ -285,6 +285,9 @@ class Store(Orders, Occurrences, Protocol):
     def server_state(self) -> ServerState:
         """The time of the server, and how many connections are free. Changes nothing."""
 
+    def size(self) -> int:
+        """The bytes that the database takes on the server's disk."""
+
     def counts(self) -> dict[str, tuple[int, int]]:
         """For each portal: the number of stored items of all kinds, and of entries in quarantine."""
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -12,10 +13,12 @@ import pytest
 from redis import Redis
 
 from realestate.jobs import manage
-from realestate.jobs.finish import LOST, REFUSED, finish_jobs
+from realestate.jobs.finish import LOST, REFUSED, finish_jobs, reporter
 from realestate.jobs.manage import JobConflict, JobDesk, NoSuchJobId
 from realestate.jobs.order import JobOrder, job_id_of
-from realestate.queue import keys
+from realestate.monitoring.channels import Channels
+from realestate.monitoring.reports import report_jobs
+from realestate.queue import job_marks, keys
 from realestate.queue.connection import connect_blocking, connect_to
 from realestate.queue.open_jobs import OpenJob
 from realestate.queue.request_ids import identify
@@ -234,13 +237,16 @@ def test_the_memory_of_a_cancelled_job_comes_back_although_others_go_on(
     job = desk.submit(EMLAK).job
     worker.open(job)
     worker.push("other", "extract", 20)
-    names = (keys.requests("emlak"), keys.ready("emlak"))
-    before = [server.memory_usage(name) for name in names]
+
+    def memory() -> list[int]:
+        return [int(server.memory_usage(name) or 0) for name in (keys.requests("emlak"), keys.ready("emlak"))]
+
+    before = memory()
     for _ in range(6):
         worker.push(job, "extract", 2000)
-    full = [server.memory_usage(name) for name in names]
+    full = memory()
     desk.cancel(job, removed=lambda removed, left: None)
-    for small, large, now in zip(before, full, (server.memory_usage(name) for name in names), strict=True):
+    for small, large, now in zip(before, full, memory(), strict=True):
         assert now < small + (large - small) / 20
 
 
@@ -310,6 +316,65 @@ def test_another_job_follows_once(desk: JobDesk, worker: Worker, monkeypatch: py
     assert (follower.portal, follower.state) == ("immoweb", "queued")
     assert reports == [job]
     assert len(desk.newest("immoweb")) == 1
+
+
+def test_a_job_that_names_a_report_is_reported_once(desk: JobDesk, worker: Worker, store: FullStore) -> None:
+    job = desk.submit(JobOrder(portal="emlak", then=({"report": True},))).job
+    worker.open(job)
+    worker.work()
+    worker.conclude(job)
+    before = store.server_state().now - timedelta(hours=1)
+    url = "https://example.org/hook"
+    finish_jobs(desk, reporter(store, [url]))
+    report_jobs(store, Channels([url]), before)
+    (message,) = store.notifications(topic="report:job")
+    assert message.title == f"emlak: job {job[:12]} has ended"
+    assert "0 new" in message.body
+
+
+def test_a_job_that_failed_before_a_worker_opened_it_is_reported(
+    desk: JobDesk, store: FullStore, server: Redis
+) -> None:
+    job = desk.submit(EMLAK).job
+    before = store.server_state().now - timedelta(hours=1)
+    server.delete(keys.start_urls("emlak"))
+    finish_jobs(desk)
+    report_jobs(store, Channels(["https://example.org/hook"]), before)
+    (message,) = store.notifications(topic="report:job")
+    assert (message.title, message.body) == (f"emlak: job {job[:12]} has failed", REFUSED)
+
+
+def test_the_cost_of_showing_a_job_depends_neither_on_the_queue_nor_on_old_jobs(
+    desk: JobDesk, worker: Worker, server: Redis
+) -> None:
+    job = desk.submit(EMLAK).job
+    worker.open(job)
+
+    def cost() -> dict[str, int]:
+        server.config_resetstat()
+        desk.show(job)
+        stats: Any = server.info("commandstats")
+        return {name: each["calls"] for name, each in stats.items() if "info" not in name and "config" not in name}
+
+    before = cost()
+    worker.push(job, "extract", 3000)
+    for number in range(20):
+        desk.submit(JobOrder(portal="emlak", key=f"old-{number}"))
+    assert cost() == before
+    assert sum(before.values()) <= 20
+
+
+def test_cancelling_is_one_script_that_looks_at_no_request(desk: JobDesk, worker: Worker, server: Redis) -> None:
+    job = desk.submit(EMLAK).job
+    worker.open(job)
+    worker.push(job, "extract", 3000)
+    server.config_resetstat()
+    job_marks.cancel(desk.server, "emlak", job, 60)
+    stats: Any = server.info("commandstats")
+    calls = {name.removeprefix("cmdstat_"): each["calls"] for name, each in stats.items()}
+    marks = {"zremrangebyscore": 1, "zadd": 1, "sadd": 1, "zrem": 1, "srem": 1, "scard": 1}
+    assert {name: count for name, count in calls.items() if name in marks} == marks
+    assert calls.keys() - marks.keys() <= {"evalsha", "eval", "script|load", "time", "info", "config", "config|resetstat"}
 
 
 def test_a_job_of_another_program_is_shown_too(desk: JobDesk, worker: Worker) -> None:

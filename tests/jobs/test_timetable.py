@@ -3,11 +3,14 @@
 import itertools
 import os
 import random
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -15,11 +18,12 @@ import msgspec
 import pytest
 from redis import Redis
 
+from realestate.embedded import poll
 from realestate.jobs.manage import JobDesk
 from realestate.jobs.order import job_id_of
 from realestate.jobs.timetable.entries import BadTimetable, Entry, coming, parse_timetable, read_timetable
 from realestate.jobs.timetable.file import TimetableFile
-from realestate.jobs.timetable.process import run_task
+from realestate.jobs.timetable.process import Tasks
 from realestate.jobs.timetable.runner import MISSED, OVERLAP, Runner, key_of
 from realestate.queue import keys
 from realestate.queue.connection import connect_blocking
@@ -209,13 +213,59 @@ def test_a_task_is_done_by_one_process(desk: JobDesk) -> None:
     for seconds in (0, 60, 61, 62):
         for each in processes:
             each.tick(entry, START + timedelta(seconds=seconds))
+    poll.until(lambda: bool(done), 10)
+    for each in processes:
+        each.tick(entry, START + timedelta(seconds=63))
     assert done == ["t"]
+    assert [each.done_at is not None for each in desk.store.occurrences("t", 1)] == [True]
 
 
 def test_a_task_that_fails_says_why(tmp_path: Path) -> None:
     (entry,) = entries('[[entry]]\nname = "t"\ncron = "* * * * *"\nrun = "retain"')
     env = {**os.environ, "STORE_URL": "ftp://nowhere", "REALESTATE_HOME": str(tmp_path)}
-    assert "STORE_URL" in str(run_task(entry, env))
+    assert "STORE_URL" in str(Tasks(env).run(entry))
+
+
+def test_jobs_are_started_while_a_task_runs(desk: JobDesk) -> None:
+    """A backup may take an hour. The next occurrence of the same task waits for it; a job does not."""
+    both = entries(
+        '[[entry]]\nname = "t"\ncron = "* * * * *"\nrun = "retain"\n'
+        '[[entry]]\nname = "e"\ncron = "* * * * *"\noverlap = "queue"\nsubmit = { portal = "emlak" }'
+    )
+    goes_on = Event()
+    begun: list[str] = []
+
+    def task(entry: Entry) -> None:
+        begun.append(entry.name)
+        assert goes_on.wait(30)
+
+    process = Runner(desk, task)
+    for minute in range(3):
+        process.tick(both, START + timedelta(minutes=minute))
+    assert begun == ["t"]
+    assert len(desk.newest()) == 2
+    goes_on.set()
+
+    def all_done() -> bool:
+        process.tick(both, START + timedelta(minutes=2))
+        return not desk.store.occurrences(limit=10, undone=True)
+
+    assert poll.until(all_done, 30)
+    assert begun == ["t", "t"]
+
+
+def test_a_task_that_is_stopped_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (entry,) = entries('[[entry]]\nname = "t"\ncron = "* * * * *"\nrun = "retain"')
+    sleeping = tmp_path / "sleep"
+    sleeping.write_text("#!/bin/sh\nexec sleep 100\n")
+    sleeping.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(sleeping))
+    tasks = Tasks(os.environ)
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(tasks.run, entry)
+        poll.until(lambda: bool(tasks._running), 10)
+        tasks.stop()
+        assert "exit code" in str(running.result(10))
 
 
 # ----- a year

@@ -26,6 +26,7 @@ from realestate.monitoring.catalogue import ALL, FLEET, MOST_SERIES, WORKER, exp
 from realestate.monitoring.drift import DRIFT, observed
 from realestate.monitoring.endpoint import Endpoint, Ready
 from realestate.monitoring.fleet_metrics import FleetMetrics, FleetReader, QueueAges, Samples, Totals
+from realestate.monitoring.rules import Evaluator, rules
 from realestate.monitoring.stats import Stats
 from realestate.monitoring.worker_metrics import Metrics, StatsMetrics, WorkerMetrics, metric_of
 from realestate.queue import keys
@@ -83,6 +84,8 @@ def test_the_fleet_exports_what_the_docs_list(
         DRIFT + "bina", lambda _: observed(None, [a_listing(portal="bina", floor=None)], "2026-11-18", 0)
     )
     reader = reader_of(store_url, redis_url, tmp_path)
+    reader.read()
+    server.hset(keys.heartbeats("bina"), "host:1:a", b'{"pages": 13, "new": 2, "dead": 1, "outcomes": {"ok": 12}}')
     registry = CollectorRegistry()
     registry.register(FleetMetrics(reader.read))
     found = names_of(registry)
@@ -119,14 +122,55 @@ def test_what_cannot_be_reached_is_said(tmp_path: Path) -> None:
     assert samples["realestate_disk_free_ratio"][()] > 0
 
 
+def responses(totals: Totals) -> float:
+    samples: Samples = {}
+    totals.samples(samples)
+    return samples["realestate_fleet_responses"]["tap",]
+
+
 def test_a_dead_worker_is_gone_and_its_counts_stay() -> None:
     totals = Totals()
-    samples: Samples = {}
+    totals.update("tap", {})
     totals.update("tap", {"a": HeartbeatData(pages=10), "b": HeartbeatData(pages=5)})
     totals.update("tap", {"b": HeartbeatData(pages=7)})
     totals.update("tap", {"a2": HeartbeatData(pages=1), "b": HeartbeatData(pages=7)})
-    totals.samples(samples)
-    assert samples["realestate_fleet_responses"]["tap",] == 18
+    assert responses(totals) == 18
+
+
+def test_a_worker_that_was_silent_for_a_while_counts_on() -> None:
+    totals = Totals()
+    totals.update("tap", {})
+    totals.update("tap", {"a": HeartbeatData(pages=1000)})
+    totals.update("tap", {})
+    totals.update("tap", {"a": HeartbeatData(pages=1002)})
+    assert responses(totals) == 1002
+
+
+def test_workers_that_are_gone_are_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("realestate.monitoring.fleet_metrics._GONE_KEPT", 2)
+    totals = Totals()
+    totals.update("tap", {})
+    for number in range(5):
+        totals.update("tap", {f"w{number}": HeartbeatData(pages=1), "always": HeartbeatData(pages=number)})
+    totals.update("tap", {"w4": HeartbeatData(pages=1), "always": HeartbeatData(pages=4)})
+    assert responses(totals) == 5 + 4
+    totals.update("tap", {"w0": HeartbeatData(pages=1)})
+    assert responses(totals) == 5 + 4 + 1, "w0 was forgotten"
+
+
+def test_a_restart_of_the_exporter_raises_no_alert_and_the_first_ban_pages_do() -> None:
+    """What workers counted long ago is not new. An outcome that comes for the first time has an increase."""
+    totals = Totals()
+    evaluator = Evaluator([rule for rule in rules() if rule.name in ("ban_pages", "dead_letters_up")])
+    before = HeartbeatData(pages=9000, dead=400, outcomes={"ok": 8000, "banned": 600})
+    fresh = HeartbeatData(pages=100, outcomes={"ok": 93, "banned": 7})
+    fired = []
+    for at, workers in enumerate([{"a": before}, {"a": before}, {}, {"a": before}, {"a": before, "b": fresh}]):
+        totals.update("tap", workers)
+        samples: Samples = {}
+        totals.samples(samples)
+        fired.append([match.rule.name for match in evaluator.evaluate(samples, at * 15.0)])
+    assert fired == [[], [], [], [], ["ban_pages"]]
 
 
 def test_the_age_of_the_oldest_request_is_that_of_its_arrival() -> None:

@@ -1,6 +1,7 @@
 """Each alert rule fires, stays silent and resolves: in our evaluator, and in promtool where it is installed."""
 
 import json
+import re
 import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from realestate.jobs.manage import new_order
+from realestate.jobs.order import JobOrder
 from realestate.monitoring.alerts import Alerts, open_alerts, silence, silences, unsilence
 from realestate.monitoring.catalogue import BY_NAME, exported_name
 from realestate.monitoring.channels import Channels
@@ -27,6 +30,7 @@ from realestate.monitoring.rules import (
     seconds,
 )
 from realestate.storage import FullStore, open_store
+from realestate.storage.orders import Outcome
 from realestate.storage.postgres import PostgresStore
 from tests.monitoring.receiver import Receiver
 
@@ -286,3 +290,26 @@ def test_the_day_is_reported_once(store: PostgresStore, receiver: Receiver) -> N
     Sender(store, channels).send_due()
     assert "tap: 0 new" in receiver.accepted[0]["body"]
     assert "12 stored" in receiver.accepted[0]["body"]
+
+
+def an_order(store: FullStore, job: str, outcome: Outcome, done: int, failed: int, rate: float | None) -> None:
+    """A submitted job that has ended."""
+    store.add_order(new_order(job, JobOrder(portal="tap"), ["{}"]))
+    pages = {"discover": {"found": 1, "done": 1, "failed": 0}, "extract": {"found": 9, "done": done, "failed": failed}}
+    store.order_ended(job, outcome, None, {"pages": pages, "rate": rate})
+
+
+def test_the_day_has_jobs_errors_rate_and_the_size_of_the_database(any_store: FullStore, receiver: Receiver) -> None:
+    channels = Channels([receiver.url])
+    samples: Samples = {"realestate_store_bytes": {(): any_store.size()}}
+    an_order(any_store, "early", "finished", 5, 0, 1.0)
+    report_day(any_store, channels, samples, NOW)
+    an_order(any_store, "a", "finished", 89, 10, 2.0)
+    an_order(any_store, "b", "failed", 0, 0, None)
+    report_day(any_store, channels, samples, NOW + timedelta(days=1))
+    Sender(any_store, channels).send_due()
+    first, second = (each["body"] for each in receiver.accepted)
+    assert "1 jobs" not in first
+    assert "1 job, 6 pages, 0.0% errors, 1.00 pages/s; 0 stored" in first
+    assert "2 jobs (1 failed or cancelled), 101 pages, 9.9% errors, 2.00 pages/s; 0 stored" in second
+    assert re.search(r"^database: \d+\.\d MB$", second, re.MULTILINE)

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from threading import Thread
 
 from realestate.jobs.manage import JobConflict, JobDesk
 from realestate.jobs.order import BadOrder, job_id_of
@@ -28,7 +29,25 @@ MISSED = "missed: no timetable process was running"
 OVERLAP = "the job of the last occurrence has not ended"
 
 RunTask = Callable[[Entry], str | None]
-"""Does the task of an entry. Returns what went wrong, or None."""
+"""Does the task of an entry. Returns what went wrong, or None. Called in a thread of its own."""
+
+
+class _Task(Thread):
+    """A task that runs. Jobs are started meanwhile: a backup may take an hour. A daemon: it keeps no process alive."""
+
+    def __init__(self, entry: Entry, occurrence: Occurrence, run: RunTask) -> None:
+        super().__init__(name=f"task {entry.name}", daemon=True)
+        self.occurrence = occurrence
+        self.error: str | None = None
+        self._entry = entry
+        self._run = run
+
+    def run(self) -> None:
+        try:
+            self.error = self._run(self._entry)
+        except Exception as error:  # it must be recorded: otherwise the task would be done again
+            logger.exception("timetable/failed entry=%s", self._entry.name)
+            self.error = f"{type(error).__name__}: {error}"
 
 
 class Runner:
@@ -39,9 +58,12 @@ class Runner:
         self.run_task = run_task
         self._last: Mapping[str, datetime] | None = None
         """The time of the last occurrence of each entry about which a decision was made."""
+        self._tasks: dict[str, _Task] = {}
+        """Entry -> its task that runs here."""
 
     def tick(self, entries: Sequence[Entry], now: datetime) -> None:
         """Decide about what has become due, and do what was decided and not done."""
+        self._record_ended_tasks()
         if self._last is None:
             self._last = dict(self.desk.store.last_occurrences())
         known = dict(self._last)
@@ -140,14 +162,25 @@ class Runner:
             logger.debug("timetable/ended entry=%s job=%s", occurrence.entry, running)
 
     def _run(self, entry: Entry, occurrence: Occurrence) -> None:
-        if not self.desk.store.claim_occurrence(entry.name, occurrence.due_at, TASK_SECONDS):
+        """Start the task, unless another process does it. Tasks of one entry run one after the other."""
+        if entry.name in self._tasks:
             return
-        error = self.run_task(entry)
-        self.desk.store.occurrence_done(entry.name, occurrence.due_at, error=error)
-        if error:
-            logger.error("timetable/failed entry=%s due=%s: %s", entry.name, occurrence.due_at, error)
-        else:
-            logger.info("timetable/done entry=%s due=%s", entry.name, occurrence.due_at)
+        if self.desk.store.claim_occurrence(entry.name, occurrence.due_at, TASK_SECONDS):
+            self._tasks[entry.name] = _Task(entry, occurrence, self.run_task)
+            self._tasks[entry.name].start()
+
+    def _record_ended_tasks(self) -> None:
+        for name, task in list(self._tasks.items()):
+            if task.is_alive():
+                continue
+            due = task.occurrence.due_at
+            self.desk.store.occurrence_done(name, due, error=task.error)
+            del self._tasks[name]
+            self._has_undone = True  # its next occurrence may have waited for it
+            if task.error:
+                logger.error("timetable/failed entry=%s due=%s: %s", name, due, task.error)
+            else:
+                logger.info("timetable/done entry=%s due=%s", name, due)
 
 
 def key_of(entry: str, due: datetime) -> str:

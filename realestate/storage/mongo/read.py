@@ -66,6 +66,11 @@ class ListingReader:
         with self.connection.database(migrated=False) as database:
             return ServerState(server_time(database))
 
+    def size(self) -> int:
+        with self.connection.database(migrated=False) as database:
+            found = database.command("dbStats")
+        return int(found["storageSize"] + found["indexSize"])
+
     def counts(self) -> dict[str, tuple[int, int]]:
         """Does not migrate: reading must not change anything. A tombstone has no portal."""
         kept = Counter[str]()

@@ -97,6 +97,11 @@ class ListingReader:
             cursor.execute(_SERVER)
             return ServerState(*cursor.fetchone())
 
+    def size(self) -> int:
+        with self.connection.cursor(migrated=False) as cursor:
+            cursor.execute("SELECT pg_database_size(current_database())")
+            return int(cursor.fetchone()[0])
+
     def counts(self) -> dict[str, tuple[int, int]]:
         """Does not migrate: reading must not change anything. A database without our tables is empty."""
         with self.connection.cursor(migrated=False) as cursor:
