@@ -127,7 +127,7 @@ class SeedReader:
         mode = request.meta["mode"]
         scope = request.meta.pop("scope", "")
         meta = request.meta
-        partial = _partial(meta.get("limit", 0), meta.get("filter", ""), meta.get("pages", ""))
+        partial = partial_reason(meta.get("limit", 0), meta.get("filter", ""), meta.get("pages", ""))
         if not await jobs.is_open(job):
             await store_of(self.spider.crawler).ask(lambda store: store.begin_job(job, self.spider.name, mode, scope))
             await jobs.open(job, mode, scope, partial)
@@ -177,7 +177,7 @@ class SeedReader:
         self.spider.fleet.give_up("seed", reason, seed=without_credentials(text))
 
 
-def _partial(limit: int, filter: str, pages: str) -> str:
+def partial_reason(limit: int, filter: str, pages: str) -> str:
     """Why a job does not read all results of its searches; "" if it does."""
     reasons = [f"at most {limit} listings"] if limit else []
     reasons += [f"only {filter}"] if filter else []

@@ -14,7 +14,7 @@ from realestate.monitoring.channels import Channels
 from realestate.monitoring.reports import ReportStore, report_job
 from realestate.queue import job_marks
 from realestate.storage import Store
-from realestate.storage.orders import Outcome, StoredOrder
+from realestate.storage.orders import DEADLINE, Outcome, StoredOrder
 
 logger = logging.getLogger(__name__)
 
@@ -22,8 +22,6 @@ logger = logging.getLogger(__name__)
 PUSH_SECONDS = 5
 #: Orders looked at in one turn.
 MOST = 1000
-#: Why a job is cancelled whose deadline is over.
-DEADLINE = "its deadline was over"
 REFUSED = "no worker opened it, and none of its seeds is left: they were refused (see `realestate deadletters list`)"
 LOST = "Redis lost its requests; `realestate jobs retry` starts it again"
 

@@ -5,6 +5,7 @@ many ask. A worker without a heartbeat is not in Redis any more, so its series e
 """
 
 import os
+import re
 import shutil
 import threading
 import time
@@ -21,6 +22,7 @@ from realestate.queue import keys
 from realestate.queue.redis_client import REDIS_ERRORS, in_one_step
 from realestate.queue.workers import HeartbeatData
 from realestate.storage import StoreError
+from realestate.storage.orders import DEADLINE, StoredOrder
 from realestate.storage.store import Job
 
 if TYPE_CHECKING:
@@ -277,13 +279,31 @@ def _read_portal(samples: Samples, portal: str, state: Any) -> None:
         _set(samples, "realestate_proxies_usable_ratio", usable / total, portal)
 
 
+#: Why a job did not read all that its portal has: somebody wanted that.
+_WANTED = re.compile(r"at most \d+ listings|only |it was cancelled")
+
+
+def is_wanted(job: Job, order: StoredOrder | None) -> bool:
+    """Whether somebody ordered only a part of the portal, or cancelled the job: no reason for an alert. A job whose
+    deadline was over is one."""
+    if job.complete is not False or not _WANTED.match(job.reason or ""):
+        return False
+    return order is None or order.reason != DEADLINE
+
+
 def _read_jobs(samples: Samples, store: "FullStore", portal: str) -> None:
-    """What the newest finished job says, beside the one before it of the same scope."""
-    finished = [job for job in store.jobs(portal, 20) if job.swept_at is not None]
+    """What the newest finished job says, beside the one before it of the same scope; and whether a newer one failed."""
+    orders = {order.job: order for order in store.orders(portal, 20)}
+    ended = [job for job in store.jobs(portal, 20) if job.swept_at is not None]
+    finished = [job for job in ended if not is_wanted(job, orders.get(job.job))]
+    swept_at = _seconds(finished[0].swept_at) if finished else 0.0
+    has_failed = any(each.outcome == "failed" and _seconds(each.ended_at) > swept_at for each in orders.values())
     if not finished:
+        if has_failed:
+            _set(samples, "realestate_job_incomplete", 1.0, portal)
         return
     newest = finished[0]
-    _set(samples, "realestate_job_incomplete", float(newest.complete is False), portal)
+    _set(samples, "realestate_job_incomplete", float(newest.complete is False or has_failed), portal)
     _set(samples, "realestate_delisting_withheld", float(newest.verdict == "withheld"), portal)
     before = next((job for job in finished[1:] if (job.scope, job.mode) == (newest.scope, newest.mode)), None)
     _set(samples, "realestate_searches_empty", _emptied(store, newest, before), portal)

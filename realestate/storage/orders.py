@@ -10,6 +10,8 @@ from typing import Any, Literal, Protocol
 
 #: How a job ended.
 Outcome = Literal["finished", "cancelled", "failed"]
+#: The reason of a job that was cancelled because its deadline was over.
+DEADLINE = "its deadline was over"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -374,7 +374,15 @@ def test_cancelling_is_one_script_that_looks_at_no_request(desk: JobDesk, worker
     calls = {name.removeprefix("cmdstat_"): each["calls"] for name, each in stats.items()}
     marks = {"zremrangebyscore": 1, "zadd": 1, "sadd": 1, "zrem": 1, "srem": 1, "scard": 1}
     assert {name: count for name, count in calls.items() if name in marks} == marks
-    assert calls.keys() - marks.keys() <= {"evalsha", "eval", "script|load", "time", "info", "config", "config|resetstat"}
+    assert calls.keys() - marks.keys() <= {
+        "evalsha",
+        "eval",
+        "script|load",
+        "time",
+        "info",
+        "config",
+        "config|resetstat",
+    }
 
 
 def test_a_job_of_another_program_is_shown_too(desk: JobDesk, worker: Worker) -> None:

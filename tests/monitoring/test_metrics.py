@@ -17,8 +17,12 @@ from redis import Redis
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
+from realestate.crawling.job_completion import CANCELLED
+from realestate.crawling.seed_reader import partial_reason
 from realestate.jobs.fleet import look
 from realestate.jobs.load import load_of
+from realestate.jobs.manage import new_order
+from realestate.jobs.order import JobOrder
 from realestate.jobs.submit import submit
 from realestate.jobs.work import all_portals
 from realestate.monitoring import worker_metrics
@@ -34,6 +38,7 @@ from realestate.queue.workers import HeartbeatData
 from realestate.spiders.immoweb import ImmowebSpider
 from realestate.storage import Batch, FullStore, Quarantined, open_store
 from realestate.storage.occurrences import Occurrence
+from realestate.storage.orders import DEADLINE, Outcome
 from tests.examples import a_listing
 
 DOC = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text("utf-8")
@@ -99,6 +104,53 @@ def test_the_fleet_exports_what_the_docs_list(
     assert samples["realestate_workers_wanted"][()] == 1
     assert samples["realestate_timetable_broken"][()] == 0
     assert samples["realestate_field_coverage_ratio"]["bina", "area_m2"] == 1
+    reader.close()
+
+
+def end_a_job(store: FullStore, job: str, reason: str | None, outcome: Outcome = "finished") -> None:
+    """A submitted job of bina that a worker opened, and that ended like this."""
+    store.add_order(new_order(job, JobOrder(portal="bina"), ["{}"]))
+    store.begin_job(job, "bina", "full", "")
+    store.end_sweep(job, "bina", complete=reason is None, reason=reason)
+    if outcome == "cancelled":
+        store.order_cancelled(job, "wrong city")
+    store.order_ended(job, outcome, None, {})
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_alarming"),
+    [
+        ("3 search pages given up", True),
+        (partial_reason(20, "", ""), False),
+        (partial_reason(0, "city=baku", ""), False),
+        (partial_reason(0, "", "1-5"), False),
+        (CANCELLED, False),
+    ],
+)
+def test_a_job_that_read_less_because_somebody_wanted_that_is_not_incomplete(
+    reason: str, is_alarming: bool, store: FullStore, store_url: str, redis_url: str, server: Redis, tmp_path: Path
+) -> None:
+    reader = reader_of(store_url, redis_url, tmp_path, ["bina"])
+    end_a_job(store, "before", None)
+    assert reader.read()["realestate_job_incomplete"]["bina",] == 0
+    end_a_job(store, "now", reason, "cancelled" if reason == CANCELLED else "finished")
+    assert reader.read()["realestate_job_incomplete"]["bina",] == is_alarming
+    reader.close()
+
+
+def test_a_job_that_failed_or_whose_deadline_was_over_is_incomplete_until_the_next(
+    store: FullStore, store_url: str, redis_url: str, server: Redis, tmp_path: Path
+) -> None:
+    reader = reader_of(store_url, redis_url, tmp_path, ["bina"])
+    store.add_order(new_order("never opened", JobOrder(portal="bina"), ["{}"]))
+    store.order_ended("never opened", "failed", "its seeds were refused", {})
+    assert reader.read()["realestate_job_incomplete"]["bina",] == 1
+    end_a_job(store, "fine", None)
+    assert reader.read()["realestate_job_incomplete"]["bina",] == 0
+    store.add_order(new_order("late", JobOrder(portal="bina"), ["{}"]))
+    store.order_cancelled("late", DEADLINE)
+    end_a_job(store, "late", CANCELLED)
+    assert reader.read()["realestate_job_incomplete"]["bina",] == 1
     reader.close()
 
 
