@@ -13,7 +13,8 @@ from realestate.items import PropertyType
 from realestate.jobs.manage import JobConflict, NoSuchJobId
 from realestate.jobs.order import BadOrder, read_order
 from realestate.jobs.release import release_entries
-from realestate.jobs.work import all_portals
+from realestate.jobs.submit import submit as push_job
+from realestate.jobs.work import all_portals, why_refused
 from realestate.queue.dead_letters import DeadLetters
 from realestate.queue.redis_client import REDIS_ERRORS
 from realestate.storage.coverage import COVERED, FieldCoverage
@@ -145,12 +146,14 @@ async def act_on_letters(request: Request, act: str, session: Actor, chosen: Cho
 
 @router.post("/operations/quarantine/{act}")
 def act_on_entries(request: Request, act: str, session: Actor, chosen: Chosen = None) -> Response:
-    """Release entries as they are, or drop them."""
-    if act not in ("release", "drop"):
-        raise NotAllowed(f"entries can be released or dropped, not {act!r}")
+    """Fetch the pages of entries again, release entries as they are, or drop them."""
+    if act not in ("replay", "release", "drop"):
+        raise NotAllowed(f"entries can be replayed, released or dropped, not {act!r}")
     ask = web_of(request).site.ask
     if not chosen:
         return _back(session, "Nothing was chosen: tick entries first.", "quarantine", "bad")
+    if act == "replay":
+        return _replay(request, session, chosen)
     if act == "drop":
         count = ask(lambda store: store.drop_quarantined(chosen))
         message = f"{count} {'entry is' if count == 1 else 'entries are'} deleted."
@@ -163,6 +166,30 @@ def act_on_entries(request: Request, act: str, session: Actor, chosen: Chosen = 
         kind = "bad" if refused else "good"
     log_act(session, f"quarantine/{act}", count=count)
     return _back(session, message, "quarantine", kind)
+
+
+def _replay(request: Request, session: Session, chosen: Sequence[str]) -> Response:
+    """Fetch the pages of the entries again: one job for each portal. The entries leave quarantine with it; a page that
+    fails again comes back."""
+    site = web_of(request).site
+    server = site.server
+    if server is None:
+        return _back(session, "Not fetched: REDIS_URL is not set.", "quarantine", "bad")
+    pages: dict[str, dict[str, str]] = {}
+    problem = ""
+    for entry in site.ask(lambda store: store.quarantined(ids=chosen, limit=len(chosen))):
+        _check_portal(entry.portal)
+        if why := why_refused(entry.portal, entry.url, site.simulator):
+            problem = f" Not fetched: {entry.portal} {entry.ref}: {why}"
+        else:
+            pages.setdefault(entry.portal, {})[entry.id] = entry.url
+    for portal, own in pages.items():
+        push_job(server, portal, dict.fromkeys(own.values()))
+    done = [id for own in pages.values() for id in own]
+    count = site.ask(lambda store: store.drop_quarantined(done)) if done else 0
+    log_act(session, "quarantine/replay", portals=sorted(pages), count=count)
+    message = f"{count} {'page is' if count == 1 else 'pages are'} fetched again."
+    return _back(session, message + problem, "quarantine", "bad" if problem else "good")
 
 
 @router.post("/operations/jobs")

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -16,8 +17,10 @@ from realestate.queue.connection import connect_to
 from realestate.queue.dead_letters import dead_letter
 from realestate.queue.redis_client import briefly
 from realestate.queue.request_queue import QueueSettings, RequestQueue
+from realestate.storage import Batch
 from realestate.storage.postgres import PostgresStore
 from realestate.storage.query import parse_filter
+from tests.storage.batches import quarantined
 from tests.web.pages.conftest import Opened
 
 
@@ -156,6 +159,33 @@ def test_a_dead_letter_is_replayed_after_a_question(
     expect(page.locator(".note.good")).to_have_text("1 dead letter is in the queue again.")
     expect(section.locator("tbody tr")).to_have_count(1)
     assert redis_of_module.llen(keys.start_urls("bina")) == 1
+    assert opened.problems == []
+
+
+def test_the_page_of_a_quarantined_listing_is_fetched_again(
+    address: str, filled_store: PostgresStore, redis_of_module: Redis, open_page: Callable[..., Opened]
+) -> None:
+    url = "https://www.immoweb.be/en/classified/10000077"
+    elsewhere = "https://elsewhere.example/78"
+    kept = [replace(quarantined(ref), url=each) for ref, each in (("77", url), ("78", elsewhere))]
+    filled_store.write(Batch((), kept))
+    before = redis_of_module.llen(keys.start_urls("immoweb"))
+    opened = open_page(f"{address}/operations")
+    section = opened.page.locator("#quarantine")
+    section.get_by_label("Choose immoweb 77").check()
+    section.get_by_role("button", name="Fetch chosen again").click()
+    opened.page.get_by_role("dialog").get_by_role("button", name="Fetch chosen again").click()
+    expect(opened.page.locator(".note.good")).to_have_text("1 page is fetched again.")
+    assert [each.ref for each in filled_store.quarantined(portal="immoweb", ref="77")] == []
+    seeds = redis_of_module.lrange(keys.start_urls("immoweb"), 0, -1)
+    assert len(seeds) == before + 1
+    assert sum(url in str(seed) for seed in seeds) == 1
+    # A page that its portal may not fetch stays where it is, and the reason is said.
+    section.get_by_label("Choose immoweb 78").check()
+    section.get_by_role("button", name="Fetch chosen again").click()
+    opened.page.get_by_role("dialog").get_by_role("button", name="Fetch chosen again").click()
+    expect(opened.page.locator(".note.bad")).to_contain_text("Not fetched: immoweb")
+    assert [each.ref for each in filled_store.quarantined(portal="immoweb", ref="78")] == ["78"]
     assert opened.problems == []
 
 
