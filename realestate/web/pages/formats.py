@@ -78,6 +78,10 @@ class Formats:
             return MISSING
         return f"{self.number(value, digits)}\u00a0{currency}" if currency else self.number(value, digits)
 
+    def per_m2(self, value: Number | None, currency: str | None = None) -> str:
+        """A price of a square metre. That of a rent is so small that its cents count."""
+        return self.money(value, currency, 2 if value is not None and -100 < value < 100 else 0)
+
     def percent(self, share: float | None, digits: int = 0, *, signed: bool = False) -> str:
         """A share of 1 as percent, such as 12.5 %."""
         if share is None:

@@ -17,7 +17,9 @@ from realestate.web.pages.formats import Formats
 POINTS_ZOOM = 12.0
 FEW = 150
 #: Zoom -> resolution of the hexagons, which look about equally large on the screen.
-RESOLUTION = ((4.5, 3), (6.0, 4), (7.5, 5), (9.0, 6), (10.5, 7), (99.0, 8))
+RESOLUTION = ((1.2, 1), (2.4, 2), (4.5, 3), (6.0, 4), (7.5, 5), (9.0, 6), (10.5, 7), (99.0, 8))
+#: From this zoom on, places have their names: above it there is no room for them.
+LABELS_ZOOM = 6.0
 #: Prices of at most so many listings are read for one map; of more, a sample.
 SAMPLE = 40_000
 #: A median of fewer prices says nothing.
@@ -114,7 +116,7 @@ def legend(limits: Mapping[str, Sequence[float]], operation: str | None, fmt: Fo
         return {"title": f"{title}, within {' and '.join(sorted(limits))} each", "steps": steps, "note": note}
     ((currency, own),) = limits.items()
     # Each colour begins at the number below its left edge.
-    names = ["", *(fmt.number(limit) for limit in own)] if own else []
+    names = ["", *(fmt.number(limit, 2) for limit in own)] if own else []
     steps = [{"colour": _colour(place, own), "label": name} for place, name in enumerate(names)]
     return {"title": f"{title}, {currency}", "steps": steps, "note": note}
 
@@ -160,7 +162,7 @@ def _hexagon(
         text = "too few prices for a median"
     else:
         colour = colour_of(median.price, limits[median.currency])
-        text = f"median {fmt.money(median.price, median.currency)} per m² of {fmt.number(median.listings)}"
+        text = f"median {fmt.per_m2(median.price, median.currency)} per m² of {fmt.number(median.listings)}"
     listings = f"{fmt.number(cell.count)} {'listing' if cell.count == 1 else 'listings'}"
     area = ";".join(f"{longitude},{latitude}" for longitude, latitude in corners)
     return {

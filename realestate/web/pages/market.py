@@ -83,11 +83,12 @@ class Market:
         made = [
             self._banded("price-per-m2", "Price per m²", prices, names, currency),
             self._banded("price", "Price", totals, names, currency),
-            self._lines("stock", "Stock, new and gone", {"stock": "stock", "new": "new", "gone": "gone"}, ""),
+            self._lines("stock", "Homes on the market", {"stock": "homes"}, ""),
+            self._lines("flow", "New and gone in a week", {"new": "new", "gone": "gone"}, ""),
             self._lines("days", "Time on the market", {"median_days_on_market": "median"}, "days"),
             self._shares("cuts", "Price cuts", {"cut_share": "homes with a cut", "median_cut": "median cut"}),
             self._shares("yield", "Gross rent yield", {"gross_yield": "a year's rent of the price"}),
-            self._lines("index", "Price index", {"price_index": "index"}, "first week = 100"),
+            self._lines("index", "Price index, first week = 100", {"price_index": "index"}, ""),
         ]
         return [each for each in made if any(value is not None for line in each.series for value in line.values)]
 
@@ -156,6 +157,14 @@ def today_of(rows: Iterable[MarketRow], country: str, operation: str) -> Sequenc
         if each.listings >= FEWEST and country in ("", each.country) and operation in ("", each.operation)
     ]
     return found[:PLACES_TODAY]
+
+
+def place_of(row: MarketRow) -> str:
+    """The place in words, and what is not known of it."""
+    city = "city unknown" if row.city == UNKNOWN else row.city
+    if row.district == UNKNOWN:
+        return city if row.city == UNKNOWN else f"{city}, district unknown"
+    return city if row.district == row.city else f"{row.district}, {city}"
 
 
 def listings_of(row: MarketRow) -> str:

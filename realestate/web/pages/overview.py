@@ -142,15 +142,13 @@ def _newest(store: FullStore) -> list[EventLine]:
 def event_line(event: Event, title: str | None = None) -> EventLine:
     """The event with its prices, if it is about one."""
     data: Mapping[str, Any] = event.data
-    if event.type != "price_changed":
-        return EventLine(event.portal, event.ref, event.type, event.at, title=title)
     return EventLine(
         event.portal,
         event.ref,
         event.type,
         event.at,
         old=_amount(data.get("old")),
-        new=_amount(data.get("new")),
+        new=_amount(data.get("price") if event.type == "listed" else data.get("new")),
         currency=data.get("currency"),
         percent=data.get("percent"),
         title=title,

@@ -106,7 +106,7 @@ def map_data(request: Request, session: Reader, bbox: str, zoom: float, where: T
         filter = parse_filter(where)
         box = parse_box(bbox)
         found = web_of(request).site.ask(lambda store: _map(store, filter, box, zoom, fmt))
-        labels = web_of(request).site.labels_in(box, LABELS) if zoom >= maps.RESOLUTION[1][0] else []
+        labels = web_of(request).site.labels_in(box, LABELS) if zoom >= maps.LABELS_ZOOM else []
     except QueryError as problem:
         return Response(msgspec.json.encode({"error": str(problem)}), 422, media_type="application/json")
     body = msgspec.json.encode({**found, "labels": labels})

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from realestate.storage.homes import MarketFilter
 from realestate.web.pages.access import Reader
-from realestate.web.pages.market import Chosen, Market, as_csv, listings_of, read_market, today_of
+from realestate.web.pages.market import Chosen, Market, as_csv, listings_of, place_of, read_market, today_of
 from realestate.web.pages.render import page
 from realestate.web.pages.web import web_of
 
@@ -37,6 +37,7 @@ def show(request: Request, session: Reader, of: Text = "", operation: Text = "",
         csv=f"/market.csv?{request.url.query}",
         today=() if found.places else today_of(web_of(request).site.market.get(), of.upper(), operation),
         listings_of=listings_of,
+        place_of=place_of,
     )
 
 

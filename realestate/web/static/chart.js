@@ -62,6 +62,7 @@ function draw(figure) {
         ticks: { stroke: grid },
         font: "12px system-ui, sans-serif",
         space: 80,
+        size: 38,
         values: (_, ticks, axis, space, step) => ticks.map((tick) => dateOf(tick, step)),
       },
       {
@@ -69,17 +70,22 @@ function draw(figure) {
         grid: { stroke: grid, width: 1 },
         ticks: { show: false },
         font: "12px system-ui, sans-serif",
-        size: 64,
+        size: 56,
         values: (_, ticks) => ticks.map((tick) => (tick == null ? "" : compact.format(tick))),
       },
     ],
-    hooks: { draw: [(plot) => drawMarks(plot, data.marks, token("warn"), text)] },
+    hooks: { setCursor: [showNewest], draw: [(plot) => drawMarks(plot, data.marks, token("warn"), text)] },
   };
   box.replaceChildren();
   const plot = new uPlot(options, [data.times, ...data.series.map((each) => each.values)], box);
-  // uPlot sets the height of its own box; the legend needs its own place below.
+  showNewest(plot);
   figure.plot = plot;
   figure.dataset.points = data.times.length;
+}
+
+// While the mouse is elsewhere, the legend has the newest values.
+function showNewest(plot) {
+  if (plot.cursor.idx == null && plot.data[0].length) plot.setLegend({ idx: plot.data[0].length - 1 }, false);
 }
 
 function dateOf(seconds, step) {

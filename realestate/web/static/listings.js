@@ -196,24 +196,29 @@ function swatch(colour) {
 }
 
 function legend({ title, steps, note }) {
-  const element = document.getElementById("legend");
   const heading = document.createElement("strong");
   heading.textContent = title;
-  element.replaceChildren(heading);
+  const parts = [heading];
   if (steps.length) {
     const list = document.createElement("ol");
+    const few = document.createElement("li");
+    few.className = "few";
+    few.append(swatch("#8b95a3"), "too few prices");
     for (const { colour, label: text } of steps) {
       const item = document.createElement("li");
       item.append(swatch(colour), text);
       list.append(item);
     }
-    const outside = document.createElement("div");
-    outside.className = "outside";
-    outside.append(swatch("#8b95a3"), "too few prices");
-    element.append(list, outside);
+    list.append(few);
+    parts.push(list);
   }
-  if (note) element.append(note);
-  element.hidden = !steps.length && !note;
+  if (note) {
+    const line = document.createElement("span");
+    line.className = "note-line";
+    line.textContent = note;
+    parts.push(line);
+  }
+  document.getElementById("legend").replaceChildren(...parts);
 }
 
 // Labels are elements of the page: no server of glyphs is needed, and the font is that of the page.

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from realestate.storage.postgres import PostgresStore
 from tests.web.market import HOSTILE
@@ -120,6 +121,55 @@ def test_a_chart_has_its_points(address: str, filled_store: PostgresStore, open_
     assert Path(table.value.path()).read_text("utf-8").count("\n") == len(prices) + 1
 
 
+def test_the_legend_of_a_chart_has_the_newest_values(address: str, open_page: Callable[..., Opened]) -> None:
+    page = open_page(f"{address}/market").page
+    page.wait_for_selector("figure[data-points]")
+    index = page.locator("figure[data-chart=index]")
+    newest = index.locator("tbody tr").last.locator("td").last.text_content()
+    assert newest
+    expect(index.locator(".u-legend")).to_contain_text(newest)
+
+
+@pytest.mark.parametrize("path", ["/", "/market", "/operations", "/listings/bina/1024"])
+def test_on_a_phone_no_value_of_a_table_is_out_of_sight(
+    path: str, address: str, open_page: Callable[..., Opened]
+) -> None:
+    page = open_page(address + path, width=360).page
+    tables = page.locator("table.rows:visible")
+    assert tables.count() or path.startswith("/listings")
+    too_wide = "tables => tables.filter(table => table.scrollWidth > table.closest('.scroll').clientWidth).length"
+    assert tables.evaluate_all(too_wide) == 0
+    # What stands in the heading of a column is said beside each value.
+    bare = page.locator("table.rows tbody td.number:visible:not([data-label])")
+    assert bare.count() == 0
+
+
+def test_on_a_phone_rare_conditions_are_folded(address: str, open_page: Callable[..., Opened]) -> None:
+    page = open_page(f"{address}/listings", width=360).page
+    expect(page.get_by_label("Price to")).to_be_hidden()
+    page.get_by_label("Price, area, rooms and order").check()
+    expect(page.get_by_label("Price to")).to_be_visible()
+    expect(page.locator("#facets")).to_be_hidden()
+    page.get_by_label("Narrow down by portal, place and more").check()
+    expect(page.locator("#facets")).to_be_visible()
+    wide = open_page(f"{address}/listings", width=1920).page
+    expect(wide.get_by_label("Price to")).to_be_visible()
+    expect(wide.locator("#facets")).to_be_visible()
+    expect(wide.get_by_label("Narrow down by portal, place and more")).to_be_hidden()
+
+
+def test_table_and_map_are_side_by_side(address: str, open_page: Callable[..., Opened]) -> None:
+    page = open_page(f"{address}/listings", width=1920).page
+    table = page.locator("#results").bounding_box()
+    beside = page.locator(".beside").bounding_box()
+    assert table
+    assert beside
+    assert abs(table["y"] - beside["y"]) < 2
+    assert table["x"] + table["width"] <= beside["x"]
+    # The whole map and its legend are seen without scrolling.
+    assert beside["y"] + beside["height"] <= 900
+
+
 def test_the_keyboard_reaches_the_content_first(address: str, open_page: Callable[..., Opened]) -> None:
     page = open_page(address).page
     page.keyboard.press("Tab")
@@ -133,8 +183,8 @@ def test_the_market_has_charts_tables_and_csv(address: str, open_page: Callable[
     page = opened.page
     page.wait_for_selector("figure[data-points]")
     charts = page.locator("figure[data-points]")
-    assert charts.count() == 7
-    assert {charts.nth(place).get_attribute("data-points") for place in range(7)} == {"30"}
+    assert charts.count() == 8
+    assert {charts.nth(place).get_attribute("data-points") for place in range(8)} == {"30"}
     # Three homes in Gent: how many there are is shown, their prices are not.
     row = page.locator("#places").locator("xpath=ancestor::section").locator("tbody tr").filter(has_text="Gent")
     cells = row.locator("td").all_text_contents()

@@ -6,18 +6,23 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 
 import httpx
 import pytest
 
 from realestate import embedded
 from realestate.storage.coverage import COVERED, FieldCoverage
+from realestate.storage.history import Event
 from realestate.storage.postgres import PostgresStore
 from realestate.storage.query import parse_filter
+from realestate.storage.store import MarketRow
 from realestate.web.app import create_app
 from realestate.web.pages import map as maps
 from realestate.web.pages.formats import Formats
+from realestate.web.pages.market import place_of
+from realestate.web.pages.overview import event_line
 from realestate.web.pages.quality import cells, quality_of
 from tests.conftest import empty_database
 from tests.web.market import fill
@@ -156,3 +161,38 @@ def test_hexagons_have_the_colour_of_their_median(address: str, monkeypatch: pyt
     asked["zoom"] = "13"
     assert httpx.get(f"{address}/listings/map.json", params=asked, timeout=60).json()["kind"] == "points"
     assert json.dumps(found).count("null") == 0
+
+
+def test_a_rent_of_a_square_metre_has_its_cents() -> None:
+    german = Formats.of("de-DE")
+    assert german.per_m2(Decimal("8.614"), "AZN") == "8,61\u00a0AZN"
+    assert german.per_m2(Decimal("2690.99"), "AZN") == "2.691\u00a0AZN"
+    assert german.per_m2(None) == "–"
+    limits = maps.legend({"EUR": [8.5, 12.0]}, "rent", german, "")
+    assert [each["label"] for each in limits["steps"]] == ["", "8,5", "12"]
+
+
+@pytest.mark.parametrize(
+    ("city", "district", "words"),
+    [
+        ("Bakı", "Nəsimi", "Nəsimi, Bakı"),
+        ("Bakı", "?", "Bakı, district unknown"),
+        ("?", "?", "city unknown"),
+        ("?", "Nizami", "Nizami, city unknown"),
+        ("Ath", "Ath", "Ath"),
+    ],
+)
+def test_a_place_says_what_is_not_known_of_it(city: str, district: str, words: str) -> None:
+    assert place_of(MarketRow("AZ", city, district, "sale", "AZN", 9, Decimal(1), None)) == words
+
+
+def test_hexagons_are_large_enough_to_be_seen_at_any_zoom() -> None:
+    resolutions = [maps.resolution_of(zoom / 10) for zoom in range(160)]
+    assert resolutions == sorted(resolutions)
+    assert (resolutions[0], resolutions[-1]) == (1, 8)
+
+
+def test_the_latest_changes_have_their_prices(address: str) -> None:
+    listed = Event("bina", "1", 1, "listed", datetime.now(UTC), "first", {"price": "900", "currency": "AZN"})
+    assert (event_line(listed).new, event_line(listed).currency) == (Decimal(900), "AZN")
+    assert re.search(r"Price changed [\d,]+ → [\d,]+\s?AZN", text_of(address).replace("&nbsp;", " "))
