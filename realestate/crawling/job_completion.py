@@ -162,7 +162,7 @@ class JobCompletion:
 
     async def _log_totals(self, job: str, opened: Any, conclusion: Any) -> None:
         seconds, events = await self._ask_store(partial(_totals, self.name, job))
-        requests = await self.fleet.jobs.totals(job)
+        totals = await self.fleet.jobs.totals(job)
         found = " ".join(f"{type}={count}" for type, count in sorted(events.items()))
         logger.info(
             "job/concluded portal=%s job=%s mode=%s seconds=%.0f pages=%d retries=%d dead_letters=%d verdict=%s %s",
@@ -170,9 +170,9 @@ class JobCompletion:
             job,
             opened.mode,
             seconds,
-            requests.get("done", 0),
-            requests.get("retried", 0),
-            requests.get("dead", 0),
+            totals.get("done", 0),
+            totals.get("retried", 0),
+            totals.get("dead", 0),
             conclusion.verdict,
             found or "nothing_changed",
         )

@@ -472,4 +472,5 @@ def _peer(connection: Connection) -> IPv4Address | IPv6Address:
     """The address at the other end; 0.0.0.0 if the connection is closed already."""
     transport = connection.transport
     address = transport.get_extra_info("peername") if transport is not None else None
-    return ip_address(address[0].partition("%")[0] if address else "0.0.0.0")
+    # It is not bound.
+    return ip_address(address[0].partition("%")[0] if address else "0.0.0.0")  # nosec B104

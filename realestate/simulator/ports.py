@@ -3,7 +3,8 @@
 import socket
 from collections.abc import Sequence
 
-ANYWHERE = frozenset({"", "0.0.0.0", "::"})
+#: Compared with what the user asked for, and not bound.
+ANYWHERE = frozenset({"", "0.0.0.0", "::"})  # nosec B104
 _WAITING = 1024
 
 
