@@ -36,15 +36,17 @@ demo: $(RUNTIME)
 quick: $(READY)
 	$(PYTEST) -m "not slow" $(NOT_QUICK:%=--ignore=tests/%)
 
-# For each commit. The server that MongoDB's tests may need is built first: otherwise all test processes would wait
-# for it, each until its timeout.
+# For each commit. The server that MongoDB's tests may need, and the programs that check deploy/, are built first:
+# otherwise all test processes would wait for them, each until its timeout.
 test: $(READY)
 	$(BIN)/python -m tests.mongodb
+	$(BIN)/python -m tests.deploy.tools
 	$(PYTEST) -m "not slow"
 
 # All tests, with those marked `slow`, which take minutes.
 test-all: $(READY)
 	$(BIN)/python -m tests.mongodb
+	$(BIN)/python -m tests.deploy.tools
 	$(PYTEST)
 
 # Kills workers, Redis and the database at random for MINUTES, then compares the store with the truth. Loopback only.
@@ -55,9 +57,10 @@ attack: $(READY)
 	$(BIN)/python -m tests.attack --minutes $(MINUTES) --store $(STORE) $(if $(SEED),--seed $(SEED))
 
 # A real Docker engine, the real Dockerfile and docker-compose.yaml, compared with the truth. Root, on a Debian machine.
-# SHORT=1: only the image and the demo.
+# SHORT=1: only the image and the demo. WHERE_POSSIBLE=1: where no engine can be had, says why and is no error.
 containers-check: $(READY)
-	$(BIN)/python -m tests.containers $(if $(SHORT),--short)
+	$(BIN)/python -m tests.containers $(if $(SHORT),--short --minutes 8 --prepare-minutes 10) \
+		$(if $(WHERE_POSSIBLE),--where-possible)
 
 # What is installed (build/sbom.json), risky calls in our code, faults of the Dockerfile and of Terraform, then known faults of
 # the dependencies. The last needs a service that knows them, so this is not part of the gate: pip-audit alone would exit

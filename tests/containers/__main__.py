@@ -9,11 +9,13 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from tests.containers.commands import CheckFailed, fail, missing_programs, say
+from tests.containers.commands import CheckFailed, NoEngine, fail, missing_programs, say
 from tests.containers.engine import Engine, provide_compose
 from tests.containers.images import provide
 from tests.containers.story import Story, play
@@ -38,9 +40,14 @@ def _arguments() -> argparse.Namespace:
         prog="python -m tests.containers", description=__doc__.partition("\n")[0] if __doc__ else ""
     )
     parser.add_argument("--minutes", type=float, default=25, help="end with an error after this time (default 25)")
+    parser.add_argument(
+        "--prepare-minutes", type=float, default=15, help="time for the engine and its base images (default 15)"
+    )
     parser.add_argument("--listings", type=int, default=400, help="listings of the simulator (default 400)")
     parser.add_argument("--short", action="store_true", help="only the image and the demo")
-    parser.add_argument("--where-possible", action="store_true", help="end with 0 where no engine can be had")
+    parser.add_argument(
+        "--where-possible", action="store_true", help="end with 0, and say why, where no engine can be had"
+    )
     parser.add_argument("--mirror", default="http://deb.debian.org/debian", help="a mirror of Debian")
     return parser.parse_args()
 
@@ -51,33 +58,55 @@ def _free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def main() -> int:
-    arguments = _arguments()
-    if reason := why_not():
-        if arguments.where_possible:
-            print(f"containers-check: not run: {reason}")
-            return 0
-        return fail(reason)
+def _within(minutes: float, error: type[Exception], what: str) -> None:
+    """From now on: after so many minutes, the error."""
 
     def too_long(_signal: int, _frame: FrameType | None) -> NoReturn:
-        raise CheckFailed(f"not done after {arguments.minutes:g} minutes")
+        raise error(f"{what} was not done after {minutes:g} minutes")
 
     signal.signal(signal.SIGALRM, too_long)
-    signal.alarm(int(arguments.minutes * 60))
+    signal.alarm(max(1, int(minutes * 60)))
+
+
+def main() -> int:
+    arguments = _arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        provide_compose(CACHE)
+        if reason := why_not():
+            raise NoEngine(reason)
+        _within(arguments.prepare_minutes, NoEngine, "the engine with its base images")
         with tempfile.TemporaryDirectory(prefix="containers-check-") as name:
             folder = Path(name)
-            with Engine(folder / "docker", CACHE) as engine:
-                provide(engine, CACHE, arguments.mirror)
+            with _engine(folder / "docker", arguments.mirror) as engine:
+                _within(arguments.minutes, CheckFailed, "the check")
                 story = Story(engine, folder / "project", _free_port(), _free_port(), arguments.listings)
                 story.prepare()
                 play(story, short=arguments.short)
+                signal.alarm(0)
+    except NoEngine as error:
+        if not arguments.where_possible:
+            return fail(str(error))
+        print(f"containers-check: NOT RUN: {error}", file=sys.stderr)
+        return 0
     except CheckFailed as error:
         return fail(str(error))
     say("containers-check: all of it is as expected")
     return 0
+
+
+@contextmanager
+def _engine(folder: Path, mirror: str) -> Iterator[Engine]:
+    """The engine with Compose and the base images. NoEngine if that fails; not for what fails inside of it."""
+    try:
+        provide_compose(CACHE)
+    except CheckFailed as error:
+        raise NoEngine(str(error)) from error
+    with Engine(folder, CACHE) as engine:
+        try:
+            provide(engine, CACHE, mirror)
+        except (CheckFailed, OSError) as error:
+            raise NoEngine(str(error)) from error
+        yield engine
 
 
 sys.exit(main())

@@ -14,6 +14,10 @@ class CheckFailed(Exception):
     """What was seen is not what was expected. The text says both."""
 
 
+class NoEngine(Exception):
+    """A Docker engine with base images cannot be had here. The text says why."""
+
+
 def say(text: str) -> None:
     """One line with the seconds since the start."""
     print(f"[{time.monotonic() - STARTED:5.0f} s] {text}", flush=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.containers.commands import CheckFailed, run, say, until
+from tests.containers.commands import CheckFailed, NoEngine, run, say, until
 
 COMPOSE = "v2.40.3"
 COMPOSE_MODULE = "github.com/docker/compose/v2"
@@ -26,11 +26,18 @@ class Engine:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        for driver in ("overlay2", "vfs"):
-            if self._start(driver):
-                say(f"dockerd runs, storage driver {driver}")
-                return self
-        raise CheckFailed(f"dockerd does not start:\n{self._last_lines()}")
+        try:
+            for driver in ("overlay2", "vfs"):
+                if self._start(driver):
+                    say(f"dockerd runs, storage driver {driver}")
+                    return self
+            raise NoEngine(f"dockerd does not start:\n{self._last_lines()}")
+        except CheckFailed as error:
+            self._stop()
+            raise NoEngine(str(error)) from error
+        except BaseException:
+            self._stop()
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

