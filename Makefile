@@ -32,8 +32,12 @@ endif
 demo: $(RUNTIME)
 	$(BIN)/realestate demo
 
-# For each save.
+# For each save. The newest Scrapy may be newer than the environment.
 quick: $(READY)
+ifeq ($(SCRAPY),latest)
+	$(PIP_INSTALL) --quiet --upgrade scrapy
+	$(BIN)/scrapy version
+endif
 	$(PYTEST) -m "not slow" $(NOT_QUICK:%=--ignore=tests/%)
 
 # For each commit. The server that MongoDB's tests may need, and the programs that check deploy/, are built first:
@@ -124,9 +128,6 @@ $(RUNTIME): requirements.lock pyproject.toml
 $(READY): $(RUNTIME) requirements-dev.lock
 	@echo "Installing what the tests need beside that."
 	$(PIP_INSTALL) --quiet --require-hashes -r requirements-dev.lock
-ifeq ($(SCRAPY),latest)
-	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade scrapy
-endif
 	touch $(READY)
 
 # Every version with its hashes and no registry address, so that `pip install -r` works with any registry.

@@ -142,9 +142,23 @@ def worker_environment(redis_url: str, store_url: str, folder: Path) -> dict[str
     return {**os.environ, **ours}
 
 
+#: Nothing may depend on acceleration.
+IN_BOTH_MODES = pytest.mark.parametrize("acceleration", ["on", "off"], ids="accelerate {}".format, indirect=True)
+#: For tests that need not be shown twice in `make test`.
+IN_BOTH_MODES_IF_SLOW = pytest.mark.parametrize(
+    "acceleration", ["on", pytest.param("off", marks=pytest.mark.slow)], ids="accelerate {}".format, indirect=True
+)
+
+
 @pytest.fixture
-def env(redis_url: str, server: Redis, store_url: str, tmp_path: Path) -> dict[str, str]:
-    return worker_environment(redis_url, store_url, tmp_path)
+def acceleration(request: pytest.FixtureRequest) -> str:
+    """ACCELERATE of the workers: the test's parameter, else that of the environment."""
+    return str(getattr(request, "param", os.environ.get("ACCELERATE", "on")))
+
+
+@pytest.fixture
+def env(redis_url: str, server: Redis, store_url: str, tmp_path: Path, acceleration: str) -> dict[str, str]:
+    return {**worker_environment(redis_url, store_url, tmp_path), "ACCELERATE": acceleration}
 
 
 class Worker:

@@ -17,7 +17,17 @@ from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.storage import FullStore, open_store
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, Worker, compared, running, until
+from tests.end_to_end.conftest import (
+    IN_BOTH_MODES,
+    IN_BOTH_MODES_IF_SLOW,
+    PYTHON,
+    Simulate,
+    Simulated,
+    Worker,
+    compared,
+    running,
+    until,
+)
 from tests.end_to_end.crash_worker import POINTS, SEED_POINTS
 from tests.mongodb import MongoProcess
 
@@ -105,28 +115,14 @@ class Fleet:
 
 
 @pytest.fixture
-def acceleration(request: pytest.FixtureRequest) -> str:
-    return str(getattr(request, "param", "on"))
-
-
-#: Nothing may depend on acceleration. What is shown at every point of a page's way need not be shown twice in
-#: `make test` for the rest.
-IN_BOTH_MODES = pytest.mark.parametrize("acceleration", ["on", "off"], ids="accelerate {}".format, indirect=True)
-IN_BOTH_MODES_IF_SLOW = pytest.mark.parametrize(
-    "acceleration", ["on", pytest.param("off", marks=pytest.mark.slow)], ids="accelerate {}".format, indirect=True
-)
-
-
-@pytest.fixture
 def crawl_of(
     simulate: Simulate,
     env: dict[str, str],
     server: Redis,
     store: PostgresStore,
     tmp_path: Path,
-    acceleration: str,
 ) -> Crawl:
-    return lambda listings: Fleet(simulate(listings), {**env, "ACCELERATE": acceleration}, server, store, tmp_path)
+    return lambda listings: Fleet(simulate(listings), env, server, store, tmp_path)
 
 
 @IN_BOTH_MODES

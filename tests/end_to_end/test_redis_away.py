@@ -14,7 +14,7 @@ from realestate.queue import keys
 from realestate.queue.connection import connect_blocking
 from realestate.storage.postgres import PostgresStore
 from tests import redis_fleet
-from tests.end_to_end.conftest import PYTHON, Simulate, Worker, until
+from tests.end_to_end.conftest import IN_BOTH_MODES_IF_SLOW, PYTHON, Simulate, Worker, until
 from tests.end_to_end.site import (
     LISTINGS,
     PORTAL,
@@ -46,12 +46,14 @@ def waits(*workers: Worker, because: str = "queue/redis_away") -> bool:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "count", "command"),
+    ("seconds", "count", "command", "acceleration"),
     [
-        pytest.param(0.0, 1, WORK, id="restarted"),
-        pytest.param(SHORT_OUTAGE, 2, worker_with(SHORT_LEASE), id="away for longer than a short lease"),
-        pytest.param(60.0, 2, WORK, id="away for a minute, longer than a lease", marks=pytest.mark.slow),
+        pytest.param(0.0, 1, WORK, "on", id="restarted"),
+        pytest.param(SHORT_OUTAGE, 2, worker_with(SHORT_LEASE), "on", id="away for longer than a short lease"),
+        pytest.param(SHORT_OUTAGE, 2, worker_with(SHORT_LEASE), "off", id="accelerate off", marks=pytest.mark.slow),
+        pytest.param(60.0, 2, WORK, "on", id="away for a minute, longer than a lease", marks=pytest.mark.slow),
     ],
+    indirect=["acceleration"],
 )
 def test_nothing_is_lost_when_redis_goes_and_comes_back(
     site: Site, redis: RedisProcess, seconds: float, count: int, command: list[str]
@@ -141,6 +143,7 @@ def line(redis: RedisProcess) -> Iterator[Line]:
         yield line
 
 
+@IN_BOTH_MODES_IF_SLOW
 def test_requests_leased_in_a_lost_reply_are_crawled(site: Site, redis: RedisProcess, line: Line) -> None:
     """The worker is alive and sends heartbeats, so no other worker would get these requests."""
     with Redis.from_url(redis.url) as server, site.workers(1, REDIS_URL=line.url) as workers:
@@ -165,6 +168,7 @@ def test_a_seed_moved_in_a_lost_reply_is_crawled(site: Site, redis: RedisProcess
     site.assert_stored_once()
 
 
+@IN_BOTH_MODES_IF_SLOW
 def test_a_worker_stopped_while_redis_is_away_hands_its_requests_back_when_redis_returns(
     site: Site, redis: RedisProcess
 ) -> None:

@@ -12,7 +12,17 @@ from redis import Redis
 from realestate.jobs.fleet import look
 from realestate.queue import keys
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulate, Simulated, Worker, dead_letters, finished, running, until
+from tests.end_to_end.conftest import (
+    IN_BOTH_MODES,
+    PYTHON,
+    Simulate,
+    Simulated,
+    Worker,
+    dead_letters,
+    finished,
+    running,
+    until,
+)
 
 PORTAL = "emlak"
 LISTINGS = 60
@@ -58,17 +68,11 @@ class Crawl:
 
 
 @pytest.fixture
-def acceleration(request: pytest.FixtureRequest) -> str:
-    return str(getattr(request, "param", "on"))
-
-
-@pytest.fixture
-def crawl(simulate: Simulate, env: dict[str, str], server: Redis, tmp_path: Path, acceleration: str) -> Crawl:
-    return Crawl(simulate(LISTINGS), {**env, "ACCELERATE": acceleration}, server, tmp_path)
+def crawl(simulate: Simulate, env: dict[str, str], server: Redis, tmp_path: Path) -> Crawl:
+    return Crawl(simulate(LISTINGS), env, server, tmp_path)
 
 
 #: The path of a page and of its items differs between the modes; the parent process does not.
-IN_BOTH_MODES = pytest.mark.parametrize("acceleration", ["on", "off"], ids="accelerate {}".format, indirect=True)
 
 
 @IN_BOTH_MODES

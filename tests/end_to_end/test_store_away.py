@@ -16,7 +16,7 @@ from redis import Redis
 
 from realestate.jobs.fleet import look
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import Simulate, Worker, until
+from tests.end_to_end.conftest import IN_BOTH_MODES_IF_SLOW, Simulate, Worker, until
 from tests.end_to_end.site import (
     LISTINGS,
     PORTAL,
@@ -94,11 +94,15 @@ def stored(site: Site) -> int:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "command"),
+    ("seconds", "command", "acceleration"),
     [
-        pytest.param(SHORT_OUTAGE, worker_with(SHORT_LEASE, SHORT_WAITS), id="longer than a short lease"),
-        pytest.param(60.0, WORK, id="a minute, longer than a lease", marks=pytest.mark.slow),
+        pytest.param(SHORT_OUTAGE, worker_with(SHORT_LEASE, SHORT_WAITS), "on", id="longer than a short lease"),
+        pytest.param(
+            SHORT_OUTAGE, worker_with(SHORT_LEASE, SHORT_WAITS), "off", id="accelerate off", marks=pytest.mark.slow
+        ),
+        pytest.param(60.0, WORK, "on", id="a minute, longer than a lease", marks=pytest.mark.slow),
     ],
+    indirect=["acceleration"],
 )
 def test_nothing_is_lost_while_the_database_is_away(
     site: Site, server: "Redis", postgres: PostgresProcess, seconds: float, command: list[str]
@@ -146,6 +150,7 @@ def writing(cursor: Any) -> bool:
     return bool(cursor.rowcount)
 
 
+@IN_BOTH_MODES_IF_SLOW
 def test_nothing_is_lost_when_the_database_is_killed_in_the_middle_of_batches(
     site: Site, server: "Redis", postgres: PostgresProcess, url: str
 ) -> None:
@@ -194,6 +199,7 @@ def test_a_database_that_answers_after_seconds_or_is_locked_is_waited_for(
         assert not waits(*workers), "slow is not away"
 
 
+@IN_BOTH_MODES_IF_SLOW
 def test_a_batch_whose_acknowledgement_is_lost_is_written_again_and_changes_nothing(
     site: Site, server: "Redis", line: Line
 ) -> None:

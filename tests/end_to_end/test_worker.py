@@ -9,17 +9,17 @@ from redis import Redis
 
 from realestate.storage import open_store
 from realestate.storage.postgres import PostgresStore
-from tests.end_to_end.conftest import PYTHON, Simulate, compared, dead_letters, finished, running, until
+from tests.end_to_end.conftest import IN_BOTH_MODES, PYTHON, Simulate, compared, dead_letters, finished, running, until
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 
 
-@pytest.mark.parametrize("acceleration", ["on", "off"])
+@IN_BOTH_MODES
 def test_two_workers_store_the_truth_of_both_portals(
-    simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path, acceleration: str
+    simulate: Simulate, env: dict[str, str], server: Redis, store: PostgresStore, tmp_path: Path
 ) -> None:
     simulated = simulate(120)
-    env |= {"SIMULATOR_URL": simulated.url, "ACCELERATE": acceleration}
+    env |= {"SIMULATOR_URL": simulated.url}
     command = [PYTHON, "-m", "realestate", "work"]
     with running(command, env, tmp_path / "1.log") as one, running(command, env, tmp_path / "2.log") as two:
         # Plain URLs, as a person pushes them.
