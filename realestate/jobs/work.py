@@ -12,7 +12,7 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.misc import load_object
 
 from realestate.crawling.scope import Scope
-from realestate.jobs.endings import PortalCrawls
+from realestate.jobs.finish_reasons import PortalCrawls
 from realestate.monitoring.logs import install_handler
 from realestate.monitoring.progress import WORKER_LOG
 from realestate.queue.supervisor import supervised

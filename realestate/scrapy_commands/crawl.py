@@ -7,7 +7,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import UsageError
 from scrapy.spiderloader import get_spider_loader
 
-from realestate.jobs.endings import ended_well
+from realestate.jobs.finish_reasons import ended_well
 from realestate.queue.commands import crawl
 from realestate.queue.redis_url import BadRedisUrl, parse_redis_url
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from realestate.jobs.endings import ended_well
+from realestate.jobs.finish_reasons import ended_well
 from realestate.jobs.work import project_settings, without_crawl
 
 IMPORTED_FIRST = """

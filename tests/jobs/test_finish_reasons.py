@@ -1,6 +1,7 @@
 """A portal that failed is started again while others are served; the last one that fails ends the process."""
 
 import asyncio
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,8 +9,8 @@ import pytest
 from scrapy import Spider
 from scrapy.crawler import Crawler
 
-from realestate.jobs import endings
-from realestate.jobs.endings import PortalCrawls, ended_well, ending_of
+from realestate.jobs import finish_reasons
+from realestate.jobs.finish_reasons import PortalCrawls, ended_well, finish_reason_of
 
 
 class FakeProcess:
@@ -32,49 +33,56 @@ class FakeProcess:
         self.ends[crawler.portal] = asyncio.get_running_loop().create_future()
         return self.ends[crawler.portal]
 
-    async def end(self, portal: str, reason: str | Exception) -> None:
+    def end(self, portal: str, reason: str | Exception) -> None:
         if isinstance(reason, Exception):
             self.ends[portal].set_exception(reason)
         else:
             self.crawlers[portal].values["finish_reason"] = reason
             self.ends[portal].set_result(None)
-        await asyncio.sleep(0.05)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():
+            await asyncio.sleep(0.005)
 
 
 @pytest.mark.parametrize("reason", ["start_error", OSError("no engine")], ids=str)
 def test_a_portal_that_failed_is_started_again(monkeypatch: pytest.MonkeyPatch, reason: Any) -> None:
-    monkeypatch.setattr(endings, "FIRST_RESTART_SECONDS", 0.01)
+    monkeypatch.setattr(finish_reasons, "FIRST_RESTART_SECONDS", 0.01)
 
     async def act() -> None:
         process: Any = FakeProcess()
         crawls = PortalCrawls(process)
         crawls.start("a")
         crawls.start("b")
-        await process.end("a", reason)
-        assert process.started == ["a", "b", "a"]
+        process.end("a", reason)
+        await until(lambda: process.started == ["a", "b", "a"])
         assert crawls.failed == {"a"}
-        await process.end("a", "shutdown")
-        await process.end("b", "finished")
-        assert crawls.failed == set()
+        process.end("a", "shutdown")
+        process.end("b", "finished")
+        await until(lambda: crawls.failed == set())
+        assert process.started == ["a", "b", "a"]
 
     asyncio.run(act())
 
 
 def test_the_last_portal_that_fails_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endings, "FIRST_RESTART_SECONDS", 0.01)
+    monkeypatch.setattr(finish_reasons, "FIRST_RESTART_SECONDS", 0.01)
 
     async def act() -> None:
         process: Any = FakeProcess()
         crawls = PortalCrawls(process)
         crawls.start("a")
-        await process.end("a", "memusage_exceeded")
+        process.end("a", "memusage_exceeded")
+        await until(lambda: crawls.failed == {"a"})  # so the exit code is 1
+        await asyncio.sleep(0.05)
         assert process.started == ["a"]
-        assert crawls.failed == {"a"}, "so the exit code is 1"
 
     asyncio.run(act())
 
 
 def test_a_crawl_that_failed_before_it_had_statistics_did_not_end_well() -> None:
     crawler = Crawler(Spider)
-    assert ending_of(crawler) == "not started"
+    assert finish_reason_of(crawler) == "not started"
     assert not ended_well(crawler)

@@ -10,7 +10,7 @@ logger = logging.getLogger(__name__)
 
 #: Scrapy's `finish_reason` of a crawl that did what it was asked for: nothing was left, it was stopped, or it reached a
 #: limit that somebody set.
-GOOD_ENDINGS = frozenset(
+GOOD_FINISH_REASONS = frozenset(
     {
         "finished",
         "shutdown",
@@ -26,7 +26,7 @@ FIRST_RESTART_SECONDS = 5.0
 LONGEST_RESTART_SECONDS = 300.0
 
 
-def ending_of(crawler: Crawler) -> str:
+def finish_reason_of(crawler: Crawler) -> str:
     """Why the crawl ended."""
     return str(_stats_of(crawler).get("finish_reason") or "not started")
 
@@ -34,7 +34,7 @@ def ending_of(crawler: Crawler) -> str:
 def ended_well(crawler: Crawler) -> bool:
     """Whether the crawl did its work, and all its feeds were written."""
     has_lost_feed = any(name.startswith("feedexport/failed_count/") for name in _stats_of(crawler))
-    return ending_of(crawler) in GOOD_ENDINGS and not has_lost_feed
+    return finish_reason_of(crawler) in GOOD_FINISH_REASONS and not has_lost_feed
 
 
 def _stats_of(crawler: Crawler) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class PortalCrawls:
             self.failed.discard(portal)
             return
         self.failed.add(portal)
-        reason = ending_of(crawler) if error is None else f"{type(error).__name__}: {error}"
+        reason = finish_reason_of(crawler) if error is None else f"{type(error).__name__}: {error}"
         if not self._running:
             logger.error("portal/failed portal=%s: its crawl ended: %s", portal, reason)
             return
