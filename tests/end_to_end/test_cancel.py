@@ -14,16 +14,15 @@ from realestate.jobs.order import JobOrder
 from realestate.queue import keys
 from realestate.queue.connection import connect_blocking
 from realestate.storage import open_store
-from tests.end_to_end.conftest import PYTHON, ROOT, Simulate, running, until
-from tests.end_to_end.test_crashes import crowding
+from tests.end_to_end.conftest import PATIENCE, PYTHON, ROOT, Simulate, crowding, running, until
 
-#: After the command, a worker may send what its heartbeat, once a second, has not had the news yet.
+#: A worker learns from its heartbeat, once a second, that a job is cancelled. Until then it may send.
 LAST_SECONDS = 2.0
 
 
 def realestate(env: dict[str, str], *arguments: str) -> str:
     command = [PYTHON, "-m", "realestate", *arguments]
-    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -1,6 +1,5 @@
 """Workers are killed, stall or are stopped in the middle of a crawl: nothing is lost, nothing is stored twice."""
 
-import os
 import random
 import re
 import signal
@@ -20,11 +19,13 @@ from realestate.storage.postgres import PostgresStore
 from tests.end_to_end.conftest import (
     IN_BOTH_MODES,
     IN_BOTH_MODES_IF_SLOW,
+    PATIENCE,
     PYTHON,
     Simulate,
     Simulated,
     Worker,
     compared,
+    crowding,
     running,
     until,
 )
@@ -37,11 +38,6 @@ LISTINGS = 60
 #: The requests of a dead worker are ready again after at most so many seconds, with the lease of 9 s.
 RECOVERY_SECONDS = 15.0
 SHORT_LEASE = 2.0
-
-
-def crowding() -> float:
-    """Processes per processor: on a busy machine everything takes so much longer."""
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class Fleet:
@@ -74,7 +70,7 @@ class Fleet:
 
     def died(self, point: str, worker: Worker) -> float:
         """Wait until the worker has died at the point, and return Redis' time."""
-        code = worker.process.wait(60)
+        code = worker.process.wait(PATIENCE)
         died = self.now()
         assert self.marker.exists(), f"{point!r} was never hit: {worker.text()[-2000:]}"
         assert code == -signal.SIGKILL
@@ -183,7 +179,7 @@ def test_this_test_finds_a_worker_that_acknowledges_before_it_stores(crawl_of: C
     crawl = crawl_of(LISTINGS)
     crawl.seed()
     with crawl.crashing("acknowledged too early", LEASE_SECONDS=SHORT_LEASE) as victim:
-        victim.process.wait(60)
+        victim.process.wait(PATIENCE)
     assert crawl.marker.exists()
     with crawl.worker() as survivor:
         until(lambda: crawl.is_alive(survivor), "the other worker")
@@ -310,7 +306,7 @@ def test_a_fleet_that_is_stopped_and_started_again_fetches_no_page_twice(crawl_o
         until(lambda: crawl.simulated.requests("emlak") > listings / 3, "a third of the crawl")
         for worker in (one, two):
             worker.process.send_signal(signal.SIGTERM)
-        assert (one.process.wait(30), two.process.wait(30)) == (0, 0)
+        assert (one.process.wait(PATIENCE), two.process.wait(PATIENCE)) == (0, 0)
     state = look(crawl.server, "emlak")
     assert not state.finished
     assert (state.in_flight, crawl.held(one), crawl.held(two)) == (0, 0, 0), "handed back at once"

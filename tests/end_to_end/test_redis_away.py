@@ -14,7 +14,7 @@ from realestate.queue import keys
 from realestate.queue.connection import connect_blocking
 from realestate.storage.postgres import PostgresStore
 from tests import redis_fleet
-from tests.end_to_end.conftest import IN_BOTH_MODES_IF_SLOW, PYTHON, Simulate, Worker, until
+from tests.end_to_end.conftest import IN_BOTH_MODES_IF_SLOW, PATIENCE, PYTHON, Simulate, Worker, until
 from tests.end_to_end.site import (
     LISTINGS,
     PORTAL,
@@ -180,7 +180,7 @@ def test_a_worker_stopped_while_redis_is_away_hands_its_requests_back_when_redis
         workers[0].process.terminate()
         until(lambda: "Received SIGTERM" in workers[0].text(), "the worker to stop")
         redis.start()
-        assert workers[0].process.wait(60) == 0
+        assert workers[0].process.wait(PATIENCE) == 0
         state = look(server, PORTAL)
         assert (state.in_flight, state.workers) == (0, {})
         assert not state.finished
