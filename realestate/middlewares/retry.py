@@ -30,7 +30,7 @@ from realestate.middlewares.bans import (
 )
 from realestate.middlewares.conditional import NOT_MODIFIED, UNCHANGED
 from realestate.middlewares.decompression import TooLarge
-from realestate.queue.dead_letters import REFUSED_STATUSES
+from realestate.queue.dead_letters import FORBIDDEN_STATUSES, REFUSED_STATUSES, TOO_MANY_REQUESTS_STATUSES
 from realestate.queue.feedback import Feedback
 from realestate.queue.fleet import fleet_of
 from realestate.queue.proxy_health import Fault
@@ -79,9 +79,9 @@ OVERLOADED_BAN_PAGE = Policy("bad", slows=True, delay=2.5)
 
 #: The policy for each status. All other statuses are for the spider.
 STATUS_POLICIES: Mapping[int, Policy] = {
-    **dict.fromkeys((401, 403), FORBIDDEN),
+    **dict.fromkeys(FORBIDDEN_STATUSES, FORBIDDEN),
     407: TIMEOUT,  # the proxy wants credentials that we do not have
-    **dict.fromkeys((429, 430), TOO_MANY_REQUESTS),
+    **dict.fromkeys(TOO_MANY_REQUESTS_STATUSES, TOO_MANY_REQUESTS),
     **dict.fromkeys((503, 529), OVERLOADED),
     **dict.fromkeys((408, 500, 502, 504, 520, 521, 522, 523, 524, 525, 527), SERVER_ERROR),
 }

@@ -28,8 +28,12 @@ Reason = Literal[
     "swallowed",  # a middleware dropped it without an error
 ]
 
+#: The site does not want this address.
+FORBIDDEN_STATUSES = frozenset({401, 403})
+#: Too many requests. 430 is Shopify's.
+TOO_MANY_REQUESTS_STATUSES = frozenset({429, 430})
 #: Statuses by which a site refuses us, whatever the page says. A request that ends with one is given up as `ban`.
-REFUSED_STATUSES = frozenset({401, 403, 429})
+REFUSED_STATUSES = FORBIDDEN_STATUSES | TOO_MANY_REQUESTS_STATUSES
 
 
 def dead_letter(reason: Reason, error: str, **what: Any) -> str:
