@@ -4,6 +4,7 @@ import ast
 import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -71,13 +72,27 @@ MAY_IMPORT = {
 }
 
 
+def name(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
 def room(path: Path) -> str:
     parts = path.relative_to(PACKAGE).parts
     return parts[0].removesuffix(".py")
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree(path)))
+
+
 def imported_rooms(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(path):
         match node:
             case ast.Import(names=names):
                 yield from (name.name.split(".")[1] for name in names if name.name.startswith("realestate."))
@@ -93,15 +108,18 @@ def test_every_room_is_in_the_table() -> None:
     assert {room(path) for path in MODULES} == set(MAY_IMPORT)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_go_one_way(path: Path) -> None:
-    own = room(path)
-    forbidden = {other for other in imported_rooms(path) if other != own and other not in MAY_IMPORT[own]}
-    assert forbidden == set()
+def test_imports_go_one_way() -> None:
+    forbidden = [
+        f"{name(path)} imports {other}"
+        for path in MODULES
+        for other in imported_rooms(path)
+        if other != room(path) and other not in MAY_IMPORT[room(path)]
+    ]
+    assert forbidden == []
 
 
 def _top_level_imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(path):
         match node:
             case ast.Import(names=names):
                 yield from (name.name.split(".")[0] for name in names)
@@ -109,10 +127,9 @@ def _top_level_imports(path: Path) -> Iterator[str]:
                 yield module.split(".")[0]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_the_package_imports_neither_bench_nor_tests(path: Path) -> None:
+def test_the_package_imports_neither_bench_nor_tests() -> None:
     """Both exist only in a checkout, not in an installed package."""
-    assert {"bench", "tests"}.isdisjoint(_top_level_imports(path))
+    assert [name(path) for path in MODULES if not {"bench", "tests"}.isdisjoint(_top_level_imports(path))] == []
 
 
 def test_bench_and_tests_are_not_packaged() -> None:
@@ -127,22 +144,21 @@ def test_the_test_sees_the_imports() -> None:
     assert set(imported_rooms(PACKAGE / "demo" / "crawl.py")) >= {"environment", "embedded", "jobs", "storage", "demo"}
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in MODULES if room(path) != "environment"], ids=lambda path: str(path.relative_to(PACKAGE))
-)
-def test_only_one_module_reads_the_environment(path: Path) -> None:
-    read = [
-        node.lineno
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if (isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv"})
-        or (isinstance(node, ast.alias) and node.name in {"environ", "getenv"})
-    ]
-    assert read == []
+def _reads_of_the_environment(path: Path) -> Iterator[int]:
+    for node in nodes(path):
+        match node:
+            case ast.Attribute(attr="environ" | "environb" | "getenv") | ast.alias(name="environ" | "getenv"):
+                yield node.lineno
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_module_says_what_it_is_for(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), "a module begins with what it is for"
+def test_only_one_module_reads_the_environment() -> None:
+    read = [f"{name(path)}:{line}" for path in MODULES for line in _reads_of_the_environment(path)]
+    assert read
+    assert [each for each in read if not each.startswith("environment.py:")] == []
+
+
+def test_a_module_says_what_it_is_for() -> None:
+    assert [name(path) for path in MODULES if not ast.get_docstring(tree(path))] == []
 
 
 #: The only modules that make clients of redis-py. Everybody else gets one whose commands wait for Redis.
@@ -151,14 +167,13 @@ REDIS_MODULES = {"queue/redis_client.py", "queue/connection.py"}
 
 def _uses_of_redis_py(path: Path) -> Iterator[str]:
     """Classes of redis-py that a module imports at run time, and calls of `pipeline`, which does not wait."""
-    tree = ast.parse(path.read_text("utf-8"))
     only_types = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if id(node) in only_types:
             continue
         match node:
@@ -172,13 +187,14 @@ def _uses_of_redis_py(path: Path) -> Iterator[str]:
                 yield "pipeline()"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_every_command_to_redis_waits_for_it(path: Path) -> None:
-    if path.relative_to(PACKAGE).as_posix() not in REDIS_MODULES:
-        assert list(_uses_of_redis_py(path)) == []
+def test_every_command_to_redis_waits_for_it() -> None:
+    used = [
+        f"{name(path)}: {use}" for path in MODULES if name(path) not in REDIS_MODULES for use in _uses_of_redis_py(path)
+    ]
+    assert used == []
 
 
 def test_the_test_sees_clients_of_redis() -> None:
-    for name in REDIS_MODULES:
-        assert "import redis" in set(_uses_of_redis_py(PACKAGE / name))
+    for module in REDIS_MODULES:
+        assert "import redis" in set(_uses_of_redis_py(PACKAGE / module))
     assert "pipeline()" in set(_uses_of_redis_py(PACKAGE / "queue" / "redis_client.py"))
