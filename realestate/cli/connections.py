@@ -1,4 +1,7 @@
-"""Connections of the commands to Redis and the store: those that are configured, or else the embedded ones."""
+"""Connections of the commands to Redis and the store: those that are configured, or else the embedded ones.
+
+Scrapy is imported only by the checks that need the spiders: most commands only read the store or Redis.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +12,6 @@ from typing import TYPE_CHECKING
 from realestate import embedded, settings
 from realestate.authoring import AuthoringError
 from realestate.cli.errors import UsageError
-from realestate.jobs.work import all_portals, why_refused, why_unknown
 from realestate.queue import keys
 from realestate.queue.connection import connect_blocking
 from realestate.queue.redis_client import REDIS_ERRORS, Waiting, error_text, is_refused_login
@@ -110,6 +112,8 @@ def check_redis_login(url: str) -> None:
 
 def check_portals(names: Sequence[str]) -> list[str]:
     """The names, if each is a portal; a UsageError otherwise. AuthoringError if the file of a portal is broken."""
+    from realestate.jobs.work import all_portals, why_unknown
+
     for name in names:
         why = why_unknown(name)
         if why:
@@ -121,6 +125,8 @@ def check_portals(names: Sequence[str]) -> list[str]:
 
 def check_queues(names: Sequence[str], redis_url: str) -> list[str]:
     """The names, if each is a portal or another spider with a queue in Redis; a UsageError otherwise."""
+    from realestate.jobs.work import all_portals
+
     for name in names:
         if name not in all_portals() and not _has_queue(name, redis_url):
             check_portals([name])
@@ -138,6 +144,8 @@ def _has_queue(name: str, redis_url: str) -> bool:
 def check_urls(portal: str, urls: Sequence[str], *, any_page: bool = False) -> None:
     """A UsageError if the portal's spider refuses one of the addresses. With `any_page`, each page of its site is
     accepted."""
+    from realestate.jobs.work import why_refused
+
     for url in urls:
         if reason := why_refused(portal, url, settings.SIMULATOR_URL, any_page=any_page):
             raise UsageError(reason)

@@ -14,9 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from realestate.jobs.local import Progress as CrawlProgress
-
 if TYPE_CHECKING:
+    from realestate.jobs.local import Progress as CrawlProgress
     from realestate.jobs.state import JobState
 
 #: Wide enough for any table: what is not a terminal has no width, and nothing may be cut there.
@@ -103,7 +102,7 @@ def number_cells(*values: int | None) -> list[str]:
 
 
 @contextmanager
-def crawl_progress(*, quiet: bool = False) -> Iterator[Callable[[CrawlProgress], None]]:
+def crawl_progress(*, quiet: bool = False) -> Iterator[Callable[["CrawlProgress"], None]]:
     """A function that shows the progress of a crawl: a live table on a terminal, else a line every few seconds."""
     if quiet:
         yield lambda progress: None
@@ -114,10 +113,10 @@ def crawl_progress(*, quiet: bool = False) -> Iterator[Callable[[CrawlProgress],
         yield _progress_lines()
 
 
-def _progress_lines() -> Callable[[CrawlProgress], None]:
+def _progress_lines() -> Callable[["CrawlProgress"], None]:
     last = time.monotonic()
 
-    def show(progress: CrawlProgress) -> None:
+    def show(progress: "CrawlProgress") -> None:
         nonlocal last
         if time.monotonic() - last < _LINE_SECONDS:
             return
@@ -132,7 +131,7 @@ def _progress_lines() -> Callable[[CrawlProgress], None]:
     return show
 
 
-def _progress_table(progress: CrawlProgress) -> Table:
+def _progress_table(progress: "CrawlProgress") -> Table:
     table = number_table("portal", "workers", "waiting", "in flight", "pages", "pages/s", "listings", "dead")
     for portal, state in progress.states.items():
         pages = progress.total(portal, "pages")

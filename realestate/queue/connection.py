@@ -1,6 +1,6 @@
 """Makes the connection to Redis: one pool for each worker. `queue.redis_url` says which addresses there are."""
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import redis
 from redis.asyncio import cluster, sentinel
@@ -9,7 +9,6 @@ from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode
 from redis.retry import Retry
 from redis.sentinel import Sentinel
-from scrapy.settings import BaseSettings
 
 from realestate.queue.redis_client import (
     AsyncRedis,
@@ -23,6 +22,9 @@ from realestate.queue.redis_client import (
 )
 from realestate.queue.redis_url import RedisAddress, parse_redis_url
 
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
 #: Longer than any command of ours blocks (`queue.intake.WAKE_UP_SECONDS`).
 ANSWER_SECONDS = 15.0
 CONNECT_SECONDS = 5.0
@@ -34,7 +36,7 @@ _SENTINEL_TIMEOUTS: dict[str, Any] = {"socket_timeout": CONNECT_SECONDS, "socket
 _SERVER_PARAMS = frozenset({"host", "port", "db", "username", "password", "unix_socket_path", "client_name", "ssl"})
 
 
-def connect(settings: BaseSettings, waiting: Waiting | None = None) -> AsyncRedis:
+def connect(settings: "BaseSettings", waiting: Waiting | None = None) -> AsyncRedis:
     """The server that REDIS_URL names, or else scrapy-redis' REDIS_HOST, REDIS_PORT, REDIS_DB and REDIS_PARAMS."""
     given = settings.getdict("REDIS_PARAMS")
     if url := settings.get("REDIS_URL") or given.get("url"):

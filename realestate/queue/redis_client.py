@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import redis
 from redis import asyncio as aioredis
@@ -24,9 +24,11 @@ from redis.exceptions import (
     RedisError,
     ResponseError,
 )
-from scrapy.statscollectors import StatsCollector
 
 from realestate.queue import outage
+
+if TYPE_CHECKING:
+    from scrapy.statscollectors import StatsCollector
 
 T = TypeVar("T")
 
@@ -79,7 +81,7 @@ class Waiting:
     """As long as Redis has never replied. None is for ever."""
     seconds: float | None = None
     """After its first reply."""
-    stats: StatsCollector | None = None
+    stats: "StatsCollector | None" = None
     connected: bool = False
     """Whether Redis has ever replied."""
 
@@ -88,7 +90,7 @@ class Waiting:
         return Delays(self, what)
 
 
-def for_ever(stats: StatsCollector | None = None) -> Waiting:
+def for_ever(stats: "StatsCollector | None" = None) -> Waiting:
     """For a worker: it waits as long as Redis is away."""
     return Waiting(stats=stats)
 

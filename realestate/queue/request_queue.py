@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from uuid import uuid4
 
 import msgpack
-from scrapy.settings import BaseSettings
 
 from realestate.queue import keys
 from realestate.queue.migrate_keys import migrate_keys
@@ -20,6 +19,7 @@ from realestate.queue.seed_source import SeedSource
 
 if TYPE_CHECKING:
     import redis
+    from scrapy.settings import BaseSettings
 
 Outcome = Literal["done", "retry", "dead", "back"]
 Scope = Literal["job", "portal"]
@@ -49,7 +49,7 @@ class QueueSettings:
     recover: int = 30_000
 
     @classmethod
-    def from_settings(cls, settings: BaseSettings, most: float | None = None) -> Self:
+    def from_settings(cls, settings: "BaseSettings", most: float | None = None) -> Self:
         """`most` is the highest rate for the portal, if that is lower than RATE_LIMIT."""
         rate = settings.getfloat("RATE_LIMIT")
         return cls(

@@ -5,14 +5,15 @@ A worker moves a seed to a key for this worker before it enqueues it, so that no
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import uuid4
-
-from scrapy import Spider
-from scrapy.settings import BaseSettings
 
 from realestate.queue import keys
 from realestate.queue.redis_client import AsyncRedis
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.settings import BaseSettings
 
 Kind = Literal["list", "set", "zset"]
 
@@ -53,7 +54,7 @@ class SeedSource:
     kind: Kind = "list"
 
     @classmethod
-    def of_spider(cls, spider: Spider, settings: BaseSettings) -> Self:
+    def of_spider(cls, spider: "Spider", settings: "BaseSettings") -> Self:
         """The key that the spider reads, as its `redis_key` or scrapy-redis' settings say."""
         form = settings.get("REDIS_START_URLS_KEY") or keys.START_URLS
         key = getattr(spider, "redis_key", None) or form % {"name": spider.name}

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from realestate import settings
 from realestate.cli import app, errors
+from realestate.jobs.work import all_portals
 
 #: Python swallows exceptions in destructors, and so in the locks of modules that are being imported.
 COMMAND = """
@@ -60,25 +62,41 @@ def test_the_old_bench_command_names_the_new_one() -> None:
     assert "`python -m bench`" in result.stderr
 
 
+Output = tuple[int, str, str]
+
+
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Callable[..., tuple[int, str]]]:
-    """Runs `realestate …` in this process; returns the exit code and stderr."""
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[..., Output]]:
+    """Runs `realestate …` in this process; returns the exit code, stdout and stderr."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
     hook = sys.unraisablehook
-    monkeypatch.setattr(settings, "REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setattr(settings, "STORE_URL", "postgresql://somebody:secret@127.0.0.1:1/x")
 
-    def run_command(*arguments: str) -> tuple[int, str]:
+    def run_command(*arguments: str) -> Output:
         monkeypatch.setattr(sys, "argv", ["realestate", *arguments])
         code = errors.run(app)
-        return code, capsys.readouterr().err
+        output = capsys.readouterr()
+        return code, output.out, output.err
 
     yield run_command
     sys.unraisablehook = hook
     for number, handler in handlers.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def fleet_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The servers that are configured cannot be reached."""
+    monkeypatch.setattr(settings, "REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setattr(settings, "STORE_URL", "postgresql://somebody:secret@127.0.0.1:1/x")
+
+
+@pytest.fixture
+def laptop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No server is configured, and nothing was crawled yet. Returns the folder for data."""
+    monkeypatch.setattr(settings, "REDIS_URL", None)
+    monkeypatch.setattr(settings, "STORE_URL", None)
+    monkeypatch.setattr(settings, "REALESTATE_HOME", tmp_path / "home")
+    return tmp_path / "home"
 
 
 @pytest.mark.parametrize(
@@ -99,16 +117,59 @@ def run(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
+@pytest.mark.usefixtures("fleet_away")
 def test_an_expected_error_is_one_line_that_says_what_failed(
-    run: Any, arguments: list[str], code: int, words: list[str]
+    run: Callable[..., Output], arguments: list[str], code: int, words: list[str]
 ) -> None:
-    found, stderr = run(*arguments)
+    found, _, stderr = run(*arguments)
     lines = [line for line in stderr.splitlines() if "warning: `realestate runs`" not in line]
     assert len(lines) == 1, stderr
     assert lines[0].startswith("realestate: ")
     assert [word for word in words if word not in lines[0]] == []
     assert "secret" not in stderr
     assert found == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["crwal"], "crwal"),
+        (["crawl"], "portal"),
+        (["crawl", "nowhere"], f"no portal 'nowhere'; the portals are: {', '.join(all_portals())}"),
+        (["crawl", "emlak", "not-an-address"], "not-an-address"),
+        (["crawl", "emlak", "https://example.com/x"], "not a URL of https://emlak.az"),
+        (["crawl", "emlak", "--limit", "many"], "--limit"),
+        (["crawl", "emlak", "--workers", "0"], "--workers"),
+        (["crawl", "immoweb", "--operation", "lease"], "operation 'lease' is not known: one of sale, rent"),
+        (["crawl", "immoweb", "--type", "castle"], "type 'castle' is not known: one of apartment, house"),
+        (["crawl", "bina", "--city", "paris"], "bina can search these cities: baki"),
+        (["crawl", "bina", "--type", "room"], "bina has these types: apartment"),
+        (["crawl", "finance", "--city", "gent"], "finance has no operation, type or city"),
+        (
+            ["crawl", "daft", "https://www.daft.ie/about-us"],
+            "a search looks like https://www.daft.ie/property-for-sale",
+        ),
+        (["crawl", "immoweb", "https://www.immoweb.be/en/search/castle/for-sale"], "an unknown kind of search"),
+        (["crawl", "bina", "https://bina.az/kiraye?colour=red"], "unknown filter colour=red"),
+        (["work", "nowhere"], "nowhere"),
+        (["demo", "--listings", "-5"], "--listings"),
+        (["simulate", "--port", "x"], "--port"),
+        (["status", "--yaml"], "--yaml"),
+        (["submit", "emlak"], "REDIS_URL"),
+        (["submit", "nowhere"], "nowhere"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_a_wrong_argument_is_one_line_of_error_and_exit_code_2(
+    run: Callable[..., Output], laptop: Path, arguments: list[str], message: str
+) -> None:
+    code, stdout, stderr = run(*arguments)
+    assert code == 2
+    assert stdout == ""
+    (line,) = stderr.splitlines()
+    assert line.startswith("realestate: ")
+    assert message in line
+    assert not laptop.exists(), "nothing was started"
 
 
 def helps(command: Any, words: list[str]) -> Iterator[list[str]]:

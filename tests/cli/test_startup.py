@@ -1,4 +1,4 @@
-"""`realestate --help` imports nothing that is slow to import."""
+"""Commands import nothing that is slow to import unless they need it."""
 
 import json
 import subprocess
@@ -31,3 +31,14 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_the_test_sees_imports() -> None:
     assert {"typer", "realestate"} <= imported("--help")
+
+
+def test_commands_that_only_read_the_store_or_redis_do_not_import_scrapy() -> None:
+    script = """
+import sys
+import realestate.cli.connections, realestate.cli.terminal
+import realestate.jobs.fleet, realestate.queue.dead_letters, realestate.storage
+print("scrapy" in sys.modules, "redis" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False True\n"

@@ -162,31 +162,6 @@ def test_the_address_of_the_database_works_while_it_is_shown(
     until(lambda: running_services(home) is None, "the server to stop")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (["crawl", "immoweb", "--operation", "lease"], "operation 'lease' is not known: one of sale, rent"),
-        (["crawl", "immoweb", "--type", "castle"], "type 'castle' is not known: one of apartment, house"),
-        (["crawl", "bina", "--city", "paris"], "bina can search these cities: baki"),
-        (["crawl", "bina", "--type", "room"], "bina has these types: apartment"),
-        (["crawl", "finance", "--city", "gent"], "finance has no operation, type or city"),
-        (
-            ["crawl", "daft", "https://www.daft.ie/about-us"],
-            "a search looks like https://www.daft.ie/property-for-sale",
-        ),
-        (["crawl", "immoweb", "https://www.immoweb.be/en/search/castle/for-sale"], "an unknown kind of search"),
-        (["crawl", "bina", "https://bina.az/kiraye?colour=red"], "unknown filter colour=red"),
-        (["crawl", "emlak", "https://other.example/1"], "not a URL of https://emlak.az"),
-        (["crawl", "nowhere"], "no portal 'nowhere'; the portals are: bina"),
-    ],
-)
-def test_a_wrong_request_is_refused_in_one_line(laptop: dict[str, str], arguments: list[str], text: str) -> None:
-    done = run(laptop, *arguments)
-    assert done.returncode == 2
-    assert text in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
 def test_the_portals_are_listed_outside_a_checkout(laptop: dict[str, str], tmp_path: Path) -> None:
     command = [*COMMAND, "portals"]
     env = {**laptop, "PYTHONPATH": str(ROOT)}
